@@ -1,0 +1,159 @@
+"""Where versions of Fluid contradict each other, which one to follow.
+
+Every API of every version exists in every era; the era decides only the few places listed in `_TABLE`. What belongs
+to one API follows that API (a DataLoader is always 1.8's). `strict` brings back the original's plain bugs.
+
+    >>> with use_era("0.14"):
+    ...     era().keep_leftover_batch
+    True
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+__all__ = ["ERAS", "Era", "era", "set_era", "use_era"]
+
+
+@dataclass(frozen=True)
+class Era:
+    """One version of Fluid, as far as versions differ."""
+
+    name: str
+    strict: bool = False
+    keep_leftover_batch: bool = False
+    """Graph `batch` delivers the short last batch (<= 0.14); later versions drop it."""
+    paddle_batch_drops_last: bool = False
+    """`paddle.batch(drop_last=...)` defaults to True (0.14 only)."""
+    open_files_eighth_is_for_parallel: bool = False
+    """The 8th positional of `open_files` is `for_parallel` (<= 0.14), then `is_test`."""
+    lod_constructor_takes_offsets: bool = False
+    """`LoDTensor(lod)` takes offsets, unvalidated (0.12); then lengths."""
+    pyreader_iterable: bool = True
+    """`fluid.io.PyReader(iterable=...)` default: False in 1.4, True from 1.5."""
+    return_list_place0_only: bool = True
+    """`return_list=True` yields place 0's tensors only (<= 1.5); then a list for each place."""
+    per_param_accumulator_names: bool = True
+    """`fc_0.w_0_moment1_0` (>= 1.3); before, `moment1_0`."""
+    adam_updates_beta_pow_inside: bool = False
+    """The adam op updates the beta powers itself (1.8); before, `scale` ops did."""
+    clone_for_test_prunes: bool = False
+    """`clone(for_test=True)` removes backward and optimizer ops (>= 1.6)."""
+    clone_keeps_seed: bool = True
+    """`clone` keeps random_seed (>= 0.15)."""
+    feed_split_ceil: bool = False
+    """Data parallel splits a fed batch in ceil(n / places) rows (1.8); before, floor with the rest to the last."""
+    unknown_feed_warns: bool = False
+    """An unknown feed name is a warning (1.8); before, a ValueError."""
+    random_generator_min_max: bool = False
+    """Attributes of the random generator op are `min`/`max` (0.12), then `low`/`high`."""
+    reset_resets_end_points: bool = True
+    """`reset()` on a source resets all that stands on it (>= 0.15)."""
+    inference_scale_ops: bool = True
+    """`save_inference_model` appends a `scale` op per target (>= 1.4)."""
+    load_checks_shape: bool = False
+    """A loaded parameter must have the program's shape (1.8)."""
+
+
+_OLD = Era(
+    "0.14",
+    keep_leftover_batch=True,
+    open_files_eighth_is_for_parallel=True,
+    pyreader_iterable=False,
+    per_param_accumulator_names=False,
+    clone_keeps_seed=False,
+    reset_resets_end_points=False,
+    inference_scale_ops=False,
+)
+_V015 = replace(
+    _OLD,
+    name="0.15",
+    keep_leftover_batch=False,
+    open_files_eighth_is_for_parallel=False,
+    clone_keeps_seed=True,
+    reset_resets_end_points=True,
+)
+_V15 = Era("1.5")
+ERAS: dict[str, Era] = {
+    "0.12": replace(_OLD, name="0.12", lod_constructor_takes_offsets=True, random_generator_min_max=True),
+    "0.14": replace(_OLD, paddle_batch_drops_last=True),
+    "0.15": _V015,
+    "1.2": replace(_V015, name="1.2"),
+    "1.4": replace(_V15, name="1.4", pyreader_iterable=False),
+    "1.5": _V15,
+    "1.8": replace(
+        _V15,
+        name="1.8",
+        return_list_place0_only=False,
+        adam_updates_beta_pow_inside=True,
+        clone_for_test_prunes=True,
+        feed_split_ceil=True,
+        unknown_feed_warns=True,
+        load_checks_shape=True,
+    ),
+}
+DEFAULT = "1.5"  # the last era with both RecordIO and EOFException
+
+
+def nearest(version: str) -> str:
+    """Return the era that a version belongs to: "1.3" is "1.2"; 1.6 and 1.7 share their ways with "1.8"."""
+    try:
+        parts = tuple(int(p) for p in version.split(".")[:2])
+    except ValueError:
+        raise ValueError(f"unknown Fluid version {version!r}: choose one of {', '.join(ERAS)}") from None
+    if parts >= (1, 6):
+        return "1.8"
+    known = [name for name in ERAS if tuple(int(p) for p in name.split(".")) <= parts]
+    return known[-1] if known else next(iter(ERAS))
+
+
+_current: Era | None = None
+
+
+def era() -> Era:
+    """Return the era in force: `use_era`, else FLUIDIO_FLUID, else 1.5."""
+    global _current
+    if _current is None:
+        _current = ERAS[nearest(os.environ.get("FLUIDIO_FLUID") or DEFAULT)]
+    return _current
+
+
+def set_era(version: str, *, strict: bool = False) -> Era:
+    """Follow `version` from now on and return the era that was in force."""
+    global _current
+    previous = era()
+    _current = replace(ERAS[nearest(version)], strict=strict)
+    return previous
+
+
+class use_era:
+    """Follow another version of Fluid: at once when called, until the block ends when used with `with`.
+
+    Args:
+        version: "0.12" ... "1.8".
+        strict: bring back what was simply wrong in the original (lost tails, wrong LoD merges).
+    """
+
+    def __init__(self, version: str, *, strict: bool = False) -> None:
+        self._previous = set_era(version, strict=strict)
+
+    def __enter__(self) -> Era:
+        return era()
+
+    def __exit__(self, *_: object) -> None:
+        global _current
+        _current = self._previous
+
+
+@contextlib.contextmanager
+def keep_era() -> Iterator[None]:
+    """Restore the era at the end of the block (for tests)."""
+    global _current
+    previous = _current
+    try:
+        yield
+    finally:
+        _current = previous

@@ -1,0 +1,150 @@
+"""Every exception that fluidio raises on purpose.
+
+    FluidioError
+    ├── EnforceNotMet (RuntimeError)     a run-time check failed; Fluid's own name
+    │   ├── EOFException                 the epoch is over: reset() the reader
+    │   └── OpError                      an op failed: names op, inputs and the line that built it
+    ├── RecordIOError (OSError)          bytes on disk are not what they should be
+    │   ├── CutTailError                 the file ends in the middle of a chunk
+    │   └── ForeignFileError             the file is something else than RecordIO
+    ├── UnsafePickleError (ValueError)   a pickle asks for more than data
+    ├── MissingDependencyError (ImportError)  an optional package is needed
+    └── DeviceError (RuntimeError)       a CUDA place was asked for and cannot be had
+
+Where Fluid raised a plain ValueError, TypeError or AssertionError, so do we.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NoReturn
+
+__all__ = [
+    "CutTailError",
+    "DeviceError",
+    "EOFException",
+    "EnforceNotMet",
+    "FluidioError",
+    "ForeignFileError",
+    "MissingDependencyError",
+    "OpError",
+    "RecordIOError",
+    "UnsafePickleError",
+    "missing_dependency",
+    "not_supported",
+]
+
+
+class FluidioError(Exception):
+    """The root of all errors that fluidio raises on purpose."""
+
+
+class EnforceNotMet(FluidioError, RuntimeError):
+    """A run-time check failed.
+
+    Fluid: scripts of 2018 look at `ex.message`, so it is there.
+    """
+
+    @property
+    def message(self) -> str:
+        return str(self)
+
+
+class EOFException(EnforceNotMet):
+    """The reader has no next data: the epoch is over.
+
+    Fluid: until 0.14 this was an EnforceNotMet, from 0.15 a class of its own beside it. Here it is a
+    subclass, so that loops of every era end.
+    """
+
+    def __init__(self, detail: str = "", *, reader: str | None = None, epoch: int | None = None) -> None:
+        self.reader = reader
+        self.epoch = epoch
+        super().__init__("There is no next data." + (f" {detail}" if detail else ""))
+
+
+class OpError(EnforceNotMet):
+    """An op of a program failed; the text names the op, its inputs and the user's line that built it."""
+
+    def __init__(self, text: str, *, op_type: str = "", site: str = "") -> None:
+        self.op_type = op_type
+        self.site = site
+        super().__init__(text)
+
+
+class RecordIOError(FluidioError, OSError):
+    """Bytes on disk are not what they should be.
+
+    Attributes: `path`, `chunk` (number, from 0), `offset` (byte in the file), `expected`, `found`; None where unknown.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        path: str | os.PathLike[str] | None = None,
+        chunk: int | None = None,
+        offset: int | None = None,
+        expected: object = None,
+        found: object = None,
+        hint: str = "",
+    ) -> None:
+        self.problem = problem
+        self.path = None if path is None else os.fspath(path)
+        self.chunk = chunk
+        self.offset = offset
+        self.expected = expected
+        self.found = found
+        self.hint = hint
+        super().__init__(self._text())
+
+    def _text(self) -> str:
+        where = [self.path] if self.path else []
+        if self.chunk is not None:
+            where.append(f"chunk {self.chunk}" + (f" at byte {self.offset}" if self.offset is not None else ""))
+        elif self.offset is not None:
+            where.append(f"byte {self.offset}")
+        text = ": ".join([*where, self.problem])
+        return f"{text} ({self.hint})" if self.hint else text
+
+    def __str__(self) -> str:
+        return self._text()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild_recordio_error, (type(self), self.__dict__.copy())
+
+
+def _rebuild_recordio_error(kind: type[RecordIOError], state: dict[str, object]) -> RecordIOError:
+    error = kind(str(state.get("problem", "")))
+    error.__dict__.update(state)
+    return error
+
+
+class CutTailError(RecordIOError):
+    """The file ends in the middle of a chunk: the writer was killed or the copy is incomplete."""
+
+
+class ForeignFileError(RecordIOError):
+    """The file is not RecordIO; the text says what it looks like."""
+
+
+class UnsafePickleError(FluidioError, ValueError):
+    """A pickle asks for a class or function outside the allow-list; `allow_pickle=True` accepts it."""
+
+
+class MissingDependencyError(FluidioError, ImportError):
+    """An optional package is needed; the text names the pip line."""
+
+
+class DeviceError(FluidioError, RuntimeError):
+    """A device was asked for that this machine does not have; the text says what to do."""
+
+
+def missing_dependency(package: str, extra: str, purpose: str) -> MissingDependencyError:
+    """Return the error for an absent optional package: what it is for and the pip line that brings it."""
+    return MissingDependencyError(f"{purpose} needs {package}: pip install 'fluidio[{extra}]'", name=package)
+
+
+def not_supported(api: str, instead: str) -> NoReturn:
+    """Raise the NotImplementedError of an API that fluidio does not have, naming the nearest thing that works."""
+    raise NotImplementedError(f"{api} is not supported by fluidio: {instead}")

@@ -1,0 +1,230 @@
+"""LoDTensor: an array, its LoD, and Fluid's Python API over both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fluidio.dtypes import VarType, to_numpy, to_vartype
+from fluidio.era import era
+from fluidio.errors import EnforceNotMet
+from fluidio.places import CPUPlace, CUDAPlace, PlaceLike, cuda_means_cpu, unwrap
+from fluidio.tensor import lod as lod_math
+from fluidio.tensor.lod import NO_LOD, LoD
+
+__all__ = ["LoDTensor", "Tensor"]
+
+_KEPT = frozenset("?bBhilqefd")  # dtype characters that Fluid's tensors hold as they are
+
+
+class LoDTensor:
+    """A tensor whose rows may be grouped into sequences.
+
+    `array` is the NumPy or CuPy array (None while unset), `levels` the LoD as offsets; both are for fluidio's own
+    code and hold no copies. Everything else is Fluid's API.
+    """
+
+    __slots__ = ("__weakref__", "array", "levels")
+
+    def __init__(self, lod: Sequence[Sequence[int]] | None = None) -> None:
+        self.array: Any = None
+        self.levels: LoD = NO_LOD
+        if lod is None:
+            return
+        if era().lod_constructor_takes_offsets:
+            self.levels = lod_math.from_offsets(lod)
+        else:
+            self.set_recursive_sequence_lengths(lod)
+
+    @classmethod
+    def wrap(cls, array: Any, levels: LoD = NO_LOD) -> LoDTensor:
+        """Return a tensor over `array` without copying or checking."""
+        tensor = cls.__new__(cls)
+        tensor.array = array
+        tensor.levels = levels
+        return tensor
+
+    # -- data ---------------------------------------------------------------------------------------------------
+
+    def set(self, array: Any, place: PlaceLike | None = None, zero_copy: bool = False) -> None:
+        """Copy `array` into the tensor; the LoD stays.
+
+        Fluid: uint16 holds the bits of float16; lists and other dtypes become float32 until 1.5, an error in 1.8.
+        """
+        host = array if hasattr(array, "__cuda_array_interface__") else np.asarray(array)
+        if host.dtype == np.uint16:
+            host = host.view(np.float16)
+        elif host.dtype.char not in _KEPT or not isinstance(array, np.ndarray):
+            host = self._unusual(host, array)
+        concrete = CPUPlace() if place is None else unwrap(place)
+        if isinstance(concrete, CUDAPlace) and not cuda_means_cpu():
+            from fluidio.tensor.transfer import upload
+
+            self.array = upload(host, concrete.device)
+        elif zero_copy and isinstance(host, np.ndarray) and host.flags.c_contiguous:
+            self.array = host
+        else:
+            self.array = np.array(_to_host(host), order="C", copy=True)
+
+    @staticmethod
+    def _unusual(host: Any, given: Any) -> Any:
+        if hasattr(given, "__cuda_array_interface__") or isinstance(given, (LoDTensor, np.generic)):
+            return host
+        if era().name == "1.8" and not isinstance(given, (list, tuple, int, float, bool)):
+            raise EnforceNotMet(
+                f"Incompatible data or style type: tensor.set() supports bool, float16, float32, float64, int8, int16, "
+                f"int32, int64 or uint8, but receives {host.dtype}."
+            )
+        if host.dtype == object:
+            raise EnforceNotMet("tensor.set() got ragged data: rows of unequal length cannot be one tensor")
+        if era().name == "1.8":
+            return host
+        return host.astype(np.float32)
+
+    def shape(self) -> list[int]:
+        return [] if self.array is None else list(self.array.shape)
+
+    def _dtype(self) -> VarType:
+        return VarType.FP32 if self.array is None else to_vartype(self.array.dtype)
+
+    dtype = _dtype
+
+    def _get_dims(self) -> list[int]:
+        return self.shape()
+
+    def _set_dims(self, dims: Sequence[int]) -> None:
+        size = int(np.prod(dims))
+        if self.array is not None and self.array.size == size:
+            self.array = self.array.reshape(dims)
+        else:
+            self.array = np.zeros(dims, np.float32 if self.array is None else self.array.dtype)
+
+    get_dims = _get_dims
+    set_dims = _set_dims
+
+    def _place(self) -> CPUPlace | CUDAPlace:
+        device = getattr(self.array, "device", None)
+        return CUDAPlace(device.id) if hasattr(device, "id") else CPUPlace()
+
+    def _is_initialized(self) -> bool:
+        return self.array is not None
+
+    def _alloc_float(self, place: PlaceLike | None = None) -> None:
+        self._alloc(np.float32)
+
+    def _alloc_double(self, place: PlaceLike | None = None) -> None:
+        self._alloc(np.float64)
+
+    def _alloc_int(self, place: PlaceLike | None = None) -> None:
+        self._alloc(np.int32)
+
+    def _alloc(self, dtype: Any) -> None:
+        self.array = np.zeros(self.shape(), to_numpy(dtype))
+
+    def _get_float_element(self, index: int) -> float:
+        return float(self.array.reshape(-1)[index])
+
+    def _set_float_element(self, index: int, value: float) -> None:
+        self.array.reshape(-1)[index] = value
+
+    _get_double_element = _get_float_element
+    _set_double_element = _set_float_element
+
+    def _share_data_with(self, other: LoDTensor) -> None:
+        self.array = other.array
+
+    def _copy(self, place: PlaceLike | None = None) -> LoDTensor:
+        copied = LoDTensor()
+        copied.set(self.array, place)
+        copied.levels = self.levels
+        return copied
+
+    def _clear(self) -> None:
+        self.array = None
+        self.levels = NO_LOD
+
+    # -- LoD ----------------------------------------------------------------------------------------------------
+
+    def lod(self) -> list[list[int]]:
+        """Return the LoD as offsets."""
+        return lod_math.to_lists(self.levels)
+
+    def set_lod(self, lod: Sequence[Sequence[int]]) -> None:
+        """Set the LoD from offsets; EnforceNotMet when it does not fit the rows."""
+        self._set_levels(lod_math.from_offsets(lod), "lod")
+
+    def recursive_sequence_lengths(self) -> list[list[int]]:
+        """Return the LoD as lengths."""
+        return lod_math.to_lengths(self.levels)
+
+    def set_recursive_sequence_lengths(self, recursive_sequence_lengths: Sequence[Sequence[int]]) -> None:
+        """Set the LoD from lengths; EnforceNotMet when it does not fit the rows."""
+        self._set_levels(lod_math.from_lengths(recursive_sequence_lengths), "recursive_sequence_lengths")
+
+    def _set_levels(self, levels: LoD, what: str) -> None:
+        wrong = lod_math.problem(levels, self._rows())
+        if wrong and not (what == "lod" and era().lod_constructor_takes_offsets):
+            raise EnforceNotMet(f"the provided {what} info is invalid: {wrong}")
+        self.levels = levels
+
+    def has_valid_recursive_sequence_lengths(self) -> bool:
+        return lod_math.is_valid(self.levels, self._rows())
+
+    def _rows(self) -> int | None:
+        return None if self.array is None or self.array.ndim == 0 else int(self.array.shape[0])
+
+    # -- exchange with other libraries --------------------------------------------------------------------------
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if self.array is None:
+            raise EnforceNotMet("the tensor holds no data yet: set() it, or run the program that writes it")
+        host = _to_host(self.array)
+        if copy is False and host is not self.array:
+            raise ValueError("a tensor on the GPU cannot become a NumPy array without a copy")
+        if dtype is not None and host.dtype != dtype:
+            if copy is False:
+                raise ValueError(f"{host.dtype} cannot become {dtype} without a copy")
+            return host.astype(dtype)
+        return host.copy() if copy and host is self.array else host
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self.array.__dlpack_device__()
+
+    def _to_dlpack(self) -> Any:
+        return self.array.__dlpack__()
+
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        return self.array.__cuda_array_interface__  # AttributeError for a host array, as the protocol wants
+
+    def __getitem__(self, index: Any) -> LoDTensor:
+        return LoDTensor.wrap(self.array[index])
+
+    def __len__(self) -> int:
+        return 0 if self.array is None else len(self.array)
+
+    def __getstate__(self) -> tuple[Any, list[list[int]]]:
+        return (None if self.array is None else _to_host(self.array)), self.lod()
+
+    def __setstate__(self, state: tuple[Any, list[list[int]]]) -> None:
+        self.array = state[0]
+        self.levels = lod_math.from_offsets(state[1])
+
+    def __repr__(self) -> str:
+        if self.array is None:
+            return "LoDTensor(unset)"
+        lod = f", lod={self.lod()}" if self.levels else ""
+        return f"LoDTensor(shape={self.shape()}, dtype={self.array.dtype}{lod})\n{_to_host(self.array)}"
+
+
+Tensor = LoDTensor
+
+
+def _to_host(array: Any) -> np.ndarray[Any, Any]:
+    """Return a NumPy array: the same one, or a copy from the GPU."""
+    return array if isinstance(array, np.ndarray) else array.get()

@@ -1,0 +1,158 @@
+"""Scope: variables by name, with parents; what persists between runs of a program."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from fluidio.errors import EnforceNotMet
+from fluidio.tensor.lod_tensor import LoDTensor
+from fluidio.tensor.selected_rows import SelectedRows
+from fluidio.tensor.tensor_array import LoDTensorArray
+
+__all__ = ["Scope", "ScopeVariable", "global_scope", "scope_guard", "switch_scope"]
+
+
+class ScopeVariable:
+    """One named value of a scope: a tensor, an array of tensors, sparse rows, a reader, a number."""
+
+    __slots__ = ("__weakref__", "name", "value")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.value: Any = None
+
+    def _get(self, kind: type, what: str) -> Any:
+        if self.value is None:
+            self.value = kind()
+        elif not isinstance(self.value, kind):
+            raise EnforceNotMet(f"variable {self.name!r} holds {type(self.value).__name__}, not {what}")
+        return self.value
+
+    def get_tensor(self) -> LoDTensor:
+        tensor: LoDTensor = self._get(LoDTensor, "a LoDTensor")
+        return tensor
+
+    def get_lod_tensor_array(self) -> LoDTensorArray:
+        array: LoDTensorArray = self._get(LoDTensorArray, "a LoDTensorArray")
+        return array
+
+    def get_selected_rows(self) -> SelectedRows:
+        rows: SelectedRows = self._get(SelectedRows, "SelectedRows")
+        return rows
+
+    def get_lod_rank_table(self) -> Any:
+        return self.value
+
+    def get_reader(self) -> Any:
+        if not hasattr(self.value, "read_next"):
+            raise EnforceNotMet(f"variable {self.name!r} holds no reader yet: run the startup program first")
+        return self.value
+
+    def is_int(self) -> bool:
+        return isinstance(self.value, int)
+
+    def set_int(self, value: int) -> None:
+        self.value = int(value)
+
+    def get_int(self) -> int:
+        return int(self.value)
+
+    def is_float(self) -> bool:
+        return isinstance(self.value, float)
+
+    def set_float(self, value: float) -> None:
+        self.value = float(value)
+
+    def get_float(self) -> float:
+        return float(self.value)
+
+    def __repr__(self) -> str:
+        return f"ScopeVariable({self.name!r}, {type(self.value).__name__})"
+
+
+class Scope:
+    """Named variables; `find_var` looks through the parents, `var` creates here."""
+
+    __slots__ = ("__weakref__", "_kids", "_variables", "parent")
+
+    def __init__(self, parent: Scope | None = None) -> None:
+        self._variables: dict[str, ScopeVariable] = {}
+        self._kids: list[Scope] = []
+        self.parent = parent
+
+    def var(self, name: str) -> ScopeVariable:
+        """Return the variable of this scope, made if absent; parents are not looked at."""
+        variable = self._variables.get(name)
+        if variable is None:
+            variable = self._variables[name] = ScopeVariable(name)
+        return variable
+
+    def find_var(self, name: str) -> ScopeVariable | None:
+        """Return the variable of this scope or the nearest parent that has it, else None."""
+        scope: Scope | None = self
+        while scope is not None:
+            variable = scope._variables.get(name)
+            if variable is not None:
+                return variable
+            scope = scope.parent
+        return None
+
+    def root(self) -> Scope:
+        """Return the outermost ancestor, where persistable variables live."""
+        scope = self
+        while scope.parent is not None:
+            scope = scope.parent
+        return scope
+
+    def new_scope(self) -> Scope:
+        kid = Scope(self)
+        self._kids.append(kid)
+        return kid
+
+    def drop_kids(self) -> None:
+        self._kids.clear()
+
+    def erase(self, names: list[str]) -> None:
+        for name in names:
+            self._variables.pop(name, None)
+
+    def local_var_names(self) -> list[str]:
+        return list(self._variables)
+
+    def __contains__(self, name: str) -> bool:
+        return self.find_var(name) is not None
+
+    def __repr__(self) -> str:
+        return f"Scope({len(self._variables)} variables)"
+
+
+_global_scope = Scope()
+
+
+def global_scope() -> Scope:
+    """Return the scope that programs run in unless another is given."""
+    return _global_scope
+
+
+def switch_scope(scope: Scope) -> Scope:
+    """Make `scope` the global one and return the one it was."""
+    global _global_scope
+    previous, _global_scope = _global_scope, scope
+    return previous
+
+
+@contextlib.contextmanager
+def scope_guard(scope: Scope) -> Iterator[None]:
+    """Make `scope` the global one inside the block.
+
+    Fluid: a body that raised left the scope behind; here it is restored.
+    """
+    if not isinstance(scope, Scope):
+        raise TypeError(f"scope_guard() takes a fluid.Scope, got {type(scope).__name__}")
+    previous = switch_scope(scope)
+    try:
+        yield
+    finally:
+        switch_scope(previous)

@@ -1,0 +1,37 @@
+"""Copy a host array to a GPU; the only file below the executor that touches CuPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluidio.errors import DeviceError, missing_dependency
+
+__all__ = ["require_cupy", "upload"]
+
+
+def require_cupy(device: int | None = None) -> Any:
+    """Return the cupy module, or raise an error that says what to install or how to stay on the CPU."""
+    place = "a CUDA place" if device is None else f"CUDAPlace({device})"
+    try:
+        import cupy
+    except ImportError as error:
+        raise missing_dependency(
+            "CuPy", "cuda12", f"{place} (or run on the CPU: `fluidio run --device cpu`, fluid.CPUPlace())"
+        ) from error
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise DeviceError(
+            f"{place}: CuPy finds no CUDA driver or device ({error}); run on the CPU with `--device cpu` "
+            "or fluid.CPUPlace()"
+        ) from error
+    if device is not None and device >= count:
+        raise DeviceError(f"Invalid CUDAPlace({device}), must inside [0, {count})")
+    return cupy
+
+
+def upload(array: Any, device: int) -> Any:
+    """Return a copy of `array` on GPU number `device`."""
+    cupy = require_cupy(device)
+    with cupy.cuda.Device(device):
+        return cupy.array(array, order="C", copy=True)
