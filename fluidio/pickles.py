@@ -116,23 +116,8 @@ class _DataUnpickler(pickle.Unpickler):
 
 
 _SCALARS = frozenset(
-    [
-        "bool",
-        "bool_",
-        "int8",
-        "int16",
-        "int32",
-        "int64",
-        "uint8",
-        "uint16",
-        "uint32",
-        "uint64",
-        "float16",
-        "float32",
-        "float64",
-        "complex64",
-        "complex128",
-    ]
+    ["bool", "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+    + ["float16", "float32", "float64", "complex64", "complex128"]
 )
 _NDARRAY = "the class numpy.ndarray"  # a name only: the class itself could be called with a giant shape
 
@@ -162,7 +147,8 @@ def _scalar(dtype: Any, value: bytes) -> Any:
 
 
 def _dtype(code: Any, *flags: Any) -> np.dtype[Any]:
-    return np.dtype(code.decode("latin1") if isinstance(code, bytes) else code)
+    # A copy: the byte order and the fields that the pickle sets next must not reach numpy's own dtype.
+    return np.dtype(code.decode("latin1") if isinstance(code, bytes) else code, copy=True)
 
 
 def _encode(text: str, encoding: str = "latin1") -> bytes:
