@@ -105,8 +105,9 @@ class LoDTensor:
     set_dims = _set_dims
 
     def _place(self) -> CPUPlace | CUDAPlace:
-        device = getattr(self.array, "device", None)
-        return CUDAPlace(device.id) if hasattr(device, "id") else CPUPlace()
+        if self.array is None or isinstance(self.array, np.ndarray):
+            return CPUPlace()
+        return CUDAPlace(self.array.device.id)
 
     def _is_initialized(self) -> bool:
         return self.array is not None

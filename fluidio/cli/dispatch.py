@@ -1,0 +1,103 @@
+"""The `fluidio` command: find the subcommand, run it, and turn errors into one clear line.
+
+Each command is a module of this package with `HELP` (one line), `add_arguments(parser)` and `run(args) -> int`; it is
+imported only when it is asked for, so `fluidio --version` stays quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+from fluidio.errors import FluidioError
+from fluidio.version import __version__
+
+__all__ = ["COMMANDS", "Command", "available", "main"]
+
+COMMANDS = ("run", "port", "inspect", "check", "convert", "export", "records", "apis", "doctor", "demo")
+
+
+class Command(Protocol):
+    """What a command module offers."""
+
+    HELP: str
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+
+    def run(self, args: argparse.Namespace) -> int: ...
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `fluidio ARGV...` and return the exit status: 0, 1 for an error, 2 for wrong usage, 130 when interrupted."""
+    args = sys.argv[1:] if argv is None else list(argv)
+    debug = _take_debug(args)
+    name = args[0] if args and not args[0].startswith("-") else ""
+    if name not in available():
+        return _top_level(args)
+    try:
+        command = _load(name)
+        parser = argparse.ArgumentParser(prog=f"fluidio {name}", description=command.HELP)
+        command.add_arguments(parser)
+        return command.run(parser.parse_args(args[1:]))
+    except BrokenPipeError:
+        # The reader of our output (head, less) has gone: nothing more to say, and nothing to flush at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (FluidioError, OSError) as error:
+        if debug:
+            raise
+        print(f"fluidio {name}: {_one_line(error)}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        if debug:
+            raise
+        print(f"fluidio {name}: interrupted", file=sys.stderr)
+        return 130
+
+
+def available() -> list[str]:
+    """Return the commands whose module is there."""
+    return [name for name in COMMANDS if importlib.util.find_spec(f"{__package__}.{name}") is not None]
+
+
+def _load(name: str) -> Command:
+    return cast(Command, importlib.import_module(f"{__package__}.{name}"))
+
+
+def _take_debug(args: list[str]) -> bool:
+    """Remove `--debug` from before the command's name; what follows the name belongs to the command."""
+    if args and args[0] == "--debug":
+        del args[0]
+        return True
+    return False
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _top_level(args: list[str]) -> int:
+    width = max((len(name) for name in available()), default=0)
+    listing = [f"  {name:<{width}}  {_load(name).HELP}" for name in available()]
+    parser = argparse.ArgumentParser(
+        prog="fluidio",
+        usage="fluidio [--debug] [--version] COMMAND ...",
+        description="PaddlePaddle Fluid programs and RecordIO data, alive on today's Python.",
+        epilog="\n".join(["commands:", *listing, "", "`fluidio COMMAND --help` tells more."]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"fluidio {__version__}")
+    parser.add_argument("--debug", action="store_true", help="show the whole traceback of an error")
+    parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
+    parsed, _ = parser.parse_known_args(args)
+    if parsed.command is not None:
+        parser.error(f"unknown command {parsed.command!r}: choose one of {', '.join(available())}")
+    if args:
+        parser.error(f"unknown arguments {' '.join(args)}")
+    parser.print_help()
+    return 0

@@ -1,0 +1,1 @@
+"""The tests of fluidio; the folders mirror the packages."""

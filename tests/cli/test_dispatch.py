@@ -1,0 +1,101 @@
+"""The `fluidio` command finds its subcommands and reports errors in one line."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import types
+from collections.abc import Callable
+
+import pytest
+
+from fluidio.cli import dispatch, main
+from fluidio.errors import RecordIOError
+from fluidio.version import __version__
+
+
+def _install(monkeypatch: pytest.MonkeyPatch, run: Callable[[argparse.Namespace], int]) -> None:
+    """Make `check` a command that does `run`."""
+    command = types.SimpleNamespace(HELP="look at files", add_arguments=_add_path, run=run)
+    monkeypatch.setattr(dispatch, "available", lambda: ["check"])
+    monkeypatch.setattr(dispatch, "_load", lambda name: command)
+
+
+def _add_path(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path")
+
+
+def test_version_is_printed() -> None:
+    done = subprocess.run([sys.executable, "-m", "fluidio", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"fluidio {__version__}\n"
+
+
+def test_no_command_shows_help(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    _install(monkeypatch, lambda args: 0)
+    assert main([]) == 0
+    assert "  check  look at files" in capsys.readouterr().out
+
+
+def test_only_commands_that_exist_are_listed() -> None:
+    assert set(dispatch.available()) <= set(dispatch.COMMANDS)
+    for name in dispatch.available():
+        command = dispatch._load(name)
+        assert command.HELP and "\n" not in command.HELP
+        command.add_arguments(argparse.ArgumentParser())
+
+
+def test_unknown_command_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["frobnicate"])
+    assert stop.value.code == 2
+    assert "unknown command 'frobnicate'" in capsys.readouterr().err
+
+
+def test_unknown_option_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["--frobnicate"])
+    assert stop.value.code == 2
+    assert "--frobnicate" in capsys.readouterr().err
+
+
+def test_the_command_gets_its_arguments_and_gives_the_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    _install(monkeypatch, lambda args: len(args.path))
+    assert main(["check", "abc"]) == 3
+
+
+@pytest.mark.parametrize(
+    "error", [RecordIOError("bad magic", path="a.recordio", offset=0), FileNotFoundError(2, "no", "a")]
+)
+def test_an_expected_error_is_one_line(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(args: argparse.Namespace) -> int:
+        raise error
+
+    _install(monkeypatch, run)
+    assert main(["check", "a"]) == 1
+    written = capsys.readouterr()
+    assert written.out == ""
+    assert written.err.startswith("fluidio check: ")
+    assert written.err.count("\n") == 1
+    with pytest.raises(type(error)):
+        main(["--debug", "check", "a"])
+
+
+def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(args: argparse.Namespace) -> int:
+        raise ZeroDivisionError
+
+    _install(monkeypatch, run)
+    with pytest.raises(ZeroDivisionError):
+        main(["check", "a"])
+
+
+def test_an_interrupt_is_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def run(args: argparse.Namespace) -> int:
+        raise KeyboardInterrupt
+
+    _install(monkeypatch, run)
+    assert main(["check", "a"]) == 130
+    assert capsys.readouterr().err == "fluidio check: interrupted\n"

@@ -1,0 +1,97 @@
+"""The packages on disk, in setup.cfg and behind the two links are the same."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import os
+import subprocess
+import sys
+import types
+
+import pytest
+
+from tests.house.repository import FOLDERS, ROOT, modules, packages, setup_cfg
+
+EXTRAS = {
+    "cupy",
+    "cupyx",
+    "pyarrow",
+    "fsspec",
+    "torch",
+    "tensorflow",
+    "fissix",
+    "PIL",
+    "matplotlib",
+    "distributed",
+    "mpi4py",
+}
+
+
+def test_setup_cfg_lists_the_packages_on_disk() -> None:
+    listed = setup_cfg()["options"]["packages"].split()
+    assert listed == sorted(packages())
+
+
+def test_every_folder_with_modules_is_a_package() -> None:
+    folders = {path.parent for path in modules().values()}
+    assert [str(folder) for folder in folders if not (folder / "__init__.py").exists()] == []
+
+
+@pytest.mark.parametrize("name", ["layers", "executor"])
+def test_the_link_leads_to_the_folder_at_the_top(name: str) -> None:
+    link = ROOT / "fluidio" / name
+    assert link.is_symlink()
+    assert os.readlink(link) == f"../{name}"
+    assert setup_cfg()["options"]["package_dir"].split() == [
+        word for package, folder in FOLDERS.items() for word in (package, "=", folder.name)
+    ]
+
+
+def _exports(name: str) -> bool:
+    """Tell whether a package's `__init__` holds more than its docstring."""
+    return len(ast.parse(modules()[name].read_text("utf-8")).body) > 1
+
+
+@pytest.mark.parametrize("name", [name for name in packages() if _exports(name)])
+def test_dunder_all_is_sorted_and_is_what_is_visible(name: str) -> None:
+    package = importlib.import_module(name)
+    exported = list(package.__all__)
+    assert exported == sorted(set(exported), key=_order)
+    visible = {key for key, value in vars(package).items() if not key.startswith("_") and not _is_private(value)}
+    absent = [key for key in exported if not hasattr(package, key)]
+    assert absent == []
+    assert visible <= {*exported, *_submodules(name)}
+
+
+def _order(name: str) -> tuple[int, str]:
+    """Sort as ruff's RUF022 does: constants, classes, functions."""
+    return (0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2), name
+
+
+def _is_private(value: object) -> bool:
+    """Tell whether a module-level value is no export: an imported module of others, the `annotations` feature."""
+    if isinstance(value, types.ModuleType):
+        return not value.__name__.startswith("fluidio")
+    return type(value).__name__ == "_Feature"
+
+
+def _submodules(package: str) -> set[str]:
+    """Return the names that importing the package's own submodules leaves in it."""
+    return {name.rpartition(".")[2] for name in modules() if name.rpartition(".")[0] == package}
+
+
+def _imported(statement: str) -> set[str]:
+    code = f"import sys; {statement}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    return {name.partition(".")[0] for name in done.stdout.split()}
+
+
+def test_importing_fluidio_imports_neither_cupy_nor_any_extra() -> None:
+    assert _imported("import fluidio, fluidio.layers, fluidio.executor") & EXTRAS == set()
+
+
+def test_the_command_line_starts_without_its_commands() -> None:
+    code = "import sys, fluidio.cli; print(*[m for m in sys.modules if m.startswith('fluidio.cli.')])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["fluidio.cli.dispatch"]
