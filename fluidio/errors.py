@@ -3,7 +3,8 @@
     FluidioError
     ├── EnforceNotMet (RuntimeError)     a run-time check failed; Fluid's own name
     │   ├── EOFException                 the epoch is over: reset() the reader
-    │   └── OpError                      an op failed: names op, inputs and the line that built it
+    │   ├── OpError                      an op failed: names op, inputs and the line that built it
+    │   └── ReaderError (ValueError)     a worker thread or process of a python reader failed
     ├── RecordIOError (OSError)          bytes on disk are not what they should be
     │   ├── CutTailError                 the file ends in the middle of a chunk
     │   └── ForeignFileError             the file is something else than RecordIO
@@ -28,6 +29,7 @@ __all__ = [
     "ForeignFileError",
     "MissingDependencyError",
     "OpError",
+    "ReaderError",
     "RecordIOError",
     "UnsafePickleError",
     "missing_dependency",
@@ -70,6 +72,13 @@ class OpError(EnforceNotMet):
         self.op_type = op_type
         self.site = site
         super().__init__(text)
+
+
+class ReaderError(EnforceNotMet, ValueError):
+    """A worker thread or process of a python reader failed; `__cause__` is the user's own exception.
+
+    Fluid: 1.8 raised a bare ValueError in `multiprocess_reader`; elsewhere the program waited for ever.
+    """
 
 
 class RecordIOError(FluidioError, OSError):

@@ -1,0 +1,143 @@
+"""Move items between threads so that nothing hangs: a bounded channel that carries items, the end and errors.
+
+Every wait can be woken: a consumer that walks away closes the channel and its producers stop; a producer that fails
+leaves its exception behind the items it already delivered.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Generic, NoReturn, TypeVar
+
+from fluidio.errors import ReaderError
+
+__all__ = ["Channel", "Reader", "deserted_error", "producing", "pump"]
+
+T = TypeVar("T")
+Reader = Callable[[], Iterable[T]]
+
+_LOOK_ROUND = 1.0  # seconds after which a waiting consumer checks that its producers are still alive
+_JOIN = 2.0  # seconds to wait for a thread that may be inside the user's own blocking call
+
+
+class Channel(Generic[T]):
+    """Carry items from some producers to some consumers; at most `size` wait (0: any number)."""
+
+    def __init__(self, name: str, size: int, producers: int = 1) -> None:
+        self.name = name
+        self._size = size if size > 0 else float("inf")
+        self._items: deque[T] = deque()
+        self._producers = producers
+        self._error: BaseException | None = None
+        self._closed = False
+        self._home = os.getpid()
+        lock = threading.RLock()  # a garbage collection inside put() may finalise the consumer, which calls close()
+        self._not_empty = threading.Condition(lock)
+        self._not_full = threading.Condition(lock)
+        self.threads: list[threading.Thread] = []
+
+    def put(self, item: T) -> bool:
+        """Add an item, waiting for room; False when nobody wants it any more."""
+        with self._not_full:
+            while len(self._items) >= self._size and not self._closed:
+                self._not_full.wait()
+            if self._closed:
+                return False
+            self._items.append(item)
+            self._not_empty.notify()
+            return True
+
+    def done(self, error: BaseException | None = None) -> None:
+        """Say that one producer has ended, and why if it failed."""
+        with self._not_empty:
+            self._producers -= 1
+            self._error = self._error or error
+            self._not_empty.notify_all()
+
+    def close(self) -> None:
+        """Refuse further items and forget the waiting ones; wake everybody."""
+        if os.getpid() != self._home:
+            return  # inherited by a fork: no thread came along, and the lock may be held for ever
+        with self._not_empty:
+            self._closed = True
+            self._items.clear()
+            self._not_empty.notify_all()
+            self._not_full.notify_all()
+
+    def take(self, most: int = 1) -> list[T]:
+        """Return the next items, at least one, or an empty list at the end; raise what a producer died of."""
+        with self._not_empty:
+            while not self._items and self._producers > 0 and not self._closed:
+                if not self._not_empty.wait(_LOOK_ROUND) and self.deserted():
+                    raise deserted_error(self.name)
+            taken = [self._items.popleft() for _ in range(min(most, len(self._items)))]
+            if taken:
+                self._not_full.notify(len(taken))
+            elif self._error is not None:
+                self._raise(self._error)
+            return taken
+
+    def _raise(self, error: BaseException) -> NoReturn:
+        if isinstance(error, ReaderError):
+            raise error
+        raise ReaderError(f"{self.name}: the reader raised {type(error).__name__}: {error}") from error
+
+    def deserted(self) -> bool:
+        """Tell whether no thread is left that could deliver anything."""
+        return bool(self.threads) and not any(thread.is_alive() for thread in self.threads)
+
+    def __iter__(self) -> Iterator[T]:
+        while items := self.take():
+            yield from items
+
+
+def pump(reader: Reader[T], channel: Channel[T]) -> None:
+    """Put all items of a reader into a channel until it ends or nobody wants more."""
+    for item in reader():
+        if not channel.put(item):
+            return
+
+
+@contextlib.contextmanager
+def producing(
+    name: str, channels: Sequence[Channel[Any]], *targets: tuple[Callable[[], None], Channel[Any]]
+) -> Iterator[None]:
+    """Run each target in a thread until the block ends, however it ends.
+
+    A target's end, or its exception, is reported to the channel that stands beside it; `channels` are all that must be
+    closed to stop the threads.
+    """
+    threads = [threading.Thread(target=_run, args=pair, name=f"fluidio-{name}", daemon=True) for pair in targets]
+    for channel in channels:
+        channel.threads = threads
+    try:
+        for thread in threads:
+            thread.start()
+        yield
+    finally:
+        for channel in channels:
+            channel.close()
+        for thread in threads:
+            if thread.ident is not None and thread is not threading.current_thread():
+                thread.join(_JOIN)
+
+
+def _run(target: Callable[[], None], channel: Channel[Any]) -> None:
+    try:
+        target()
+    except BaseException as error:
+        channel.done(error)
+    else:
+        channel.done()
+
+
+def deserted_error(name: str) -> ReaderError:
+    """Return the error of a reader that was started in one process and is used in its fork."""
+    return ReaderError(
+        f"{name}: the threads behind this reader are gone: it was started before a fork and is used after it; "
+        "call the reader again in the new process"
+    )
