@@ -42,7 +42,7 @@ class VarType(enum.IntEnum):
     __str__ = __repr__
 
 
-DTypeLike = VarType | npt.DTypeLike
+DTypeLike = VarType | int | npt.DTypeLike
 
 _NUMPY: dict[VarType, np.dtype[Any]] = {
     VarType.BOOL: np.dtype(np.bool_),
@@ -84,6 +84,6 @@ def to_vartype(dtype: DTypeLike) -> VarType:
 def convert_np_dtype_to_dtype_(np_dtype: npt.DTypeLike) -> VarType:
     """Return the VarType of a NumPy dtype; ValueError for what Fluid could not hold."""
     try:
-        return _VARTYPE[np.dtype(np_dtype)]
+        return _VARTYPE[np.dtype(np_dtype).newbyteorder("=")]
     except (KeyError, TypeError):
         raise ValueError(f"Not supported numpy dtype {np_dtype}") from None

@@ -32,6 +32,8 @@ class Era:
     """The 8th positional of `open_files` is `for_parallel` (<= 0.14), then `is_test`."""
     lod_constructor_takes_offsets: bool = False
     """`LoDTensor(lod)` takes offsets, unvalidated (0.12); then lengths."""
+    tensor_set_casts_to_float32: bool = True
+    """`LoDTensor.set` turns lists, int16, float16 and the rest into float32 (<= 1.5); then it keeps or refuses them."""
     pyreader_iterable: bool = True
     """`fluid.io.PyReader(iterable=...)` default: False in 1.4, True from 1.5."""
     return_list_place0_only: bool = True
@@ -87,6 +89,7 @@ ERAS: dict[str, Era] = {
     "1.8": replace(
         _V15,
         name="1.8",
+        tensor_set_casts_to_float32=False,
         return_list_place0_only=False,
         adam_updates_beta_pow_inside=True,
         clone_for_test_prunes=True,
@@ -117,7 +120,11 @@ def era() -> Era:
     """Return the era in force: `use_era`, else FLUIDIO_FLUID, else 1.5."""
     global _current
     if _current is None:
-        _current = ERAS[nearest(os.environ.get("FLUIDIO_FLUID") or DEFAULT)]
+        asked = os.environ.get("FLUIDIO_FLUID")
+        try:
+            _current = ERAS[nearest(asked or DEFAULT)]
+        except ValueError as error:
+            raise ValueError(f"FLUIDIO_FLUID={asked}: {error}") from None
     return _current
 
 

@@ -62,7 +62,11 @@ class EOFException(EnforceNotMet):
     def __init__(self, detail: str = "", *, reader: str | None = None, epoch: int | None = None) -> None:
         self.reader = reader
         self.epoch = epoch
+        self.detail = detail
         super().__init__("There is no next data." + (f" {detail}" if detail else ""))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return EOFException, (self.detail,), self.__dict__.copy()
 
 
 class OpError(EnforceNotMet):

@@ -105,6 +105,12 @@ class Place:
     def is_cuda_pinned_place(self) -> bool:
         return isinstance(self._place, CUDAPinnedPlace)
 
+    def _type(self) -> int:
+        return unwrap(self)._type()
+
+    def _equals(self, other: object) -> bool:
+        return self._place == (other._place if isinstance(other, Place) else other)
+
     def gpu_device_id(self) -> int:
         if not isinstance(self._place, CUDAPlace):
             raise EnforceNotMet(f"the place is {self._place}, not a CUDAPlace")
@@ -127,7 +133,7 @@ def unwrap(place: object) -> _PlaceBase:
         kind, _, index = place.lower().partition(":")
         if kind == "cpu":
             return CPUPlace()
-        if kind in ("gpu", "cuda"):
+        if kind in ("gpu", "cuda") and (index or "0").isdecimal():
             return CUDAPlace(int(index or 0))
     raise TypeError(f"expected a place such as fluid.CPUPlace() or 'cpu', got {place!r}")
 
@@ -155,11 +161,23 @@ def get_cuda_device_count() -> int:
 
 
 def cpu_places(device_count: int | None = None) -> list[CPUPlace]:
-    """Return `device_count` CPU places; without it the number in CPU_NUM, else 1."""
-    count = int(os.environ.get("CPU_NUM", 1)) if device_count is None else device_count
+    """Return `device_count` CPU places; without it the number in CPU_NUM, else 1.
+
+    Fluid: until 1.5 it was the number of cores, so that a program's batches depended on the machine.
+    """
+    count = (_numbers("CPU_NUM", "1") or [0])[0] if device_count is None else device_count
     if count < 1:
         raise ValueError(f"cpu_places needs at least one place, got {count}")
     return [CPUPlace() for _ in range(count)]
+
+
+def _numbers(name: str, default: str) -> list[int]:
+    """Return the whole numbers, separated by commas, in an environment variable."""
+    text = os.environ.get(name) or default
+    try:
+        return [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise ValueError(f"{name}={text!r}: expected whole numbers separated by commas") from None
 
 
 def cuda_places(device_ids: Sequence[int] | int | None = None) -> list[CUDAPlace] | list[CPUPlace]:
@@ -170,8 +188,7 @@ def cuda_places(device_ids: Sequence[int] | int | None = None) -> list[CUDAPlace
     if isinstance(device_ids, int):
         device_ids = [device_ids]
     if device_ids is None:
-        flags = os.environ.get("FLAGS_selected_gpus", "")  # noqa: SIM112
-        device_ids = [int(i) for i in flags.split(",") if i.strip()] or range(get_cuda_device_count())
+        device_ids = _numbers("FLAGS_selected_gpus", "") or range(get_cuda_device_count())
     if _cuda_means_cpu:
         return [CPUPlace() for _ in device_ids or [0]]
     if not device_ids:

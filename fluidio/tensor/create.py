@@ -31,7 +31,7 @@ def create_lod_tensor(data: Any, recursive_seq_lens: Sequence[Sequence[int]], pl
         found = [[len(sequence) for sequence in data]]
         if [list(level) for level in recursive_seq_lens] != found:
             raise AssertionError(f"data and recursive_seq_lens do not match: {found} against {recursive_seq_lens}")
-        flat = np.concatenate([np.asarray(sequence) for sequence in data], axis=0)
+        flat = np.concatenate([np.asarray(sequence) for sequence in data], axis=0) if data else np.zeros(0)
         return create_lod_tensor(flat.reshape([*flat.shape, 1]), recursive_seq_lens, place)
     if isinstance(data, np.ndarray):
         tensor = LoDTensor()

@@ -33,13 +33,22 @@ NO_LOD: LoD = ()
 
 
 def from_offsets(levels: Iterable[Sequence[int] | npt.NDArray[Any]]) -> LoD:
-    """Return a LoD from lists of offsets, unchecked."""
-    return tuple(np.asarray(level, dtype=np.int64) for level in levels)
+    """Return a LoD from lists of offsets; TypeError when they are no lists of whole numbers, else unchecked."""
+    return tuple([_level(level) for level in levels])
 
 
 def from_lengths(levels: Iterable[Sequence[int] | npt.NDArray[Any]]) -> LoD:
     """Return a LoD from lists of lengths: [[2, 3]] becomes offsets [[0, 2, 5]]."""
-    return tuple(_offsets(np.asarray(level, dtype=np.int64)) for level in levels)
+    return tuple([_offsets(_level(level)) for level in levels])
+
+
+def _level(numbers: Sequence[int] | npt.NDArray[Any]) -> IntArray:
+    level = np.asarray(numbers)
+    if level.ndim != 1 or (level.size and level.dtype.kind not in "iu"):
+        raise TypeError(
+            f"a LoD is a list of levels, each a list of whole numbers such as [[2, 3]]; got level {numbers!r}"
+        )
+    return level.astype(np.int64)
 
 
 def _offsets(level_lengths: IntArray) -> IntArray:
@@ -69,7 +78,7 @@ def problem(lod: LoD, rows: int | None) -> str:
     `rows` None or 0 skips the test of the last level's height, as an unset tensor has none.
     """
     for index, level in enumerate(lod):
-        if level.ndim != 1 or level.size < 2:
+        if level.size < 2:
             return f"level {index} needs at least two offsets, has {level.size}"
         if level[0] != 0:
             return f"level {index} must start with 0, starts with {level[0]}"
@@ -95,6 +104,8 @@ def merge(lods: Sequence[LoD]) -> LoD:
 
     Fluid: the graph `batch` shifted by the last offset written, wrong for items of several sequences; this is right.
     """
+    if not lods:
+        raise ValueError("no items to merge")
     first = lods[0]
     if any(len(lod) != len(first) for lod in lods):
         raise ValueError(f"items have different numbers of LoD levels: {sorted({len(lod) for lod in lods})}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +17,9 @@ from fluidio.tensor.lod import NO_LOD, LoD
 
 __all__ = ["LoDTensor", "Tensor"]
 
-_KEPT = frozenset("?bBhilqefd")  # dtype characters that Fluid's tensors hold as they are
+_ALWAYS_KEPT = frozenset("?bBilqfd")  # dtype characters that set() keeps in every version
+_KEPT_IN_18 = _ALWAYS_KEPT | frozenset("he")
+_CPP_NAMES = {"bool": "bool", "int32": "int", "float32": "float", "float64": "double", "float16": "float16"}
 
 
 class LoDTensor:
@@ -51,13 +54,10 @@ class LoDTensor:
     def set(self, array: Any, place: PlaceLike | None = None, zero_copy: bool = False) -> None:
         """Copy `array` into the tensor; the LoD stays.
 
-        Fluid: uint16 holds the bits of float16; lists and other dtypes become float32 until 1.5, an error in 1.8.
+        Fluid: uint16 holds the bits of float16. Until 1.5 lists, int16, float16 and whatever else NumPy can convert
+        become float32; 1.8 keeps int16 and float16, takes a list as NumPy does, and refuses the rest.
         """
-        host = array if hasattr(array, "__cuda_array_interface__") else np.asarray(array)
-        if host.dtype == np.uint16:
-            host = host.view(np.float16)
-        elif host.dtype.char not in _KEPT or not isinstance(array, np.ndarray):
-            host = self._unusual(host, array)
+        host = array if hasattr(array, "__cuda_array_interface__") else _as_settable(array)
         concrete = CPUPlace() if place is None else unwrap(place)
         if isinstance(concrete, CUDAPlace) and not cuda_means_cpu():
             from fluidio.tensor.transfer import upload
@@ -68,23 +68,8 @@ class LoDTensor:
         else:
             self.array = np.array(_to_host(host), order="C", copy=True)
 
-    @staticmethod
-    def _unusual(host: Any, given: Any) -> Any:
-        if hasattr(given, "__cuda_array_interface__") or isinstance(given, (LoDTensor, np.generic)):
-            return host
-        if era().name == "1.8" and not isinstance(given, (list, tuple, int, float, bool)):
-            raise EnforceNotMet(
-                f"Incompatible data or style type: tensor.set() supports bool, float16, float32, float64, int8, int16, "
-                f"int32, int64 or uint8, but receives {host.dtype}."
-            )
-        if host.dtype == object:
-            raise EnforceNotMet("tensor.set() got ragged data: rows of unequal length cannot be one tensor")
-        if era().name == "1.8":
-            return host
-        return host.astype(np.float32)
-
     def shape(self) -> list[int]:
-        return [] if self.array is None else list(self.array.shape)
+        return [0] if self.array is None else list(self.array.shape)
 
     def _dtype(self) -> VarType:
         return VarType.FP32 if self.array is None else to_vartype(self.array.dtype)
@@ -125,10 +110,16 @@ class LoDTensor:
         self.array = np.zeros(self.shape(), to_numpy(dtype))
 
     def _get_float_element(self, index: int) -> float:
-        return float(self.array.reshape(-1)[index])
+        return float(self._flat(index)[index])
 
     def _set_float_element(self, index: int, value: float) -> None:
-        self.array.reshape(-1)[index] = value
+        self._flat(index)[index] = value
+
+    def _flat(self, index: int) -> Any:
+        flat = self._data().reshape(-1)
+        if not 0 <= index < flat.size:
+            raise EnforceNotMet(f"element {index} is outside the tensor of {flat.size} elements")
+        return flat
 
     _get_double_element = _get_float_element
     _set_double_element = _set_float_element
@@ -179,32 +170,44 @@ class LoDTensor:
     # -- exchange with other libraries --------------------------------------------------------------------------
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        if self.array is None:
-            raise EnforceNotMet("the tensor holds no data yet: set() it, or run the program that writes it")
-        host = _to_host(self.array)
-        if copy is False and host is not self.array:
+        data = self._data()
+        host = _to_host(data)
+        if copy is False and host is not data:
             raise ValueError("a tensor on the GPU cannot become a NumPy array without a copy")
         if dtype is not None and host.dtype != dtype:
             if copy is False:
-                raise ValueError(f"{host.dtype} cannot become {dtype} without a copy")
+                raise ValueError(f"{host.dtype} cannot become {np.dtype(dtype)} without a copy")
             return host.astype(dtype)
-        return host.copy() if copy and host is self.array else host
+        return host.copy() if copy and host is data else host
 
     def __dlpack__(self, **options: Any) -> Any:
-        return self.array.__dlpack__(**options)
+        return self._data().__dlpack__(**options)
 
     def __dlpack_device__(self) -> Any:
-        return self.array.__dlpack_device__()
+        return self._data().__dlpack_device__()
 
     def _to_dlpack(self) -> Any:
-        return self.array.__dlpack__()
+        return self._data().__dlpack__()
+
+    def _data(self) -> Any:
+        if self.array is None:
+            raise EnforceNotMet("the tensor holds no data yet: set() it, or run the program that writes it")
+        return self.array
 
     @property
     def __cuda_array_interface__(self) -> Any:
         return self.array.__cuda_array_interface__  # AttributeError for a host array, as the protocol wants
 
     def __getitem__(self, index: Any) -> LoDTensor:
-        return LoDTensor.wrap(self.array[index])
+        """Return a part by whole numbers and slices, without LoD.
+
+        Fluid: a whole number keeps its dimension, of size 1; negative ones, which gave zeros, count from the end here.
+        """
+        data = self._data()
+        keys = index if isinstance(index, tuple) else (index,)
+        if len(keys) > data.ndim:
+            raise IndexError(f"{len(keys)} indices for a tensor of {data.ndim} dimensions")
+        return LoDTensor.wrap(data[tuple([_as_slice(key, size) for key, size in zip(keys, data.shape)])])
 
     def __len__(self) -> int:
         return 0 if self.array is None else len(self.array)
@@ -222,6 +225,18 @@ class LoDTensor:
         lod = f", lod={self.lod()}" if self.levels else ""
         return f"LoDTensor(shape={self.shape()}, dtype={self.array.dtype}{lod})\n{_to_host(self.array)}"
 
+    def __str__(self) -> str:
+        """Return what Fluid 1.8 prints: LoD, dimensions, the C++ name of the dtype, all elements."""
+        if self.array is None:
+            return repr(self)
+        lod = "".join("{" + ", ".join(map(str, level)) + "}" for level in self.lod())
+        name = str(self.array.dtype)
+        data = " ".join([f"{element:g}" for element in _to_host(self.array).reshape(-1).tolist()])
+        return (
+            f"\tlod: {{{lod}}}\n\tdim: {', '.join(map(str, self.shape()))}\n\tlayout: NCHW\n"
+            f"\tdtype: {_CPP_NAMES.get(name, name + '_t')}\n\tdata: [{data}]\n"
+        )
+
 
 Tensor = LoDTensor
 
@@ -229,3 +244,38 @@ Tensor = LoDTensor
 def _to_host(array: Any) -> np.ndarray[Any, Any]:
     """Return a NumPy array: the same one, or a copy from the GPU."""
     return array if isinstance(array, np.ndarray) else array.get()
+
+
+def _as_settable(given: Any) -> np.ndarray[Any, Any]:
+    """Return `given` as an array of a dtype that a tensor can hold in this era."""
+    try:
+        host = np.asarray(given)
+    except ValueError as error:
+        raise EnforceNotMet(f"tensor.set() got ragged data, which cannot be one tensor: {error}") from error
+    if host.dtype == np.uint16:
+        return host.view(np.float16)
+    if not host.dtype.isnative:
+        host = host.astype(host.dtype.newbyteorder("="))
+    casts = era().tensor_set_casts_to_float32
+    if host.dtype.char in (_ALWAYS_KEPT if casts else _KEPT_IN_18) and not (casts and isinstance(given, (list, tuple))):
+        return host
+    if isinstance(given, LoDTensor):
+        return host
+    if casts and host.dtype.kind in "biuf":
+        return host.astype(np.float32)
+    raise EnforceNotMet(
+        "Incompatible data or style type: tensor.set() supports bool, float16, float32, float64, int8, int16, int32, "
+        f"int64 and uint8, uint16, but got {host.dtype} from {type(given).__name__}"
+    )
+
+
+def _as_slice(key: Any, size: int) -> slice:
+    if isinstance(key, slice):
+        return key
+    try:
+        number = operator.index(key)
+    except TypeError:
+        raise IndexError(f"a tensor is indexed by whole numbers and slices, not by {type(key).__name__}") from None
+    if not -size <= number < size:
+        raise IndexError(f"index {number} is outside a dimension of size {size}")
+    return slice(number % size, number % size + 1)

@@ -54,19 +54,26 @@ class ScopeVariable:
         return isinstance(self.value, int)
 
     def set_int(self, value: int) -> None:
+        self._get(int, "an int")
         self.value = int(value)
 
     def get_int(self) -> int:
-        return int(self.value)
+        return int(self._number(int, "an int"))
 
     def is_float(self) -> bool:
         return isinstance(self.value, float)
 
     def set_float(self, value: float) -> None:
+        self._get(float, "a float")
         self.value = float(value)
 
     def get_float(self) -> float:
-        return float(self.value)
+        return float(self._number(float, "a float"))
+
+    def _number(self, kind: type, what: str) -> Any:
+        if self.value is None:
+            raise EnforceNotMet(f"variable {self.name!r} holds nothing yet, not {what}")
+        return self._get(kind, what)
 
     def __repr__(self) -> str:
         return f"ScopeVariable({self.name!r}, {type(self.value).__name__})"
@@ -75,11 +82,11 @@ class ScopeVariable:
 class Scope:
     """Named variables; `find_var` looks through the parents, `var` creates here."""
 
-    __slots__ = ("__weakref__", "_kids", "_variables", "parent")
+    __slots__ = ("__weakref__", "_children", "_variables", "parent")
 
     def __init__(self, parent: Scope | None = None) -> None:
         self._variables: dict[str, ScopeVariable] = {}
-        self._kids: list[Scope] = []
+        self._children: list[Scope] = []
         self.parent = parent
 
     def var(self, name: str) -> ScopeVariable:
@@ -108,11 +115,15 @@ class Scope:
 
     def new_scope(self) -> Scope:
         kid = Scope(self)
-        self._kids.append(kid)
+        self._children.append(kid)
         return kid
 
+    def _kids(self) -> list[Scope]:
+        return list(self._children)
+
     def drop_kids(self) -> None:
-        self._kids.clear()
+        """Forget the child scopes; their variables live on only where somebody holds them."""
+        self._children.clear()
 
     def erase(self, names: list[str]) -> None:
         for name in names:

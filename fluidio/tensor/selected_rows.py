@@ -13,20 +13,32 @@ __all__ = ["SelectedRows"]
 
 
 class SelectedRows:
-    """Rows `rows` (with repeats) of a matrix with `height` rows; `value[i]` belongs to row `rows[i]`."""
+    """Rows `rows` (with repeats) of a matrix with `height` rows; `value[i]` belongs to row `rows[i]`.
 
-    __slots__ = ("_height", "_rows", "value")
+    `index` and `value` are the row numbers and the rows as arrays, for fluidio's own code.
+    """
+
+    __slots__ = ("_height", "_tensor", "index")
 
     def __init__(self, rows: Any = (), height: int = 0, value: Any = None) -> None:
-        self._rows = rows
+        self.index: Any = rows if hasattr(rows, "dtype") else np.asarray(rows, dtype=np.int64)
         self._height = height
-        self.value = value
+        self._tensor = LoDTensor.wrap(value)
 
-    def rows(self) -> Any:
-        return self._rows
+    @property
+    def value(self) -> Any:
+        return self._tensor.array
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        self._tensor.array = value
+
+    def rows(self) -> list[int]:
+        rows: list[int] = self.index.tolist()
+        return rows
 
     def set_rows(self, rows: Any) -> None:
-        self._rows = np.asarray(rows, dtype=np.int64)
+        self.index = np.asarray(rows, dtype=np.int64)
 
     def height(self) -> int:
         return self._height
@@ -34,12 +46,19 @@ class SelectedRows:
     def set_height(self, height: int) -> None:
         self._height = height
 
+    def numel(self) -> int:
+        return 0 if self.value is None else int(self.value.size)
+
+    def sync_index(self) -> None:
+        """Do nothing: Fluid kept a map from rows to places, here it is always in step."""
+
     def get_tensor(self) -> LoDTensor:
-        return LoDTensor.wrap(self.value)
+        """Return the tensor of the rows; set() on it sets them."""
+        return self._tensor
 
     def merged(self, xp: Any = np) -> tuple[Any, Any]:
         """Return unique rows in ascending order and the sums of their values."""
-        unique, inverse = xp.unique(xp.asarray(self._rows), return_inverse=True)
+        unique, inverse = xp.unique(xp.asarray(self.index), return_inverse=True)
         out = xp.zeros((unique.size, *self.value.shape[1:]), self.value.dtype)
         _scatter_add(xp, out, inverse.reshape(-1), self.value)
         return unique, out
@@ -47,20 +66,21 @@ class SelectedRows:
     def to_dense(self, xp: Any = np) -> Any:
         """Return the whole matrix."""
         dense = xp.zeros((self._height, *self.value.shape[1:]), self.value.dtype)
-        _scatter_add(xp, dense, xp.asarray(self._rows), self.value)
+        _scatter_add(xp, dense, xp.asarray(self.index), self.value)
         return dense
 
     def __repr__(self) -> str:
-        return f"SelectedRows(height={self._height}, rows={list(map(int, self._rows))[:20]})"
+        return f"SelectedRows(height={self._height}, rows={self.rows()[:20]})"
 
 
 def _scatter_add(xp: Any, target: Any, index: IntArray | Any, values: Any) -> None:
     if xp is not np:
         xp.add.at(target, index, values)
         return
+    if not index.size:
+        return
     # np.add.at is slow on matrices: sort by row, then sum runs of equal rows at once.
     order = np.argsort(index, kind="stable")
     ordered = index[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if ordered.size else ordered
-    if ordered.size:
-        target[ordered[starts]] += np.add.reduceat(values[order], starts, axis=0)
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    target[ordered[starts]] += np.add.reduceat(values[order], starts, axis=0)

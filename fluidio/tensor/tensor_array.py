@@ -25,16 +25,17 @@ class LoDTensorArray:
         return len(self.items)
 
     def __getitem__(self, index: int) -> LoDTensor:
-        self._check(index)
+        if not 0 <= index < len(self.items):
+            raise IndexError(self._outside(index))
         return self.items[index]
 
     def __setitem__(self, index: int, tensor: LoDTensor) -> None:
-        self._check(index)
+        if not 0 <= index < len(self.items):
+            raise EnforceNotMet(self._outside(index))
         self.items[index] = LoDTensor.wrap(tensor.array, tensor.levels)
 
-    def _check(self, index: int) -> None:
-        if not 0 <= index < len(self.items):
-            raise EnforceNotMet(f"index {index} is outside the LoDTensorArray of {len(self.items)} tensors")
+    def _outside(self, index: int) -> str:
+        return f"index {index} is outside the LoDTensorArray of {len(self.items)} tensors"
 
     def __iter__(self) -> Iterator[LoDTensor]:
         return iter(self.items)
