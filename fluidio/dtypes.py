@@ -76,7 +76,7 @@ def to_vartype(dtype: DTypeLike) -> VarType:
     """Return the VarType of a NumPy dtype, a name, or a VarType (or its number)."""
     if isinstance(dtype, VarType):
         return dtype
-    if isinstance(dtype, int) and not isinstance(dtype, bool):
+    if isinstance(dtype, int):
         return VarType(dtype)
     return convert_np_dtype_to_dtype_(dtype)
 
