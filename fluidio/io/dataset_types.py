@@ -1,0 +1,28 @@
+"""`Dataset`: what the map-style DataLoader reads from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["Dataset"]
+
+
+class Dataset:
+    """A source of samples with a length; subclasses give `__getitem__` and `__len__`.
+
+    >>> class Squares(Dataset):
+    ...     def __getitem__(self, idx):
+    ...         return (idx * idx,)
+    ...     def __len__(self):
+    ...         return 10
+    >>> Squares()[3]
+    (9,)
+    """
+
+    def __getitem__(self, idx: int) -> Any:
+        """Return the sample with this number: a tuple or list of fields."""
+        raise NotImplementedError(f"'__getitem__' not implement in class {type(self).__name__}")
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        raise NotImplementedError(f"'__len__' not implement in class {type(self).__name__}")

@@ -1,0 +1,254 @@
+"""Read batches of a map-style dataset, in this process or in worker processes.
+
+Batch i is made by worker i mod n, and a worker makes its batches in order: so batches arrive in the sampler's order
+without being sorted, and the random numbers of each are the same in every run. Arrays travel in anonymous shared
+memory, one block for a batch: nothing has a name, so nothing can be left behind when a process is killed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import mmap
+import os
+import pickle
+import random
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import reduction
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+from fluidio.errors import ReaderError
+from fluidio.reader import processes
+from fluidio.reader.threads import Channel, producing
+
+__all__ = ["WorkerInfo", "get_worker_info", "iterate_batches"]
+
+Collate = Callable[[list[Any]], Any]
+
+_AHEAD = 2  # batches under way for each worker
+_LOOK_ROUND = 0.25  # seconds between looks at silent workers
+_SHARED_FROM = 1 << 16  # bytes: smaller batches are quicker through the pipe
+_ALIGN = 64
+_epochs = itertools.count()
+
+
+@dataclass(frozen=True)
+class WorkerInfo:
+    """Which worker process this is."""
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+
+
+_info: WorkerInfo | None = None
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """Return which worker process this is, None in the main process."""
+    return _info
+
+
+def iterate_batches(
+    dataset: Any,
+    batch_sampler: Iterable[Sequence[int]],
+    collate_fn: Collate | None,
+    num_workers: int,
+    *,
+    use_shared_memory: bool = True,
+    timeout: float = 0,
+    worker_init_fn: Callable[[int], Any] | None = None,
+) -> Iterator[Any]:
+    """Yield `collate_fn([dataset[i] for i in indices])` for each list of indices, in the sampler's order.
+
+    Args:
+        collate_fn: makes a batch of a list of samples; None leaves the list as it is.
+        num_workers: worker processes; 0 reads in this one. Their `random` and `numpy.random` are seeded differently
+            for each worker and epoch, and alike in each run of a program. Fluid: all had the parent's state.
+        use_shared_memory: hand arrays over without copying, where the system can.
+        timeout: seconds to wait for a batch, 0 for ever.
+        worker_init_fn: called in each worker with its number before the first batch.
+
+    Raises:
+        ReaderError: a worker raised (its exception is the `__cause__`), was killed, or took too long.
+    """
+    if num_workers < 0:
+        raise ValueError(f"num_workers should not be negative, but got {num_workers}")
+    if timeout < 0:
+        raise ValueError(f"timeout should not be negative, but got {timeout}")
+    if num_workers == 0:
+        return (_make(dataset, indices, collate_fn) for indices in batch_sampler)
+    job = _Job(dataset, collate_fn, worker_init_fn, num_workers, use_shared_memory and hasattr(os, "memfd_create"))
+    return _in_workers(job, batch_sampler, timeout)
+
+
+def _make(dataset: Any, indices: Sequence[int], collate_fn: Collate | None) -> Any:
+    samples = []
+    for index in indices:
+        try:
+            samples.append(dataset[index])
+        except Exception as error:
+            error.add_note(f"while reading dataset[{index}]")
+            raise
+    return samples if collate_fn is None else collate_fn(samples)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What every worker needs to know."""
+
+    dataset: Any
+    collate_fn: Collate | None
+    init: Callable[[int], Any] | None
+    workers: int
+    shared: bool
+
+
+def _in_workers(job: _Job, batch_sampler: Iterable[Sequence[int]], timeout: float) -> Iterator[Any]:
+    seed = _epoch_seed()
+    home = os.getpid()
+    crew: list[_Worker] = []
+    try:
+        for number in range(job.workers):
+            crew.append(_Worker(number, seed + number & 0xFFFFFFFF, job, crew))
+        tasks = zip(itertools.cycle(crew), batch_sampler)
+        under_way: list[_Worker] = []
+        for worker, indices in itertools.islice(tasks, _AHEAD * job.workers):
+            worker.connection.send(list(indices))
+            under_way.append(worker)
+        while under_way:
+            batch = under_way.pop(0).receive(crew, timeout)
+            for worker, indices in itertools.islice(tasks, 1):
+                worker.connection.send(list(indices))
+                under_way.append(worker)
+            yield batch
+    finally:
+        for worker in crew:
+            worker.connection.close()
+        if os.getpid() == home:  # a fork may inherit this iterator and let go of it
+            processes.stop([worker.process for worker in crew])
+
+
+def _epoch_seed() -> int:
+    """Return a seed that follows from numpy's global state, which stays as it is, and the number of the epoch."""
+    state: Any = np.random.get_state()
+    return zlib.crc32(state[1].tobytes() + str((state[2], next(_epochs))).encode())
+
+
+class _Worker:
+    """One worker process, seen from the parent."""
+
+    def __init__(self, number: int, seed: int, job: _Job, elder: Sequence[_Worker]) -> None:
+        self.number = number
+        self.connection, far = processes.context().Pipe(duplex=True)
+        foreign = [self.connection, *(worker.connection for worker in elder)]
+        self.process = processes.start(_work, (number, seed, job, far), name="DataLoader", foreign=foreign)
+        far.close()
+
+    def receive(self, crew: Sequence[_Worker], timeout: float) -> Any:
+        """Return this worker's next batch."""
+        latest = time.monotonic() + timeout
+        try:
+            while not self.connection.poll(min(_LOOK_ROUND, timeout or _LOOK_ROUND)):
+                for worker in crew:
+                    worker.check()
+                if timeout and time.monotonic() > latest:
+                    raise ReaderError(
+                        f"DataLoader: worker {self.number} (process {self.process.pid}) gave no batch "
+                        f"for {timeout} s; raise `timeout`, or look what dataset[i] waits for"
+                    )
+            return self._read()
+        except (EOFError, ConnectionError):
+            raise self._dead() from None
+
+    def check(self) -> None:
+        if not self.process.is_alive():  # a worker lives until the parent ends it
+            raise self._dead()
+
+    def _dead(self) -> ReaderError:
+        return ReaderError(f"DataLoader: {processes.death_note(self.process)} (worker {self.number})")
+
+    def _read(self) -> Any:
+        kind, payload, sizes = pickle.loads(self.connection.recv_bytes())
+        if kind == "error":
+            error = processes.unpack_error(payload)
+            notes = [note for note in error.__notes__ if note.startswith("while reading")]
+            raise ReaderError(
+                f"DataLoader: worker {self.number} raised {type(error).__name__}: {error}"
+                + "".join(f" ({note})" for note in notes)
+            ) from error
+        if kind == "plain":
+            return pickle.loads(payload)
+        file = reduction.recv_handle(self.connection)
+        try:
+            memory = memoryview(mmap.mmap(file, sum(map(_aligned, sizes))))
+        finally:
+            os.close(file)
+        starts = itertools.accumulate(map(_aligned, sizes), initial=0)
+        return pickle.loads(payload, buffers=[memory[start : start + size] for start, size in zip(starts, sizes)])
+
+
+def _aligned(size: int) -> int:
+    return -(-max(size, 1) // _ALIGN) * _ALIGN
+
+
+def _work(number: int, seed: int, job: _Job, connection: Connection) -> None:
+    """Make batches in a worker process until the parent goes away."""
+    global _info
+    _info = WorkerInfo(number, job.workers, seed, job.dataset)
+    random.seed(seed)
+    np.random.seed(seed)
+    tasks: Channel[list[int]] = Channel("DataLoader", 0)
+    # The parent must never wait for us to take a task, or both could wait for each other: a thread takes them all.
+    with producing("DataLoader", [tasks], (partial(_listen, connection, tasks), tasks)):
+        try:
+            if job.init is not None:
+                job.init(number)
+            for indices in tasks:
+                _send(connection, _make(job.dataset, indices, job.collate_fn), job.shared)
+        except BrokenPipeError:
+            os._exit(0)
+        except BaseException as error:
+            connection.send_bytes(pickle.dumps(("error", processes.pack_error(error), [])))
+            tasks.threads[0].join()  # the parent ends us when it has read this
+
+
+def _listen(connection: Connection, tasks: Channel[list[int]]) -> None:
+    while True:
+        try:
+            tasks.put(connection.recv())
+        except (EOFError, OSError):
+            os._exit(0)  # the parent is gone, whatever the dataset is busy with
+
+
+def _send(connection: Connection, batch: Any, shared: bool) -> None:
+    buffers: list[pickle.PickleBuffer] = []
+    payload = pickle.dumps(batch, 5, buffer_callback=buffers.append)
+    raws = [buffer.raw() for buffer in buffers]
+    sizes = [raw.nbytes for raw in raws]
+    if not shared or sum(sizes) < _SHARED_FROM:
+        payload = pickle.dumps(batch, 5) if buffers else payload
+        connection.send_bytes(pickle.dumps(("plain", payload, [])))
+        return
+    file = os.memfd_create("fluidio-batch")
+    try:
+        os.ftruncate(file, sum(map(_aligned, sizes)))
+        for start, raw in zip(itertools.accumulate(map(_aligned, sizes), initial=0), raws):
+            _write_at(file, raw, start)
+        connection.send_bytes(pickle.dumps(("shared", payload, sizes)))
+        reduction.send_handle(connection, file, os.getppid())
+    finally:
+        os.close(file)
+
+
+def _write_at(file: int, data: memoryview, start: int) -> None:
+    while data:
+        written = os.pwrite(file, data, start)
+        data, start = data[written:], start + written
