@@ -1,1 +1,104 @@
-"""fluidio."""
+"""PaddlePaddle Fluid programs and RecordIO data, alive on today's Python.
+
+    import fluidio as fluid
+    from fluidio import paddle
+
+is the whole port of a program; `python -m fluidio run train.py` runs it unmodified.
+"""
+
+from fluidio import (
+    backward,
+    clip,
+    core,
+    executor,
+    initializer,
+    layers,
+    ops,
+    optimizer,
+    param_attr,
+    regularizer,
+    tensor,
+)
+from fluidio.backward import gradients
+from fluidio.data_layer import data
+from fluidio.era import use_era
+from fluidio.executor import Executor
+from fluidio.param_attr import ParamAttr, WeightNormParamAttr
+from fluidio.places import (
+    CPUPlace,
+    CUDAPinnedPlace,
+    CUDAPlace,
+    cpu_places,
+    cuda_pinned_places,
+    cuda_places,
+    get_cuda_device_count,
+    is_compiled_with_cuda,
+)
+from fluidio.program import (
+    DataFeeder,
+    Parameter,
+    Program,
+    Variable,
+    default_main_program,
+    default_startup_program,
+    name_scope,
+    program_guard,
+    unique_name,
+)
+from fluidio.tensor import (
+    LoDTensor,
+    LoDTensorArray,
+    Scope,
+    Tensor,
+    create_lod_tensor,
+    create_random_int_lodtensor,
+    global_scope,
+    scope_guard,
+)
+from fluidio.version import __version__
+
+__all__ = [
+    "CPUPlace",
+    "CUDAPinnedPlace",
+    "CUDAPlace",
+    "DataFeeder",
+    "Executor",
+    "LoDTensor",
+    "LoDTensorArray",
+    "ParamAttr",
+    "Parameter",
+    "Program",
+    "Scope",
+    "Tensor",
+    "Variable",
+    "WeightNormParamAttr",
+    "__version__",
+    "backward",
+    "clip",
+    "core",
+    "cpu_places",
+    "create_lod_tensor",
+    "create_random_int_lodtensor",
+    "cuda_pinned_places",
+    "cuda_places",
+    "data",
+    "default_main_program",
+    "default_startup_program",
+    "executor",
+    "get_cuda_device_count",
+    "global_scope",
+    "gradients",
+    "initializer",
+    "is_compiled_with_cuda",
+    "layers",
+    "name_scope",
+    "ops",
+    "optimizer",
+    "param_attr",
+    "program_guard",
+    "regularizer",
+    "scope_guard",
+    "tensor",
+    "unique_name",
+    "use_era",
+]

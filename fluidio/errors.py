@@ -4,7 +4,7 @@
     ├── EnforceNotMet (RuntimeError)     a run-time check failed; Fluid's own name
     │   ├── EOFException                 the epoch is over: reset() the reader
     │   ├── OpError                      an op failed: names op, inputs and the line that built it
-    │   └── ReaderError (ValueError)     a worker thread or process of a python reader failed
+    │   └── ReaderError (ValueError)     a reader's source failed; its own exception is `__cause__`
     ├── RecordIOError (OSError)          bytes on disk are not what they should be
     │   ├── CutTailError                 the file ends in the middle of a chunk
     │   └── ForeignFileError             the file is something else than RecordIO

@@ -82,18 +82,21 @@ class ScopeVariable:
 class Scope:
     """Named variables; `find_var` looks through the parents, `var` creates here."""
 
-    __slots__ = ("__weakref__", "_children", "_variables", "parent")
+    __slots__ = ("__weakref__", "_children", "_variables", "parent", "version")
 
     def __init__(self, parent: Scope | None = None) -> None:
         self._variables: dict[str, ScopeVariable] = {}
         self._children: list[Scope] = []
         self.parent = parent
+        self.version = 0
+        """Counts variables made and erased, so that plans know when to look names up again."""
 
     def var(self, name: str) -> ScopeVariable:
         """Return the variable of this scope, made if absent; parents are not looked at."""
         variable = self._variables.get(name)
         if variable is None:
             variable = self._variables[name] = ScopeVariable(name)
+            self.version += 1
         return variable
 
     def find_var(self, name: str) -> ScopeVariable | None:
@@ -128,6 +131,7 @@ class Scope:
     def erase(self, names: list[str]) -> None:
         for name in names:
             self._variables.pop(name, None)
+        self.version += 1
 
     def local_var_names(self) -> list[str]:
         return list(self._variables)

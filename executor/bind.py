@@ -1,0 +1,160 @@
+"""Turn one op of a program into a step: a function of the frame with everything else bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fluidio.executor.frame import Frame
+from fluidio.ops.kernel import Backend, Call
+from fluidio.program import Operator
+from fluidio.program.op_def import EMPTY, Slot
+from fluidio.tensor.lod import NO_LOD, LoD
+
+__all__ = ["Step", "bind"]
+
+Run = Callable[[Frame], None]
+
+
+class Step:
+    """One bound op; `dead` are the slots whose last use it is."""
+
+    __slots__ = ("call", "dead", "op", "reads", "run", "writes")
+
+    def __init__(self, op: Operator, call: Call, run: Run, reads: list[int], writes: list[int]) -> None:
+        self.op = op
+        self.call = call
+        self.run = run
+        self.reads = reads
+        self.writes = writes
+        self.dead: tuple[int, ...] = ()
+
+
+def bind(op: Operator, slot_of: Callable[[str], int], persists: Callable[[int], bool], dev: Backend) -> Step:
+    """Bind an op to slot numbers and a backend."""
+    record = op.definition
+    wanted = frozenset(name for name, names in op._outputs.items() if any(n != EMPTY for n in names))
+    call = Call(op, op._attrs, dev, wanted)
+    call.ins = {slot: [slot_of(n) for n in names if n != EMPTY] for slot, names in op._inputs.items()}
+    call.outs = {slot: [slot_of(n) if n != EMPTY else -1 for n in names] for slot, names in op._outputs.items()}
+    reads = [i for slots in call.ins.values() for i in slots]
+    writes = [i for slots in call.outs.values() for i in slots if i >= 0]
+    kernel = record.kernel
+    if kernel is None:
+        raise NotImplementedError(f"op {op.type} has no kernel")
+    if record.raw:
+        return Step(op, call, lambda f: kernel(call, f), reads, writes)
+    run = _simple(call, kernel, record) or _general(call, kernel, record)
+    stored = [slot for slot in writes if persists(slot)]
+    if stored:
+        run = _storing(run, stored, [slot for slot in stored if slot not in reads], reads)
+    return Step(op, call, run, reads, writes)
+
+
+def _simple(call: Call, kernel: Callable[..., Any], record: Any) -> Run | None:
+    """Return a fast step for the usual op: one variable for each slot, one output, LoD shared or none."""
+    if record.lod == "kernel" or any(s.many for s in (*record.inputs, *record.outputs)) or len(record.outputs) != 1:
+        return None
+    outs = call.outs.get(record.outputs[0].name)
+    if not outs or outs[0] < 0:
+        return None
+    out = outs[0]
+    ins = [call.ins.get(s.name) for s in record.inputs]
+    positions = [i[0] for i in ins if i]
+    if len(positions) != len(ins):
+        return None
+    share = record.lod == "share"
+    if len(positions) == 1:
+        a = positions[0]
+
+        def unary(f: Frame) -> None:
+            f.values[out] = kernel(call, f.values[a])
+            if share:
+                f.lods[out] = f.lods[a]
+
+        return unary
+    if len(positions) == 2:
+        a, b = positions
+
+        def binary(f: Frame) -> None:
+            values = f.values
+            values[out] = kernel(call, values[a], values[b])
+            if share:
+                lods = f.lods
+                lods[out] = lods[a] or lods[b]
+
+        return binary
+    return None
+
+
+def _general(call: Call, kernel: Callable[..., Any], record: Any) -> Run:
+    fetch = [_fetcher(slot, call.ins.get(slot.name, [])) for slot in record.inputs]
+    give = [(slot, call.outs.get(slot.name, [])) for slot in record.outputs]
+    sources = [i for slot in record.inputs for i in call.ins.get(slot.name, [])]
+    targets = [i for _, slots in give for i in slots if i >= 0]
+    many = {slot.name for slot in record.inputs if slot.many}
+    rule = record.lod
+    single = len(give) == 1
+
+    def run(f: Frame) -> None:
+        values, lods = f.values, f.lods
+        if rule == "kernel":
+            call.lods = {
+                name: [lods[i] for i in slots] if name in many else (lods[slots[0]] if slots else NO_LOD)
+                for name, slots in call.ins.items()
+            }
+            call.out_lods = {}
+        results = kernel(call, *[get(values) for get in fetch])
+        if single:
+            results = (results,)
+        for (slot, slots), result in zip(give, results):
+            if slot.many:
+                for i, item in zip(slots, result):
+                    if i >= 0:
+                        values[i] = item
+            elif slots and slots[0] >= 0:
+                values[slots[0]] = result
+        if rule == "share":
+            lod: LoD = next((lods[i] for i in sources if lods[i]), NO_LOD)
+            for i in targets:
+                lods[i] = lod
+        elif rule == "kernel":
+            _set_lods(call, lods)
+
+    return run
+
+
+def _fetcher(slot: Slot, slots: list[int]) -> Callable[[list[Any]], Any]:
+    if slot.many:
+        return lambda values: [values[i] for i in slots]
+    if not slots:
+        return lambda values: None
+    position = slots[0]
+    return lambda values: values[position]
+
+
+def _set_lods(call: Call, lods: list[LoD]) -> None:
+    for name, lod in call.out_lods.items():
+        slots = call.outs.get(name, [])
+        if isinstance(lod, list):
+            for i, item in zip(slots, lod):
+                if i >= 0:
+                    lods[i] = item
+        elif slots and slots[0] >= 0:
+            lods[slots[0]] = lod
+
+
+def _storing(run: Run, stored: list[int], fresh: list[int], reads: list[int]) -> Run:
+    """Write persistable outputs through to the scope; what may alias a temporary or a feed is copied first."""
+
+    def storing(f: Frame) -> None:
+        run(f)
+        values = f.values
+        for slot in fresh:
+            value = values[slot]
+            if getattr(value, "base", None) is not None or any(value is values[i] for i in reads):
+                values[slot] = value.copy()
+        for slot in stored:
+            f.store(slot)
+
+    return storing

@@ -1,0 +1,123 @@
+"""Executor: run programs."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from fluidio.era import era
+from fluidio.executor.devices import backend_for
+from fluidio.executor.feed import check_feed_names, feed_dict, set_feeds
+from fluidio.executor.fetch import check_fetch_names, fetch_names, take
+from fluidio.executor.plan import Plan
+from fluidio.places import CPUPlace, CUDAPlace, PlaceLike, is_compiled_with_cuda
+from fluidio.program import Program, default_main_program
+from fluidio.tensor import Scope, global_scope
+
+__all__ = ["Executor"]
+
+_PLANS_PER_PROGRAM = 64
+
+
+class Executor:
+    """Runs programs on one place.
+
+    Example:
+        >>> import fluidio as fluid
+        >>> exe = fluid.Executor(fluid.CPUPlace())
+        >>> main = fluid.Program()
+        >>> with fluid.program_guard(main):
+        ...     two = fluid.layers.fill_constant([1], "float32", 2.0)
+        >>> float(exe.run(main, fetch_list=[two])[0])
+        2.0
+    """
+
+    def __init__(self, place: PlaceLike | None = None) -> None:
+        if place is None:
+            place = CUDAPlace(0) if is_compiled_with_cuda() else CPUPlace()
+        self.place = place
+        self._dev = backend_for(place)
+        self._closed = False
+
+    def run(
+        self,
+        program: Any = None,
+        feed: Any = None,
+        fetch_list: Any = None,
+        feed_var_name: str = "feed",
+        fetch_var_name: str = "fetch",
+        scope: Scope | None = None,
+        return_numpy: bool = True,
+        use_program_cache: bool = False,
+        return_merged: bool = True,
+        use_prune: bool = False,
+    ) -> list[Any]:
+        """Run a program once and return what `fetch_list` names.
+
+        Args:
+            program: a Program or CompiledProgram; the default main program if None.
+            feed: {name: ndarray or LoDTensor}.
+            fetch_list: Variables or names.
+            scope: where persistable variables live; the global scope if None.
+            return_numpy: ndarrays (an error for what has LoD) or LoDTensors.
+            use_program_cache: accepted; plans are always cached, and never used for a program that has changed.
+
+        Raises:
+            EOFException: a reader has no next data; `reset()` it.
+            EnforceNotMet: an op failed; the text names it, its inputs and the line that built it.
+        """
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Executor")
+        if program is None:
+            program = default_main_program()
+        if scope is None:
+            scope = global_scope()
+        if not isinstance(program, Program):
+            return self._run_compiled(program, feed, fetch_list, scope, return_numpy, return_merged)
+        feed = feed_dict(feed) if feed else {}
+        names = fetch_names(fetch_list)
+        if use_prune and names:
+            program = program._prune_with_input(list(feed), list(names))
+        key = (self._dev, tuple(feed), names)
+        # A plan is taken out while it runs: a second thread compiles one of its own.
+        plan = program.__dict__.setdefault("_plans", {}).pop(key, None)
+        if plan is None or plan.version != program._version:
+            feed, key, plan = self._compile(program, feed, names)
+        try:
+            f = plan.frame(scope)
+            if feed:
+                set_feeds(f, plan.feed_slots, plan.feed_variables, feed)
+            plan.run(f)
+            return take(f, plan.fetch_slots, names, return_numpy) if names else []
+        finally:
+            program._plans[key] = plan
+
+    def _compile(self, program: Program, feed: dict[str, Any], names: tuple[str, ...]) -> Any:
+        if era().unknown_feed_warns:
+            unknown = [name for name in feed if name not in program.global_block().vars]
+            if unknown:
+                warnings.warn(f"the program has no variables {unknown}: what was fed for them is ignored", stacklevel=3)
+                feed = {name: value for name, value in feed.items() if name not in unknown}
+        check_feed_names(program, list(feed))
+        check_fetch_names(program, names)
+        plans: dict[Any, Plan] = program.__dict__.setdefault("_plans", {})
+        if len(plans) >= _PLANS_PER_PROGRAM:
+            plans.clear()
+        for key in [key for key, plan in plans.items() if plan.version != program._version]:
+            del plans[key]
+        return feed, (self._dev, tuple(feed), names), Plan(program, list(feed), names, self._dev)
+
+    def _run_compiled(
+        self, program: Any, feed: Any, fetch_list: Any, scope: Scope, return_numpy: bool, return_merged: bool
+    ) -> list[Any]:
+        if not hasattr(program, "_run_by"):
+            raise TypeError(f"Executor requires Program as its Parameter. But you passed in {type(program)}")
+        results: list[Any] = program._run_by(self, feed, fetch_list, scope, return_numpy, return_merged)
+        return results
+
+    def close(self) -> None:
+        """Refuse further runs; harmless when repeated."""
+        self._closed = True
+
+    def __repr__(self) -> str:
+        return f"Executor({self.place})"

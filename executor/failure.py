@@ -1,0 +1,60 @@
+"""Say which op failed, on what, and which line of the user's built it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fluidio.errors import EOFException, OpError, ReaderError
+from fluidio.program.site import describe
+
+if TYPE_CHECKING:
+    from fluidio.executor.bind import Step
+    from fluidio.executor.frame import Frame
+
+__all__ = ["explain"]
+
+
+def explain(error: Exception, step: Step | None, f: Frame) -> Exception:
+    """Return the error to raise: the same one if it says enough, else an OpError about the step."""
+    if step is None or isinstance(error, (EOFException, OpError, ReaderError)):
+        return error
+    op = step.op
+    lines = [f"op {op.type} failed: {_problem(error, step, f)}"]
+    for kind, slots in (("input", step.call.ins), ("output", step.call.outs)):
+        for slot, positions in slots.items():
+            for position in positions:
+                if kind == "input" or position >= 0:
+                    name = f.plan.name_of(position)
+                    what = _describe(f.values[position], f.lods[position]) if kind == "input" else ""
+                    lines.append(f"  {kind} {slot} = {name}{what}")
+    site = describe(op.site)
+    if site:
+        lines.append(f"  built at {site}")
+    return OpError("\n".join(lines), op_type=op.type, site=site)
+
+
+def _problem(error: Exception, step: Step, f: Frame) -> str:
+    for slot in step.op.definition.inputs:
+        for position in step.call.ins.get(slot.name, []):
+            if f.values[position] is None and not slot.optional:
+                name = f.plan.name_of(position)
+                return (
+                    f"The Tensor in the {step.op.type} Op's Input Variable {slot.name}({name}) is not initialized. "
+                    f"{_advice(f, position, name)}"
+                )
+    return f"{error}" if isinstance(error, RuntimeError) else f"{type(error).__name__}: {error}"
+
+
+def _advice(f: Frame, position: int, name: str) -> str:
+    if f.variables[position] is not None:
+        return "Run the startup program first: exe.run(fluid.default_startup_program())."
+    return f"Feed it: exe.run(feed={{{name!r}: ...}})."
+
+
+def _describe(value: Any, lod: Any) -> str:
+    if value is None:
+        return " (not set)"
+    if hasattr(value, "dtype"):
+        levels = f" lod of {len(lod)} level(s)" if lod else ""
+        return f" {list(value.shape)} {value.dtype}{levels}"
+    return f" {type(value).__name__}"

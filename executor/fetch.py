@@ -1,0 +1,77 @@
+"""Find what the user wants back, and hand it out."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fluidio.executor.fetched import FetchedArray
+from fluidio.executor.frame import Frame
+from fluidio.program import Operator, Program, Variable
+from fluidio.tensor import LoDTensor, LoDTensorArray, SelectedRows
+
+__all__ = ["check_fetch_names", "fetch_names", "take"]
+
+
+def fetch_names(fetch_list: Any) -> tuple[str, ...]:
+    """Return the names in a fetch list of variables and strings; a single one stands for a list of one."""
+    if not fetch_list and not isinstance(fetch_list, Variable):
+        return ()
+    if isinstance(fetch_list, (Variable, str)):
+        fetch_list = [fetch_list]
+    return tuple([_name(item) for item in fetch_list])
+
+
+def _name(item: Any) -> str:
+    if isinstance(item, str):
+        return item
+    if isinstance(item, Variable):
+        return item.name
+    if isinstance(item, (list, tuple)) and len(item) == 1:
+        return _name(item[0])
+    if isinstance(item, Operator):
+        raise TypeError(f"fetch_list holds the op {item.type}: put its output variable there")
+    raise TypeError(f"fetch_list takes Variables and names, got {item!r} ({type(item).__name__})")
+
+
+def check_fetch_names(program: Program, names: Sequence[str]) -> None:
+    """Refuse names that the program does not have."""
+    block = program.global_block()
+    for name in names:
+        if name not in block.vars:
+            near = difflib.get_close_matches(name, block.vars, 3, 0.5)
+            hint = f"; close to it: {', '.join(near)}" if near else ""
+            raise ValueError(f"fetch_list: the program has no variable {name!r}{hint}")
+
+
+def take(f: Frame, slots: Sequence[int], names: Sequence[str], return_numpy: bool) -> list[Any]:
+    """Return copies of the fetched values."""
+    return [_one(f, slot, name, return_numpy) for slot, name in zip(slots, names)]
+
+
+def _one(f: Frame, slot: int, name: str, return_numpy: bool) -> Any:
+    value = f.values[slot]
+    if value is None:
+        where = "run the startup program first" if f.variables[slot] is not None else "no op of this run produced it"
+        raise ValueError(f"fetch_list: the variable {name!r} holds no data ({where})")
+    if isinstance(value, SelectedRows):
+        return (
+            np.asarray(f.plan.dev.download(value.to_dense(f.plan.dev.xp))).view(FetchedArray) if return_numpy else value
+        )
+    if isinstance(value, LoDTensorArray):
+        return [np.array(t).view(FetchedArray) for t in value] if return_numpy else value
+    lod = f.lods[slot]
+    if not return_numpy:
+        array = value.copy() if isinstance(value, np.ndarray) or f.plan.dev.is_gpu else value
+        return LoDTensor.wrap(f.plan.dev.download(array) if f.plan.dev.is_gpu else array, lod)
+    if lod:
+        raise RuntimeError(
+            f"Some of your fetched tensors hold LoD information: {name!r} has {len(lod)} LoD level(s). They can not be "
+            "completely cast to Python ndarray. Please set the parameter 'return_numpy' as 'False' to return LoDTensor "
+            "itself directly."
+        )
+    host = f.plan.dev.download(value)
+    return (host.copy() if host is value else host).view(FetchedArray)

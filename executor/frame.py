@@ -1,0 +1,70 @@
+"""Frame: the values of one run of a plan, by slot number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fluidio.tensor import LoDTensor, Scope, ScopeVariable
+from fluidio.tensor.lod import LoD
+
+if TYPE_CHECKING:
+    from fluidio.executor.plan import Plan
+
+__all__ = ["Frame", "value_of"]
+
+
+class Frame:
+    """What the steps of one run share.
+
+    Attributes:
+        values: one entry for each slot: an array, SelectedRows, a LoDTensorArray, a reader ... or None while unset.
+        lods: the LoD of each slot.
+        variables: the scope variable behind each persistable slot, else None.
+    """
+
+    __slots__ = ("lods", "plan", "scope", "values", "variables")
+
+    def __init__(
+        self, plan: Plan, scope: Scope, values: list[Any], lods: list[LoD], variables: list[ScopeVariable | None]
+    ) -> None:
+        self.plan = plan
+        self.scope = scope
+        self.values = values
+        self.lods = lods
+        self.variables = variables
+
+    def store(self, slot: int) -> None:
+        """Write a persistable slot through to its scope variable."""
+        variable = self.variables[slot]
+        if variable is None:
+            return
+        value = self.values[slot]
+        held = variable.value
+        if hasattr(value, "dtype"):
+            if type(held) is LoDTensor:
+                if held.array is not value:
+                    held.array = value
+                held.levels = self.lods[slot]
+            else:
+                variable.value = LoDTensor.wrap(value, self.lods[slot])
+        else:
+            variable.value = value
+
+    def tensor(self, slot: int) -> LoDTensor:
+        """Return a slot as a LoDTensor that shares its data."""
+        return LoDTensor.wrap(self.values[slot], self.lods[slot])
+
+    def set(self, slot: int, value: Any, lod: LoD = ()) -> None:
+        """Set a slot and write it through if it persists."""
+        self.values[slot] = value
+        self.lods[slot] = lod
+        if self.variables[slot] is not None:
+            self.store(slot)
+
+
+def value_of(variable: ScopeVariable) -> tuple[Any, LoD]:
+    """Return value and LoD of a scope variable as a frame holds them."""
+    held = variable.value
+    if type(held) is LoDTensor:
+        return held.array, held.levels
+    return held, ()

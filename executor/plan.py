@@ -1,0 +1,222 @@
+"""Plan: a program compiled for one set of feeds and fetches into a flat list of bound steps over numbered slots."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from fluidio.dtypes import VarType
+from fluidio.executor.bind import Step, bind
+from fluidio.executor.failure import explain
+from fluidio.executor.frame import Frame, value_of
+from fluidio.ops.kernel import Backend
+from fluidio.program import Block, Operator, Program, Variable
+from fluidio.program.op_def import EMPTY
+from fluidio.tensor import Scope, ScopeVariable
+
+__all__ = ["Plan", "SubBlock"]
+
+
+class SubBlock:
+    """A loop or branch body: its steps run on the frame of the whole plan."""
+
+    def __init__(self, block: Block, steps: list[Step], slots: dict[str, int]) -> None:
+        self.block = block
+        self.steps = steps
+        self.slots = slots
+        """Slot numbers of the variables that belong to this block alone."""
+
+    def run(self, f: Frame) -> None:
+        run_steps(self.steps, f)
+
+
+class _Binding:
+    """The scope variables a plan works on in one scope."""
+
+    __slots__ = ("scope", "variables", "version")
+
+    def __init__(self, scope: Scope, version: int, variables: list[ScopeVariable | None]) -> None:
+        self.scope = weakref.ref(scope)
+        self.version = version
+        self.variables = variables
+
+
+class Plan:
+    """A compiled program. Not for two threads at once: `Executor` keeps a plan for each."""
+
+    def __init__(self, program: Program, feeds: Sequence[str], fetches: Sequence[str], dev: Backend) -> None:
+        self.version = program._version
+        self.dev = dev
+        self.busy = False
+        self._slots: dict[tuple[int, str], int] = {}
+        self._names: list[str] = []
+        self._variables: list[Variable | None] = []
+        block = program.global_block()
+        self.feed_slots = [self._slot(block, name) for name in feeds]
+        self.feed_variables = [block._find_var_recursive(name) for name in feeds]
+        ops = _without_fed_readers(block.ops, set(feeds))
+        self.steps = self._compile(block, ops)
+        self.fetch_slots = [self._slot(block, name) for name in fetches]
+        self.fetch_names = list(fetches)
+        self._find_externals()
+        self._find_last_uses()
+        self._empty: list[Any] = [None] * len(self._names)
+        self._no_lods: list[Any] = [()] * len(self._names)
+        self._binding: _Binding | None = None
+
+    # -- compiling ----------------------------------------------------------------------------------------------
+
+    def _slot(self, block: Block, name: str) -> int:
+        """Return the slot of a name seen from a block; inner blocks use the slots of outer variables."""
+        variable = block._find_var_recursive(name)
+        key = (variable.block.idx if variable is not None else 0, name)
+        slot = self._slots.get(key)
+        if slot is None:
+            slot = self._slots[key] = len(self._names)
+            self._names.append(name)
+            self._variables.append(variable)
+        return slot
+
+    def _persists(self, slot: int) -> bool:
+        variable = self._variables[slot]
+        return variable is not None and variable.persistable
+
+    def _compile(self, block: Block, ops: Sequence[Operator]) -> list[Step]:
+        steps = []
+        for op in ops:
+            if op.type in ("feed", "fetch"):
+                continue  # feeds are set and fetches taken by slot
+            step = bind(op, lambda name: self._slot(block, name), self._persists, self.dev)
+            for attr, value in op._attrs.items():
+                if isinstance(value, Block) and op.definition.raw:
+                    step.call.blocks[attr] = self._sub_block(value)
+            steps.append(step)
+        return steps
+
+    def _sub_block(self, block: Block) -> SubBlock:
+        steps = self._compile(block, block.ops)
+        own = {name: slot for (index, name), slot in self._slots.items() if index == block.idx}
+        return SubBlock(block, steps, own)
+
+    def _touched(self, step: Step) -> tuple[set[int], set[int]]:
+        """Return the slots a step reads and writes, those of its sub-blocks included."""
+        reads, writes = set(step.reads), set(step.writes)
+        for sub in step.call.blocks.values():
+            for inner in sub.steps:
+                inner_reads, inner_writes = self._touched(inner)
+                reads |= inner_reads
+                writes |= inner_writes
+        return reads, writes
+
+    def _find_externals(self) -> None:
+        """Collect what comes from the scope: persistables, and anything read that nobody here produces."""
+        produced = set(self.feed_slots)
+        external: set[int] = set()
+        for step in self.steps:
+            reads, writes = self._touched(step)
+            external |= {i for i in reads if i not in produced}
+            produced |= writes
+        external |= {i for i in self.fetch_slots if i not in produced}
+        persistent = {i for i in range(len(self._names)) if self._persists(i)}
+        self._loads = sorted((external | persistent) - set(self.feed_slots))
+        self._creates = sorted(persistent)
+
+    def _find_last_uses(self) -> None:
+        keep = set(self.fetch_slots) | set(self._loads)
+        last: dict[int, int] = {}
+        for index, step in enumerate(self.steps):
+            reads, writes = self._touched(step)
+            for slot in reads | writes:
+                last[slot] = index
+        dead: dict[int, list[int]] = {}
+        for slot, index in last.items():
+            if slot not in keep:
+                dead.setdefault(index, []).append(slot)
+        for index, step in enumerate(self.steps):
+            step.dead = tuple(dead.get(index, ()))
+
+    # -- running ------------------------------------------------------------------------------------------------
+
+    def frame(self, scope: Scope) -> Frame:
+        """Return a frame with everything that comes from the scope filled in."""
+        binding = self._binding
+        version = scope.version if scope.parent is None else _chain_version(scope)
+        if binding is None or binding.version != version or binding.scope() is not scope:
+            binding = self._bind(scope)
+        values, lods = self._empty[:], self._no_lods[:]
+        variables = binding.variables
+        for slot in self._loads:
+            variable = variables[slot]
+            if variable is not None:
+                values[slot], lods[slot] = value_of(variable)
+        return Frame(self, scope, values, lods, variables)
+
+    def _bind(self, scope: Scope) -> _Binding:
+        variables: list[ScopeVariable | None] = [None] * len(self._names)
+        root = scope.root()
+        creates = set(self._creates)
+        for slot in self._loads:
+            name = self._names[slot]
+            found = scope.find_var(name)
+            if found is None and slot in creates:
+                found = root.var(name)
+            variables[slot] = found
+        for slot in creates - set(self._loads):
+            variables[slot] = scope.find_var(self._names[slot]) or root.var(self._names[slot])
+        self._binding = _Binding(scope, _chain_version(scope), variables)
+        return self._binding
+
+    def run(self, f: Frame) -> None:
+        """Run all steps; a failing op is reported with its inputs and the user's line."""
+        run_steps(self.steps, f)
+
+    def name_of(self, slot: int) -> str:
+        return self._names[slot]
+
+
+def run_steps(steps: list[Step], f: Frame) -> None:
+    """Run steps in order on a frame."""
+    step: Step | None = None
+    try:
+        for step in steps:
+            step.run(f)
+            if step.dead:
+                values = f.values
+                for slot in step.dead:
+                    values[slot] = None
+    except Exception as error:
+        failure = explain(error, step, f)
+        if failure is error:
+            raise
+        raise failure from error
+
+
+def _chain_version(scope: Scope) -> int:
+    total, link = 0, scope.parent
+    total = scope.version
+    while link is not None:
+        total += link.version
+        link = link.parent
+    return total
+
+
+def _without_fed_readers(ops: Sequence[Operator], feeds: set[str]) -> list[Operator]:
+    """Drop `read` ops whose outputs are all fed, and the readers that nobody reads then.
+
+    So a clone for test of a program with a reader can be fed instead.
+    """
+    kept = [op for op in ops if not (op.type == "read" and feeds and set(op.output_arg_names) <= feeds)]
+    if len(kept) == len(ops):
+        return kept
+    while True:
+        used = {name for op in kept for name in op.input_arg_names}
+        fewer = [op for op in kept if not (_makes_reader(op) and not used & set(op.output_arg_names))]
+        if len(fewer) == len(kept):
+            return kept
+        kept = fewer
+
+
+def _makes_reader(op: Operator) -> bool:
+    outputs = [op.block._find_var_recursive(name) for name in op.output_arg_names if name != EMPTY]
+    return bool(outputs) and all(v is not None and v.type is VarType.READER for v in outputs)

@@ -1,0 +1,296 @@
+"""Gradients as ops in the program: `append_backward`, `gradients`.
+
+Walk the ops from the loss back to the parameters; each op's gradient maker says which ops compute its gradients; a
+variable used several times gets its partial gradients under names of their own, and a `sum` op where the last is due.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from fluidio.dtypes import VarType
+from fluidio.program import Block, Operator, OpRole, Parameter, Program, Variable, unique_name
+from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, GradOp, grad_name
+
+__all__ = ["append_backward", "calc_gradient", "gradients"]
+
+_DIFFERENTIABLE = frozenset({VarType.FP16, VarType.FP32, VarType.FP64})
+
+
+def append_backward(
+    loss: Variable,
+    parameter_list: Sequence[Any] | None = None,
+    no_grad_set: Iterable[Any] | None = None,
+    callbacks: Sequence[Callable[..., None]] | None = None,
+    checkpoints: Sequence[Any] | None = None,
+) -> list[tuple[Parameter, Variable]]:
+    """Append the gradient ops of `loss` to its program.
+
+    Args:
+        loss: a variable of shape [1].
+        parameter_list: parameters (or names) to differentiate; all trainable ones by default.
+        no_grad_set: variables (or names) to treat as constants.
+        checkpoints: accepted; nothing is recomputed, memory is freed after the last use as it is.
+
+    Returns:
+        (parameter, gradient variable) for each parameter that has a gradient.
+    """
+    if not isinstance(loss, Variable):
+        raise AssertionError(f"The loss should be a Variable, got {loss!r}")
+    program = loss.block.program
+    program._loss_name = loss.name  # type: ignore[attr-defined]
+    block = program.global_block()
+    no_grad = _no_grad_names(program, no_grad_set)
+    with program._role(OpRole.Backward):
+        _append_loss_gradient(loss)
+        ops = ops_towards(block, {loss.name}, block.ops[: _last_producer(block, loss.name) + 1])
+        append_grad_ops(block, ops, {loss.name: grad_name(loss.name)}, no_grad, block)
+    return _params_and_grads(program, parameter_list)
+
+
+def _last_producer(block: Block, name: str) -> int:
+    for index in range(len(block.ops) - 1, -1, -1):
+        if name in block.ops[index].output_arg_names:
+            return index
+    raise ValueError(f"no op of the program's main block produces the loss {name!r}: nothing to differentiate")
+
+
+def _append_loss_gradient(loss: Variable) -> None:
+    block = loss.block
+    seed = _create_grad(block, loss, grad_name(loss.name))
+    shape = [d if d > 0 else 1 for d in loss.shape] or [1]
+    op = block.append_op(
+        type="fill_constant",
+        outputs={"Out": [seed]},
+        attrs={"shape": shape, "value": 1.0, "dtype": loss.dtype, "force_cpu": False},
+    )
+    op._attrs["op_role"] = int(OpRole.Backward | OpRole.Loss)
+
+
+def _no_grad_names(program: Program, given: Iterable[Any] | None) -> set[str]:
+    names = {v.name if isinstance(v, Variable) else str(v) for v in given or ()}
+    return names | {v.name for block in program.blocks for v in block.vars.values() if v.stop_gradient}
+
+
+def ops_towards(block: Block, targets: set[str], ops: Sequence[Operator] | None = None) -> list[Operator]:
+    """Return the ops, in order, that the targets depend on."""
+    wanted = set(targets)
+    found = []
+    for op in reversed(block.ops if ops is None else ops):
+        if wanted.intersection(op.output_arg_names):
+            found.append(op)
+            wanted.update(name for name in op.input_arg_names if name != EMPTY)
+    return found[::-1]
+
+
+def append_grad_ops(
+    block: Block, ops: Sequence[Operator], known: dict[str, str], no_grad: set[str], target: Block
+) -> dict[str, str]:
+    """Append the gradient ops of `ops` (of `block`) to `target` and return {variable: name of its gradient}.
+
+    Args:
+        known: variables whose gradients exist already.
+        no_grad: names that are constants.
+    """
+    no_grad = _constants(block, ops, no_grad)
+    pending: defaultdict[str, list[str]] = defaultdict(list)
+    for name, grad in known.items():
+        pending[name].append(grad)
+    done: dict[str, str] = {}
+
+    def settle(name: str) -> bool:
+        """Make `name@GRAD` hold the whole gradient of a variable; False if it has none."""
+        parts = pending.pop(name, None)
+        if parts:
+            if len(parts) > 1:
+                target.append_op(type="sum", inputs={"X": parts}, outputs={"Out": [grad_name(name)]})
+            done[name] = grad_name(name)
+        return name in done
+
+    for op in reversed(ops):
+        if op.definition.grad is None:
+            continue
+        outputs = [name for name in op.output_arg_names if name != EMPTY]
+        alive = [name for name in outputs if name not in no_grad and settle(name)]
+        if not alive or all(name in no_grad for name in op.input_arg_names):
+            continue
+        overwritten = set(outputs) & set(op.input_arg_names)
+        for name in overwritten:
+            # The op replaced the variable: what comes from before it is another value with another gradient.
+            done.pop(name, None)
+        for grad_op in op.definition.grad(op, no_grad):
+            _append(grad_op, op, block, target, pending, done)
+    for name in list(pending):
+        settle(name)
+    return done
+
+
+def _constants(block: Block, ops: Sequence[Operator], no_grad: set[str]) -> set[str]:
+    """Extend `no_grad` by what depends on nothing differentiable and by what cannot be differentiated."""
+    constant = set(no_grad)
+    for op in ops:
+        names = [*op.input_arg_names, *op.output_arg_names]
+        for name in names:
+            variable = block._find_var_recursive(name)
+            if variable is None or (
+                variable.type in (VarType.LOD_TENSOR, VarType.SELECTED_ROWS) and variable.dtype not in _DIFFERENTIABLE
+            ):
+                constant.add(name)
+        if op.definition.grad is None or (
+            op.input_arg_names and all(name in constant for name in op.input_arg_names) and not _has_block(op)
+        ):
+            produced = set(op.output_arg_names) - set(op.input_arg_names)
+            constant.update(name for name in produced if _only_producer(ops, op, name))
+    return constant
+
+
+def _has_block(op: Operator) -> bool:
+    return any(isinstance(value, Block) for value in op._attrs.values())
+
+
+def _only_producer(ops: Sequence[Operator], op: Operator, name: str) -> bool:
+    return not any(other is not op and name in other.output_arg_names for other in ops)
+
+
+def _append(
+    grad_op: GradOp,
+    forward: Operator,
+    block: Block,
+    target: Block,
+    pending: defaultdict[str, list[str]],
+    done: dict[str, str],
+) -> None:
+    for slot, names in grad_op.inputs.items():
+        if slot.endswith(GRAD_SUFFIX) or any(n.endswith(GRAD_SUFFIX) for n in names):
+            grad_op.inputs[slot] = [_filled(name, block, target, done) for name in names]
+    for slot, names in grad_op.outputs.items():
+        grad_op.outputs[slot] = [_partial(name, block, target, pending, done) for name in names]
+    role = {"op_role": int(OpRole.Backward)}
+    attrs = {k: v for k, v in grad_op.attrs.items() if k not in ("op_role", "op_role_var")}
+    made = target.append_op(type=grad_op.type, inputs=grad_op.inputs, outputs=grad_op.outputs, attrs={**attrs, **role})
+    made.site = forward.site
+
+
+def _filled(name: str, block: Block, target: Block, done: dict[str, str]) -> str:
+    """Return the gradient to read; one that nothing produced is zeros."""
+    base = name.removesuffix(GRAD_SUFFIX)
+    if not name.endswith(GRAD_SUFFIX) or base in done or base == EMPTY:
+        return name
+    variable = block._find_var_recursive(base)
+    if variable is None or variable.type is not VarType.LOD_TENSOR or variable.dtype not in _DIFFERENTIABLE:
+        return name
+    zeros = _create_grad(target, variable, name)
+    target.append_op(type="fill_zeros_like", inputs={"X": [variable]}, outputs={"Out": [zeros]})
+    done[base] = name
+    return name
+
+
+def _partial(name: str, block: Block, target: Block, pending: defaultdict[str, list[str]], done: dict[str, str]) -> str:
+    """Return the name under which a gradient op writes: `x@GRAD`, or one of several parts of it."""
+    if name == EMPTY or not name.endswith(GRAD_SUFFIX):
+        return name
+    base = name.removesuffix(GRAD_SUFFIX)
+    variable = block._find_var_recursive(base)
+    parts = pending[base]
+    if len(parts) == 1 and parts[0] == name:
+        # A second part: the first one gives up the plain name.
+        renamed = f"{name}@RENAME@0"
+        _create_grad(target, variable, renamed)
+        _rename_last_writer(target, name, renamed)
+        parts[0] = renamed
+    if parts:
+        name = f"{name}@RENAME@{len(parts)}"
+    parts.append(name)
+    _create_grad(target, variable, name)
+    return name
+
+
+def _rename_last_writer(target: Block, old: str, new: str) -> None:
+    for op in reversed(target.ops):
+        if old in op.output_arg_names:
+            op._rename_output(old, new)
+            return
+
+
+def _create_grad(block: Block, like: Variable | None, name: str) -> Variable:
+    if block.has_var(name) or like is None:
+        return block.create_var(name=name)
+    return block.create_var(name=name, shape=like.shape, dtype=like.dtype, lod_level=like.lod_level, type=like.type)
+
+
+def _params_and_grads(program: Program, parameter_list: Sequence[Any] | None) -> list[tuple[Parameter, Variable]]:
+    block = program.global_block()
+    if parameter_list is None:
+        names = [p.name for p in program.all_parameters() if p.trainable]
+    else:
+        names = [p.name if isinstance(p, Variable) else str(p) for p in parameter_list]
+    found = []
+    for name in names:
+        parameter = block.var(name)
+        if block.has_var(grad_name(name)):
+            found.append((parameter, block.var(grad_name(name))))
+    return found  # type: ignore[return-value]
+
+
+def calc_gradient(
+    targets: Any, inputs: Any, target_gradients: Any = None, no_grad_set: Iterable[Any] | None = None
+) -> list[Variable | None]:
+    """Append the gradients of `targets` with respect to `inputs` and return them; None where there is no path."""
+    targets, inputs = _as_list(targets), _as_list(inputs)
+    seeds = _as_list(target_gradients) or [None] * len(targets)
+    if len(seeds) != len(targets):
+        raise ValueError(f"{len(targets)} targets but {len(seeds)} target_gradients")
+    block = targets[0].block
+    program = block.program
+    no_grad = _no_grad_names(program, no_grad_set) - {v.name for v in inputs}
+    known: dict[str, str] = {}
+    forward_ops = list(block.ops)
+    with program._role(OpRole.Backward):
+        for target, seed in zip(targets, seeds):
+            known[target.name] = _seed(block, target, seed)
+        ops = ops_towards(block, {t.name for t in targets}, forward_ops)
+        done = append_grad_ops(block, ops, known, no_grad, block)
+    return [block.vars.get(done.get(v.name, "")) for v in inputs]
+
+
+def _seed(block: Block, target: Variable, seed: Variable | None) -> str:
+    name = grad_name(target.name)
+    if block.has_var(name):
+        _move_aside(block, name)
+    _create_grad(block, target, name)
+    if seed is None:
+        block.append_op(
+            type="fill_any_like", inputs={"X": [target]}, outputs={"Out": [name]}, attrs={"value": 1.0, "dtype": -1}
+        )
+    else:
+        block.append_op(type="assign", inputs={"X": [seed]}, outputs={"Out": [name]})
+    return name
+
+
+def _move_aside(block: Block, name: str) -> None:
+    """Give the gradient of an earlier backward pass another name, so that this pass has the plain one."""
+    block._rename_var(name, unique_name.generate(name))
+
+
+def _as_list(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def gradients(
+    targets: Any, inputs: Any, target_gradients: Any = None, no_grad_set: Iterable[Any] | None = None
+) -> list[Variable | None]:
+    """Append the gradients of `targets` with respect to `inputs` and return them.
+
+    Example:
+        >>> import fluidio as fluid
+        >>> x = fluid.layers.data("x", [2])
+        >>> x.stop_gradient = False
+        >>> (dx,) = fluid.gradients([fluid.layers.square(x)], [x])
+        >>> dx.name
+        'x@GRAD'
+    """
+    return calc_gradient(targets, inputs, target_gradients, no_grad_set)

@@ -1,0 +1,28 @@
+"""`fluid.data`: a fed variable whose shape and dtype are checked (Fluid 1.6 and later)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fluidio.dtypes import DTypeLike
+from fluidio.program import Variable, default_main_program
+
+__all__ = ["data"]
+
+
+def data(name: str, shape: Sequence[int | None], dtype: DTypeLike = "float32", lod_level: int = 0) -> Variable:
+    """Declare a variable to be fed; the shape is taken as it is, None or -1 stand for any size."""
+    dims = [-1 if d is None else int(d) for d in shape]
+    return (
+        default_main_program()
+        .global_block()
+        .create_var(
+            name=name,
+            shape=dims,
+            dtype=dtype,
+            stop_gradient=True,
+            lod_level=lod_level,
+            is_data=True,
+            need_check_feed=True,
+        )
+    )

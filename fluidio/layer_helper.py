@@ -1,0 +1,204 @@
+"""LayerHelper: what every layer function does: names, parameters, temporaries, bias and activation."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from fluidio.dtypes import DTypeLike, VarType, to_vartype
+from fluidio.initializer import Constant, Xavier
+from fluidio.param_attr import ParamAttr, WeightNormParamAttr
+from fluidio.program import (
+    Operator,
+    Parameter,
+    Program,
+    Variable,
+    default_main_program,
+    default_startup_program,
+    unique_name,
+)
+
+__all__ = ["LayerHelper"]
+
+_FLOATS = frozenset({VarType.FP16, VarType.FP32, VarType.FP64})
+
+
+class LayerHelper:
+    """Built by a layer function from its own arguments: `LayerHelper("fc", **locals())`."""
+
+    def __init__(self, layer_type: str, **kwargs: Any) -> None:
+        self.layer_type = layer_type
+        self.kwargs = kwargs
+        self.name: str = kwargs.get("name") or unique_name.generate(layer_type)
+
+    @property
+    def main_program(self) -> Program:
+        return default_main_program()
+
+    @property
+    def startup_program(self) -> Program:
+        return default_startup_program()
+
+    # -- ops and variables --------------------------------------------------------------------------------------
+
+    def append_op(self, type: str, inputs: Any = None, outputs: Any = None, attrs: Any = None) -> Operator:
+        return self.main_program.current_block().append_op(type=type, inputs=inputs, outputs=outputs, attrs=attrs)
+
+    def create_variable_for_type_inference(self, dtype: DTypeLike | None, stop_gradient: bool = False) -> Variable:
+        """Create a temporary named `<layer>.tmp_N`; inference describes it."""
+        return self.main_program.current_block().create_var(
+            name=unique_name.generate(f"{self.name}.tmp"), dtype=dtype, persistable=False, stop_gradient=stop_gradient
+        )
+
+    create_tmp_variable = create_variable_for_type_inference
+
+    def create_variable(self, *args: Any, **kwargs: Any) -> Variable:
+        return self.main_program.current_block().create_var(*args, **kwargs)
+
+    def create_global_variable(self, persistable: bool = False, *args: Any, **kwargs: Any) -> Variable:
+        return self.main_program.global_block().create_var(*args, persistable=persistable, **kwargs)
+
+    def create_or_get_global_variable(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """Return (variable, is_new) in Fluid 1.8's order of things: the variable if it exists, else a new one."""
+        block = self.main_program.global_block()
+        if block.has_var(name):
+            return block.var(name), False
+        return self.create_global_variable(*args, name=name, **kwargs), True
+
+    def set_variable_initializer(self, var: Variable, initializer: Any) -> Variable:
+        """Declare the variable in the startup program too, with an op that fills it."""
+        return self.startup_program.global_block().create_var(
+            name=var.name, type=var.type, dtype=var.dtype, shape=var.shape, persistable=True, initializer=initializer
+        )
+
+    # -- inputs and attributes ----------------------------------------------------------------------------------
+
+    def multiple_input(self, input_param_name: str = "input") -> list[Variable]:
+        inputs = self.kwargs.get(input_param_name, [])
+        found = [inputs] if isinstance(inputs, Variable) else list(inputs)
+        for item in found:
+            if not isinstance(item, Variable):
+                raise TypeError(
+                    f"layer {self.layer_type}: {input_param_name} must be Variables, got {type(item).__name__}"
+                )
+        return found
+
+    def input(self, input_param_name: str = "input") -> Variable:
+        inputs = self.multiple_input(input_param_name)
+        if len(inputs) != 1:
+            raise ValueError(f"{self.layer_type} layer only takes one input, got {len(inputs)}")
+        return inputs[0]
+
+    @property
+    def param_attr(self) -> Any:
+        return ParamAttr._to_attr(self.kwargs.get("param_attr"))
+
+    @property
+    def bias_attr(self) -> Any:
+        return ParamAttr._to_attr(self.kwargs.get("bias_attr"))
+
+    def multiple_param_attr(self, length: int) -> list[ParamAttr]:
+        attr = self.param_attr
+        attrs = list(attr) if isinstance(attr, list) else [attr]
+        if len(attrs) != 1 and len(attrs) != length:
+            raise ValueError(f"parameter number mismatch: {len(attrs)} param_attr for {length} inputs")
+        return attrs if len(attrs) == length else [copy.copy(attrs[0]) for _ in range(length)]
+
+    def iter_inputs_and_params(self, input_param_name: str = "input") -> Iterator[tuple[Variable, ParamAttr]]:
+        inputs = self.multiple_input(input_param_name)
+        yield from zip(inputs, self.multiple_param_attr(len(inputs)))
+
+    def input_dtype(self, input_param_name: str = "input") -> VarType:
+        dtypes = {v.dtype for v in self.multiple_input(input_param_name)}
+        if len(dtypes) > 1:
+            raise ValueError(f"Data Type mismatch: {sorted(d.name for d in dtypes)} in layer {self.name}")
+        return dtypes.pop()
+
+    # -- parameters ---------------------------------------------------------------------------------------------
+
+    def create_parameter(
+        self,
+        attr: Any,
+        shape: Sequence[int],
+        dtype: DTypeLike | None = None,
+        is_bias: bool = False,
+        default_initializer: Any = None,
+        stop_gradient: bool = False,
+        type: VarType = VarType.LOD_TENSOR,
+    ) -> Any:
+        """Create a parameter in the main program and its initialisation in the startup program.
+
+        None for an attribute of False. A parameter of that name that exists already is shared.
+        """
+        if attr is False:
+            return None
+        attr = copy.copy(ParamAttr._to_attr(attr))
+        kind = to_vartype(VarType.FP32 if dtype is None else dtype)
+        if attr.initializer is None:
+            if default_initializer is None and kind not in _FLOATS:
+                raise TypeError(f"a parameter of dtype {kind.name} needs an initializer: give one in ParamAttr")
+            attr.initializer = default_initializer or (Constant(0.0) if is_bias else Xavier())
+        if attr.name is None:
+            attr.name = unique_name.generate(f"{self.name}.{'b' if is_bias else 'w'}")
+        if isinstance(attr, WeightNormParamAttr):
+            from fluidio.weight_norm import create_normalised
+
+            return create_normalised(self, attr, shape, kind)
+        return self._declare(attr, [int(d) for d in shape], kind, stop_gradient, type)
+
+    def _declare(
+        self, attr: ParamAttr, shape: list[int], dtype: VarType, stop_gradient: bool = False,
+        type: VarType = VarType.LOD_TENSOR,
+    ) -> Parameter:  # fmt: skip
+        existing = self.main_program.global_block().vars.get(attr.name or "")
+        if isinstance(existing, Parameter):
+            if list(existing.shape) != shape:
+                raise ValueError(
+                    f"parameter {attr.name} is shared with shape {list(existing.shape)}, but this layer needs {shape}"
+                )
+            return existing
+        self.startup_program.global_block().create_parameter(
+            dtype=dtype, shape=shape, type=type, **attr._to_kwargs(with_initializer=True)
+        )
+        return self.main_program.global_block().create_parameter(
+            dtype=dtype, shape=shape, type=type, stop_gradient=stop_gradient, **attr._to_kwargs()
+        )
+
+    def get_parameter(self, name: str) -> Parameter:
+        parameter = self.main_program.global_block().var(name)
+        if not isinstance(parameter, Parameter):
+            raise ValueError(f"no Parameter name {name} found")
+        return parameter
+
+    # -- bias and activation ------------------------------------------------------------------------------------
+
+    def append_bias_op(self, input_var: Variable, dim_start: int = 1, dim_end: int | None = None) -> Variable:
+        """Add a bias over dims dim_start..dim_end, unless bias_attr is False."""
+        bias = self.create_parameter(self.bias_attr, input_var.shape[dim_start:dim_end], input_var.dtype, is_bias=True)
+        if bias is None:
+            return input_var
+        out = self.create_variable_for_type_inference(input_var.dtype)
+        self.append_op(
+            type="elementwise_add",
+            inputs={"X": [input_var], "Y": [bias]},
+            outputs={"Out": [out]},
+            attrs={"axis": dim_start},
+        )
+        return out
+
+    def append_activation(self, input_var: Variable) -> Variable:
+        """Apply the layer's `act`: a name, or a dict with `type` and attributes."""
+        act = self.kwargs.get("act")
+        if act is None:
+            return input_var
+        attrs = {"type": act} if isinstance(act, str) else dict(act)
+        kind = attrs.pop("type")
+        out = self.create_variable_for_type_inference(input_var.dtype)
+        self.append_op(type=kind, inputs={"X": [input_var]}, outputs={"Out": [out]}, attrs=attrs)
+        return out
+
+    def is_instance(self, param_name: str, cls: Any) -> None:
+        value = self.kwargs.get(param_name)
+        if not isinstance(value, cls):
+            raise TypeError(f"The input {param_name} parameter of method {self.layer_type} must be {cls.__name__}")

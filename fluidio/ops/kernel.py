@@ -1,0 +1,96 @@
+"""What a kernel is given beside its arrays: attributes, the array library, LoDs, scratch memory."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from fluidio.tensor.lod import NO_LOD, LoD
+
+__all__ = ["Backend", "Call", "NumpyBackend"]
+
+
+class Backend(Protocol):
+    """The array library of one place and the few things that libraries do differently."""
+
+    xp: Any
+    is_gpu: bool
+
+    def upload(self, array: Any) -> Any: ...
+
+    def download(self, array: Any) -> Any: ...
+
+    def scatter_add(self, target: Any, index: Any, values: Any) -> None: ...
+
+
+class NumpyBackend:
+    """The host."""
+
+    xp: Any = np
+    is_gpu = False
+
+    def upload(self, array: Any) -> Any:
+        return np.asarray(array)
+
+    def download(self, array: Any) -> Any:
+        return array
+
+    def scatter_add(self, target: Any, index: Any, values: Any) -> None:
+        """Add `values[i]` to `target[index[i]]` for every i, repeats included (first axis)."""
+        if index.size == 0:
+            return
+        order = np.argsort(index, kind="stable")
+        ordered = index[order]
+        starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+        target[ordered[starts]] += np.add.reduceat(values[order], starts, axis=0)
+
+
+class Call:
+    """One bound op of a plan.
+
+    Attributes:
+        attrs: the op's attributes, defaults filled in.
+        xp: numpy or cupy.
+        dev: the backend (`scatter_add`, `upload`, `download`).
+        lods: for ops with lod="kernel": input slot -> LoD (a list of LoDs for a `many` slot); set before each call.
+        out_lods: for those ops: output slot -> LoD (or list of LoDs), to be set by the kernel.
+        state: a dict that lives as long as the plan.
+        ins, outs: slot -> positions in the frame, for raw ops.
+        blocks: attribute name -> runnable sub-block, for raw ops.
+    """
+
+    __slots__ = ("attrs", "blocks", "dev", "ins", "lods", "op", "out_lods", "outs", "state", "wanted", "xp")
+
+    def __init__(self, op: Any, attrs: dict[str, Any], dev: Backend, wanted: frozenset[str]) -> None:
+        self.op = op
+        self.attrs = attrs
+        self.dev = dev
+        self.xp = dev.xp
+        self.wanted = wanted
+        self.lods: dict[str, Any] = {}
+        self.out_lods: dict[str, Any] = {}
+        self.state: dict[Any, Any] = {}
+        self.ins: dict[str, list[int]] = {}
+        self.outs: dict[str, list[int]] = {}
+        self.blocks: dict[str, Any] = {}
+
+    def wants(self, slot: str) -> bool:
+        """Tell whether anybody takes this output."""
+        return slot in self.wanted
+
+    def lod(self, slot: str) -> LoD:
+        """Return the LoD of an input (of a "kernel" LoD op)."""
+        lod: LoD = self.lods.get(slot) or NO_LOD
+        return lod
+
+    def scratch(self, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Return memory that is reused by the next call; never hand it out as a result."""
+        key = ("scratch", name)
+        buffer = self.state.get(key)
+        size = 1
+        for dim in shape:
+            size *= dim
+        if buffer is None or buffer.size < size or buffer.dtype != dtype:
+            buffer = self.state[key] = self.xp.empty(size, dtype)
+        return buffer[:size].reshape(shape)

@@ -1,0 +1,88 @@
+"""Softmax and losses on probabilities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fluidio.errors import EnforceNotMet
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import gradient, op, same_as
+from fluidio.program.infer import InferContext
+
+__all__: list[str] = []
+
+
+@op("softmax", "X", "Out", {"axis": -1, "use_cudnn": False, "data_format": "AnyLayout"}, infer=same_as("X"), grad=True)
+def softmax(k: Call, x: Any) -> Any:
+    """Out = softmax of X along axis.
+
+    Fluid: differences to the maximum are cut at -64 before exp.
+    """
+    axis = k.attrs["axis"]
+    shifted = x - x.max(axis=axis, keepdims=True)
+    k.xp.maximum(shifted, x.dtype.type(-64), out=shifted)
+    k.xp.exp(shifted, out=shifted)
+    shifted /= shifted.sum(axis=axis, keepdims=True)
+    return shifted
+
+
+@gradient("softmax", "Out Out@GRAD", "X@GRAD")
+def softmax_grad(k: Call, out: Any, dout: Any) -> Any:
+    return (dout - (dout * out).sum(axis=k.attrs["axis"], keepdims=True)) * out
+
+
+def _rows(c: InferContext) -> None:
+    c.set("Y", (*c.shape("X")[:-1], 1), c.dtype("X"), c.input("X").lod_level)
+
+
+def check_labels(k: Call, label: Any, classes: int, ignore: int) -> None:
+    """Refuse labels outside [0, classes); on a GPU they are not looked at, which would stop the stream."""
+    if k.dev.is_gpu or not label.size:
+        return
+    low, high = label.min(), label.max()
+    if high >= classes or (low < 0 and ((label < 0) & (label != ignore)).any()):
+        bad = label[(label >= classes) | ((label < 0) & (label != ignore))].reshape(-1)[0]
+        if bad != ignore:
+            raise EnforceNotMet(f"label {bad} is out of range: the input has {classes} classes, 0 ... {classes - 1}")
+
+
+def _cross_entropy(k: Call, x: Any, label: Any) -> Any:
+    xp, a = k.xp, k.attrs
+    if a.get("soft_label"):
+        return -(label * _log(xp, x)).sum(axis=-1, keepdims=True)
+    flat = x.reshape(-1, x.shape[-1])
+    ids = label.reshape(-1)
+    ignore = a["ignore_index"]
+    check_labels(k, ids, flat.shape[1], ignore)
+    picked = flat[xp.arange(flat.shape[0]), xp.where(ids == ignore, 0, ids)]
+    losses = -_log(xp, picked)
+    losses[ids == ignore] = 0
+    return losses.reshape(*x.shape[:-1], 1)
+
+
+def _log(xp: Any, p: Any) -> Any:
+    with np.errstate(divide="ignore"):
+        return xp.clip(xp.log(p), -1e20, 1e20)  # Fluid: an infinite loss is cut at 1e20
+
+
+@op("cross_entropy", "X Label", "Y", {"soft_label": False, "ignore_index": -100}, infer=_rows, grad=True)
+def cross_entropy(k: Call, x: Any, label: Any) -> Any:
+    """Y = -log of the probability of the label (or the sum over soft labels)."""
+    return _cross_entropy(k, x, label)
+
+
+@gradient("cross_entropy", "X Label Y@GRAD", "X@GRAD")
+def cross_entropy_grad(k: Call, x: Any, label: Any, dy: Any) -> Any:
+    xp = k.xp
+    if k.attrs["soft_label"]:
+        return -dy * label / x
+    flat = x.reshape(-1, x.shape[-1])
+    ids = label.reshape(-1)
+    ignored = ids == k.attrs["ignore_index"]
+    rows = xp.arange(flat.shape[0])
+    ids = xp.where(ignored, 0, ids)
+    dx = xp.zeros_like(flat)
+    dx[rows, ids] = xp.where(ignored, x.dtype.type(0), -dy.reshape(-1) / flat[rows, ids])
+    return dx.reshape(x.shape)

@@ -1,0 +1,118 @@
+"""Sums, means and scaling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluidio.dtypes import VarType, to_numpy
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import gradient, op, same_as
+from fluidio.program.infer import InferContext
+from fluidio.program.op_def import EMPTY, GradOp, grad_name
+from fluidio.program.operator import Operator
+from fluidio.tensor import LoDTensor, LoDTensorArray, SelectedRows
+
+__all__: list[str] = []
+
+
+def _one(c: InferContext) -> None:
+    c.set("Out", (1,), c.dtype("X"), 0)
+
+
+@op("mean", "X", "Out", infer=_one, grad=True, lod="none")
+def mean(k: Call, x: Any) -> Any:
+    """Out = the mean of all elements, shape [1]."""
+    return x.mean(dtype=x.dtype).reshape(1)
+
+
+@gradient("mean", "X Out@GRAD", "X@GRAD")
+def mean_grad(k: Call, x: Any, dout: Any) -> Any:
+    return k.xp.full(x.shape, 1, x.dtype) * (dout.reshape(-1)[:1] / x.size)
+
+
+def _scale_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    x = forward.input("X")[0]
+    if x in no_grad:
+        return []
+    attrs = {"scale": forward.attr("scale"), "bias": 0.0, "bias_after_scale": True}
+    return [GradOp("scale", {"X": [grad_name(forward.output("Out")[0])]}, {"Out": [grad_name(x)]}, attrs)]
+
+
+@op("scale", "X ScaleTensor?", "Out", {"scale": 1.0, "bias": 0.0, "bias_after_scale": True},
+    infer=same_as("X"), grad=_scale_grad)  # fmt: skip
+def scale(k: Call, x: Any, scale_tensor: Any) -> Any:
+    """Out = scale X + bias, or scale (X + bias)."""
+    a = k.attrs
+    factor = a["scale"] if scale_tensor is None else scale_tensor.reshape(-1)[0]
+    if isinstance(x, SelectedRows):
+        return SelectedRows(x.rows(), x.height(), x.value * factor)
+    if x.dtype.kind in "iu" and scale_tensor is None:
+        factor = x.dtype.type(factor)
+        bias = x.dtype.type(a["bias"])
+    else:
+        bias = a["bias"]
+    if not bias:
+        return x * factor
+    return x * factor + bias if a["bias_after_scale"] else (x + bias) * factor
+
+
+def _sum_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    out = grad_name(forward.output("Out")[0])
+    attrs = {"scale": 1.0, "bias": 0.0, "bias_after_scale": True}
+    return [GradOp("scale", {"X": [out]}, {"Out": [grad_name(x)]}, dict(attrs))
+            for x in forward.input("X") if x not in no_grad and x != EMPTY]  # fmt: skip
+
+
+def _infer_sum(c: InferContext) -> None:
+    first = c.input("X")
+    c.set("Out", first.shape, first.dtype, first.lod_level)
+
+
+@op("sum", "X*", "Out", {"use_mkldnn": False}, infer=_infer_sum, grad=_sum_grad)
+def sum_(k: Call, xs: list[Any]) -> Any:
+    """Out = the sum of all X: tensors, sparse rows, or arrays of tensors entry by entry."""
+    xs = [x for x in xs if x is not None]
+    if any(isinstance(x, LoDTensorArray) for x in xs):
+        return _sum_arrays(xs)
+    if all(isinstance(x, SelectedRows) for x in xs):
+        rows = k.xp.concatenate([k.xp.asarray(x.rows()) for x in xs])
+        return SelectedRows(rows, xs[0].height(), k.xp.concatenate([x.value for x in xs]))
+    dense = [x.to_dense(k.xp) if isinstance(x, SelectedRows) else x for x in xs]
+    if len(dense) == 1:
+        return dense[0].copy()
+    total = dense[0] + dense[1]
+    for x in dense[2:]:
+        total += x
+    return total
+
+
+def _sum_arrays(arrays: list[Any]) -> LoDTensorArray:
+    total = LoDTensorArray()
+    for index in range(max(len(a) for a in arrays)):
+        entries = [a.items[index] for a in arrays if index < len(a) and a.items[index].array is not None]
+        if not entries:
+            total.items.append(LoDTensor())
+            continue
+        value = entries[0].array
+        for entry in entries[1:]:
+            value = value + entry.array
+        total.items.append(LoDTensor.wrap(value, entries[0].levels))
+    return total
+
+
+def _cast_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    x = forward.input("X")[0]
+    if x in no_grad:
+        return []
+    attrs = {"in_dtype": forward.attr("out_dtype"), "out_dtype": forward.attr("in_dtype")}
+    return [GradOp("cast", {"X": [grad_name(forward.output("Out")[0])]}, {"Out": [grad_name(x)]}, attrs)]
+
+
+def _infer_cast(c: InferContext) -> None:
+    c.set("Out", c.shape("X"), c.attrs["out_dtype"], c.input("X").lod_level)
+
+
+@op("cast", "X", "Out", {"in_dtype": VarType.FP32, "out_dtype": VarType.FP32}, infer=_infer_cast, grad=_cast_grad)
+def cast(k: Call, x: Any) -> Any:
+    """Out = X in another dtype."""
+    return x.astype(to_numpy(k.attrs["out_dtype"]))

@@ -1,0 +1,148 @@
+"""Write ops down: `@op` makes a record of the table from a kernel, `@gradient` the record of its gradient op.
+
+    @op("relu", "X", "Out", infer=same_as("X"), grad=True)
+    def relu(k, x):
+        return k.xp.maximum(x, 0)
+
+    @gradient("relu", "Out Out@GRAD", "X@GRAD")
+    def relu_grad(k, out, dout):
+        return dout * (out > 0)
+
+Slots: "X" takes one variable, "Xs*" several (the kernel gets a list), "Bias?" may be left out (the kernel gets None).
+`grad` is `True` (a `@gradient` follows), `False` (the op has none), or a function that makes the gradient ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fluidio.program.infer import InferContext
+from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, OP_TABLE, GradMaker, GradOp, LodRule, OpDef, parse_slots
+from fluidio.program.operator import Operator
+
+__all__ = ["gradient", "op", "same_as"]
+
+Infer = Callable[[InferContext], None]
+Kernel = Callable[..., Any]
+
+
+def op(
+    type: str,
+    inputs: str,
+    outputs: str,
+    attrs: Mapping[str, Any] | None = None,
+    *,
+    infer: Infer | None,
+    grad: bool | GradMaker,
+    lod: LodRule = "share",
+    raw: bool = False,
+    side_effect: bool = False,
+) -> Callable[[Kernel], Kernel]:
+    """Register the decorated kernel as an op type."""
+
+    def register(kernel: Kernel) -> Kernel:
+        if type in OP_TABLE:
+            raise ValueError(f"op {type} is in the table already")
+        maker = default_grad_maker if grad is True else grad or None
+        OP_TABLE[type] = OpDef(
+            type,
+            parse_slots(inputs),
+            parse_slots(outputs),
+            dict(attrs or {}),
+            infer,
+            kernel,
+            maker,
+            lod,
+            raw,
+            side_effect,
+            (kernel.__doc__ or "").strip(),
+        )
+        return kernel
+
+    return register
+
+
+def gradient(
+    forward: str,
+    inputs: str,
+    outputs: str,
+    *,
+    infer: Infer | None = None,
+    grad: bool | GradMaker = False,
+    lod: LodRule | None = None,
+    raw: bool = False,
+) -> Callable[[Kernel], Kernel]:
+    """Register the decorated kernel as `<forward>_grad`.
+
+    `inputs` names forward inputs, forward outputs and `Slot@GRAD` of outputs; `outputs` names `Slot@GRAD` of inputs.
+    All of them may be absent at run time: a gradient nobody wants is not computed (`k.wants("X@GRAD")`).
+    """
+    record = OP_TABLE[forward]
+    many = {slot.name for slot in (*record.inputs, *record.outputs) if slot.many}
+    optional = {slot.name for slot in (*record.inputs, *record.outputs) if slot.optional}
+
+    def slots(text: str, *, all_optional: bool) -> str:
+        words = []
+        for name in text.split():
+            base = name.removesuffix(GRAD_SUFFIX)
+            maybe = all_optional or base in optional or name.endswith(GRAD_SUFFIX)
+            words.append(name + ("*" if base in many else "") + ("?" if maybe else ""))
+        return " ".join(words)
+
+    return op(
+        f"{forward}_grad",
+        slots(inputs, all_optional=False),
+        slots(outputs, all_optional=True),
+        record.attrs,
+        infer=infer or infer_gradients,
+        grad=grad,
+        lod=lod or ("kernel" if record.lod == "kernel" else "share"),
+        raw=raw,
+    )
+
+
+def default_grad_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    """Wire `<type>_grad` by slot names: forward inputs and outputs as they are, gradients by their suffix."""
+    record = OP_TABLE.get(f"{forward.type}_grad")
+    if record is None:
+        raise NotImplementedError(f"op {forward.type} has no gradient op")
+    inputs: dict[str, list[str]] = {}
+    for slot in record.inputs:
+        name = slot.name
+        if name.endswith(GRAD_SUFFIX):
+            names = [n + GRAD_SUFFIX for n in forward.output(name.removesuffix(GRAD_SUFFIX))]
+        else:
+            names = forward.input(name) or forward.output(name)
+        if names:
+            inputs[name] = list(names)
+    outputs: dict[str, list[str]] = {}
+    for slot in record.outputs:
+        sources = forward.input(slot.name.removesuffix(GRAD_SUFFIX))
+        names = [EMPTY if n in no_grad else n + GRAD_SUFFIX for n in sources]
+        if any(n != EMPTY for n in names):
+            outputs[slot.name] = names
+    if not outputs:
+        return []
+    return [GradOp(record.type, inputs, outputs, dict(forward._attrs))]
+
+
+def infer_gradients(c: InferContext) -> None:
+    """Describe each gradient like the variable it belongs to."""
+    for slot in c.op.output_names:
+        for index, name in enumerate(c.op.output(slot)):
+            base, found, _ = name.partition(GRAD_SUFFIX)
+            source = c.block._find_var_recursive(base) if found else None
+            if source is not None:
+                c.set(slot, source.shape, source.dtype, source.lod_level, index)
+
+
+def same_as(source: str, *outputs: str) -> Infer:
+    """Return an inference that describes the outputs ("Out" by default) like an input."""
+    names = outputs or ("Out",)
+
+    def infer(c: InferContext) -> None:
+        for name in names:
+            c.same(name, source)
+
+    return infer

@@ -1,0 +1,316 @@
+"""Optimizers: backward ops, clipping, regularisation and update ops in one `minimize`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from fluidio.backward import append_backward
+from fluidio.clip import append_gradient_clip_ops
+from fluidio.era import era
+from fluidio.initializer import Constant
+from fluidio.layer_helper import LayerHelper
+from fluidio.program import (
+    Block,
+    Operator,
+    Parameter,
+    Program,
+    Variable,
+    default_startup_program,
+    program_guard,
+    unique_name,
+)
+from fluidio.regularizer import append_regularization_ops
+
+__all__ = ["SGD", "Adam", "AdamOptimizer", "Momentum", "MomentumOptimizer", "Optimizer", "SGDOptimizer"]  # fmt: skip
+
+ParamsGrads = list[tuple[Parameter, Variable]]
+
+
+class Optimizer:
+    """Base class: subclasses name their accumulators and append one update op for each parameter.
+
+    Args:
+        learning_rate: a float, or the Variable of a schedule.
+        regularization: decay for parameters without one of their own.
+        grad_clip: clipping for all parameters (Fluid 1.8).
+        parameter_list: what `minimize` updates by default.
+    """
+
+    accumulators: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        parameter_list: Sequence[Any] | None = None,
+        regularization: Any = None,
+        grad_clip: Any = None,
+        name: str | None = None,
+    ) -> None:
+        if not isinstance(learning_rate, (float, Variable)):
+            raise TypeError(
+                f"learning rate should be float or Variable, got {learning_rate!r} ({type(learning_rate).__name__})"
+            )
+        self._learning_rate = learning_rate
+        self._parameter_list = parameter_list
+        self.regularization = regularization
+        self._grad_clip = grad_clip
+        self._name = name
+        self.type = type(self).__name__.removesuffix("Optimizer").lower()
+        self._learning_rate_map: dict[Program, Variable] = {}
+        self._accumulators: defaultdict[str, dict[str, Variable]] = defaultdict(dict)
+        self.helper: LayerHelper = None  # type: ignore[assignment]
+
+    # -- learning rate ------------------------------------------------------------------------------------------
+
+    def _create_global_learning_rate(self, program: Program) -> None:
+        if program in self._learning_rate_map:
+            return
+        if isinstance(self._learning_rate, Variable):
+            self._learning_rate_map[program] = self._learning_rate
+            return
+        name = unique_name.generate("learning_rate")
+        rate = program.global_block().create_var(name=name, shape=[1], dtype="float32", persistable=True)
+        rate.stop_gradient = True
+        self.helper.set_variable_initializer(rate, Constant(self._learning_rate))
+        self._learning_rate_map[program] = rate
+
+    def _global_learning_rate(self, program: Program | None = None) -> Any:
+        if program is None:
+            return next(iter(self._learning_rate_map.values()), None)
+        return self._learning_rate_map.get(program)
+
+    def _create_param_lr(self, param_and_grad: tuple[Parameter, Variable]) -> Variable:
+        param = param_and_grad[0]
+        base = self._learning_rate_map[param.block.program]
+        factor = param.optimize_attr["learning_rate"]
+        if isinstance(factor, Variable):
+            return factor
+        return base if factor == 1.0 else base * factor
+
+    # -- accumulators -------------------------------------------------------------------------------------------
+
+    def _add_accumulator(
+        self, name: str, param: Parameter, dtype: Any = None, fill_value: float = 0.0, shape: Any = None
+    ) -> Variable:
+        """Create a persistable variable beside a parameter, filled by the startup program."""
+        known = self._accumulators[name]
+        if param.name in known:
+            return known[param.name]
+        if era().per_param_accumulator_names:
+            middle = f"_{self._name}_" if self._name else "_"
+            full = unique_name.generate(f"{param.name}{middle}{name}")
+        else:
+            full = unique_name.generate(name)
+        accumulator = param.block.program.global_block().create_var(
+            name=full, persistable=True, dtype=dtype or param.dtype, shape=list(param.shape if shape is None else shape)
+        )
+        accumulator.stop_gradient = True
+        accumulator.belong_to_optimizer = True
+        self.helper.set_variable_initializer(accumulator, Constant(float(fill_value)))
+        known[param.name] = accumulator
+        return accumulator
+
+    def _get_accumulator(self, name: str, param: Parameter) -> Variable:
+        try:
+            return self._accumulators[name][param.name]
+        except KeyError:
+            raise ValueError(f"Accumulator {name} does not exist for parameter {param.name}") from None
+
+    def _create_accumulators(self, block: Block, parameters: Sequence[Parameter]) -> None:
+        for param in parameters:
+            for name in self.accumulators:
+                self._add_accumulator(name, param)
+
+    # -- what subclasses say ------------------------------------------------------------------------------------
+
+    def _append_optimize_op(self, block: Block, param_and_grad: tuple[Parameter, Variable]) -> Operator:
+        raise NotImplementedError(f"{type(self).__name__} has no update op")
+
+    def _finish_update(self, block: Block, params_grads: ParamsGrads) -> list[Operator]:
+        """Append what follows all updates; return those ops."""
+        return []
+
+    # -- the steps of minimize ----------------------------------------------------------------------------------
+
+    def backward(
+        self,
+        loss: Variable,
+        startup_program: Program | None = None,
+        parameter_list: Sequence[Any] | None = None,
+        no_grad_set: Iterable[Any] | None = None,
+        callbacks: Any = None,
+    ) -> ParamsGrads:
+        """Append the gradient ops and return (parameter, gradient) pairs."""
+        if list(loss.shape) not in ([1], []):
+            raise AssertionError(
+                f"The loss.shape should be (1L,), but the current loss.shape is {loss.shape}. Maybe that you should "
+                "call fluid.layers.mean to process the current loss."
+            )
+        with program_guard(loss.block.program, startup_program or default_startup_program()):
+            return append_backward(loss, parameter_list or self._parameter_list, no_grad_set, callbacks)
+
+    def apply_gradients(self, params_grads: ParamsGrads) -> list[Operator]:
+        """Append clipping, regularisation and the update ops; return the latter."""
+        pairs: Any = sorted(params_grads, key=lambda pair: pair[0].name)
+        clipped = self._grad_clip(pairs) if self._grad_clip is not None else append_gradient_clip_ops(pairs)
+        regularised = append_regularization_ops(clipped, self.regularization)
+        return self._append_updates(regularised)
+
+    def apply_optimize(
+        self, loss: Variable, startup_program: Program | None, params_grads: ParamsGrads
+    ) -> list[Operator]:
+        with program_guard(loss.block.program, startup_program or default_startup_program()):
+            return self.apply_gradients(params_grads)
+
+    def _append_updates(self, params_grads: Sequence[Any]) -> list[Operator]:
+        program = params_grads[0][0].block.program
+        block = program.global_block()
+        self.helper = LayerHelper(type(self).__name__)
+        self._create_global_learning_rate(program)
+        active = [(p, g) for p, g in params_grads if g is not None and p.trainable]
+        self._create_accumulators(block, [p for p, _ in active])
+        ops = []
+        for pair in active:
+            with program._optimized_guard(pair):
+                ops.append(self._append_optimize_op(block, pair))
+        with program._optimized_guard([]):
+            return ops + self._finish_update(block, active)
+
+    def minimize(
+        self,
+        loss: Variable,
+        startup_program: Program | None = None,
+        parameter_list: Sequence[Any] | None = None,
+        no_grad_set: Iterable[Any] | None = None,
+        grad_clip: Any = None,
+    ) -> tuple[list[Operator], ParamsGrads]:
+        """Append everything that makes one run of the program one step towards a smaller loss.
+
+        Returns:
+            the update ops, and (parameter, gradient) pairs.
+        """
+        if not isinstance(loss, Variable):
+            raise AssertionError(f"The loss should be a Variable, got {type(loss).__name__}")
+        params_grads = self.backward(loss, startup_program, parameter_list, no_grad_set)
+        if not params_grads:
+            raise ValueError(
+                f"minimize({loss.name}): no trainable parameter has a gradient; is the loss connected to one, and is "
+                "no variable between them marked stop_gradient?"
+            )
+        if grad_clip is not None:
+            self._grad_clip = grad_clip
+        return self.apply_optimize(loss, startup_program, params_grads), params_grads
+
+    def _update(
+        self, block: Block, pair: tuple[Parameter, Variable], inputs: dict[str, Any], outputs: dict[str, Any],
+        attrs: dict[str, Any] | None = None,
+    ) -> Operator:  # fmt: skip
+        """Append the update op: Param, Grad and LearningRate in, ParamOut out, and what the subclass adds."""
+        param, grad = pair
+        return block.append_op(
+            type=self.type,
+            inputs={"Param": [param], "Grad": [grad], "LearningRate": [self._create_param_lr(pair)], **inputs},
+            outputs={"ParamOut": [param], **outputs},
+            attrs=attrs or {},
+        )
+
+
+class SGDOptimizer(Optimizer):
+    """p -= lr g."""
+
+    def __init__(
+        self, learning_rate: Any, parameter_list: Any = None, regularization: Any = None, grad_clip: Any = None,
+        name: str | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name)
+
+    def _append_optimize_op(self, block: Block, pair: tuple[Parameter, Variable]) -> Operator:
+        return self._update(block, pair, {}, {})
+
+
+class MomentumOptimizer(Optimizer):
+    """v = mu v + g; p -= lr v, or lr (g + mu v) with Nesterov."""
+
+    accumulators = ("velocity",)
+
+    def __init__(
+        self, learning_rate: Any, momentum: float, parameter_list: Any = None, use_nesterov: bool = False,
+        regularization: Any = None, grad_clip: Any = None, name: str | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name)
+        self._momentum = momentum
+        self._use_nesterov = bool(use_nesterov)
+
+    def _append_optimize_op(self, block: Block, pair: tuple[Parameter, Variable]) -> Operator:
+        velocity = self._get_accumulator("velocity", pair[0])
+        attrs = {"mu": self._momentum, "use_nesterov": self._use_nesterov}
+        return self._update(block, pair, {"Velocity": [velocity]}, {"VelocityOut": [velocity]}, attrs)
+
+
+_ADAM_STATE = (
+    ("Moment1", "moment1"),
+    ("Moment2", "moment2"),
+    ("Beta1Pow", "beta1_pow_acc"),
+    ("Beta2Pow", "beta2_pow_acc"),
+)
+
+
+class AdamOptimizer(Optimizer):
+    """Adam; epsilon stands outside the root and is not corrected for bias, as in Fluid.
+
+    Fluid: until 1.7 `scale` ops after all updates carried the beta powers on; in 1.8 the op does (the era decides).
+    """
+
+    accumulators = ("moment1", "moment2")
+
+    def __init__(
+        self, learning_rate: Any = 0.001, beta1: Any = 0.9, beta2: Any = 0.999, epsilon: float = 1e-8,
+        parameter_list: Any = None, regularization: Any = None, grad_clip: Any = None, name: str | None = None,
+        lazy_mode: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name)
+        self._beta1 = beta1
+        self._beta2 = beta2
+        self._epsilon = epsilon
+        self._lazy_mode = lazy_mode
+
+    def _create_accumulators(self, block: Block, parameters: Sequence[Parameter]) -> None:
+        super()._create_accumulators(block, parameters)
+        for param in parameters:
+            for name, beta in (("beta1_pow_acc", self._beta1), ("beta2_pow_acc", self._beta2)):
+                start = 0.9 if name.startswith("beta1") else 0.999
+                fill = start if isinstance(beta, Variable) else beta
+                self._add_accumulator(name, param, fill_value=fill, shape=[1])
+
+    def _append_optimize_op(self, block: Block, pair: tuple[Parameter, Variable]) -> Operator:
+        param = pair[0]
+        state = {slot: [self._get_accumulator(name, param)] for slot, name in _ADAM_STATE}
+        inside = era().adam_updates_beta_pow_inside
+        outputs = {f"{slot}Out": held for slot, held in state.items() if inside or slot.startswith("Moment")}
+        attrs: dict[str, Any] = {"epsilon": self._epsilon, "lazy_mode": self._lazy_mode}
+        inputs: dict[str, Any] = dict(state)
+        for key, slot, beta in (("beta1", "Beta1Tensor", self._beta1), ("beta2", "Beta2Tensor", self._beta2)):
+            if isinstance(beta, Variable):
+                inputs[slot] = [beta]
+            else:
+                attrs[key] = beta
+        return self._update(block, pair, inputs, outputs, attrs)
+
+    def _finish_update(self, block: Block, params_grads: ParamsGrads) -> list[Operator]:
+        if era().adam_updates_beta_pow_inside:
+            return []
+        ops = []
+        for param, _ in params_grads:
+            for name, beta in (("beta1_pow_acc", self._beta1), ("beta2_pow_acc", self._beta2)):
+                power = self._get_accumulator(name, param)
+                ops.append(block.append_op(
+                    type="scale", inputs={"X": [power]}, outputs={"Out": [power]}, attrs={"scale": beta}
+                ))  # fmt: skip
+        return ops
+
+
+SGD = SGDOptimizer
+Momentum = MomentumOptimizer
+Adam = AdamOptimizer

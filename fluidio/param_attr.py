@@ -1,0 +1,89 @@
+"""ParamAttr: how a layer's parameter is named, initialised, regularised, clipped and updated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["ParamAttr", "WeightNormParamAttr"]
+
+
+class ParamAttr:
+    """Attributes of one parameter.
+
+    Args:
+        name: its name; generated from the layer's if None.
+        initializer: how it starts; the layer's default if None.
+        learning_rate: factor on the optimizer's rate.
+        regularizer: its own regularisation, instead of the optimizer's.
+        trainable: False keeps it fixed.
+        gradient_clip: its own gradient clipping.
+        do_model_average: whether ModelAverage includes it.
+    """
+
+    def __init__(
+        self,
+        name: str | None = None,
+        initializer: Any = None,
+        learning_rate: float = 1.0,
+        regularizer: Any = None,
+        trainable: bool = True,
+        gradient_clip: Any = None,
+        do_model_average: bool = True,
+    ) -> None:
+        self.name = name
+        self.initializer = initializer
+        self.learning_rate = learning_rate
+        self.regularizer = regularizer
+        self.trainable = trainable
+        self.gradient_clip = gradient_clip
+        self.do_model_average = do_model_average
+
+    def _set_default_initializer(self, initializer: Any) -> None:
+        if self.initializer is None:
+            self.initializer = initializer
+
+    set_default_initializer = _set_default_initializer
+
+    @staticmethod
+    def _to_attr(arg: Any) -> Any:
+        """Return the ParamAttr that a layer argument means: None, a name, an initializer, False, a list of them."""
+        if arg is None or arg is True:
+            return ParamAttr()
+        if isinstance(arg, (list, tuple)):
+            return [ParamAttr._to_attr(a) for a in arg]
+        if isinstance(arg, ParamAttr):
+            return arg
+        if isinstance(arg, str):
+            return ParamAttr(name=arg)
+        if arg is False:
+            return False
+        if callable(arg) and hasattr(arg, "is_initializer"):
+            return ParamAttr(initializer=arg)
+        if hasattr(arg, "is_regularizer"):
+            return ParamAttr(regularizer=arg)
+        raise TypeError(f"{type(arg).__name__} cast to ParamAttr: use fluid.ParamAttr, a name, an initializer or False")
+
+    to_attr = _to_attr
+
+    def _to_kwargs(self, with_initializer: bool = False) -> dict[str, Any]:
+        options = {
+            "name": self.name,
+            "optimize_attr": {"learning_rate": self.learning_rate},
+            "regularizer": self.regularizer,
+            "trainable": self.trainable,
+            "gradient_clip_attr": self.gradient_clip,
+            "do_model_average": self.do_model_average,
+        }
+        if with_initializer:
+            options["initializer"] = self.initializer
+        return options
+
+    to_kwargs = _to_kwargs
+
+
+class WeightNormParamAttr(ParamAttr):
+    """A parameter given as g v / |v|, the norm taken over all dimensions but `dim`."""
+
+    def __init__(self, dim: int | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        self.dim = dim

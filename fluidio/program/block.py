@@ -1,0 +1,208 @@
+"""Block: variables and operators in order; a program's body, or the body of a loop or branch inside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fluidio.dtypes import VarType
+from fluidio.program.op_def import EMPTY
+from fluidio.program.operator import Operator
+from fluidio.program.variable import Parameter, Variable
+
+if TYPE_CHECKING:
+    from fluidio.program.program import Program
+
+__all__ = ["Block"]
+
+
+class Block:
+    """Block number `idx` of a program; names not found here are looked up in the parent block."""
+
+    def __init__(self, program: Program, idx: int, parent_idx: int = -1) -> None:
+        self.program = program
+        self.idx = idx
+        self.parent_idx = parent_idx
+        self.forward_block_idx = -1
+        self.vars: dict[str, Variable] = {}
+        self.ops: list[Operator] = []
+        self.removed_vars: list[str] = []
+
+    @property
+    def parent(self) -> Block | None:
+        return None if self.parent_idx < 0 else self.program.blocks[self.parent_idx]
+
+    def _set_forward_block_idx(self, idx: int) -> None:
+        self.forward_block_idx = idx
+
+    @property
+    def desc(self) -> Any:
+        from fluidio.program.desc import BlockDesc
+
+        return BlockDesc(self)
+
+    # -- variables ----------------------------------------------------------------------------------------------
+
+    def var(self, name: str) -> Variable:
+        """Return the variable of this block; ValueError when there is none."""
+        if not isinstance(name, str):
+            raise TypeError(f"var require string as parameter, but get {type(name)} instead.")
+        try:
+            return self.vars[name]
+        except KeyError:
+            raise ValueError(f"var {name} not in this block") from None
+
+    def has_var(self, name: str) -> bool:
+        return name in self.vars
+
+    def _find_var_recursive(self, name: str) -> Variable | None:
+        block: Block | None = self
+        while block is not None:
+            found = block.vars.get(name)
+            if found is None and block.forward_block_idx >= 0:
+                # The body of a gradient loop sees the variables of the loop it belongs to.
+                found = self.program.blocks[block.forward_block_idx].vars.get(name)
+            if found is not None:
+                return found
+            block = block.parent
+        return None
+
+    def _var_recursive(self, name: str) -> Variable:
+        found = self._find_var_recursive(name)
+        if found is None:
+            raise ValueError(f"Var {name} is not found recursively")
+        return found
+
+    var_recursive = _var_recursive
+
+    def has_var_recursive(self, name: str) -> bool:
+        return self._find_var_recursive(name) is not None
+
+    def all_parameters(self) -> list[Parameter]:
+        return [v for v in self.vars.values() if isinstance(v, Parameter)]
+
+    def iter_parameters(self) -> Any:
+        return iter(self.all_parameters())
+
+    def create_var(self, *, name: str | None = None, initializer: Any = None, **options: Any) -> Variable:
+        """Create a variable, or return the one of that name after checking that the two agree."""
+        if name is not None and name in self.vars:
+            existing = self.vars[name]
+            existing._meets(
+                options.get("type", existing.type),
+                options.get("shape"),
+                options.get("dtype"),
+                options.get("lod_level"),
+                options.get("persistable"),
+            )
+            return existing
+        variable = Variable(self, name=name, **options)
+        self.vars[variable.name] = variable
+        self.program._bump()
+        if initializer is not None:
+            initializer(variable, self)
+        return variable
+
+    def create_parameter(self, *, initializer: Any = None, **options: Any) -> Parameter:
+        """Create a parameter in the global block; an initializer adds its op here unless one is there already."""
+        parameter = Parameter(self.program.global_block(), **options)
+        self.program.global_block().vars[parameter.name] = parameter
+        self.program._bump()
+        if initializer is not None:
+            self._initialise(parameter, initializer)
+        return parameter
+
+    def _initialise(self, parameter: Parameter, initializer: Any) -> None:
+        existing = [op for op in self.ops if parameter.name in op.output_arg_names]
+        if len(existing) > 1:
+            raise RuntimeError(f"param {parameter.name} is inited by multiple init ops {existing}")
+        if not existing:
+            initializer(parameter, self)
+
+    def _rename_var(self, name: str, new_name: str) -> Variable:
+        if name not in self.vars:
+            raise ValueError(f"var {name} is not in current block")
+        variable = self.vars.pop(name)
+        variable.name = new_name
+        self.vars[new_name] = variable
+        for op in self.ops:
+            op._rename(name, new_name)
+        return variable
+
+    rename_var = _rename_var
+
+    def _remove_var(self, name: str) -> None:
+        self.vars.pop(name, None)
+        self.program._bump()
+
+    def _clone_variable(self, variable: Variable, force_persistable: bool = True) -> Variable:
+        """Declare another block's variable here."""
+        from fluidio.program.clone import copy_variable
+
+        twin = copy_variable(variable, self)
+        if force_persistable and variable.type is not VarType.READER:
+            twin._persistable = True
+        self.vars[twin.name] = twin
+        self.program._bump()
+        return twin
+
+    clone_variable = _clone_variable
+
+    # -- operators ----------------------------------------------------------------------------------------------
+
+    def append_op(
+        self, type: str | None = None, inputs: Any = None, outputs: Any = None, attrs: Any = None
+    ) -> Operator:
+        """Append an op and describe its outputs."""
+        return self._insert(len(self.ops), type, inputs, outputs, attrs)
+
+    def _prepend_op(
+        self, type: str | None = None, inputs: Any = None, outputs: Any = None, attrs: Any = None
+    ) -> Operator:
+        return self._insert(0, type, inputs, outputs, attrs)
+
+    prepend_op = _prepend_op
+
+    def _insert_op(
+        self, index: int, type: str | None = None, inputs: Any = None, outputs: Any = None, attrs: Any = None
+    ) -> Operator:
+        return self._insert(index, type, inputs, outputs, attrs)
+
+    insert_op = _insert_op
+
+    def _insert(self, index: int, type: str | None, inputs: Any, outputs: Any, attrs: Any) -> Operator:
+        op = Operator(self, type, inputs, outputs, attrs)
+        op._attrs.setdefault("op_role", self.program._op_role)
+        if self.program._op_role_var:
+            op._attrs.setdefault("op_role_var", list(self.program._op_role_var))
+        op._attrs.setdefault("op_namescope", self.program._name_scope_path())
+        for name in op.output_arg_names:
+            if name != EMPTY and self._find_var_recursive(name) is None:
+                self.create_var(name=name)
+        op.infer()
+        for name in op.output_arg_names:
+            variable = self._find_var_recursive(name)
+            if variable is not None:
+                variable.op = op
+        self.ops.insert(index, op)
+        self.program._bump()
+        return op
+
+    def _remove_op(self, index: int) -> None:
+        del self.ops[index]
+        self.program._bump()
+
+    remove_op = _remove_op
+
+    def _slice_ops(self, start: int, end: int) -> list[Operator]:
+        return self.ops[start:end]
+
+    def to_string(self, throw_on_error: bool = True, with_details: bool = False) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        from fluidio.program.printing import block_text
+
+        return block_text(self)
+
+    def __repr__(self) -> str:
+        return f"Block({self.idx}, {len(self.vars)} vars, {len(self.ops)} ops)"

@@ -1,0 +1,78 @@
+"""The default programs, and guards that change them for a while; every guard restores on exceptions."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from fluidio.program.program import Program
+
+__all__ = [
+    "default_main_program",
+    "default_startup_program",
+    "name_scope",
+    "program_guard",
+    "switch_main_program",
+    "switch_startup_program",
+]
+
+_main = Program()
+_startup = Program()
+
+
+def default_main_program() -> Program:
+    """Return the program that layers append their ops to."""
+    return _main
+
+
+def default_startup_program() -> Program:
+    """Return the program that initialises parameters and opens readers."""
+    return _startup
+
+
+def switch_main_program(program: Program) -> Program:
+    """Make `program` the default main program and return the one it was."""
+    global _main
+    previous, _main = _main, program
+    return previous
+
+
+def switch_startup_program(program: Program) -> Program:
+    """Make `program` the default startup program and return the one it was."""
+    global _startup
+    previous, _startup = _startup, program
+    return previous
+
+
+@contextlib.contextmanager
+def program_guard(main_program: Program, startup_program: Program | None = None) -> Iterator[None]:
+    """Build into other programs inside the block; without a startup program the current one stays."""
+    for program in (main_program, startup_program):
+        if program is not None and not isinstance(program, Program):
+            raise TypeError(f"program_guard() takes fluid.Program, got {type(program).__name__}")
+    if not isinstance(main_program, Program):
+        raise TypeError("program_guard() needs a main program, got None")
+    old_main = switch_main_program(main_program)
+    old_startup = switch_startup_program(startup_program) if startup_program is not None else None
+    try:
+        yield
+    finally:
+        switch_main_program(old_main)
+        if old_startup is not None:
+            switch_startup_program(old_startup)
+
+
+@contextlib.contextmanager
+def name_scope(prefix: str | None = None) -> Iterator[None]:
+    """Mark the ops built inside with `op_namescope`; names of variables do not change."""
+    if not prefix:
+        raise AssertionError("namescope prefix cannot be empty.")
+    program = default_main_program()
+    counts = program._name_scope_counts.setdefault(tuple(program._name_scopes), {})
+    number = counts.get(prefix, 0)
+    counts[prefix] = number + 1
+    program._name_scopes.append(prefix if number == 0 else f"{prefix}_{number}")
+    try:
+        yield
+    finally:
+        program._name_scopes.pop()

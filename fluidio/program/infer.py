@@ -1,0 +1,98 @@
+"""What shape inference sees of an op while it is appended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from fluidio.dtypes import DTypeLike, VarType, to_vartype
+from fluidio.errors import EnforceNotMet
+from fluidio.program.site import describe
+
+if TYPE_CHECKING:
+    from fluidio.program.operator import Operator
+    from fluidio.program.variable import Variable
+
+__all__ = ["InferContext", "Shape"]
+
+Shape = tuple[int, ...]
+
+
+class InferContext:
+    """Inputs, attributes and outputs of the op whose outputs are being described."""
+
+    __slots__ = ("attrs", "block", "op")
+
+    def __init__(self, op: Operator) -> None:
+        self.op = op
+        self.block = op.block
+        self.attrs = op._attrs
+
+    def inputs(self, slot: str) -> list[Variable]:
+        return [self.block._var_recursive(name) for name in self.op.input(slot)]
+
+    def has(self, slot: str) -> bool:
+        return bool(self.op.input(slot))
+
+    def input(self, slot: str) -> Variable:
+        names = self.op.input(slot)
+        if not names:
+            self.fail(f"Input {slot} not found")
+        return self.block._var_recursive(names[0])
+
+    def shape(self, slot: str) -> Shape:
+        return self.input(slot).shape
+
+    def dtype(self, slot: str) -> VarType:
+        return self.input(slot).dtype
+
+    def wants(self, slot: str) -> bool:
+        return bool(self.op.output(slot))
+
+    def set(
+        self,
+        slot: str,
+        shape: Sequence[int] | None = None,
+        dtype: DTypeLike | None = None,
+        lod_level: int | None = None,
+        index: int = 0,
+        type: VarType | None = None,
+    ) -> None:
+        """Describe an output; what is None stays as it is. An absent output is passed over."""
+        names = self.op.output(slot)
+        if index >= len(names):
+            return
+        variable = self.block._find_var_recursive(names[index])
+        if variable is None:
+            return
+        if shape is not None:
+            variable._shape = tuple(int(d) for d in shape)
+        if dtype is not None:
+            variable._dtype = to_vartype(dtype)
+        if lod_level is not None:
+            variable.lod_level = lod_level
+        if type is not None:
+            variable.type = type
+
+    def same(self, slot: str, source: str, index: int = 0) -> None:
+        """Describe an output like an input."""
+        variable = self.inputs(source)[index]
+        self.set(slot, variable.shape, variable.dtype, variable.lod_level, index)
+
+    def check(self, condition: Any, problem: str) -> None:
+        if not condition:
+            self.fail(problem)
+
+    def fail(self, problem: str) -> None:
+        """Raise EnforceNotMet that names the op, its inputs and the user's line."""
+        inputs = "; ".join(
+            f"{slot}={v.name} {list(v.shape)} {v.dtype.name}"
+            for slot in self.op.input_names
+            for v in (self.block._find_var_recursive(n) for n in self.op.input(slot))
+            if v is not None and v.type is VarType.LOD_TENSOR
+        )
+        site = describe(self.op.site)
+        raise EnforceNotMet(
+            f"op {self.op.type}: {problem}" + (f"\n  inputs: {inputs}" if inputs else "")
+            + (f"\n  built at {site}" if site else "")
+        )  # fmt: skip

@@ -1,0 +1,96 @@
+"""The record behind an op type, and the one table of them.
+
+An op is one record: its slots, attributes with defaults, shape inference, kernel and gradient. `fluidio.ops` fills
+the table; programs look types up in it; the executor calls the kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from fluidio.program.infer import InferContext
+    from fluidio.program.operator import Operator
+
+__all__ = ["EMPTY", "GRAD_SUFFIX", "OP_TABLE", "GradOp", "OpDef", "Slot", "find_op", "grad_name", "parse_slots"]
+
+GRAD_SUFFIX = "@GRAD"
+EMPTY = "@EMPTY@"  # stands for an argument that nobody wants
+
+LodRule = Literal["share", "none", "kernel"]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A named place of an op: it takes one variable, or several (`many`), or none (`optional`)."""
+
+    name: str
+    optional: bool = False
+    many: bool = False
+
+
+def parse_slots(text: str) -> tuple[Slot, ...]:
+    """Parse "X Bias? Xs* Extra*?": a star takes several variables, a question mark may be left out."""
+    return tuple(Slot(word.rstrip("*?"), "?" in word, "*" in word) for word in text.split())
+
+
+@dataclass(slots=True)
+class GradOp:
+    """A gradient op to be appended: what a gradient maker returns."""
+
+    type: str
+    inputs: dict[str, list[str]]
+    outputs: dict[str, list[str]]
+    attrs: dict[str, Any] = field(default_factory=dict)
+
+
+GradMaker = Callable[["Operator", set[str]], list[GradOp]]
+
+
+@dataclass(slots=True)
+class OpDef:
+    """One op type.
+
+    Attributes:
+        infer: sets shape, dtype and lod_level of the outputs when the op is appended.
+        kernel: `kernel(k, *inputs)` on arrays, in slot order (None for an absent optional one, a list for a `many`
+            slot); returns the output, or a tuple in slot order. With `raw`, `kernel(k, frame)` works on the frame.
+        lod: "share" gives every output the LoD of the first input that has one, "none" gives none,
+            "kernel" lets the kernel read `k.lods` and write `k.out_lods`.
+        grad: a maker of gradient ops; None for an op without gradient.
+        side_effect: the op must run even if nobody uses its outputs, and is never pruned from a run.
+        aliases: output slot -> input slot that the kernel may update in place (`ParamOut` -> `Param`).
+    """
+
+    type: str
+    inputs: tuple[Slot, ...]
+    outputs: tuple[Slot, ...]
+    attrs: dict[str, Any]
+    infer: Callable[[InferContext], None] | None
+    kernel: Callable[..., Any] | None
+    grad: GradMaker | None
+    lod: LodRule = "share"
+    raw: bool = False
+    side_effect: bool = False
+    doc: str = ""
+
+
+OP_TABLE: dict[str, OpDef] = {}
+
+
+def find_op(type: str) -> OpDef:
+    """Return the record of an op type; ValueError names what is missing."""
+    try:
+        return OP_TABLE[type]
+    except KeyError:
+        raise ValueError(
+            f'Operator "{type}" has not been registered. `fluidio apis` lists what works; '
+            "ops without a record here cannot run."
+        ) from None
+
+
+def grad_name(name: str) -> str:
+    """Return the name of a variable's gradient."""
+    return name + GRAD_SUFFIX

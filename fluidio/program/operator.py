@@ -1,0 +1,191 @@
+"""Operator: one step of a program; names of its variables by slot, and attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fluidio.program.infer import InferContext
+from fluidio.program.op_def import OpDef, Slot, find_op
+from fluidio.program.site import user_site
+from fluidio.program.variable import Variable
+
+if TYPE_CHECKING:
+    from fluidio.program.block import Block
+
+__all__ = ["Operator"]
+
+Arguments = Mapping[str, "Variable | str | Sequence[Variable | str] | None"]
+
+
+class Operator:
+    """One op of a block. Made by `block.append_op`, never by hand."""
+
+    OP_ROLE = "op_role"
+
+    def __init__(
+        self,
+        block: Block,
+        type: str | None = None,
+        inputs: Arguments | None = None,
+        outputs: Arguments | None = None,
+        attrs: Mapping[str, Any] | None = None,
+    ) -> None:
+        if type is None:
+            raise ValueError("`type` to initilized an Operator can not be None.")
+        if attrs is not None and not isinstance(attrs, Mapping):
+            raise TypeError(f"'attrs' should be a dict, got {attrs!r}")
+        self.block = block
+        self.type = type
+        self.definition: OpDef = find_op(type)
+        self.site = user_site()
+        self._inputs = _arguments("Input", type, self.definition.inputs, inputs or {})
+        self._outputs = _arguments("Output", type, self.definition.outputs, outputs or {})
+        # Attributes the op does not know are kept: Fluid ignored them, and scripts ask for them back.
+        self._attrs: dict[str, Any] = {**self.definition.attrs, **_clean(attrs or {})}
+
+    def infer(self) -> None:
+        """Describe the outputs from the inputs."""
+        if self.definition.infer is not None:
+            self.definition.infer(InferContext(self))
+
+    # -- names ----------------------------------------------------------------------------------------------
+
+    def input(self, name: str) -> list[str]:
+        return self._inputs.get(name, [])
+
+    def output(self, name: str) -> list[str]:
+        return self._outputs.get(name, [])
+
+    @property
+    def input_names(self) -> list[str]:
+        return list(self._inputs)
+
+    @property
+    def output_names(self) -> list[str]:
+        return list(self._outputs)
+
+    @property
+    def input_arg_names(self) -> list[str]:
+        return [name for names in self._inputs.values() for name in names]
+
+    @property
+    def output_arg_names(self) -> list[str]:
+        return [name for names in self._outputs.values() for name in names]
+
+    def _rename(self, old: str, new: str, *, inputs: bool = True, outputs: bool = True) -> None:
+        for wanted, slots in ((inputs, self._inputs), (outputs, self._outputs)):
+            if wanted:
+                for slot, names in slots.items():
+                    slots[slot] = [new if name == old else name for name in names]
+        self.block.program._bump()
+
+    def _rename_input(self, old: str, new: str) -> None:
+        self._rename(old, new, outputs=False)
+
+    def _rename_output(self, old: str, new: str) -> None:
+        self._rename(old, new, inputs=False)
+
+    # -- attributes -----------------------------------------------------------------------------------------
+
+    def attr(self, name: str) -> Any:
+        return self._attrs[name]
+
+    def has_attr(self, name: str) -> bool:
+        return name in self._attrs
+
+    @property
+    def attr_names(self) -> list[str]:
+        return list(self._attrs)
+
+    def all_attrs(self) -> dict[str, Any]:
+        return dict(self._attrs)
+
+    def attr_type(self, name: str) -> Any:
+        from fluidio.program.attr_types import attr_type
+
+        return attr_type(self.type, name, self._attrs[name])
+
+    def _set_attr(self, name: str, value: Any) -> None:
+        self._attrs[name] = value
+        self.block.program._bump()
+
+    set_attr = _set_attr
+
+    def _block_attr_id(self, name: str) -> int:
+        return int(self._attrs[name].idx)
+
+    def _block_attr(self, name: str) -> Block:
+        block: Block = self._attrs[name]
+        return block
+
+    @property
+    def idx(self) -> int:
+        return self.block.ops.index(self)
+
+    @property
+    def desc(self) -> Any:
+        from fluidio.program.desc import OpDesc
+
+        return OpDesc(self)
+
+    def __str__(self) -> str:
+        from fluidio.program.printing import op_line
+
+        return op_line(self)
+
+    def to_string(self, throw_on_error: bool = True) -> str:
+        return str(self)
+
+    def __repr__(self) -> str:
+        return f"Operator({self.type}, {self._inputs} -> {self._outputs})"
+
+
+def _arguments(kind: str, type: str, slots: tuple[Slot, ...], given: Arguments) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    known = set()
+    for slot in slots:
+        known.add(slot.name)
+        value = given.get(slot.name)
+        names = _names(value)
+        if not names and not slot.optional:
+            if kind == "Input":
+                raise AssertionError(f"op {type}: Input {slot.name} not found")
+            raise ValueError(f"op {type}: Output {slot.name} not found; the op needs {[s.name for s in slots]}")
+        if len(names) > 1 and not slot.many:
+            raise ValueError(f"{kind} {slot.name} expects only one input, but {len(names)} are given. (op {type})")
+        if names or value is not None:
+            found[slot.name] = names
+    unknown = [name for name, value in given.items() if name not in known and _names(value)]
+    if unknown:
+        raise ValueError(f"op {type} has no {kind.lower()} {unknown}; it has {sorted(known)}")
+    return found
+
+
+def _names(value: Any) -> list[str]:
+    if value is None:
+        return []
+    if isinstance(value, (list, tuple)):
+        return [_name(v) for v in value]
+    return [_name(value)]
+
+
+def _name(value: Any) -> str:
+    if isinstance(value, Variable):
+        return value.name
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, str):
+        return value
+    raise TypeError(f"an op's input or output is a Variable or a name, got {value!r} ({type(value).__name__})")
+
+
+def _clean(attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """Drop attributes given as None and make NumPy scalars plain."""
+    return {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in attrs.items()
+        if value is not None
+    }

@@ -1,0 +1,184 @@
+"""Program: blocks of ops that an executor runs."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from fluidio.program.block import Block
+from fluidio.program.op_roles import OpRole
+from fluidio.program.variable import Parameter, Variable
+
+__all__ = ["Program"]
+
+_serial = itertools.count()
+
+
+class Program:
+    """A static graph: block 0 is the body, further blocks are bodies of loops, branches and preprocessors.
+
+    Example:
+        >>> import fluidio as fluid
+        >>> main, startup = fluid.Program(), fluid.Program()
+        >>> with fluid.program_guard(main, startup):
+        ...     x = fluid.layers.data("x", [3])
+        ...     y = fluid.layers.fc(x, size=2)
+        >>> [op.type for op in main.global_block().ops]
+        ['mul', 'elementwise_add']
+    """
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = [Block(self, 0)]
+        self.current_block_idx = 0
+        self._seed = 0
+        self._version = 0
+        self._serial = next(_serial)
+        self._op_role: int = OpRole.Forward
+        self._op_role_var: list[str] = []
+        self._name_scopes: list[str] = []
+        self._name_scope_counts: dict[tuple[str, ...], dict[str, int]] = {}
+        self._is_mem_optimized = False
+        self._is_distributed = False
+        self._is_for_test = False
+
+    def _bump(self) -> None:
+        """Note a change, so that compiled plans of the old state are not used again."""
+        self._version += 1
+
+    # -- blocks -------------------------------------------------------------------------------------------------
+
+    def global_block(self) -> Block:
+        return self.blocks[0]
+
+    def block(self, index: int) -> Block:
+        return self.blocks[index]
+
+    def current_block(self) -> Block:
+        return self.blocks[self.current_block_idx]
+
+    @property
+    def num_blocks(self) -> int:
+        return len(self.blocks)
+
+    def _create_block(self, parent_idx: int | None = None) -> Block:
+        """Make a sub-block of the current block (or of `parent_idx`) and make it current."""
+        parent = self.current_block_idx if parent_idx is None else parent_idx
+        block = Block(self, len(self.blocks), parent)
+        self.blocks.append(block)
+        self.current_block_idx = block.idx
+        self._bump()
+        return block
+
+    def _rollback(self) -> None:
+        """Make the parent of the current block current again."""
+        self.current_block_idx = self.current_block().parent_idx
+
+    create_block = _create_block
+    rollback = _rollback
+
+    # -- seeds --------------------------------------------------------------------------------------------------
+
+    @property
+    def random_seed(self) -> int:
+        return self._seed
+
+    @random_seed.setter
+    def random_seed(self, seed: int) -> None:
+        if not isinstance(seed, int):
+            raise ValueError("Seed must be a integer.")
+        self._seed = seed
+
+    # -- contents -----------------------------------------------------------------------------------------------
+
+    def list_vars(self) -> Iterator[Variable]:
+        for block in self.blocks:
+            yield from block.vars.values()
+
+    def all_parameters(self) -> list[Parameter]:
+        return [p for block in self.blocks for p in block.all_parameters()]
+
+    @property
+    def desc(self) -> Any:
+        from fluidio.program.desc import ProgramDesc
+
+        return ProgramDesc(self)
+
+    def clone(self, for_test: bool = False) -> Program:
+        """Return a copy; `for_test` sets `is_test` on every op that has it.
+
+        Fluid: until 1.5 a clone for test kept backward and optimizer ops (clone before `minimize`); from 1.6 it
+        drops them. The era decides.
+        """
+        from fluidio.program.clone import clone_program
+
+        return clone_program(self, for_test)
+
+    def _prune(self, targets: Sequence[Any]) -> Program:
+        from fluidio.program.prune import prune
+
+        return prune(self, targets)
+
+    def _prune_with_input(self, feeded_var_names: Sequence[str], targets: Sequence[Any]) -> Program:
+        from fluidio.program.prune import prune
+
+        return prune(self, targets, feeded_var_names)
+
+    prune = _prune
+
+    def _inference_optimize(self, prune_read_op: bool = True) -> Program:
+        from fluidio.program.prune import inference_optimize
+
+        return inference_optimize(self, prune_read_op)
+
+    inference_optimize = _inference_optimize
+
+    @staticmethod
+    def parse_from_string(binary_str: bytes) -> Program:
+        """Return the program of ProgramDesc bytes."""
+        from fluidio.program.proto import parse_program
+
+        return parse_program(binary_str)
+
+    # -- op roles and name scopes -------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _role(self, role: int, role_var: Sequence[str] = ()) -> Iterator[None]:
+        """Give the ops made in the block a role (backward, optimize, ...)."""
+        old, old_var = self._op_role, self._op_role_var
+        self._op_role, self._op_role_var = int(role), list(role_var)
+        try:
+            yield
+        finally:
+            self._op_role, self._op_role_var = old, old_var
+
+    def _optimized_guard(self, param_and_grads: Sequence[Any]) -> Any:
+        names = [v.name if isinstance(v, Variable) else v for v in param_and_grads if v is not None]
+        return self._role(OpRole.Optimize, names)
+
+    optimized_guard = _optimized_guard
+
+    def _lr_schedule_guard(self, is_with_opt: bool = False) -> Any:
+        return self._role(OpRole.LRSched | (OpRole.Optimize if is_with_opt else 0))
+
+    def _backward_role_guard(self) -> Any:
+        return self._role(OpRole.Backward)
+
+    def _name_scope_path(self) -> str:
+        return "/" + "".join(f"{name}/" for name in self._name_scopes)
+
+    # -- text ---------------------------------------------------------------------------------------------------
+
+    def to_string(self, throw_on_error: bool, with_details: bool = False) -> str:
+        if not isinstance(throw_on_error, bool) or not isinstance(with_details, bool):
+            raise AssertionError("throw_on_error and with_details must be bool")
+        return str(self)
+
+    def __str__(self) -> str:
+        from fluidio.program.printing import program_text
+
+        return program_text(self)
+
+    def __repr__(self) -> str:
+        return f"Program({', '.join(f'{len(b.ops)} ops' for b in self.blocks)})"

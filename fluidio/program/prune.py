@@ -1,0 +1,89 @@
+"""Keep only what some targets need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fluidio.dtypes import VarType
+from fluidio.program.block import Block
+from fluidio.program.clone import _set_test, clone_program
+from fluidio.program.operator import Operator
+from fluidio.program.program import Program
+from fluidio.program.variable import Variable
+
+__all__ = ["inference_optimize", "needed_ops", "prune"]
+
+
+def needed_ops(
+    block: Block, targets: set[str], stop_at: set[str], target_ops: Sequence[Operator] = ()
+) -> list[Operator]:
+    """Return the ops of a block, in order, that produce `targets` without going behind `stop_at`."""
+    wanted = set(targets)
+    kept: list[Operator] = []
+    for op in reversed(block.ops):
+        produces = any(name in wanted and name not in stop_at for name in op.output_arg_names)
+        if produces or any(op is target for target in target_ops):
+            kept.append(op)
+            wanted.update(op.input_arg_names)
+            wanted.update(_names_read_inside(op))
+    return kept[::-1]
+
+
+def _names_read_inside(op: Operator) -> set[str]:
+    """Return the names that sub-blocks of an op read."""
+    names: set[str] = set()
+    for value in op._attrs.values():
+        if isinstance(value, Block):
+            for inner in value.ops:
+                names.update(inner.input_arg_names)
+                names.update(_names_read_inside(inner))
+    return names
+
+
+def prune(program: Program, targets: Sequence[Any], feeds: Sequence[str] = ()) -> Program:
+    """Return a copy with only the ops that the targets (variables, names or ops) need."""
+    if not isinstance(targets, (list, tuple)):
+        targets = [targets]
+    names: set[str] = set()
+    target_ops: list[int] = []
+    source = program.global_block()
+    for target in targets:
+        if isinstance(target, Variable):
+            names.add(target.name)
+        elif isinstance(target, str):
+            names.add(target)
+        elif isinstance(target, Operator):
+            target_ops.append(target.idx)
+        else:
+            raise ValueError(f"All targets of prune() can only be Variable, Operator or a name, got {target!r}")
+    wanted = [source.ops[i] for i in target_ops]
+    kept = {id(op) for op in needed_ops(source, names, set(feeds), wanted)}
+    flags = [id(op) in kept for op in source.ops]
+    twin = clone_program(program, for_test=False)
+    block = twin.global_block()
+    block.ops = [op for op, keep in zip(block.ops, flags) if keep]
+    _drop_unused_vars(block, names | set(feeds))
+    twin._bump()
+    return twin
+
+
+def _drop_unused_vars(block: Block, keep: set[str]) -> None:
+    used = set(keep)
+    for op in block.ops:
+        used.update(op.input_arg_names, op.output_arg_names, _names_read_inside(op))
+    block.vars = {name: v for name, v in block.vars.items() if name in used}
+
+
+def inference_optimize(program: Program, prune_read_op: bool = True) -> Program:
+    """Return a copy for inference: `is_test` set and, on request, everything up to the first `read` op dropped."""
+    twin = clone_program(program, for_test=False)
+    block = twin.global_block()
+    if prune_read_op:
+        reads = [i for i, op in enumerate(block.ops) if op.type == "read"]
+        if reads:
+            del block.ops[: reads[0] + 1]
+        block.vars = {name: v for name, v in block.vars.items() if v.type is not VarType.READER}
+    _set_test(twin)
+    twin._bump()
+    return twin

@@ -1,0 +1,56 @@
+"""Names that do not clash: `fc_0`, `fc_1`, `fc_0.w_0`; the counters decide what saved parameters are called."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import defaultdict
+from collections.abc import Iterator
+
+__all__ = ["UniqueNameGenerator", "generate", "guard", "switch"]
+
+
+class UniqueNameGenerator:
+    """Counters by key, with an optional prefix."""
+
+    def __init__(self, prefix: str | None = None) -> None:
+        self.prefix = prefix or ""
+        self.ids: defaultdict[str, int] = defaultdict(int)
+
+    def __call__(self, key: str) -> str:
+        number = self.ids[key]
+        self.ids[key] += 1
+        return f"{self.prefix}{key}_{number}"
+
+
+generator = UniqueNameGenerator()
+
+
+def generate(key: str) -> str:
+    """Return `key_N` with N counting up for each key."""
+    return generator(key)
+
+
+def generate_with_ignorable_key(key: str) -> str:
+    """Return a name whose key may change between versions (Fluid 1.8's name for temporaries)."""
+    return generator(key)
+
+
+def switch(new_generator: UniqueNameGenerator | None = None) -> UniqueNameGenerator:
+    """Install a generator (a fresh one by default) and return the old one."""
+    global generator
+    old, generator = generator, new_generator or UniqueNameGenerator()
+    return old
+
+
+@contextlib.contextmanager
+def guard(new_generator: UniqueNameGenerator | str | bytes | None = None) -> Iterator[None]:
+    """Count from 0 inside the block; a string becomes the prefix of all names made there."""
+    if isinstance(new_generator, bytes):
+        new_generator = new_generator.decode()
+    if isinstance(new_generator, str):
+        new_generator = UniqueNameGenerator(new_generator)
+    old = switch(new_generator)
+    try:
+        yield
+    finally:
+        switch(old)

@@ -1,0 +1,186 @@
+"""Arithmetic on variables: `a + b`, `1.0 - a`, `a < b` append ops to the current block."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fluidio.dtypes import VarType, to_vartype
+from fluidio.program import unique_name
+
+if TYPE_CHECKING:
+    from fluidio.program.variable import Variable
+
+__all__ = ["VariableMath"]
+
+_INTEGERS = frozenset({VarType.BOOL, VarType.INT8, VarType.UINT8, VarType.INT16, VarType.INT32, VarType.INT64})
+
+
+class VariableMath:
+    """The operators of Variable.
+
+    Fluid: a scalar becomes a `fill_constant` of shape [1] (the full shape when it stands left), results are named
+    `tmp_N`; from 1.8 on `+ - * /` with a scalar are one `scale` op, which gives the same numbers.
+    """
+
+    def __add__(self, other: Any) -> Variable:
+        return _binary(self, other, "elementwise_add")
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Variable:
+        return _binary(self, other, "elementwise_sub")
+
+    def __rsub__(self, other: Any) -> Variable:
+        return _binary(self, other, "elementwise_sub", reverse=True)
+
+    def __mul__(self, other: Any) -> Variable:
+        return _binary(self, other, "elementwise_mul")
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Variable:
+        return _binary(self, other, "elementwise_div")
+
+    __div__ = __truediv__
+
+    def __rtruediv__(self, other: Any) -> Variable:
+        return _binary(self, other, "elementwise_div", reverse=True)
+
+    __rdiv__ = __rtruediv__
+
+    def __floordiv__(self, other: Any) -> Variable:
+        return _binary(self, other, "elementwise_floordiv")
+
+    def __mod__(self, other: Any) -> Variable:
+        return _binary(self, other, "elementwise_mod")
+
+    def __pow__(self, other: Any) -> Variable:
+        return _binary(self, other, "elementwise_pow")
+
+    def __rpow__(self, other: Any) -> Variable:
+        return _binary(self, other, "elementwise_pow", reverse=True)
+
+    def __neg__(self) -> Variable:
+        return _scaled(self, -1.0)
+
+    def __lt__(self, other: Any) -> Variable:
+        return _binary(self, other, "less_than")
+
+    def __le__(self, other: Any) -> Variable:
+        return _binary(self, other, "less_equal")
+
+    def __gt__(self, other: Any) -> Variable:
+        return _binary(self, other, "greater_than")
+
+    def __ge__(self, other: Any) -> Variable:
+        return _binary(self, other, "greater_equal")
+
+    def astype(self, dtype: Any) -> Variable:
+        """Return the variable cast to `dtype`."""
+        return _cast(self, to_vartype(dtype))
+
+    def __getitem__(self, item: Any) -> Variable:
+        from fluidio.program.variable_slice import slice_variable
+
+        return slice_variable(self, item)
+
+    def __eq__(self, other: object) -> Any:
+        """Append `equal` for a number or another Variable; anything else is simply not equal."""
+        if self is other:
+            return True  # containers ask this way
+        return _binary(self, other, "equal") if isinstance(other, (VariableMath, int, float)) else NotImplemented
+
+    def __ne__(self, other: object) -> Any:
+        if self is other:
+            return False
+        return _binary(self, other, "not_equal") if isinstance(other, (VariableMath, int, float)) else NotImplemented
+
+    __hash__ = object.__hash__
+
+
+def _current_block(variable: Any) -> Any:
+    return variable.block.program.current_block()
+
+
+def _output(block: Any, dtype: VarType, lod_level: int = 0) -> Variable:
+    created: Variable = block.create_var(name=unique_name.generate("tmp"), dtype=dtype, lod_level=lod_level)
+    return created
+
+
+def _scaled(variable: Any, factor: float) -> Variable:
+    block = _current_block(variable)
+    out = _output(block, variable.dtype)
+    block.append_op(type="scale", inputs={"X": [variable]}, outputs={"Out": [out]}, attrs={"scale": factor})
+    return out
+
+
+def _cast(variable: Any, dtype: VarType) -> Variable:
+    block = _current_block(variable)
+    out = _output(block, dtype)
+    block.append_op(
+        type="cast",
+        inputs={"X": [variable]},
+        outputs={"Out": [out]},
+        attrs={"in_dtype": variable.dtype, "out_dtype": dtype},
+    )
+    return out
+
+
+def _constant(like: Any, value: float, full: bool) -> Variable:
+    """Append the scalar as a tensor: [1], or of the full shape when it is the left operand."""
+    block = _current_block(like)
+    out = _output(block, like.dtype)
+    out.stop_gradient = True
+    if full and any(d < 0 for d in like.shape):
+        axis = next(i for i, d in enumerate(like.shape) if d < 0)
+        block.append_op(
+            type="fill_constant_batch_size_like",
+            inputs={"Input": [like]},
+            outputs={"Out": [out]},
+            attrs={
+                "shape": list(like.shape),
+                "dtype": like.dtype,
+                "value": float(value),
+                "input_dim_idx": axis,
+                "output_dim_idx": axis,
+            },
+        )
+    else:
+        shape = list(like.shape) if full else [1]
+        block.append_op(
+            type="fill_constant",
+            outputs={"Out": [out]},
+            attrs={"shape": shape, "dtype": like.dtype, "value": float(value)},
+        )
+    return out
+
+
+def _binary(left: Any, right: Any, op_type: str, reverse: bool = False) -> Variable:
+    if not isinstance(right, VariableMath):
+        if isinstance(right, (list, tuple, str)) or right is None:
+            raise TypeError(f"{op_type} of a Variable with {right!r}: use a number or another Variable")
+        number = float(right)
+        if left.dtype in _INTEGERS and not number.is_integer():
+            left = _cast(left, VarType.FP32)
+        right = _constant(left, number, full=reverse)
+    elif left.dtype != right.dtype:  # type: ignore[attr-defined]
+        right = _cast(right, left.dtype)
+    if reverse:
+        left, right = right, left
+    axis = -1
+    if len(left.shape) < len(right.shape) and not reverse:  # type: ignore[attr-defined]
+        left, right, axis = _align(left, right, op_type)
+    block = _current_block(left)
+    out = _output(block, left.dtype if op_type.startswith("elementwise_") else VarType.BOOL)
+    block.append_op(type=op_type, inputs={"X": [left], "Y": [right]}, outputs={"Out": [out]}, attrs={"axis": axis})
+    return out
+
+
+def _align(left: Any, right: Any, op_type: str) -> tuple[Any, Any, int]:
+    """Swap operands where the op does not mind; a left operand of smaller rank is otherwise an error."""
+    if op_type in ("elementwise_add", "elementwise_mul"):
+        return right, left, -1
+    raise AssertionError(
+        f"{op_type}: the left operand {left.name} {list(left.shape)} must have at least the rank of "
+        f"the right one {right.name} {list(right.shape)}"
+    )
