@@ -40,10 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if name not in available():
         return _top_level(args)
     try:
-        command = _load(name)
-        parser = argparse.ArgumentParser(prog=f"fluidio {name}", description=command.HELP)
-        command.add_arguments(parser)
-        return command.run(parser.parse_args(args[1:]))
+        status = _run(name, args[1:])
+        sys.stdout.flush()
+        return status
     except BrokenPipeError:
         # The reader of our output (head, less) has gone: nothing more to say, and nothing to flush at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -58,6 +57,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(f"fluidio {name}: interrupted", file=sys.stderr)
         return 130
+
+
+def _run(name: str, args: Sequence[str]) -> int:
+    command = _load(name)
+    parser = argparse.ArgumentParser(prog=f"fluidio {name}", description=command.HELP)
+    command.add_arguments(parser)
+    return command.run(parser.parse_args(args))
 
 
 def available() -> list[str]:

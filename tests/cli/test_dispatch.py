@@ -99,3 +99,19 @@ def test_an_interrupt_is_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     _install(monkeypatch, run)
     assert main(["check", "a"]) == 130
     assert capsys.readouterr().err == "fluidio check: interrupted\n"
+
+
+def test_output_that_nobody_reads_is_no_traceback() -> None:
+    code = (
+        "import sys; from fluidio.cli import dispatch; from types import SimpleNamespace as N\n"
+        "dispatch.available = lambda: ['check']\n"
+        "dispatch._load = lambda name: N(HELP='', add_arguments=id, run=lambda args: print('x' * 100) or 0)\n"
+        "input(); sys.exit(dispatch.main(['check']))"
+    )
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout and process.stdin and process.stderr
+        process.stdout.close()
+        process.stdin.write("go\n")
+        process.stdin.close()
+        assert (process.stderr.read(), process.wait()) == ("", 1)
