@@ -1,0 +1,286 @@
+"""RecordBlock: many records at once, one array for each slot.
+
+Records never flow one by one. A chunk becomes a block; slicing costs nothing, permuting one copy, and a batch is a
+block whose columns are exactly the tensors that the batch delivers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fluidio.tensor.lod import NO_LOD, IntArray, LoD
+
+__all__ = ["Column", "Layout", "RecordBlock"]
+
+Array = npt.NDArray[Any]
+Layout = tuple[np.dtype[Any], tuple[int, ...], int]
+"""dtype, dims after the first, number of LoD levels."""
+
+
+class Column:
+    """One slot of many records: their rows stacked along axis 0.
+
+    Attributes:
+        data: all rows; record i has rows `record_offsets[i]:record_offsets[i + 1]`.
+        record_offsets: int64, records + 1 entries; None when every record has `rows_per_record` rows.
+        lod: the LoD of the whole column, merged over the records: what a batch of them carries.
+        sequence_offsets: int64, which outermost sequences belong to which record; None when every record has the same
+            number of them (and without LoD).
+    """
+
+    __slots__ = ("data", "lod", "num_records", "record_offsets", "rows_per_record", "sequence_offsets")
+
+    def __init__(
+        self,
+        data: Array,
+        record_offsets: IntArray | None = None,
+        lod: LoD = NO_LOD,
+        *,
+        sequence_offsets: IntArray | None = None,
+        num_records: int | None = None,
+    ) -> None:
+        if num_records is None:
+            num_records = len(data) if record_offsets is None else len(record_offsets) - 1
+        self.data = data
+        self.record_offsets = record_offsets
+        self.lod = lod
+        self.sequence_offsets = sequence_offsets
+        self.num_records = num_records
+        self.rows_per_record: int | None = None
+        if record_offsets is None:
+            self.rows_per_record = len(data) // num_records if num_records else 0
+            if self.rows_per_record * num_records != len(data):
+                raise ValueError(f"{len(data)} rows cannot be {num_records} records of one height")
+
+    @property
+    def layout(self) -> Layout:
+        """Return dtype, trailing dims and LoD levels: what must agree to stack columns."""
+        return self.data.dtype, self.data.shape[1:], len(self.lod)
+
+    def offsets(self) -> IntArray:
+        """Return the record offsets, made up when all records have one height."""
+        if self.record_offsets is not None:
+            return self.record_offsets
+        return np.arange(self.num_records + 1, dtype=np.int64) * (self.rows_per_record or 0)
+
+    def sequences(self) -> IntArray:
+        """Return which outermost sequences belong to which record, as offsets."""
+        if self.sequence_offsets is not None:
+            return self.sequence_offsets
+        each = (len(self.lod[0]) - 1) // self.num_records if self.lod and self.num_records else 0
+        return np.arange(self.num_records + 1, dtype=np.int64) * each
+
+    def slice(self, start: int, stop: int) -> Column:
+        """Return records start..stop; the rows are not copied."""
+        count = stop - start
+        offsets: IntArray | None = None
+        if self.record_offsets is None:
+            rows = self.rows_per_record or 0
+            first, last = start * rows, stop * rows
+        else:
+            offsets = self.record_offsets[start : stop + 1]
+            first, last = int(offsets[0]), int(offsets[-1])
+            offsets = offsets - first
+        data = self.data[first:last]
+        if not self.lod:
+            return Column(data, offsets, num_records=count)
+        sequences: IntArray | None = None
+        if self.sequence_offsets is None:
+            each = (len(self.lod[0]) - 1) // self.num_records if self.num_records else 0
+            low, high = start * each, stop * each
+        else:
+            sequences = self.sequence_offsets[start : stop + 1]
+            low, high = int(sequences[0]), int(sequences[-1])
+            sequences = sequences - low
+        levels = []
+        for level in self.lod:
+            part = level[low : high + 1]
+            low, high = int(part[0]), int(part[-1])
+            levels.append(part - low)
+        return Column(data, offsets, tuple(levels), sequence_offsets=sequences, num_records=count)
+
+    def take(self, indices: IntArray) -> Column:
+        """Return the records with these numbers, in this order; one copy."""
+        count = len(indices)
+        if not self.lod and self.record_offsets is None:
+            rows = self.rows_per_record or 0
+            if rows == 1:
+                return Column(self.data.take(indices, axis=0), num_records=count)
+            tall = self.data.reshape(self.num_records, rows, *self.data.shape[1:]).take(indices, axis=0)
+            return Column(tall.reshape(count * rows, *self.data.shape[1:]), num_records=count)
+        if not self.lod:
+            offsets, rows_taken = _take_ranges(self.offsets(), indices)
+            return Column(self.data.take(rows_taken, axis=0), _uniform_or_offsets(offsets), num_records=count)
+        sequences, members = _take_ranges(self.sequences(), indices)
+        offsets = sequences
+        levels = []
+        for level in self.lod:
+            lengths = (level[1:] - level[:-1])[members]
+            levels.append(_offsets(lengths))
+            members = _ranges(level[:-1][members], lengths)
+            offsets = levels[-1][offsets]
+        return Column(
+            self.data.take(members, axis=0),
+            _uniform_or_offsets(offsets),
+            tuple(levels),
+            sequence_offsets=_uniform_or_offsets(sequences),
+            num_records=count,
+        )
+
+    @staticmethod
+    def concat(columns: Sequence[Column]) -> Column:
+        """Return the records of all columns, one after another; one copy."""
+        count = sum(column.num_records for column in columns)
+        data = np.concatenate([column.data for column in columns])
+        heights = {column.rows_per_record for column in columns if column.num_records}
+        offsets: IntArray | None = None
+        if None in heights or len(heights) > 1:
+            offsets = _chain([column.offsets() for column in columns])
+        if not columns[0].lod:
+            return Column(data, offsets, num_records=count)
+        lod = tuple(_chain([column.lod[level] for column in columns]) for level in range(len(columns[0].lod)))
+        sequences = _uniform_or_offsets(_chain([column.sequences() for column in columns]))
+        return Column(data, offsets, lod, sequence_offsets=sequences, num_records=count)
+
+    def __repr__(self) -> str:
+        rows = self.rows_per_record if self.record_offsets is None else "ragged"
+        lod = f", {len(self.lod)} LoD levels" if self.lod else ""
+        return f"Column({self.num_records} records, {rows} rows each, {self.data.shape[1:]} {self.data.dtype}{lod})"
+
+
+class RecordBlock:
+    """Records with one layout: `columns` side by side, `len(block)` records.
+
+    Args:
+        columns: one Column for each slot.
+        num_records: how many records they hold.
+    """
+
+    __slots__ = ("columns", "num_records")
+
+    def __init__(self, columns: Sequence[Column], num_records: int | None = None) -> None:
+        if num_records is None:
+            if not columns:
+                raise ValueError("a block without columns needs num_records")
+            num_records = columns[0].num_records
+        self.num_records = num_records
+        self.columns = tuple(
+            column if column.num_records == num_records else _recount(column, num_records) for column in columns
+        )
+
+    def __len__(self) -> int:
+        return self.num_records
+
+    @property
+    def layout(self) -> tuple[Layout, ...]:
+        """Return the layouts of all columns."""
+        return tuple(column.layout for column in self.columns)
+
+    @property
+    def nbytes(self) -> int:
+        """Return the size of the rows in bytes."""
+        return sum(int(column.data.nbytes) for column in self.columns)
+
+    def slice(self, start: int, stop: int) -> RecordBlock:
+        """Return records start..stop (no copy of rows)."""
+        start, stop, _ = slice(start, stop).indices(self.num_records)
+        stop = max(start, stop)
+        return RecordBlock([column.slice(start, stop) for column in self.columns], stop - start)
+
+    def take(self, indices: Sequence[int] | IntArray) -> RecordBlock:
+        """Return the records with these numbers, in this order (one copy)."""
+        chosen = np.asarray(indices, dtype=np.int64)
+        return RecordBlock([column.take(chosen) for column in self.columns], len(chosen))
+
+    @staticmethod
+    def concat(blocks: Sequence[RecordBlock]) -> RecordBlock:
+        """Return the records of all blocks, one after another.
+
+        Raises:
+            ValueError: the blocks differ in dtype, trailing dims or LoD levels; the text says where.
+        """
+        if not blocks:
+            raise ValueError("concat needs at least one block")
+        if len(blocks) == 1:
+            return blocks[0]
+        first = blocks[0].layout
+        for block in blocks:
+            if block.layout != first:
+                raise ValueError(_difference(first, block.layout))
+        columns = [Column.concat([b.columns[i] for b in blocks]) for i in range(len(first))]
+        return RecordBlock(columns, sum(len(block) for block in blocks))
+
+    def tensors(self) -> list[tuple[Array, LoD]]:
+        """Return (array, LoD) of each column: the tensors of a batch made of all these records."""
+        return [(column.data, column.lod) for column in self.columns]
+
+    def __repr__(self) -> str:
+        return f"RecordBlock({self.num_records} records, {list(self.columns)})"
+
+
+def _recount(column: Column, num_records: int) -> Column:
+    """Return a column made without the number of records, once the block knows it."""
+    if column.record_offsets is not None:
+        raise ValueError(f"a column of {column.num_records} records in a block of {num_records}")
+    return Column(column.data, None, column.lod, sequence_offsets=column.sequence_offsets, num_records=num_records)
+
+
+def describe(layout: Layout) -> str:
+    """Return a layout in words: "float32 (rows, 784)"."""
+    dtype, dims, levels = layout
+    shape = ", ".join(["rows", *map(str, dims)]) if dims else "rows,"
+    return f"{dtype.name} ({shape})" + (f" with {levels} LoD levels" if levels else "")
+
+
+def _difference(first: tuple[Layout, ...], other: tuple[Layout, ...]) -> str:
+    if len(first) != len(other):
+        return f"records of {len(first)} tensors and records of {len(other)} tensors cannot be stacked"
+    index = next(i for i in range(len(first)) if first[i] != other[i])
+    return (
+        f"records cannot be stacked: slot {index} is {describe(first[index])} in some, "
+        f"{describe(other[index])} in others"
+    )
+
+
+def _offsets(lengths: IntArray) -> IntArray:
+    out = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=out[1:])
+    return out
+
+
+def _ranges(starts: IntArray, lengths: IntArray) -> IntArray:
+    """Return starts[0], starts[0] + 1, ... for each range, all in one array."""
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if len(ends) else 0
+    members: IntArray = np.arange(total, dtype=np.int64) + np.repeat(starts - (ends - lengths), lengths)
+    return members
+
+
+def _take_ranges(offsets: IntArray, indices: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the offsets of the chosen ranges side by side, and the numbers of their members."""
+    lengths = (offsets[1:] - offsets[:-1])[indices]
+    return _offsets(lengths), _ranges(offsets[:-1][indices], lengths)
+
+
+def _chain(parts: Sequence[IntArray]) -> IntArray:
+    """Concatenate lists of offsets, each starting at 0, into one."""
+    out = np.empty(sum(len(part) - 1 for part in parts) + 1, np.int64)
+    out[0] = 0
+    end = 0
+    for part in parts:
+        stop = end + len(part) - 1
+        np.add(part[1:], out[end], out=out[end + 1 : stop + 1])
+        end = stop
+    return out
+
+
+def _uniform_or_offsets(offsets: IntArray) -> IntArray | None:
+    """Return None when all ranges have one length, which needs no offsets."""
+    if len(offsets) < 2:
+        return None
+    lengths = offsets[1:] - offsets[:-1]
+    return None if (lengths == lengths[0]).all() else offsets

@@ -1,0 +1,28 @@
+"""The two checksums of the RecordIO world: CRC-32 (IEEE) over stored chunks, CRC-32C over snappy blocks."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+from crc32c import crc32c as _crc32c
+
+try:
+    from isal.isal_zlib import crc32 as _crc32
+except ImportError:  # no wheel for this platform: three to ten times slower, same numbers
+    _crc32 = zlib.crc32
+
+__all__ = ["CRC32_IS_FAST", "crc32", "crc32c", "masked_crc32c"]
+
+Checksum = Callable[[Any], int]
+
+crc32: Checksum = _crc32
+crc32c: Checksum = _crc32c
+CRC32_IS_FAST: bool = _crc32 is not zlib.crc32
+
+
+def masked_crc32c(data: Any) -> int:
+    """Return the rotated and shifted CRC-32C that both snappy stream formats (and TFRecord) store."""
+    value = crc32c(data)
+    return (((value >> 15) | (value << 17)) + 0xA282EAD8) & 0xFFFFFFFF

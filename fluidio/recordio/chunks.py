@@ -1,0 +1,320 @@
+"""Read a file chunk by chunk: check, decompress, find the records, and survive damage."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+from fluidio.errors import CutTailError, ForeignFileError, RecordIOError
+from fluidio.recordio import foreign
+from fluidio.recordio.buffers import Buffer
+from fluidio.recordio.compressors import CodecError
+from fluidio.recordio.dialects import DIALECTS, HEADER_SIZE, MAGIC, Dialect, Header
+from fluidio.recordio.records import RecordTable, split
+from fluidio.recordio.source import Source, open_source
+
+__all__ = ["Chunk", "ChunkReader", "OnError"]
+
+OnError = Literal["raise", "skip"]
+
+REPAIR_HINT = "file damaged or cut; `fluidio check --repair IN OUT` saves the good chunks"
+_SEARCH_STEP = 1 << 20
+
+
+class Chunk(NamedTuple):
+    """One chunk: `payload` is valid until the reader reads on."""
+
+    number: int
+    offset: int
+    dialect: Dialect
+    header: Header
+    payload: memoryview
+    table: RecordTable
+
+    @property
+    def end(self) -> int:
+        """Return the offset of the byte after the chunk."""
+        return self.offset + HEADER_SIZE + self.header.size
+
+    def records(self, start: int = 0, stop: int | None = None) -> list[bytes]:
+        """Return the records as bytes objects of their own."""
+        table = self.table
+        stop = table.count if stop is None else min(stop, table.count)
+        data = self.payload
+        if table.stride is not None:
+            step, body = table.stride, table.stride - 4
+            return [bytes(data[at : at + body]) for at in range(4 + start * step, 4 + stop * step, step)]
+        bounds = zip(table.starts[start:stop].tolist(), table.stops[start:stop].tolist())
+        return [bytes(data[a:b]) for a, b in bounds]
+
+
+class ChunkReader:
+    """Walk over the chunks of one file, whatever the dialect; every chunk's checksum is verified.
+
+    Args:
+        what: a path, URL, binary file object or Source.
+        on_error: "raise" stops at damage; "skip" goes on with the next good chunk and notes it in `damage`.
+        verify_inner: also check the CRC-32C inside snappy streams (the original never did).
+        offset: where to begin; must be a chunk's start.
+        number: the number of that chunk, for messages; counted when an error needs it if not given.
+    """
+
+    def __init__(
+        self,
+        what: Any,
+        *,
+        on_error: OnError = "raise",
+        verify_inner: bool = False,
+        offset: int = 0,
+        number: int | None = None,
+    ) -> None:
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f'on_error is "raise" or "skip", not {on_error!r}')
+        self.source: Source = open_source(what)
+        self._owned = self.source is not what
+        self.on_error = on_error
+        self.verify_inner = verify_inner
+        self.offset = offset
+        self._base = offset if number is None else 0  # chunks before it are still to be counted
+        self.number = number or 0
+        self.dialect: Dialect | None = None
+        self.damage: list[RecordIOError] = []
+        self._stored = Buffer()
+        self._scratch = Buffer()
+        self._search_budget = 8 * self.source.size + (1 << 26)
+
+    def next(self) -> Chunk | None:
+        """Return the next good chunk, None at the end.
+
+        Raises:
+            RecordIOError: the chunk here is damaged and `on_error` is "raise"; asking again raises again.
+        """
+        while True:
+            offset = self.offset
+            left = self.source.size - offset
+            if left <= 0:
+                return None
+            if left < 4:
+                warnings.warn(f"{self.source.name}: {left} stray bytes after the last chunk, ignored", stacklevel=2)
+                self.offset = self.source.size
+                return None
+            try:
+                chunk = self._read(offset)
+            except RecordIOError as error:
+                if self.on_error == "raise" or isinstance(error, ForeignFileError):
+                    raise
+                self.damage.append(error)
+                self.offset = self.resync(offset)
+                self.number += 1
+                continue
+            self.dialect = chunk.dialect
+            self.offset = chunk.end
+            self.number += 1
+            return chunk
+
+    def __iter__(self) -> Iterator[Chunk]:
+        while (chunk := self.next()) is not None:
+            yield chunk
+
+    def close(self) -> None:
+        if self._owned:
+            self.source.close()
+
+    def __enter__(self) -> ChunkReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- one chunk ------------------------------------------------------------------------------------------------
+
+    def identify(self, offset: int) -> tuple[Dialect, Header]:
+        """Return the dialect and header of the chunk at `offset`, told by its checksum."""
+        dialect, header, _ = self._stored_chunk(offset)
+        return dialect, header
+
+    def _stored_chunk(self, offset: int) -> tuple[Dialect, Header, memoryview]:
+        head = self.source.read(offset, HEADER_SIZE)
+        if head[:4] != MAGIC:
+            raise self._bad_magic(offset, head)
+        if len(head) < HEADER_SIZE:
+            raise self._error(
+                f"the file ends inside a chunk header ({len(head)} of {HEADER_SIZE} bytes)", offset, kind=CutTailError
+            )
+        found = self._match(offset, head)
+        if found is None:
+            raise self._explain(offset, head)
+        return found
+
+    def _read(self, offset: int) -> Chunk:
+        dialect, header, stored = self._stored_chunk(offset)
+        try:
+            compressor = dialect.compressors.get(header.compressor)
+            if compressor is None:
+                known = ", ".join(map(str, dialect.compressors))
+                raise CodecError(f"compressor {header.compressor} is unknown ({dialect.title} has {known})")
+            payload = compressor.decompress(stored, self._scratch, self.verify_inner)
+            table = split(payload, header.num_records)
+        except CodecError as error:
+            raise self._error(str(error), offset) from error
+        return Chunk(self.number, offset, dialect, header, payload, table)
+
+    def _match(self, offset: int, head: bytes) -> tuple[Dialect, Header, memoryview] | None:
+        """Return the dialect whose checksum fits the chunk, tried from the last one seen; None if no one does."""
+        stored: memoryview | None = None
+        for dialect in self._candidates():
+            header = dialect.parse(head)
+            if header.size == 0 or header.size > self.source.size - offset - HEADER_SIZE:
+                continue
+            if stored is None or len(stored) != header.size:
+                stored = self._stored.view(header.size)
+                if self.source.readinto(offset + HEADER_SIZE, stored) != header.size:
+                    raise self._error("the file became shorter while it was read", offset, kind=CutTailError)
+            if dialect.checksum(stored) == header.checksum:
+                return dialect, header, stored
+        return None
+
+    def _candidates(self) -> list[Dialect]:
+        if self.dialect is None:
+            return list(DIALECTS)
+        return [self.dialect, *(d for d in DIALECTS if d is not self.dialect)]
+
+    # -- damage ---------------------------------------------------------------------------------------------------
+
+    def _count_before(self) -> None:
+        """Count the chunks before the one we began with, so that errors can name the number."""
+        offset, base = 0, self._base
+        self._base = 0
+        dialect = self.dialect or DIALECTS[0]
+        while offset < base:
+            head = self.source.read(offset, HEADER_SIZE)
+            if len(head) < HEADER_SIZE or head[:4] != MAGIC:
+                break
+            offset += HEADER_SIZE + dialect.parse(head).size
+            self.number += 1
+
+    def _error(
+        self,
+        problem: str,
+        offset: int,
+        *,
+        kind: type[RecordIOError] = RecordIOError,
+        expected: object = None,
+        found: object = None,
+    ) -> RecordIOError:
+        if self._base:
+            self._count_before()
+        return kind(
+            problem,
+            path=self.source.name,
+            chunk=self.number,
+            offset=offset,
+            expected=expected,
+            found=found,
+            hint=REPAIR_HINT,
+        )
+
+    def _bad_magic(self, offset: int, head: bytes) -> RecordIOError:
+        if offset == 0:
+            what = foreign.identify(self.source.read(0, 512))
+            if what:
+                return ForeignFileError(
+                    f"not RecordIO: this is {what}", path=self.source.name, expected=MAGIC, found=head[:4]
+                )
+        return self._error(
+            f"chunk starts with {head[:4].hex(' ')}, not with the magic {MAGIC.hex(' ')}",
+            offset,
+            expected=MAGIC,
+            found=head[:4],
+        )
+
+    def _explain(self, offset: int, head: bytes) -> RecordIOError:
+        """Return the error for a chunk that fits no dialect: cut, bad field, or bad checksum."""
+        dialect = self.dialect or next((d for d in DIALECTS if d.plausible(d.parse(head))), DIALECTS[0])
+        header = dialect.parse(head)
+        left = self.source.size - offset - HEADER_SIZE
+        if header.compressor not in dialect.compressors:
+            return self._error(
+                f"compressor {header.compressor} is unknown and the checksum does not fit",
+                offset,
+                expected=tuple(dialect.compressors),
+                found=header.compressor,
+            )
+        if header.size == 0:
+            return self._error("the header announces a payload of 0 bytes", offset, expected="> 0", found=0)
+        if header.size > left:
+            if self._search(offset + 4) is None:
+                return self._error(
+                    f"the file ends inside a chunk ({left} of {header.size} payload bytes)",
+                    offset,
+                    kind=CutTailError,
+                    expected=header.size,
+                    found=left,
+                )
+            return self._error(
+                f"the header announces {header.size} payload bytes, {left} are left",
+                offset,
+                expected=left,
+                found=header.size,
+            )
+        stored = self._stored.view(header.size)
+        self.source.readinto(offset + HEADER_SIZE, stored)
+        checksum = dialect.checksum(stored)
+        return self._error(
+            f"checksum {checksum:#010x}, header says {header.checksum:#010x}",
+            offset,
+            expected=header.checksum,
+            found=checksum,
+        )
+
+    def resync(self, offset: int) -> int:
+        """Return where to go on after damage at `offset`: the next chunk that is whole, else the end.
+
+        The hop that the damaged header announces comes first: a search could stop inside the damaged payload, at a
+        RecordIO file that is itself a record.
+        """
+        head = self.source.read(offset, HEADER_SIZE)
+        if len(head) == HEADER_SIZE and head[:4] == MAGIC:
+            for dialect in self._candidates():
+                header = dialect.parse(head)
+                end = offset + HEADER_SIZE + header.size
+                if header.size and (end == self.source.size or (end < self.source.size and self._whole(end))):
+                    return end
+        found = self._search(offset + 1)
+        return self.source.size if found is None else found
+
+    def _search(self, start: int) -> int | None:
+        """Return the first offset from `start` where a whole chunk begins."""
+        overlap = len(MAGIC) - 1
+        for base in range(start, self.source.size, _SEARCH_STEP):
+            window = self.source.read(base, _SEARCH_STEP + overlap)
+            at = window.find(MAGIC)
+            while at >= 0:
+                if self._whole(base + at):
+                    return base + at
+                if self._search_budget < 0:
+                    return None
+                at = window.find(MAGIC, at + 1)
+        return None
+
+    def _whole(self, offset: int) -> bool:
+        """Tell whether a chunk with a fitting checksum starts here.
+
+        Costs are bounded: a file made of false chunk starts must not keep us busy for ever.
+        """
+        head = self.source.read(offset, HEADER_SIZE)
+        if len(head) < HEADER_SIZE or head[:4] != MAGIC:
+            return False
+        for dialect in self._candidates():
+            header = dialect.parse(head)
+            if not dialect.plausible(header) or header.size > self.source.size - offset - HEADER_SIZE:
+                continue
+            stored = self._stored.view(header.size)
+            self.source.readinto(offset + HEADER_SIZE, stored)
+            if dialect.checksum(stored) == header.checksum:
+                return True
+            self._search_budget -= header.size
+            if self._search_budget < 0:
+                return False
+        return False

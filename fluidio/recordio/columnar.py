@@ -1,0 +1,249 @@
+"""Turn the payload of a chunk of tensor records into RecordBlocks, in whole-array operations.
+
+Three ways with one result. All records alike, byte for byte outside the data: compare every framing byte with the
+first record's, then copy each column out with one strided copy (`_dense`). Same tensors, different heights or LoD: read
+the headers of all records in lock step, field by field (`ragged.decode`). Anything else: record by record (`_each`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fluidio.recordio import ragged
+from fluidio.recordio.block import Column, RecordBlock
+from fluidio.recordio.compressors import CodecError
+from fluidio.recordio.records import RecordTable
+from fluidio.recordio.tensor_codec import TensorHead, decode_record, parse_head
+from fluidio.tensor import lod as lod_math
+from fluidio.tensor.lod import LoD
+
+__all__ = ["Decoder", "RecordError"]
+
+
+class RecordError(CodecError):
+    """A record of a good chunk is not a list of tensors; `record` is its number in the chunk."""
+
+    def __init__(self, record: int, problem: str) -> None:
+        super().__init__(problem)
+        self.record = record
+
+
+class _Plan(NamedTuple):
+    """The layout of a record whose neighbours look the same."""
+
+    stride: int
+    heads: tuple[TensorHead, ...]
+    words: tuple[tuple[int, str], ...]
+    """(offset, dtype) of the words that together cover every framing byte."""
+    framing: tuple[bytes, ...]
+
+
+class Decoder:
+    """Decode chunks of one file; the layout found in one chunk is tried first on the next."""
+
+    def __init__(self, name: str = "<recordio>") -> None:
+        self.name = name
+        self._plan: _Plan | None = None
+        self._innermost_first = False
+        self._warned = False
+
+    def decode(self, payload: memoryview, table: RecordTable, start: int = 0) -> Iterator[RecordBlock]:
+        """Yield the records from number `start` as blocks; one block unless their layouts differ.
+
+        The blocks own their memory: `payload` may be overwritten once the iterator has ended or is dropped.
+
+        Raises:
+            RecordError: a record does not decode; all records before it have been yielded.
+        """
+        if start >= table.count:
+            return
+        block = self._at_once(payload, table)
+        if block is not None:
+            yield block if start == 0 else block.slice(start, table.count)
+            return
+        yield from self._each(payload, table, start)
+
+    def _at_once(self, payload: memoryview, table: RecordTable) -> RecordBlock | None:
+        if self._innermost_first:
+            return None
+        block = self._dense(payload, table) if table.stride is not None else None
+        return ragged.decode(payload, table) if block is None else block
+
+    # -- all records alike ----------------------------------------------------------------------------------------
+
+    def _dense(self, payload: memoryview, table: RecordTable) -> RecordBlock | None:
+        plan = self._plan
+        if plan is None or not _fits(plan, payload, table):
+            plan = self._plan = _make_plan(payload, table)
+            if plan is None:
+                return None
+        count, stride = table.count, plan.stride
+        for offset, dtype in plan.words:
+            words = np.ndarray((count,), dtype, payload, offset, (stride,))
+            if (words != words[0]).any():
+                return None
+        return RecordBlock([_strided(payload, count, stride, head) for head in plan.heads], count)
+
+    # -- one by one -----------------------------------------------------------------------------------------------
+
+    def _each(self, payload: memoryview, table: RecordTable, start: int) -> Iterator[RecordBlock]:
+        run: list[list[tuple[npt.NDArray[Any], LoD]]] = []
+        layout: object = None
+        self._look_for_reversed_lod(payload, table, start)
+        for index in range(start, table.count):
+            try:
+                tensors = self._record(payload, table, index)
+            except CodecError as error:
+                if run:
+                    yield _stack(run)
+                raise RecordError(index, str(error)) from error
+            found = [(array.dtype, array.shape[1:], len(lod)) for array, lod in tensors]
+            if run and found != layout:
+                yield _stack(run)
+                run = []
+            layout = found
+            run.append(tensors)
+        if run:
+            yield _stack(run)
+
+    def _record(self, payload: memoryview, table: RecordTable, index: int) -> list[tuple[npt.NDArray[Any], LoD]]:
+        begin, end = table.bounds(index)
+        tensors, position = decode_record(payload, begin, end)
+        for slot, (array, lod) in enumerate(tensors):
+            if array.ndim == 0:
+                raise CodecError(f"tensor {slot} has no dims, so it cannot be stacked")
+            if self._innermost_first and not lod_problem(lod[::-1], array.shape[0]):
+                tensors[slot] = (array, lod[::-1])
+            elif problem := lod_problem(lod, array.shape[0]):
+                raise CodecError(f"the LoD of tensor {slot} does not fit its {array.shape[0]} rows: {problem}")
+        if position != end:
+            self._warn(f"{end - position} bytes after the last tensor of a record, ignored")
+        return tensors
+
+    def _look_for_reversed_lod(self, payload: memoryview, table: RecordTable, start: int) -> None:
+        """Note when a record makes sense only with its LoD levels in the other order.
+
+        Fluid 0.12 stored two and more levels innermost first. One such record decides for the whole file: others may
+        fit both ways.
+        """
+        if self._innermost_first:
+            return
+        for index in range(start, table.count):
+            try:
+                tensors, _ = decode_record(payload, *table.bounds(index))
+            except CodecError:
+                continue
+            if index == start and all(len(lod) < 2 for _, lod in tensors):
+                return
+            for array, lod in tensors:
+                rows = array.shape[0] if array.ndim else 0
+                if len(lod) > 1 and lod_problem(lod, rows) and not lod_problem(lod[::-1], rows):
+                    self._innermost_first = True
+                    self._warn("LoD levels are stored innermost first (a bug of Fluid 0.12), put in order")
+                    return
+
+    def _warn(self, text: str) -> None:
+        if not self._warned:
+            self._warned = True
+            warnings.warn(f"{self.name}: {text}", stacklevel=5)
+
+
+def lod_problem(lod: LoD, rows: int) -> str:
+    """Say what is wrong with a LoD over exactly `rows` rows; "" when it is valid. Zero sequences are valid."""
+    for index, level in enumerate(lod):
+        if level.size == 0 or level[0] != 0:
+            return f"level {index} must start with 0"
+        if (level[1:] < level[:-1]).any():
+            return f"level {index} descends: {level.tolist()[:20]}"
+        below = lod[index + 1].size - 1 if index + 1 < len(lod) else rows
+        if level[-1] != below:
+            return f"level {index} ends at {level[-1]}, expected {below}"
+    return ""
+
+
+def _make_plan(payload: memoryview, table: RecordTable) -> _Plan | None:
+    """Parse the first record; None when it is odd or broken (then the slow way finds out what is wrong)."""
+    begin, end = table.bounds(0)
+    heads = []
+    gaps = []
+    position, gap = begin + 4, begin
+    try:
+        for _ in range(int.from_bytes(payload[begin : begin + 4], "little")):
+            head = parse_head(payload, position, end)
+            if not head.dims or lod_problem(head.lod, head.dims[0]):
+                return None
+            np.empty((0, *head.dims[1:]), head.dtype)  # dims that NumPy refuses
+            heads.append(head)
+            gaps.append((gap, head.start))
+            position = gap = head.stop
+    except (CodecError, ValueError):
+        return None
+    if position != end:
+        return None
+    if not heads:
+        gaps.append((begin, end))
+    words = tuple(word for first, last in gaps for word in _cover(first, last))
+    framing = tuple(bytes(payload[offset : offset + np.dtype(dtype).itemsize]) for offset, dtype in words)
+    return _Plan(table.stride or 0, tuple(heads), words, framing)
+
+
+def _cover(first: int, last: int) -> Iterator[tuple[int, str]]:
+    """Yield words, overlapping where needed, that cover bytes first..last; they are never fewer than four."""
+    width, dtype = (8, "<u8") if last - first >= 8 else (4, "<u4")
+    for offset in range(first, last - width, width):
+        yield offset, dtype
+    yield last - width, dtype
+
+
+def _fits(plan: _Plan, payload: memoryview, table: RecordTable) -> bool:
+    return plan.stride == table.stride and all(
+        payload[offset : offset + len(word)] == word for (offset, _), word in zip(plan.words, plan.framing)
+    )
+
+
+def _strided(payload: memoryview, count: int, stride: int, head: TensorHead) -> Column:
+    rows = head.dims[0]
+    nbytes = head.stop - head.start
+    data = np.empty((count * rows, *head.dims[1:]), head.dtype)
+    if nbytes in (1, 2, 4, 8):
+        data.reshape(-1).view(f"<u{nbytes}")[:] = np.ndarray((count,), f"<u{nbytes}", payload, head.start, (stride,))
+    elif nbytes:
+        source = np.ndarray((count, nbytes), np.uint8, payload, head.start, (stride, 1))
+        data.reshape(-1).view(np.uint8).reshape(count, nbytes)[:] = source
+    levels = tuple(_repeat(level, count) for level in head.lod)
+    return Column(data, None, levels, num_records=count)
+
+
+def _repeat(level: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
+    """Return the merged offsets of `count` records with the same level."""
+    out = np.empty(count * (len(level) - 1) + 1, np.int64)
+    out[0] = 0
+    if len(level) > 1:
+        np.add.outer(np.arange(count, dtype=np.int64) * level[-1], level[1:], out=out[1:].reshape(count, -1))
+    return out
+
+
+def _stack(records: list[list[tuple[npt.NDArray[Any], LoD]]]) -> RecordBlock:
+    """Return records of one layout as a block."""
+    count = len(records)
+    columns = []
+    for slot in range(len(records[0])):
+        arrays = [record[slot][0] for record in records]
+        lods = [record[slot][1] for record in records]
+        lod = lod_math.merge(lods) if lods[0] else ()
+        sequences = ragged.uniform(np.array([len(each[0]) - 1 for each in lods], np.int64)) if lod else None
+        columns.append(
+            Column(
+                np.concatenate(arrays),
+                ragged.uniform(np.array([len(array) for array in arrays], np.int64)),
+                lod,
+                sequence_offsets=sequences,
+                num_records=count,
+            )
+        )
+    return RecordBlock(columns, count)

@@ -1,0 +1,223 @@
+"""Where bytes come from: a local file, a binary file object, or an fsspec URL; all by (offset, size)."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import tempfile
+import threading
+from typing import Any, BinaryIO, Protocol, cast, runtime_checkable
+
+from fluidio.errors import RecordIOError, missing_dependency
+
+__all__ = ["LocalSource", "RemoteSource", "Source", "StreamSource", "is_url", "open_source"]
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Random access to the bytes of one file; safe to use from several threads."""
+
+    name: str
+    size: int
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Return the bytes at `offset`, fewer at the end of the file."""
+        ...
+
+    def readinto(self, offset: int, target: memoryview) -> int:
+        """Fill `target` from `offset` and return how many bytes there were."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class LocalSource:
+    """A file on disk, read with `pread`: no shared position, no cache between us and the page cache."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.name = os.fspath(path)
+        flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+        self._fd = os.open(self.name, flags)
+        self._open = True
+        try:
+            self.size = os.fstat(self._fd).st_size
+            os.pread(self._fd, 1, 0)  # a directory says so here
+        except OSError:
+            self.close()
+            raise
+
+    def fileno(self) -> int:
+        return self._fd
+
+    def read(self, offset: int, size: int) -> bytes:
+        self._check()
+        data = os.pread(self._fd, size, offset)
+        while len(data) < size:
+            more = os.pread(self._fd, size - len(data), offset + len(data))
+            if not more:
+                break
+            data += more
+        return data
+
+    def readinto(self, offset: int, target: memoryview) -> int:
+        self._check()
+        done = 0
+        while done < len(target):
+            count = os.preadv(self._fd, [target[done:]], offset + done)
+            if count == 0:
+                break
+            done += count
+        return done
+
+    def _check(self) -> None:
+        if not self._open:
+            raise ValueError(f"{self.name} is closed")
+
+    def close(self) -> None:
+        if self._open:
+            self._open = False
+            os.close(self._fd)
+
+    def __del__(self) -> None:
+        if getattr(self, "_open", False):
+            self.close()
+
+
+class StreamSource:
+    """A binary file object; one that cannot seek is copied to a temporary file first."""
+
+    def __init__(self, stream: BinaryIO, name: str | None = None) -> None:
+        self.name = str(name or getattr(stream, "name", None) or f"<{type(stream).__name__}>")
+        self._stream: Any = stream if _can_seek(stream) else _spool(stream)
+        self._base = self._stream.tell()
+        self.size = max(0, self._stream.seek(0, io.SEEK_END) - self._base)
+        self._stream.seek(self._base)
+        self._lock = threading.Lock()
+
+    def read(self, offset: int, size: int) -> bytes:
+        with self._lock:
+            self._stream.seek(self._base + offset)
+            parts = []
+            while size > 0:
+                data = self._stream.read(size)
+                if not data:
+                    break
+                parts.append(data)
+                size -= len(data)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def readinto(self, offset: int, target: memoryview) -> int:
+        data = self.read(offset, len(target))
+        target[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        """Leave the caller's stream open: who opened it closes it."""
+
+
+def _can_seek(stream: Any) -> bool:
+    seekable = getattr(stream, "seekable", None)
+    return bool(seekable()) if seekable is not None else hasattr(stream, "seek")
+
+
+def _spool(stream: Any) -> BinaryIO:
+    spool = tempfile.SpooledTemporaryFile(max_size=1 << 26)
+    while data := stream.read(1 << 20):
+        spool.write(data)
+    spool.seek(0)
+    return cast(BinaryIO, spool)
+
+
+class RemoteSource:
+    """A file behind an fsspec URL, read by ranges through one small window.
+
+    Walking over headers touches a window for each chunk, not the chunks; reading a chunk asks for exactly its range.
+    """
+
+    WINDOW = 1 << 15
+
+    def __init__(self, url: str, filesystem: Any = None, path: str | None = None) -> None:
+        self.name = url
+        if filesystem is None:
+            filesystem, path = filesystem_of(url)
+        self._fs = filesystem
+        self._path = path
+        info = self._fs.info(self._path)
+        if info.get("type") == "directory":
+            raise IsADirectoryError(f"{url} is a directory: name its files, e.g. {url.rstrip('/')}/*")
+        if info.get("size") is None:
+            raise RecordIOError(
+                "the server does not tell the size, so there are no range reads",
+                path=url,
+                hint="download the file or pass an open file object",
+            )
+        self.size = int(info["size"])
+        self._window = (0, b"")
+        self.bytes_fetched = 0
+
+    def read(self, offset: int, size: int) -> bytes:
+        size = min(size, self.size - offset)
+        if size <= 0:
+            return b""
+        if size > self.WINDOW:
+            return self._fetch(offset, size)
+        start, data = self._window
+        if not (start <= offset and offset + size <= start + len(data)):
+            start, data = offset, self._fetch(offset, min(self.WINDOW, self.size - offset))
+            self._window = (start, data)
+        return data[offset - start : offset - start + size]
+
+    def _fetch(self, offset: int, size: int) -> bytes:
+        self.bytes_fetched += size
+        return cast(bytes, self._fs.cat_file(self._path, start=offset, end=offset + size))
+
+    def readinto(self, offset: int, target: memoryview) -> int:
+        data = self.read(offset, len(target))
+        target[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._window = (0, b"")
+
+
+def is_url(path: Any) -> bool:
+    """Tell whether a path is for fsspec (`s3://`, `http://`, `memory://`, ...)."""
+    return isinstance(path, str) and "://" in path
+
+
+def filesystem_of(url: str) -> tuple[Any, str]:
+    """Return fsspec's file system for a URL and the path inside it."""
+    try:
+        import fsspec
+    except ImportError as error:
+        raise missing_dependency("fsspec", "remote", f"reading {url}") from error
+    filesystem, path = fsspec.core.url_to_fs(url)
+    return filesystem, cast(str, path)
+
+
+def open_source(what: Any) -> Source:
+    """Return the Source of a path, a URL, a binary file object, or a Source itself."""
+    if isinstance(what, (str, os.PathLike)):
+        path = os.fspath(what)
+        if is_url(path):
+            return RemoteSource(path)
+        return LocalSource(path)
+    if isinstance(what, Source):
+        return what
+    if hasattr(what, "read"):
+        return StreamSource(what)
+    raise TypeError(
+        f"expected a path, a URL, a binary file object or a range from recordio.tasks(), got {type(what).__name__}"
+    )
+
+
+@contextlib.contextmanager
+def opened(what: Any) -> Any:
+    """Open a source for a block and close it if it was opened here."""
+    source = open_source(what)
+    try:
+        yield source
+    finally:
+        if source is not what:
+            source.close()

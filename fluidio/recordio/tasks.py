@@ -1,0 +1,28 @@
+"""Ranges of records as plain values: made from indexes alone, sent to workers, accepted wherever a path is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Task"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Records start..stop of one file, and where the first of them is.
+
+    Attributes:
+        path: the file or URL.
+        start, stop: numbers of records in the file.
+        first, last: where record `start` is and where record `stop` would be, as (byte offset of the chunk, record in
+            the chunk); None is the end of the file.
+    """
+
+    path: str
+    start: int
+    stop: int
+    first: tuple[int, int] = (0, 0)
+    last: tuple[int, int] | None = None
+
+    def __len__(self) -> int:
+        return self.stop - self.start
