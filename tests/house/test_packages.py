@@ -43,9 +43,15 @@ def test_the_link_leads_to_the_folder_at_the_top(name: str) -> None:
     link = ROOT / "fluidio" / name
     assert link.is_symlink()
     assert os.readlink(link) == f"../{name}"
-    assert setup_cfg()["options"]["package_dir"].split() == [
-        word for package, folder in FOLDERS.items() for word in (package, "=", folder.name)
-    ]
+
+
+def test_package_dir_leads_to_the_folders() -> None:
+    lines = setup_cfg()["options"]["package_dir"].split("\n")
+    mapped = {
+        name.strip(): ROOT / folder.strip() for name, _, folder in (line.partition("=") for line in lines) if name
+    }
+    assert FOLDERS.items() <= mapped.items()
+    assert {name: modules()[name].parent for name in mapped} == mapped
 
 
 def _exports(name: str) -> bool:
@@ -57,11 +63,17 @@ def _exports(name: str) -> bool:
 def test_dunder_all_is_sorted_and_is_what_is_visible(name: str) -> None:
     package = importlib.import_module(name)
     exported = list(package.__all__)
-    assert exported == sorted(set(exported), key=_order)
+    assert len(exported) == len(set(exported))
+    assert exported == sorted(exported, key=_order) or _is_joined(name)
     visible = {key for key, value in vars(package).items() if not key.startswith("_") and not _is_private(value)}
     absent = [key for key in exported if not hasattr(package, key)]
     assert absent == []
     assert visible <= {*exported, *_submodules(name)}
+
+
+def _is_joined(name: str) -> bool:
+    """Tell whether `__all__` is the sum of the modules' own lists, which ruff keeps sorted."""
+    return any(isinstance(node, ast.AugAssign) for node in ast.parse(modules()[name].read_text("utf-8")).body)
 
 
 def _order(name: str) -> tuple[int, str]:
