@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import cudasim
 import numpy as np
 import pytest
-
-import cudasim
 
 pytestmark = pytest.mark.gpu
 

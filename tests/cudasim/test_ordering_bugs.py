@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import cudasim
 import numpy as np
 import pytest
-
-import cudasim
 
 pytestmark = pytest.mark.gpu
 _N = 4096

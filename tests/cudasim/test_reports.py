@@ -5,10 +5,9 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import cudasim
 import numpy as np
 import pytest
-
-import cudasim
 
 _needs_cupy = pytest.mark.gpu
 
