@@ -44,7 +44,7 @@ def test_gzip_of_several_streams(tmp_path: Path, bufsize: int) -> None:
     assert list(PipeReader(cat(tmp_path / "b", b""), bufsize, "gzip").get_line()) == []
 
 
-@pytest.mark.parametrize("data", [gzip.compress(b"abc\n" * 100)[:-12], b"not gzip at all"])
+@pytest.mark.parametrize("data", [gzip.compress(b"abc\n" * 100)[:-12], b"not gzip at all"], ids=["cut", "foreign"])
 def test_damaged_gzip_is_an_error(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(ReaderError, match="gzip"):
         list(PipeReader(cat(tmp_path / "a", data), file_type="gzip").get_line())
