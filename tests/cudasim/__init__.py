@@ -1,6 +1,6 @@
 """Run the real CuPy without a GPU, on a CUDA that lives in host memory and watches the order of things.
 
-    import cudasim
+    from tests import cudasim
     cudasim.install()            # before the first `import cupy` of the process
     import cupy
     ...

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from cudasim.device import prepare, watched_cupy
+
+from tests.cudasim.device import prepare, watched_cupy
 
 prepare()
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import cudasim
 import numpy as np
 import pytest
+
+from tests import cudasim
 
 pytestmark = pytest.mark.gpu
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import cudasim
 import pytest
-from cudasim import kernels, signatures
+
+from tests import cudasim
+from tests.cudasim import kernels, signatures
 
 
 def test_unknown_function_stops_the_installation() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import cudasim
 import numpy as np
 import pytest
+
+from tests import cudasim
 
 pytestmark = pytest.mark.gpu
 _N = 4096

@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-import cudasim
 import numpy as np
 import pytest
+
+from tests import cudasim
 
 _needs_cupy = pytest.mark.gpu
 
