@@ -1,0 +1,32 @@
+"""Print what `import fluidio` adds to `import numpy`: the best of several fresh processes each.
+
+Run: python benchmarks/import_time.py
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+
+def seconds(statement: str, repeats: int = 7) -> float:
+    """Return the shortest time of a process that runs `statement`."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-c", statement], check=True)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def main() -> None:
+    """Measure and print."""
+    numpy, both = seconds("import numpy"), seconds("import numpy, fluidio")
+    print(f"import numpy            {numpy * 1000:6.0f} ms")
+    print(f"import numpy, fluidio   {both * 1000:6.0f} ms")
+    print(f"fluidio adds            {(both - numpy) * 1000:6.0f} ms   (at most 100)")
+
+
+if __name__ == "__main__":
+    main()
