@@ -80,9 +80,10 @@ class BlockReader:
         """Return `tell()`."""
         return self._position
 
-    def seek(self, position: tuple[int, int]) -> None:
-        """Go on from a place that `tell()` gave."""
+    def seek(self, position: tuple[int, int], stop: tuple[int, int] | None = None) -> None:
+        """Go on from a place that `tell()` gave, to the end or to another such place."""
         self._chunks.offset, self._first = position
+        self._stop = stop
         self._chunk = None
         self._position = position
 

@@ -1,4 +1,4 @@
-"""Index: where the chunks of a file are and how many records each announces, found by hopping over headers."""
+"""ChunkIndex: where the chunks of a file are and how many records each announces, found by hopping over headers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from fluidio.recordio.dialects import HEADER_SIZE, MAGIC, Dialect, Header
 from fluidio.recordio.source import Source
 from fluidio.tensor.lod import IntArray
 
-__all__ = ["Index", "build_index", "find_tail"]
+__all__ = ["ChunkIndex", "build_index", "find_tail"]
 
 
-class Index:
+class ChunkIndex:
     """The chunks of one file: `offsets` in bytes, `counts` of records, `ends` of chunks.
 
     Only headers were read (and the first payload, to tell the dialect): what an index says is checked again when a
@@ -66,14 +66,15 @@ class Index:
         return self.num_chunks
 
     def __repr__(self) -> str:
-        return f"Index({self.num_chunks} chunks, {self.num_records} records)"
+        return f"ChunkIndex({self.num_chunks} chunks, {self.num_records} records)"
 
 
-def build_index(what: Any, *, on_error: OnError = "raise") -> Index:
+def build_index(what: Any, *, on_error: OnError = "raise", partial: bool = False) -> ChunkIndex:
     """Return the index of a path, URL, file object or Source.
 
     Args:
         on_error: "raise" at damage; "skip" leaves damaged chunks out, as far as their headers tell.
+        partial: do not raise but return what stands before the damage, which is noted in `problem`.
 
     Raises:
         RecordIOError: the chain of headers is broken.
@@ -83,12 +84,12 @@ def build_index(what: Any, *, on_error: OnError = "raise") -> Index:
         index = _hop(reader)
     finally:
         reader.close()
-    if index.problem is not None and on_error == "raise":
+    if index.problem is not None and on_error == "raise" and not partial:
         raise index.problem
     return index
 
 
-def _hop(reader: ChunkReader) -> Index:
+def _hop(reader: ChunkReader) -> ChunkIndex:
     source = reader.source
     offsets: list[int] = []
     counts: list[int] = []
@@ -110,7 +111,9 @@ def _hop(reader: ChunkReader) -> Index:
         counts.append(header.num_records)
         offset += HEADER_SIZE + header.size
         ends.append(offset)
-    return Index(np.array(offsets, np.int64), np.array(counts, np.int64), np.array(ends, np.int64), dialect, problem)
+    return ChunkIndex(
+        np.array(offsets, np.int64), np.array(counts, np.int64), np.array(ends, np.int64), dialect, problem
+    )
 
 
 def _header(reader: ChunkReader, dialect: Dialect | None, offset: int, size: int) -> tuple[Dialect, Header]:

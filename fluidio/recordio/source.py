@@ -7,6 +7,7 @@ import io
 import os
 import tempfile
 import threading
+from collections.abc import Iterator
 from typing import Any, BinaryIO, Protocol, cast, runtime_checkable
 
 from fluidio.errors import RecordIOError, missing_dependency
@@ -213,7 +214,7 @@ def open_source(what: Any) -> Source:
 
 
 @contextlib.contextmanager
-def opened(what: Any) -> Any:
+def opened(what: Any) -> Iterator[Any]:
     """Open a source for a block and close it if it was opened here."""
     source = open_source(what)
     try:

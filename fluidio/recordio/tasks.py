@@ -9,7 +9,7 @@ __all__ = ["Task"]
 
 @dataclass(frozen=True)
 class Task:
-    """Records start..stop of one file, and where the first of them is.
+    """Records start..stop of one file; a plain value that can be pickled, compared and sent to another machine.
 
     Attributes:
         path: the file or URL.

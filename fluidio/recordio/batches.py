@@ -1,0 +1,179 @@
+"""Arrays without a program: whole files as columns, or a stream of NumPy batches at the speed of the blocks."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from fluidio.recordio.block import Array, Column, RecordBlock
+from fluidio.recordio.block_reader import BlockReader
+from fluidio.recordio.chunks import OnError
+from fluidio.recordio.paths import expand
+from fluidio.recordio.ranges import chunk_tasks, partition
+from fluidio.recordio.tasks import Task
+from fluidio.tensor.lod import LoD
+
+__all__ = ["Slot", "iter_batches", "iter_blocks", "load", "rebatch", "shuffled"]
+
+Slot = Array | tuple[Array, LoD]
+"""One slot of a batch: an array, with its LoD (offsets) where the records have one."""
+
+_DEFAULT_WINDOW = 16384
+
+
+def load(
+    paths: Any, *, on_error: OnError = "raise", verify_inner: bool = False, threads: int = 0
+) -> tuple[Column, ...]:
+    """Return everything in some files of tensor records, one Column for each slot.
+
+    Args:
+        paths: a path, glob, URL, file object or Task, or a list of them.
+        threads: decode so many chunks at a time.
+
+    Example:
+        >>> image, label = load("mnist-*.recordio")                                 # doctest: +SKIP
+        >>> image.data.shape, label.data.dtype                                      # doctest: +SKIP
+        ((60000, 784), dtype('int64'))
+    """
+    blocks = list(iter_blocks(paths, on_error=on_error, verify_inner=verify_inner, threads=threads))
+    return RecordBlock.concat(blocks).columns if blocks else ()
+
+
+def iter_batches(
+    paths: Any,
+    batch_size: int,
+    *,
+    shuffle: bool | int = False,
+    seed: int = 0,
+    epoch: int = 0,
+    part: tuple[int, int] | None = None,
+    drop_last: bool = False,
+    on_error: OnError = "raise",
+    verify_inner: bool = False,
+    threads: int = 0,
+) -> Iterator[tuple[Slot, ...]]:
+    """Yield batches of `batch_size` records as tuples with one item for each slot.
+
+    An item is the array of the batch, or (array, LoD) where the records carry a LoD. The order depends on the files,
+    `seed` and `epoch`, never on `threads`.
+
+    Args:
+        paths: a path, glob, URL, file object or Task, or a list of them.
+        shuffle: a number of records permutes windows of that many; True also takes the chunks in random order.
+        part: (i, n) reads part i of n, see `partition`.
+        drop_last: leave out a last batch that is not full.
+        threads: decode so many chunks at a time, ahead of the consumer.
+    """
+    if batch_size < 1:
+        raise ValueError(f"batch_size must be at least 1, got {batch_size}")
+    if part is not None:
+        paths = partition(paths, part[1], part[0], on_error=on_error)
+    random = np.random.default_rng([seed, epoch])
+    order = random if shuffle is True else None
+    blocks = iter_blocks(paths, on_error=on_error, verify_inner=verify_inner, threads=threads, order=order)
+    if shuffle:
+        blocks = shuffled(blocks, _DEFAULT_WINDOW if shuffle is True else shuffle, random)
+    for batch in rebatch(blocks, batch_size, drop_last=drop_last):
+        yield tuple((c.data, c.lod) if c.lod else c.data for c in batch.columns)
+
+
+def iter_blocks(
+    paths: Any,
+    *,
+    on_error: OnError = "raise",
+    verify_inner: bool = False,
+    threads: int = 0,
+    order: np.random.Generator | None = None,
+) -> Iterator[RecordBlock]:
+    """Yield the blocks of some files in order, or chunk by chunk in a random order drawn from `order`."""
+    if order is None and threads < 1:
+        for path in expand(paths):
+            with BlockReader(path, on_error=on_error, verify_inner=verify_inner) as reader:
+                yield from reader
+        return
+    work = chunk_tasks(paths, on_error=on_error)
+    if order is not None:
+        work = [work[i] for i in order.permutation(len(work))]
+    readers = _Readers(on_error, verify_inner)
+    try:
+        if threads < 1:
+            for task in work:
+                yield from readers.read(task)
+        else:
+            yield from _ahead(readers, work, threads)
+    finally:
+        readers.close()
+
+
+class _Readers:
+    """One reader for each thread and file, so that buffers are reused."""
+
+    def __init__(self, on_error: OnError, verify_inner: bool) -> None:
+        self._on_error = on_error
+        self._verify_inner = verify_inner
+        self._local = threading.local()
+        self._all: list[BlockReader] = []
+
+    def read(self, task: Task) -> list[RecordBlock]:
+        reader: BlockReader | None = getattr(self._local, "reader", None)
+        if reader is None or self._local.path != task.path:
+            if reader is not None:
+                reader.close()
+            reader = BlockReader(task, on_error=self._on_error, verify_inner=self._verify_inner)
+            self._local.reader, self._local.path = reader, task.path
+            self._all.append(reader)
+        else:
+            reader.seek(task.first, task.last)
+        return list(reader)
+
+    def close(self) -> None:
+        for reader in self._all:
+            reader.close()
+
+
+def _ahead(readers: _Readers, work: list[Task], threads: int) -> Iterator[RecordBlock]:
+    """Decode chunks on a pool, a few ahead of the consumer, and yield them in their order."""
+    pool = ThreadPoolExecutor(threads, "recordio-decode")
+    pending: deque[Future[list[RecordBlock]]] = deque()
+    try:
+        for task in work:
+            pending.append(pool.submit(readers.read, task))
+            if len(pending) > 2 * threads:
+                yield from pending.popleft().result()
+        while pending:
+            yield from pending.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def shuffled(blocks: Iterable[RecordBlock], window: int, random: np.random.Generator) -> Iterator[RecordBlock]:
+    """Yield the records in windows of `window`, each window permuted."""
+    for block in rebatch(blocks, window):
+        yield block.take(random.permutation(len(block)))
+
+
+def rebatch(blocks: Iterable[RecordBlock], size: int, *, drop_last: bool = False) -> Iterator[RecordBlock]:
+    """Yield blocks of exactly `size` records; only records on both sides of a border are copied."""
+    parts: list[RecordBlock] = []
+    held = 0
+    for block in blocks:
+        start, total = 0, len(block)
+        if held:
+            start = min(size - held, total)
+            parts.append(block.slice(0, start))
+            held += start
+            if held < size:
+                continue
+            yield RecordBlock.concat(parts)
+        for at in range(start, total - size + 1, size):
+            yield block.slice(at, at + size)
+            start = at + size
+        parts = [block.slice(start, total)] if start < total else []
+        held = total - start
+    if held and not drop_last:
+        yield RecordBlock.concat(parts)
