@@ -39,7 +39,7 @@ def bind(op: Operator, slot_of: Callable[[str], int], persists: Callable[[int], 
     call.outs = {slot: [slot_of(n) if n != EMPTY else -1 for n in names] for slot, names in op._outputs.items()}
     reads = [i for slots in call.ins.values() for i in slots]
     writes = [i for slots in call.outs.values() for i in slots if i >= 0]
-    kernel = record.kernel
+    kernel = dev.kernels.get(op.type, record.kernel)
     if kernel is None:
         raise NotImplementedError(f"op {op.type} has no kernel")
     if record.raw:

@@ -68,6 +68,21 @@ class Executor:
         """
         if self._closed:
             raise RuntimeError("Attempted to use a closed Executor")
+        if self._dev.is_gpu:
+            with self._dev.active():  # the current GPU belongs to the thread
+                return self._run(program, feed, fetch_list, scope, return_numpy, return_merged, use_prune)
+        return self._run(program, feed, fetch_list, scope, return_numpy, return_merged, use_prune)
+
+    def _run(
+        self,
+        program: Any,
+        feed: Any,
+        fetch_list: Any,
+        scope: Scope | None,
+        return_numpy: bool,
+        return_merged: bool,
+        use_prune: bool,
+    ) -> list[Any]:
         if program is None:
             program = default_main_program()
         if scope is None:

@@ -48,8 +48,16 @@ def check_fetch_names(program: Program, names: Sequence[str]) -> None:
 
 
 def take(f: Frame, slots: Sequence[int], names: Sequence[str], return_numpy: bool) -> list[Any]:
-    """Return copies of the fetched values."""
+    """Return copies of the fetched values; a GPU is waited for once."""
+    if f.plan.dev.is_gpu:
+        _bring_down(f, slots)
     return [_one(f, slot, name, return_numpy) for slot, name in zip(slots, names)]
+
+
+def _bring_down(f: Frame, slots: Sequence[int]) -> None:
+    wanted = [slot for slot in dict.fromkeys(slots) if hasattr(f.values[slot], "dtype")]
+    for slot, array in zip(wanted, f.plan.dev.fetch([f.values[slot] for slot in wanted])):
+        f.values[slot] = array
 
 
 def _one(f: Frame, slot: int, name: str, return_numpy: bool) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -57,6 +58,10 @@ class Plan:
         self.feed_variables = [block._find_var_recursive(name) for name in feeds]
         ops = _without_fed_readers(block.ops, set(feeds))
         self.steps = self._compile(block, ops)
+        if dev.is_gpu:
+            from fluidio.executor.devices.merge import merge_scales
+
+            self.steps = merge_scales(self.steps, self._persists, dev.xp)
         self.fetch_slots = [self._slot(block, name) for name in fetches]
         self.fetch_names = list(fetches)
         self._find_externals()
@@ -150,7 +155,18 @@ class Plan:
             variable = variables[slot]
             if variable is not None:
                 values[slot], lods[slot] = value_of(variable)
-        return Frame(self, scope, values, lods, variables)
+        f = Frame(self, scope, values, lods, variables)
+        if self.dev.is_gpu or "cupy" in sys.modules:
+            self._bring_here(f)
+        return f
+
+    def _bring_here(self, f: Frame) -> None:
+        """Move what another place has left in the scope (a loaded parameter, a run on the CPU) to this one."""
+        for slot in self._loads:
+            value = f.values[slot]
+            if hasattr(value, "dtype") and not self.dev.owns(value):
+                f.values[slot] = self.dev.upload(value)
+                f.store(slot)
 
     def _bind(self, scope: Scope) -> _Binding:
         variables: list[ScopeVariable | None] = [None] * len(self._names)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 import numpy as np
 
+from fluidio.errors import EnforceNotMet
 from fluidio.tensor.lod import NO_LOD, LoD
 
 __all__ = ["Backend", "Call", "NumpyBackend"]
@@ -16,10 +19,20 @@ class Backend(Protocol):
 
     xp: Any
     is_gpu: bool
+    kernels: Mapping[str, Callable[..., Any]]
+    """Op types for which this backend has a kernel of its own."""
+
+    def owns(self, array: Any) -> bool: ...
 
     def upload(self, array: Any) -> Any: ...
 
     def download(self, array: Any) -> Any: ...
+
+    def fetch(self, arrays: Sequence[Any]) -> list[Any]: ...
+
+    def active(self) -> AbstractContextManager[Any]: ...
+
+    def check_range(self, ids: Any, limit: int, ignore: int, op: Any) -> None: ...
 
     def scatter_add(self, target: Any, index: Any, values: Any) -> None: ...
 
@@ -29,12 +42,36 @@ class NumpyBackend:
 
     xp: Any = np
     is_gpu = False
+    kernels: Mapping[str, Callable[..., Any]] = {}
+
+    def owns(self, array: Any) -> bool:
+        """Tell whether the array lives here."""
+        return isinstance(array, np.ndarray)
 
     def upload(self, array: Any) -> Any:
-        return np.asarray(array)
+        """Return the array on the host."""
+        return array.get() if hasattr(array, "__cuda_array_interface__") else np.asarray(array)
 
     def download(self, array: Any) -> Any:
         return array
+
+    def fetch(self, arrays: Sequence[Any]) -> list[Any]:
+        """Return several arrays on the host with one wait."""
+        return list(arrays)
+
+    def active(self) -> AbstractContextManager[Any]:
+        """Return a context in which work goes to this device."""
+        return nullcontext()
+
+    def check_range(self, ids: Any, limit: int, ignore: int, op: Any) -> None:
+        """Refuse ids outside [0, limit) that are not `ignore`."""
+        if not ids.size:
+            return
+        low, high = ids.min(), ids.max()
+        if high >= limit or (low < 0 and ((ids < 0) & (ids != ignore)).any()):
+            bad = ids[(ids >= limit) | ((ids < 0) & (ids != ignore))].reshape(-1)[0]
+            if bad != ignore:
+                raise EnforceNotMet(f"label {bad} is out of range: the input has {limit} classes, 0 ... {limit - 1}")
 
     def scatter_add(self, target: Any, index: Any, values: Any) -> None:
         """Add `values[i]` to `target[index[i]]` for every i, repeats included (first axis)."""

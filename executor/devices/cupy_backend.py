@@ -1,0 +1,119 @@
+"""The backend of CUDAPlace(i): CuPy arrays on one GPU, on the current stream of the calling thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from fluidio.executor.devices.checks import DeferredChecks
+from fluidio.executor.devices.fused import fused_kernels
+from fluidio.executor.devices.pinned import PinnedArena, is_pinned, layout
+from fluidio.tensor.transfer import require_cupy
+
+__all__ = ["CupyBackend", "cupy_backend"]
+
+
+class CupyBackend:
+    """One GPU.
+
+    Work is enqueued on the thread's current CuPy stream and nothing here waits for it except `download`. So arrays that
+    leave through DLPack or the array interface carry the right stream.
+    """
+
+    is_gpu = True
+
+    def __init__(self, device: int) -> None:
+        cupy = require_cupy(device)
+        self.xp: Any = cupy
+        self.device = device
+        self.checks = DeferredChecks(cupy)
+        self.kernels: Mapping[str, Callable[..., Any]] = fused_kernels(cupy, self.checks)
+        self._local = threading.local()
+
+    def active(self) -> Any:
+        """Return a context in which this GPU is the thread's current one."""
+        return self.xp.cuda.Device(self.device)
+
+    def owns(self, array: Any) -> bool:
+        """Tell whether the array lives on this GPU."""
+        return isinstance(array, self.xp.ndarray) and array.device.id == self.device
+
+    def upload(self, array: Any) -> Any:
+        """Return the array on this GPU: itself if it is there, else a copy that the host does not wait for."""
+        cupy = self.xp
+        with self.active():
+            if isinstance(array, cupy.ndarray):
+                return array if array.device.id == self.device else cupy.array(array)
+            if hasattr(array, "__cuda_array_interface__"):
+                return cupy.asarray(array)
+            host = np.ascontiguousarray(array)
+            if is_pinned(cupy, host):
+                host = host.copy()  # CuPy would copy out of it later, when its owner may have changed it
+            return cupy.asarray(host)  # staged through CuPy's own pinned pool, which watches the copy's event
+
+    def download(self, array: Any) -> Any:
+        """Return a NumPy copy; waits for the stream."""
+        return self.download_all([array])[0]
+
+    def download_all(self, arrays: Sequence[Any]) -> list[Any]:
+        """Return NumPy copies of several arrays with one wait; host arrays pass as they are."""
+        on_gpu = [self.xp.ascontiguousarray(a) for a in arrays if isinstance(a, self.xp.ndarray)]
+        fetched = iter(self._fetch(on_gpu) if on_gpu else [])
+        return [next(fetched).reshape(a.shape) if isinstance(a, self.xp.ndarray) else a for a in arrays]
+
+    def fetch(self, arrays: Sequence[Any]) -> list[Any]:
+        """Return NumPy copies with one wait, and raise what kernels have noted since the last fetch."""
+        notes = self.checks.take()
+        host = self.download_all([*arrays, *notes])
+        self.checks.settle(host[len(arrays) :])
+        return host[: len(arrays)]
+
+    def _fetch(self, arrays: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+        arena = self._arena()
+        fields = [(a.shape, a.dtype) for a in arrays]
+        starts, size = layout(fields)
+        arena.reserve(max(1, size))
+        views = [arena.view(start, shape, dtype) for start, (shape, dtype) in zip(starts, fields)]
+        with self.active():
+            for array, view in zip(arrays, views):
+                if array.size:
+                    array.get(out=view, blocking=False)
+            arrived = self.xp.cuda.get_current_stream().record(self.xp.cuda.Event(disable_timing=True))
+        arrived.synchronize()
+        return [view.copy() for view in views]
+
+    def _arena(self) -> PinnedArena:
+        arena: PinnedArena | None = getattr(self._local, "arena", None)
+        if arena is None:
+            arena = self._local.arena = PinnedArena(self.xp)
+        return arena
+
+    def scatter_add(self, target: Any, index: Any, values: Any) -> None:
+        """Add `values[i]` to `target[index[i]]` for every i, repeats included (first axis)."""
+        self.xp.add.at(target, index, values)
+
+    def as_strided(self, array: Any, shape: Sequence[int], strides: Sequence[int]) -> Any:
+        """Return a view with other strides."""
+        return self.xp.lib.stride_tricks.as_strided(array, shape, strides)
+
+    def check_range(self, ids: Any, limit: int, ignore: int, op: Any) -> None:
+        """Have ids looked at; those out of range are reported by the next fetch."""
+        self.checks.check(ids, limit, ignore, op)
+
+    def synchronize(self) -> None:
+        """Wait for all work of the device."""
+        with self.active():
+            self.xp.cuda.runtime.deviceSynchronize()
+
+    def __repr__(self) -> str:
+        return f"CupyBackend({self.device})"
+
+
+@cache
+def cupy_backend(device: int) -> CupyBackend:
+    """Return the backend of a GPU: one for the process, as plans are kept by it."""
+    return CupyBackend(device)

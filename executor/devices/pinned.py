@@ -1,0 +1,62 @@
+"""Page-locked host memory as NumPy arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = ["PinnedArena", "is_pinned", "layout", "pinned_empty"]
+
+ALIGNMENT = 512
+"""Fields of one transfer start at multiples of this many bytes, as separate CUDA allocations would."""
+
+
+def layout(fields: Sequence[tuple[tuple[int, ...], Any]]) -> tuple[list[int], int]:
+    """Return where each (shape, dtype) starts in one buffer, and the bytes of all."""
+    starts, end = [], 0
+    for shape, dtype in fields:
+        start = -(-end // ALIGNMENT) * ALIGNMENT
+        starts.append(start)
+        end = start + math.prod(shape) * np.dtype(dtype).itemsize
+    return starts, end
+
+
+class PinnedArena:
+    """One pinned buffer that only grows; fields are views into it.
+
+    Its owner sees to it that no copy is in flight when the buffer is written again or grows.
+    """
+
+    def __init__(self, cupy: Any) -> None:
+        self._cupy = cupy
+        self._memory: Any = None
+        self.size = 0
+
+    def reserve(self, size: int) -> None:
+        """Make room for `size` bytes; views taken before stay valid but are no longer part of the arena."""
+        if size > self.size:
+            self._memory = self._cupy.cuda.alloc_pinned_memory(size)
+            self.size = size
+
+    def view(self, start: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
+        """Return the array that starts at a byte of the buffer."""
+        count = math.prod(shape)
+        if not count:
+            return np.empty(shape, dtype)
+        return np.frombuffer(self._memory, dtype, count, start).reshape(shape)
+
+
+def pinned_empty(cupy: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
+    """Return a new array in pinned memory (of `CUDAPinnedPlace`)."""
+    arena = PinnedArena(cupy)
+    arena.reserve(max(1, math.prod(shape) * np.dtype(dtype).itemsize))
+    return arena.view(0, tuple(shape), dtype)
+
+
+def is_pinned(cupy: Any, array: np.ndarray[Any, Any]) -> bool:
+    """Tell whether CUDA copies out of the array without staging, that is: later than the call returns."""
+    runtime = cupy.cuda.runtime
+    return bool(runtime.pointerGetAttributes(array.ctypes.data).type == runtime.memoryTypeHost)

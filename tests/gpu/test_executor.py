@@ -1,0 +1,134 @@
+"""Programs run on a GPU as on the CPU: same numbers, few launches, one wait."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fluidio as fluid
+from fluidio.errors import DeviceError
+from fluidio.testing import fresh
+from tests.gpu.programs import BATCH, CLASSES, FEATURES, batches, mlp, train
+
+pytestmark = pytest.mark.gpu
+
+OPTIMIZERS: dict[str, Callable[[], Any]] = {
+    "sgd": lambda: fluid.optimizer.SGD(0.1),
+    "momentum": lambda: fluid.optimizer.Momentum(0.1, 0.9),
+    "nesterov": lambda: fluid.optimizer.Momentum(0.1, 0.9, use_nesterov=True),
+    "adam": lambda: fluid.optimizer.Adam(0.01),
+}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_losses_equal_those_of_the_cpu(cupy: Any, name: str) -> None:
+    make = OPTIMIZERS[name]
+    np.testing.assert_allclose(train(fluid.CUDAPlace(0), make), train(fluid.CPUPlace(), make), rtol=1e-5)
+
+
+def test_second_gpu_gives_the_same(cupy: Any) -> None:
+    if cupy.cuda.runtime.getDeviceCount() < 2:
+        pytest.skip("cudasim: a second GPU is missing")
+    make = OPTIMIZERS["adam"]
+    np.testing.assert_allclose(train(fluid.CUDAPlace(1), make), train(fluid.CPUPlace(), make), rtol=1e-5)
+
+
+def test_a_step_waits_once_allocates_nothing_and_launches_little(sim: Any) -> None:
+    train(fluid.CUDAPlace(0), OPTIMIZERS["adam"], before_last=sim.reset)
+    found = sim.counters()
+    waits = [found[name] for name in ("event_sync", "stream_sync", "device_sync", "blocking_copy")]
+    assert waits == [1, 0, 0, 0]  # the fetch
+    assert found["launch"] + found["library_call"] <= 40
+    assert found["malloc"] == found["host_alloc"] == 0
+    assert found["pageable_async"] == 0
+
+
+def test_a_step_without_fetch_does_not_wait(sim: Any) -> None:
+    with fresh() as (main, startup):
+        mlp(fluid.optimizer.Adam(0.01))
+        exe = fluid.Executor(fluid.CUDAPlace(0))
+        exe.run(startup)
+        for feed in batches(2):
+            exe.run(main, feed=feed)
+        sim.reset()
+        for feed in batches(5):
+            exe.run(main, feed=feed)
+        found = sim.counters()
+        assert [found[name] for name in ("event_sync", "stream_sync", "device_sync", "blocking_copy")] == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("how", ["slow copies", "slow kernels", "jitter", "lazy"])
+def test_no_schedule_shows_a_race_or_changes_the_numbers(sim: Any, how: str) -> None:
+    expected = train(fluid.CPUPlace(), OPTIMIZERS["adam"], steps=3)
+    train(fluid.CUDAPlace(0), OPTIMIZERS["adam"], steps=1)
+    if how == "lazy":
+        sim.schedule("lazy")
+    else:
+        sim.delays(
+            copy=500 * (how == "slow copies"), kernel=200 * (how == "slow kernels"), jitter=200 * (how == "jitter")
+        )
+    np.testing.assert_allclose(train(fluid.CUDAPlace(0), OPTIMIZERS["adam"], steps=3), expected, rtol=1e-5)
+
+
+def test_label_out_of_range_is_reported_by_the_fetch(cupy: Any) -> None:
+    with fresh() as (main, startup):
+        loss = mlp(fluid.optimizer.SGD(0.1))
+        exe = fluid.Executor(fluid.CUDAPlace(0))
+        exe.run(startup)
+        feed = {"image": np.zeros((BATCH, FEATURES), "float32"), "label": np.full((BATCH, 1), 12, "int64")}
+        with pytest.raises(
+            fluid.core.EnforceNotMet, match=f"op cross_entropy: 12 is out of range.*0 ... {CLASSES - 1}"
+        ):
+            exe.run(main, feed=feed, fetch_list=[loss])
+        feed["label"][:] = 3
+        assert np.isfinite(exe.run(main, feed=feed, fetch_list=[loss])[0])  # reported once
+
+
+def test_feed_may_be_changed_as_soon_as_run_returns(sim: Any) -> None:
+    import cupy
+
+    with fresh() as (main, _):
+        mean = fluid.layers.mean(fluid.layers.data("image", [4]))
+        exe = fluid.Executor(fluid.CUDAPlace(0))
+        exe.run(main, feed={"image": np.ones((2, 4), "float32")}, fetch_list=[mean])
+        sim.schedule("lazy")
+        pinned = np.frombuffer(cupy.cuda.alloc_pinned_memory(32), "float32", 8).reshape(2, 4)
+        for array in (np.ones((2, 4), "float32"), pinned):
+            exe.run(main, feed={"image": array})
+            array[:] = 5  # a copy still to come out of this memory would be reported when the test ends
+
+
+def test_parameters_move_between_places_with_the_scope(cupy: Any) -> None:
+    expected = train(fluid.CPUPlace(), OPTIMIZERS["sgd"], steps=4)
+    with fresh() as (main, startup):
+        main.random_seed = startup.random_seed = 7
+        loss = mlp(fluid.optimizer.SGD(0.1))
+        executors = [fluid.Executor(fluid.CPUPlace()), fluid.Executor(fluid.CUDAPlace(0))]
+        executors[0].run(startup)
+        losses = [
+            float(executors[number % 2].run(main, feed=feed, fetch_list=[loss])[0])
+            for number, feed in enumerate(batches(4))
+        ]
+    np.testing.assert_allclose(losses, expected, rtol=1e-5)
+
+
+def test_parameter_in_the_scope_goes_to_other_libraries(cupy: Any) -> None:
+    with fresh() as (_, startup):
+        mlp(fluid.optimizer.SGD(0.1))
+        exe = fluid.Executor(fluid.CUDAPlace(0))
+        exe.run(startup)
+        found = fluid.global_scope().find_var("fc_0.w_0")
+        assert found is not None
+        tensor = found.get_tensor()
+        shared = cupy.from_dlpack(tensor)
+        assert shared.data.ptr == tensor.array.data.ptr == tensor.__cuda_array_interface__["data"][0]
+        assert cupy.asarray(tensor).shape == (FEATURES, 16)
+        np.testing.assert_array_equal(np.array(tensor), shared.get())
+
+
+def test_device_that_does_not_exist(cupy: Any) -> None:
+    with pytest.raises(DeviceError, match=r"CUDAPlace\(7\)"):
+        fluid.Executor(fluid.CUDAPlace(7))
