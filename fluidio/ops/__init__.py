@@ -4,14 +4,35 @@ from fluidio.ops import (
     activation,
     elementwise,
     fill,
+    gru,
     loss,
+    lstm,
     matmul,
     metric,
     optimize,
     reduce,
+    sequence_conv,
+    sequence_pad,
+    sequence_pool,
+    sequence_rows,
 )
 from fluidio.program.op_def import OP_TABLE
 
 __all__ = ["OP_TABLE"]
 
-_MODULES = (activation, elementwise, fill, loss, matmul, metric, optimize, reduce)
+_MODULES = (
+    activation,
+    elementwise,
+    fill,
+    gru,
+    loss,
+    lstm,
+    matmul,
+    metric,
+    optimize,
+    reduce,
+    sequence_conv,
+    sequence_pad,
+    sequence_pool,
+    sequence_rows,
+)

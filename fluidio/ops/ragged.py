@@ -1,0 +1,131 @@
+"""What ops on sequences share: finding their LoD, and reductions over ragged rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fluidio.errors import EnforceNotMet
+from fluidio.ops.kernel import Call
+from fluidio.tensor.lod import IntArray, LoD
+
+__all__ = [
+    "from_lengths",
+    "last_level",
+    "padded_rows",
+    "ranges",
+    "rows_lod",
+    "segment_ids",
+    "segment_max",
+    "segment_sum",
+    "sequences",
+]
+
+
+def sequences(k: Call, slot: str) -> LoD:
+    """Return the LoD of an input that must have one."""
+    lod = k.lod(slot)
+    if not lod:
+        name = (k.op.input(slot) or ["?"])[0]
+        raise EnforceNotMet(
+            f"Input {slot}({name}) has no LoD, but {k.op.type} works on sequences: feed a LoDTensor "
+            "(fluid.create_lod_tensor, or a DataFeeder over a variable with lod_level=1)"
+        )
+    return lod
+
+
+def last_level(k: Call, slot: str, rows: int) -> IntArray:
+    """Return the offsets of the innermost sequences over `rows` rows."""
+    offsets = sequences(k, slot)[-1]
+    if offsets[-1] != rows:
+        name = (k.op.input(slot) or ["?"])[0]
+        raise EnforceNotMet(f"the LoD of input {slot}({name}) ends at {offsets[-1]}, but it has {rows} rows")
+    return offsets
+
+
+def from_lengths(lengths: Any) -> IntArray:
+    """Return offsets from lengths."""
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
+    """Return the numbers starts[i] ... starts[i] + lengths[i] - 1 of all i in one array."""
+    offsets = from_lengths(lengths)
+    steps = np.arange(offsets[-1], dtype=np.int64)
+    return steps + np.repeat(starts - offsets[:-1], lengths)
+
+
+def segment_ids(offsets: IntArray) -> IntArray:
+    """Return the number of its sequence for each row."""
+    return np.repeat(np.arange(offsets.size - 1, dtype=np.int64), offsets[1:] - offsets[:-1])
+
+
+def rows_lod(lod: LoD, level: int) -> IntArray:
+    """Return offsets of level `level` counted in rows instead of entries of the next level."""
+    offsets = lod[level]
+    for below in lod[level + 1 :]:
+        offsets = below[offsets]
+    return offsets
+
+
+def padded_rows(offsets: IntArray, longest: int | None = None) -> tuple[IntArray, Any]:
+    """Return row numbers [sequences, longest] and a mask of those that exist; the others point at row 0."""
+    lengths = offsets[1:] - offsets[:-1]
+    width = int(lengths.max(initial=0)) if longest is None else longest
+    steps = np.arange(width, dtype=np.int64)
+    valid = steps < lengths[:, None]
+    return np.where(valid, offsets[:-1, None] + steps, 0), valid
+
+
+def _long_runs(offsets: IntArray) -> bool:
+    """Tell whether a loop over sequences beats one call that looks at every row."""
+    return bool(offsets[-1] > 8 * (offsets.size - 1))
+
+
+def _bounds(offsets: IntArray) -> Sequence[tuple[int, int]]:
+    edges = offsets.tolist()
+    return list(zip(edges[:-1], edges[1:]))
+
+
+def segment_sum(k: Call, x: Any, offsets: IntArray) -> Any:
+    """Return the sum of the rows of each sequence; zeros for an empty one."""
+    count = offsets.size - 1
+    total = k.xp.zeros((count, *x.shape[1:]), x.dtype)
+    if x.shape[0] == 0:
+        return total
+    if k.dev.is_gpu:
+        k.dev.scatter_add(total, k.dev.upload(segment_ids(offsets)), x)
+    elif _long_runs(offsets):
+        for i, (start, stop) in enumerate(_bounds(offsets)):
+            if start < stop:
+                np.sum(x[start:stop], axis=0, out=total[i])
+    else:
+        filled = np.flatnonzero(offsets[1:] > offsets[:-1])
+        total[filled] = np.add.reduceat(x, offsets[filled], axis=0)
+    return total
+
+
+def segment_max(k: Call, x: Any, offsets: IntArray, fill: float) -> Any:
+    """Return the largest entry of each column of each sequence; `fill` for an empty one."""
+    count = offsets.size - 1
+    out = k.xp.full((count, *x.shape[1:]), fill, x.dtype)
+    if x.shape[0] == 0:
+        return out
+    if k.dev.is_gpu:
+        rows, valid = padded_rows(offsets)
+        some = k.dev.upload(valid.any(axis=1))
+        mask = k.dev.upload(valid.reshape(*valid.shape, *(1,) * (x.ndim - 1)))
+        wide = k.xp.where(mask, x[k.dev.upload(rows)], -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min)
+        return k.xp.where(some.reshape(-1, *(1,) * (x.ndim - 1)), wide.max(axis=1), out).astype(x.dtype)
+    if _long_runs(offsets):
+        for i, (start, stop) in enumerate(_bounds(offsets)):
+            if start < stop:
+                np.max(x[start:stop], axis=0, out=out[i])
+    else:
+        filled = np.flatnonzero(offsets[1:] > offsets[:-1])
+        out[filled] = np.maximum.reduceat(x, offsets[filled], axis=0)
+    return out

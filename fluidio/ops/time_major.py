@@ -1,0 +1,115 @@
+"""Sequences as batches over time: step t holds one row of every sequence that is longer than t.
+
+Recurrent ops run on this layout: sequences sorted by length, longest first, so that the sequences alive at a step are
+a prefix of those alive at the step before, and one matrix product serves all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fluidio.errors import EnforceNotMet
+from fluidio.ops.kernel import Call
+from fluidio.tensor.lod import IntArray
+
+__all__ = ["ACTIVATIONS", "Activation", "TimeMajor", "activation"]
+
+
+class TimeMajor:
+    """The order of rows by time for one LoD level.
+
+    Attributes:
+        order: sequence numbers, longest first (empty sequences last).
+        steps: (start, stop) of every step in the time-major rows.
+        rows: the original row of each time-major row.
+    """
+
+    def __init__(self, offsets: IntArray, reverse: bool = False) -> None:
+        lengths = offsets[1:] - offsets[:-1]
+        self.order = np.argsort(-lengths, kind="stable")
+        longest_first = lengths[self.order]
+        time = int(longest_first[0]) if lengths.size else 0
+        alive = np.searchsorted(-longest_first, -np.arange(time), side="left")
+        starts = np.zeros(time + 1, np.int64)
+        np.cumsum(alive, out=starts[1:])
+        self.total = int(starts[-1])
+        self.time = time
+        edges = starts.tolist()
+        self.steps: list[tuple[int, int]] = list(zip(edges[:-1], edges[1:]))
+        step_of = np.repeat(np.arange(time), alive)
+        place = np.arange(self.total) - starts[step_of]
+        of = self.order[place]
+        self.rows: IntArray = offsets[of + 1] - 1 - step_of if reverse else offsets[of] + step_of
+        # The row of the same sequence one step before, for every row after the first step.
+        first = self.first
+        self.before: IntArray = starts[step_of[first:] - 1] + place[first:]
+
+    @property
+    def first(self) -> int:
+        """Number of sequences that are not empty."""
+        return self.steps[0][1] if self.steps else 0
+
+    def start_state(self, k: Call, given: Any, width: int, dtype: Any) -> Any:
+        """Return the state before the first step, one row for each sequence that is not empty."""
+        if given is None:
+            return k.xp.zeros((self.first, width), dtype)
+        if given.shape[0] != self.order.size or given.shape[-1] != width:
+            raise EnforceNotMet(
+                f"the initial state has shape {list(given.shape)}, expected [{self.order.size}, {width}]"
+            )
+        return given[k.dev.upload(self.order[: self.first])]
+
+    def previous(self, k: Call, values: Any, start: Any) -> Any:
+        """Return for every row the value of its sequence one step before; `start` before the first step."""
+        out = k.xp.empty_like(values)
+        out[: self.first] = start
+        out[self.first :] = values[k.dev.upload(self.before)]
+        return out
+
+    def state_grad(self, k: Call, given: Any, grad: Any) -> Any:
+        """Return the gradient of an initial state from that of its sorted rows."""
+        out = k.xp.zeros_like(given)
+        if grad is not None:
+            out[k.dev.upload(self.order[: self.first])] = grad
+        return out
+
+
+@dataclass(frozen=True)
+class Activation:
+    """A function of arrays that may work in place, and its derivative in terms of its result."""
+
+    name: str
+    apply: Callable[[Any, Any], Any]
+    slope: Callable[[Any], Any]
+
+
+def _sigmoid(xp: Any, x: Any) -> Any:
+    x *= x.dtype.type(0.5)
+    xp.tanh(x, out=x)
+    x += x.dtype.type(1)
+    x *= x.dtype.type(0.5)
+    return x
+
+
+def _relu(xp: Any, x: Any) -> Any:
+    return xp.maximum(x, x.dtype.type(0), out=x)
+
+
+ACTIVATIONS = {
+    "sigmoid": Activation("sigmoid", _sigmoid, lambda y: y * (1 - y)),
+    "tanh": Activation("tanh", lambda xp, x: xp.tanh(x, out=x), lambda y: 1 - y * y),
+    "relu": Activation("relu", _relu, lambda y: (y > 0).astype(y.dtype)),
+    "identity": Activation("identity", lambda xp, x: x, lambda y: y * 0 + 1),
+}
+
+
+def activation(name: str) -> Activation:
+    """Return an activation by name."""
+    found = ACTIVATIONS.get(name or "identity")
+    if found is None:
+        raise EnforceNotMet(f"activation {name!r} is not one of {', '.join(sorted(ACTIVATIONS))}")
+    return found

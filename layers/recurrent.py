@@ -1,0 +1,236 @@
+"""Recurrent layers over sequences: LSTM and GRU, whole and in single steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluidio.dtypes import DTypeLike
+from fluidio.layer_helper import LayerHelper
+from fluidio.program import Variable
+
+__all__ = ["dynamic_gru", "dynamic_lstm", "dynamic_lstmp", "gru_unit", "lstm_unit"]
+
+_NUMBERS = {"identity": 0, "sigmoid": 1, "tanh": 2, "relu": 3}
+
+
+def dynamic_lstm(
+    input: Variable,
+    size: int,
+    h_0: Variable | None = None,
+    c_0: Variable | None = None,
+    param_attr: Any = None,
+    bias_attr: Any = None,
+    use_peepholes: bool = True,
+    is_reverse: bool = False,
+    gate_activation: str = "sigmoid",
+    cell_activation: str = "tanh",
+    candidate_activation: str = "tanh",
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
+) -> tuple[Variable, Variable]:
+    """Return hidden state and cell of an LSTM over each sequence.
+
+    Args:
+        input: rows of width `size`, the input's share of the gates (usually an fc without activation).
+        size: four times the width of the hidden state.
+        h_0, c_0: states to start from, one row for each sequence.
+        use_peepholes: let the gates see the cell; the bias then is [1, 7 * hidden] instead of [1, 4 * hidden].
+    """
+    if bias_attr is False:
+        raise AssertionError("bias_attr should not be False in dynamic_lstm.")
+    helper = LayerHelper("lstm", **locals())
+    hidden_size = size // 4
+    weight = helper.create_parameter(helper.param_attr, [hidden_size, 4 * hidden_size], dtype)
+    bias = helper.create_parameter(
+        helper.bias_attr, [1, (7 if use_peepholes else 4) * hidden_size], dtype, is_bias=True
+    )
+    hidden, cell, gates, pre_act = [helper.create_variable_for_type_inference(dtype) for _ in range(4)]
+    inputs: dict[str, Any] = {"Input": input, "Weight": weight, "Bias": bias}
+    _add_states(inputs, h_0, c_0)
+    helper.append_op(
+        type="lstm",
+        inputs=inputs,
+        outputs={"Hidden": hidden, "Cell": cell, "BatchGate": gates, "BatchCellPreAct": pre_act},
+        attrs={
+            "use_peepholes": use_peepholes,
+            "is_reverse": is_reverse,
+            "gate_activation": gate_activation,
+            "cell_activation": cell_activation,
+            "candidate_activation": candidate_activation,
+        },
+    )
+    return hidden, cell
+
+
+def _add_states(inputs: dict[str, Any], h_0: Variable | None, c_0: Variable | None) -> None:
+    if h_0 is not None:
+        inputs["H0"] = h_0
+    if c_0 is not None:
+        inputs["C0"] = c_0
+
+
+def dynamic_lstmp(
+    input: Variable,
+    size: int,
+    proj_size: int,
+    param_attr: Any = None,
+    bias_attr: Any = None,
+    use_peepholes: bool = True,
+    is_reverse: bool = False,
+    gate_activation: str = "sigmoid",
+    cell_activation: str = "tanh",
+    candidate_activation: str = "tanh",
+    proj_activation: str = "tanh",
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
+    h_0: Variable | None = None,
+    c_0: Variable | None = None,
+    cell_clip: float | None = None,
+    proj_clip: float | None = None,
+) -> tuple[Variable, Variable]:
+    """Return projected hidden state and cell of an LSTM with a projection of `proj_size`."""
+    if bias_attr is False:
+        raise AssertionError("bias_attr should not be False in dynamic_lstmp.")
+    helper = LayerHelper("lstmp", **locals())
+    hidden_size = size // 4
+    weight = helper.create_parameter(helper.param_attr, [proj_size, 4 * hidden_size], dtype)
+    project = helper.create_parameter(helper.param_attr, [hidden_size, proj_size], dtype)
+    bias = helper.create_parameter(
+        helper.bias_attr, [1, (7 if use_peepholes else 4) * hidden_size], dtype, is_bias=True
+    )
+    projection, cell, _, hidden, gates, pre_act = [helper.create_variable_for_type_inference(dtype) for _ in range(6)]
+    inputs: dict[str, Any] = {"Input": input, "Weight": weight, "ProjWeight": project, "Bias": bias}
+    _add_states(inputs, h_0, c_0)
+    attrs: dict[str, Any] = {
+        "use_peepholes": use_peepholes,
+        "is_reverse": is_reverse,
+        "gate_activation": gate_activation,
+        "cell_activation": cell_activation,
+        "candidate_activation": candidate_activation,
+        "proj_activation": proj_activation,
+    }
+    if cell_clip:
+        attrs["cell_clip"] = cell_clip
+    if proj_clip:
+        attrs["proj_clip"] = proj_clip
+    helper.append_op(
+        type="lstmp",
+        inputs=inputs,
+        outputs={
+            "Projection": projection,
+            "Cell": cell,
+            "BatchHidden": hidden,
+            "BatchGate": gates,
+            "BatchCellPreAct": pre_act,
+        },
+        attrs=attrs,
+    )
+    return projection, cell
+
+
+def dynamic_gru(
+    input: Variable,
+    size: int,
+    param_attr: Any = None,
+    bias_attr: Any = None,
+    is_reverse: bool = False,
+    gate_activation: str = "sigmoid",
+    candidate_activation: str = "tanh",
+    h_0: Variable | None = None,
+    origin_mode: bool = False,
+) -> Variable:
+    """Return the hidden state of a GRU over each sequence.
+
+    Args:
+        input: rows of width 3 * size, the input's share of the gates.
+        origin_mode: h = u * h + (1 - u) * c instead of h = (1 - u) * h + u * c.
+    """
+    helper = LayerHelper("gru", **locals())
+    dtype = helper.input_dtype()
+    weight = helper.create_parameter(helper.param_attr, [size, 3 * size], dtype)
+    bias = helper.create_parameter(helper.bias_attr, [1, 3 * size], dtype, is_bias=True)
+    inputs: dict[str, Any] = {"Input": input, "Weight": weight}
+    if bias is not None:
+        inputs["Bias"] = bias
+    _add_states(inputs, h_0, None)
+    hidden, gates, reset, batch_hidden = [helper.create_variable_for_type_inference(dtype) for _ in range(4)]
+    helper.append_op(
+        type="gru",
+        inputs=inputs,
+        outputs={
+            "Hidden": hidden, "BatchGate": gates, "BatchResetHiddenPrev": reset, "BatchHidden": batch_hidden,
+        },
+        attrs={
+            "is_reverse": is_reverse,
+            "gate_activation": gate_activation,
+            "activation": candidate_activation,
+            "origin_mode": origin_mode,
+        },
+    )  # fmt: skip
+    return hidden
+
+
+def gru_unit(
+    input: Variable,
+    hidden: Variable,
+    size: int,
+    param_attr: Any = None,
+    bias_attr: Any = None,
+    activation: str = "tanh",
+    gate_activation: str = "sigmoid",
+    origin_mode: bool = False,
+) -> tuple[Variable, Variable, Variable]:
+    """Return hidden state, reset hidden state and gates of one GRU step; `size` is three times the width."""
+    helper = LayerHelper("gru_unit", **locals())
+    dtype = helper.input_dtype()
+    width = size // 3
+    weight = helper.create_parameter(helper.param_attr, [width, 3 * width], dtype)
+    gate, reset, updated = [helper.create_variable_for_type_inference(dtype) for _ in range(3)]
+    inputs: dict[str, Any] = {"Input": input, "HiddenPrev": hidden, "Weight": weight}
+    bias = helper.create_parameter(helper.bias_attr, [1, 3 * width], dtype, is_bias=True)
+    if bias is not None:
+        inputs["Bias"] = bias
+    helper.append_op(
+        type="gru_unit",
+        inputs=inputs,
+        outputs={"Gate": gate, "ResetHiddenPrev": reset, "Hidden": updated},
+        attrs={
+            "activation": _NUMBERS[activation],
+            "gate_activation": _NUMBERS[gate_activation],
+            "origin_mode": origin_mode,
+        },
+    )
+    return updated, reset, gate
+
+
+def lstm_unit(
+    x_t: Variable,
+    hidden_t_prev: Variable,
+    cell_t_prev: Variable,
+    forget_bias: float = 0.0,
+    param_attr: Any = None,
+    bias_attr: Any = None,
+    name: str | None = None,
+) -> tuple[Variable, Variable]:
+    """Return hidden state and cell of one LSTM step; the projection of both inputs is part of it."""
+    from fluidio.layers.nn import fc
+    from fluidio.layers.tensor import concat
+
+    helper = LayerHelper("lstm_unit", **locals())
+    for what, variable in (("x_t", x_t), ("hidden_t_prev", hidden_t_prev), ("cell_t_prev", cell_t_prev)):
+        if len(variable.shape) != 2:
+            raise ValueError(f"Rank of {what} must be 2, {variable.name} has shape {list(variable.shape)}")
+    if cell_t_prev.shape[1] != hidden_t_prev.shape[1]:
+        raise ValueError("The 2nd dimensions of hidden_t_prev and cell_t_prev must be the same.")
+    size = cell_t_prev.shape[1]
+    joined = concat(input=[x_t, hidden_t_prev], axis=1)
+    gates = fc(input=joined, size=4 * size, param_attr=param_attr, bias_attr=helper.bias_attr)
+    cell = helper.create_variable_for_type_inference(x_t.dtype)
+    hidden = helper.create_variable_for_type_inference(x_t.dtype)
+    helper.append_op(
+        type="lstm_unit",
+        inputs={"X": gates, "C_prev": cell_t_prev},
+        outputs={"C": cell, "H": hidden},
+        attrs={"forget_bias": forget_bias},
+    )
+    return hidden, cell
