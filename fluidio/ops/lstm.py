@@ -199,7 +199,8 @@ def _backward(
     dgates = xp.empty((batches.total, 4 * size), dtype)
     dshaped = dgates.reshape(-1, 4, size)
     transposed = weight.T
-    dprojected = None
+    dprojected: Any = None
+    project_slope: Any = None
     if project is not None:
         dprojected = xp.empty_like(outputs)
         project_slope = activation(k.attrs["proj_activation"]).slope(outputs)

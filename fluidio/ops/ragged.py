@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -88,7 +89,7 @@ def _long_runs(offsets: IntArray) -> bool:
 
 def _bounds(offsets: IntArray) -> Sequence[tuple[int, int]]:
     edges = offsets.tolist()
-    return list(zip(edges[:-1], edges[1:]))
+    return list(itertools.pairwise(edges))
 
 
 def segment_sum(k: Call, x: Any, offsets: IntArray) -> Any:

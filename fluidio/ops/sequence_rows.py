@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -151,7 +152,7 @@ def sequence_concat_grad(k: Call, xs: list[Any], dout: Any) -> Any:
     whole = k.xp.empty_like(dout)
     whole[k.dev.upload(rows)] = dout
     edges = np.cumsum([0, *(x.shape[0] for x in xs)])
-    return [whole[a:b].copy() for a, b in zip(edges[:-1], edges[1:])]
+    return [whole[a:b].copy() for a, b in itertools.pairwise(edges)]
 
 
 def _infer_rows(c: InferContext) -> None:

@@ -6,6 +6,7 @@ a prefix of those alive at the step before, and one matrix product serves all of
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -39,7 +40,7 @@ class TimeMajor:
         self.total = int(starts[-1])
         self.time = time
         edges = starts.tolist()
-        self.steps: list[tuple[int, int]] = list(zip(edges[:-1], edges[1:]))
+        self.steps: list[tuple[int, int]] = list(itertools.pairwise(edges))
         step_of = np.repeat(np.arange(time), alive)
         place = np.arange(self.total) - starts[step_of]
         of = self.order[place]
