@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-__all__ = ["Site", "user_site"]
+__all__ = ["Site", "describe", "is_ours", "user_site"]
 
 Site = tuple[str, int, str]  # file, line, function
 
@@ -18,7 +18,8 @@ _OURS = tuple(
 _known: dict[str, bool] = {}
 
 
-def _is_ours(filename: str) -> bool:
+def is_ours(filename: str) -> bool:
+    """Tell whether a file belongs to fluidio (or to the context managers between it and the user)."""
     known = _known.get(filename)
     if known is None:
         known = _known[filename] = filename.startswith(_OURS) or filename.endswith("contextlib.py")
@@ -30,7 +31,7 @@ def user_site() -> Site | None:
     frame = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if not _is_ours(code.co_filename):
+        if not is_ours(code.co_filename):
             return code.co_filename, frame.f_lineno, code.co_name
         frame = frame.f_back  # type: ignore[assignment]
     return None

@@ -168,7 +168,7 @@ def _binary(left: Any, right: Any, op_type: str, reverse: bool = False) -> Varia
     if reverse:
         left, right = right, left
     axis = -1
-    if len(left.shape) < len(right.shape) and not reverse:  # type: ignore[attr-defined]
+    if len(left.shape) < len(right.shape) and not reverse:
         left, right, axis = _align(left, right, op_type)
     block = _current_block(left)
     out = _output(block, left.dtype if op_type.startswith("elementwise_") else VarType.BOOL)

@@ -1,0 +1,40 @@
+"""What `fluidio run` tells the processes it starts: era, device, fake data; through the environment."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from fluidio.era import set_era
+from fluidio.paddle.hook import install_as_paddle
+from fluidio.places import use_cpu_for_cuda
+
+__all__ = ["environment", "install"]
+
+_SITE = str(Path(__file__).parent / "site")
+
+
+def environment(*, fluid: str | None, device: str | None) -> dict[str, str]:
+    """Return the variables that make child Pythons behave like this one."""
+    # The folder that holds fluidio goes last on the path: a checkout is found, nothing installed is shadowed.
+    home = str(Path(__file__).parent.parent.parent)
+    before = os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.environ.get("PYTHONPATH") else []
+    path = [_SITE, *(p for p in before if p not in (_SITE, home)), home]
+    found = {"FLUIDIO_RUN": "1", "PYTHONPATH": os.pathsep.join(path)}
+    if fluid:
+        found["FLUIDIO_FLUID"] = fluid
+    if device:
+        found["FLUIDIO_DEVICE"] = device
+    return found
+
+
+def install() -> None:
+    """Set up this process from its environment."""
+    if os.environ.get("FLUIDIO_FLUID"):
+        set_era(os.environ["FLUIDIO_FLUID"])
+    if os.environ.get("FLUIDIO_DEVICE", "").startswith("cpu"):
+        use_cpu_for_cuda(True)
+    if _SITE in sys.path:
+        sys.path.remove(_SITE)
+    install_as_paddle()

@@ -1,0 +1,109 @@
+"""Run a script or module as `__main__`, as `python` would, with paddle meaning fluidio."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import traceback
+import types
+from collections.abc import Sequence
+from pathlib import Path
+
+from fluidio.errors import DeviceError
+from fluidio.paddle.sources import LocalFinder, compile_source
+from fluidio.program.site import is_ours
+
+__all__ = ["run_module", "run_script"]
+
+# Modules that legacy scripts import -> what to install for them.
+_PIP_NAMES = {
+    "PIL": "pillow",
+    "cv2": "opencv-python-headless",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+}
+
+
+def run_script(path: str, argv: Sequence[str]) -> int:
+    """Execute a file as `__main__` and return its exit status."""
+    script = Path(path)
+    if script.is_dir():
+        script = script / "__main__.py"
+    if not script.is_file():
+        print(f"fluidio run: can't open file {path!r}: no such file", file=sys.stderr)
+        return 2
+    sys.argv = [path, *argv]
+    sys.path[0:0] = [str(script.parent.resolve())]
+    return _execute(script, spec=None)
+
+
+def run_module(name: str, argv: Sequence[str]) -> int:
+    """Execute a module as `python -m` does and return its exit status."""
+    sys.path[0:0] = [os.getcwd()]
+    spec = importlib.util.find_spec(name)
+    if spec is not None and spec.submodule_search_locations is not None:
+        spec = importlib.util.find_spec(f"{name}.__main__")
+    if spec is None or spec.origin is None:
+        print(f"fluidio run: No module named {name!r}", file=sys.stderr)
+        return 1
+    sys.argv = [spec.origin, *argv]
+    return _execute(Path(spec.origin), spec)
+
+
+def _execute(script: Path, spec: importlib.machinery.ModuleSpec | None) -> int:
+    main = types.ModuleType("__main__")
+    main.__file__ = str(script)
+    main.__spec__ = spec
+    if spec is not None:
+        main.__package__ = spec.parent
+    main.__dict__["__builtins__"] = __builtins__
+    sys.modules["__main__"] = main
+    if "__mp_main__" in sys.modules:
+        sys.modules["__mp_main__"] = main  # multiprocessing's second name for it
+    sys.meta_path.insert(0, LocalFinder(script.parent.resolve()))
+    try:
+        code = compile_source(script.read_bytes(), str(script))
+        exec(code, main.__dict__)
+    except SystemExit as stop:
+        return _status(stop)
+    except KeyboardInterrupt:
+        print("KeyboardInterrupt", file=sys.stderr)
+        return 130
+    except BaseException as error:
+        _report(error)
+        return 1
+    return 0
+
+
+def _status(stop: SystemExit) -> int:
+    if stop.code is None:
+        return 0
+    if isinstance(stop.code, int):
+        return stop.code
+    print(stop.code, file=sys.stderr)
+    return 1
+
+
+def _report(error: BaseException) -> None:
+    """Print the traceback without fluidio's own frames above the script, and a line of advice where there is one."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        root = error.name.partition(".")[0]
+        if root in ("paddle", "recordio"):
+            frames = [
+                f for f in traceback.extract_tb(trace) if not is_ours(f.filename) and "importlib" not in f.filename
+            ]
+            site = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
+            print(f"fluidio run: {site}{error}", file=sys.stderr)
+            return
+        traceback.print_exception(type(error), error, trace)
+        package = _PIP_NAMES.get(root, root)
+        print(f"fluidio run: the script needs {root}: pip install {package}", file=sys.stderr)
+        return
+    traceback.print_exception(type(error), error, trace)
+    if isinstance(error, DeviceError) or isinstance(error.__cause__, DeviceError):
+        print("fluidio run: to run on the CPU: python -m fluidio run --device cpu SCRIPT", file=sys.stderr)

@@ -1,0 +1,8 @@
+"""`paddle.v2`: the data-set, reader and plot names that Fluid scripts of 2017-2018 still took from there."""
+
+from fluidio import reader
+from fluidio.paddle.v2 import plot
+from fluidio.paddle.v2.missing import __getattr__, init
+from fluidio.reader import batch
+
+__all__ = ["__getattr__", "batch", "init", "plot", "reader"]

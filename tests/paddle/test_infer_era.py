@@ -1,0 +1,39 @@
+"""The era of a script is read off what it calls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fluidio.paddle.infer_era import guess_era, local_sources
+
+
+@pytest.mark.parametrize(
+    ("text", "era"),
+    [
+        ("import paddle.fluid as fluid\nfluid.layers.fc(x, 3)", "1.5"),
+        ("fluid.data('x', [None, 3])", "1.8"),
+        ("fluid.io.DataLoader.from_generator(feed_list=[x], capacity=3)", "1.8"),
+        ("import paddle\npaddle.fluid.data('x', [3])", "1.8"),
+        ("fluid.layers.open_files(filenames=f, shapes=s, for_parallel=True)", "0.14"),
+        ("r = fluid.layers.open_files(f)\ntry:\n  pass\nexcept fluid.core.EnforceNotMet:\n  pass", "0.14"),
+        ("r = fluid.layers.open_files(f)\ntry:\n  pass\nexcept fluid.core.EOFException:\n  pass", "1.5"),
+        ("r = fluid.io.PyReader(feed_list=[x], capacity=3)\nr.start()", "1.4"),
+        ("r = fluid.io.PyReader(feed_list=[x], capacity=3, iterable=False)\nr.start()", "1.5"),
+        ("fluid.Trainer(train_func=f)", "0.15"),
+        ("fluid.require_version('1.7.0')\nfluid.layers.open_files(f)", "1.8"),
+        ("this is not python", "1.5"),
+    ],
+)
+def test_signs_decide(text: str, era: str) -> None:
+    assert guess_era([text]).era == era
+
+
+def test_modules_of_the_scripts_folder_count(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import model\nfrom package import part\n")
+    (tmp_path / "model.py").write_text("import numpy\n")
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "part.py").write_text("")
+    names = {path.name for path in local_sources(tmp_path / "train.py")}
+    assert names == {"train.py", "model.py", "part.py"}
