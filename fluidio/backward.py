@@ -165,8 +165,12 @@ def _append(
     for slot, names in grad_op.inputs.items():
         if slot.endswith(GRAD_SUFFIX) or any(n.endswith(GRAD_SUFFIX) for n in names):
             grad_op.inputs[slot] = [_filled(name, block, target, done) for name in names]
+    outputs: dict[str, list[str]] = {}
     for slot, names in grad_op.outputs.items():
-        grad_op.outputs[slot] = [_partial(name, block, target, pending, done) for name in names]
+        outputs[slot] = []
+        for name in names:
+            outputs[slot].append(_partial(name, block, target, pending, outputs))
+    grad_op.outputs = outputs
     role = {"op_role": int(OpRole.Backward)}
     attrs = {k: v for k, v in grad_op.attrs.items() if k not in ("op_role", "op_role_var")}
     made = target.append_op(type=grad_op.type, inputs=grad_op.inputs, outputs=grad_op.outputs, attrs={**attrs, **role})
@@ -187,8 +191,13 @@ def _filled(name: str, block: Block, target: Block, done: dict[str, str]) -> str
     return name
 
 
-def _partial(name: str, block: Block, target: Block, pending: defaultdict[str, list[str]], done: dict[str, str]) -> str:
-    """Return the name under which a gradient op writes: `x@GRAD`, or one of several parts of it."""
+def _partial(
+    name: str, block: Block, target: Block, pending: defaultdict[str, list[str]], outputs: dict[str, list[str]]
+) -> str:
+    """Return the name under which a gradient op writes: `x@GRAD`, or one of several parts of it.
+
+    `outputs` are the names that the op has so far: x * x has two parts in one op.
+    """
     if name == EMPTY or not name.endswith(GRAD_SUFFIX):
         return name
     base = name.removesuffix(GRAD_SUFFIX)
@@ -198,7 +207,7 @@ def _partial(name: str, block: Block, target: Block, pending: defaultdict[str, l
         # A second part: the first one gives up the plain name.
         renamed = f"{name}@RENAME@0"
         _create_grad(target, variable, renamed)
-        _rename_last_writer(target, name, renamed)
+        _rename_last_writer(target, name, renamed, outputs)
         parts[0] = renamed
     if parts:
         name = f"{name}@RENAME@{len(parts)}"
@@ -207,7 +216,11 @@ def _partial(name: str, block: Block, target: Block, pending: defaultdict[str, l
     return name
 
 
-def _rename_last_writer(target: Block, old: str, new: str) -> None:
+def _rename_last_writer(target: Block, old: str, new: str, outputs: dict[str, list[str]]) -> None:
+    for names in outputs.values():
+        if old in names:
+            names[names.index(old)] = new
+            return
     for op in reversed(target.ops):
         if old in op.output_arg_names:
             op._rename_output(old, new)
