@@ -89,7 +89,7 @@ class Executor:
             scope = global_scope()
         if not isinstance(program, Program):
             return self._run_compiled(program, feed, fetch_list, scope, return_numpy, return_merged)
-        feed = feed_dict(feed) if feed else {}
+        feed = feed if type(feed) is dict else feed_dict(feed)
         names = fetch_names(fetch_list)
         if use_prune and names:
             program = program._prune_with_input(list(feed), list(names))

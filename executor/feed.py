@@ -21,6 +21,8 @@ def feed_dict(feed: Any) -> dict[str, Any]:
     if feed is None:
         return {}
     if isinstance(feed, (list, tuple)):
+        if not feed:
+            return {}
         if len(feed) != 1:
             raise AssertionError(
                 f"Not compiled with data parallel: a plain program takes one feed dict, got a list of {len(feed)}; "

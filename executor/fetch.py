@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ def fetch_names(fetch_list: Any) -> tuple[str, ...]:
         return ()
     if isinstance(fetch_list, (Variable, str)):
         fetch_list = [fetch_list]
+    if isinstance(fetch_list, dict) or not isinstance(fetch_list, Iterable):
+        raise TypeError(f"fetch_list is a list of Variables and names, got {type(fetch_list).__name__}")
     return tuple([_name(item) for item in fetch_list])
 
 
