@@ -1,0 +1,191 @@
+"""Bad input to `exe.run` is an error that names variable, op and the user's line; nothing is half-applied."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fluidio as fluid
+from fluidio.errors import EnforceNotMet, OpError
+
+HERE = __file__.rpartition("/")[2]
+
+
+def _line() -> int:
+    """Return the number of the caller's next line."""
+    frame = inspect.currentframe()
+    assert frame is not None and frame.f_back is not None
+    return frame.f_back.f_lineno + 1
+
+
+def _regression() -> tuple[Any, Any]:
+    """Build y = fc(x) with a loss; return the loss and the parameter."""
+    x = fluid.layers.data("x", shape=[3])
+    label = fluid.layers.data("label", shape=[1])
+    y = fluid.layers.fc(x, size=1)
+    loss = fluid.layers.mean(fluid.layers.square_error_cost(y, label))
+    fluid.optimizer.SGD(learning_rate=0.1).minimize(loss)
+    return loss, fluid.default_main_program().global_block().var("fc_0.w_0")
+
+
+def _feed(rows: int = 2) -> dict[str, Any]:
+    return {"x": np.ones((rows, 3), np.float32), "label": np.ones((rows, 1), np.float32)}
+
+
+@pytest.fixture
+def exe() -> fluid.Executor:
+    return fluid.Executor(fluid.CPUPlace())
+
+
+def test_a_parameter_used_before_startup_is_named(exe: fluid.Executor) -> None:
+    loss, _ = _regression()
+    with pytest.raises(EnforceNotMet, match=r"(?s)fc_0\.w_0.*not initialized.*startup"):
+        exe.run(feed=_feed(), fetch_list=[loss])
+
+
+def test_a_missing_feed_is_named(exe: fluid.Executor) -> None:
+    loss, _ = _regression()
+    exe.run(fluid.default_startup_program())
+    with pytest.raises(EnforceNotMet, match=r"(?s)Input Variable X\(x\) is not initialized.*feed=\{'x'"):
+        exe.run(feed={"label": _feed()["label"]}, fetch_list=[loss])
+
+
+def test_an_unknown_feed_name_lists_what_can_be_fed(exe: fluid.Executor) -> None:
+    loss, _ = _regression()
+    with pytest.raises(ValueError, match=r"no variable 'z' to feed; it takes \['label', 'x'\]"):
+        exe.run(feed={**_feed(), "z": np.zeros(1)}, fetch_list=[loss])
+
+
+def test_18_warns_of_an_unknown_feed_name_and_runs(exe: fluid.Executor) -> None:
+    fluid.use_era("1.8")
+    loss, _ = _regression()
+    exe.run(fluid.default_startup_program())
+    with pytest.warns(UserWarning, match=r"\['z'\]"):
+        exe.run(feed={**_feed(), "z": np.zeros(1)}, fetch_list=[loss])
+
+
+@pytest.mark.parametrize("fetch", ["nowhere", ["nowhere"]])
+def test_an_unknown_fetch_is_named(exe: fluid.Executor, fetch: Any) -> None:
+    _regression()
+    exe.run(fluid.default_startup_program())
+    before = np.array(fluid.global_scope().var("fc_0.w_0").get_tensor())
+    with pytest.raises((ValueError, EnforceNotMet, KeyError), match="nowhere"):
+        exe.run(feed=_feed(), fetch_list=fetch)
+    np.testing.assert_array_equal(np.array(fluid.global_scope().var("fc_0.w_0").get_tensor()), before)
+
+
+def test_fed_shapes_that_do_not_fit_name_op_inputs_and_line(exe: fluid.Executor) -> None:
+    x = fluid.layers.data("x", shape=[3])
+    line = _line()
+    y = fluid.layers.fc(x, size=2)
+    exe.run(fluid.default_startup_program())
+    with pytest.raises(OpError) as caught:
+        exe.run(feed={"x": np.ones((2, 4), np.float32)}, fetch_list=[y])
+    text = str(caught.value)
+    assert re.search(r"op mul failed", text)
+    assert "x [2, 4] float32" in text and "fc_0.w_0 [3, 2] float32" in text
+    assert f"{HERE}:{line}" in text
+    assert caught.value.op_type == "mul"
+    assert caught.value.__cause__ is not None
+
+
+def test_fluid_data_checks_shape_and_dtype(exe: fluid.Executor) -> None:
+    x = fluid.data("x", shape=[None, 3])
+    y = fluid.layers.abs(x)
+    with pytest.raises(
+        ValueError, match=r"'x' should have dimensions = 2, shape = \[-1, 3\].*received fed shape \[2, 4\]"
+    ):
+        exe.run(feed={"x": np.ones((2, 4), np.float32)}, fetch_list=[y])
+    with pytest.raises(ValueError, match=r"data type of fed Variable 'x' must be FP32, but received FP64"):
+        exe.run(feed={"x": np.ones((2, 3))}, fetch_list=[y])
+    (result,) = exe.run(feed={"x": np.ones((2, 3), np.float32)}, fetch_list=[y])
+    assert result.sum() == 6
+
+
+def test_mismatched_shapes_are_found_when_the_op_is_built() -> None:
+    a = fluid.layers.data("a", shape=[2, 3], append_batch_size=False)
+    b = fluid.layers.data("b", shape=[2, 4], append_batch_size=False)
+    before = len(fluid.default_main_program().global_block().ops)
+    with pytest.raises((ValueError, EnforceNotMet), match=r"elementwise_add") as caught:
+        fluid.layers.elementwise_add(a, b)
+    text = str(caught.value)
+    assert "3" in text and "4" in text
+    assert len(fluid.default_main_program().global_block().ops) == before
+
+
+BAD_FEEDS: list[tuple[Any, type[Exception], str]] = [
+    ({"x": [[1.0, 2.0, 3.0]]}, RuntimeError, "'x'"),
+    ({"x": "abc"}, TypeError, "cannot feed str for 'x'"),
+    ({"x": None}, TypeError, "'x'"),
+    ({"x": fluid.LoDTensor()}, ValueError, "'x' holds no data"),
+    ({3: np.ones(3)}, TypeError, "feed names are strings, got 3"),
+    ([{}, {}], AssertionError, "Not compiled with data parallel"),
+    (np.ones(3), TypeError, "feed requires dict"),
+    ("x", TypeError, "feed requires dict"),
+]
+
+
+@pytest.mark.parametrize(("feed", "kind", "text"), BAD_FEEDS, ids=[text for _, _, text in BAD_FEEDS])
+def test_what_cannot_be_fed_is_refused(exe: fluid.Executor, feed: Any, kind: type[Exception], text: str) -> None:
+    y = fluid.layers.abs(fluid.layers.data("x", shape=[3]))
+    with pytest.raises(kind, match=re.escape(text)):
+        exe.run(feed=feed, fetch_list=[y])
+
+
+@pytest.mark.parametrize("program", [3, "main", object()])
+def test_what_is_no_program_is_a_type_error(exe: fluid.Executor, program: Any) -> None:
+    with pytest.raises(TypeError, match="requires Program"):
+        exe.run(program)
+
+
+@pytest.mark.parametrize("fetch", [3, [3], [None], {"a": 1}])
+def test_what_is_no_fetch_is_a_type_error(exe: fluid.Executor, fetch: Any) -> None:
+    with pytest.raises((TypeError, AssertionError), match=r"[Ff]etch"):
+        exe.run(fetch_list=fetch)
+
+
+def test_a_closed_executor_refuses() -> None:
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.close()
+    exe.close()
+    with pytest.raises(RuntimeError, match="Attempted to use a closed Executor"):
+        exe.run(fluid.default_main_program())
+
+
+def test_what_is_no_place_is_a_type_error() -> None:
+    bad: Any = "nowhere"
+    with pytest.raises(TypeError, match="expected a place"):
+        fluid.Executor(bad)
+
+
+def test_a_failed_run_leaves_the_executor_and_the_parameters_usable(exe: fluid.Executor) -> None:
+    loss, weight = _regression()
+    exe.run(fluid.default_startup_program())
+    before = np.array(fluid.global_scope().var(weight.name).get_tensor())
+    with pytest.raises(OpError):
+        exe.run(feed={**_feed(), "x": np.ones((2, 5), np.float32)}, fetch_list=[loss])
+    np.testing.assert_array_equal(np.array(fluid.global_scope().var(weight.name).get_tensor()), before)
+    losses = [float(exe.run(feed=_feed(), fetch_list=[loss])[0]) for _ in range(20)]
+    assert losses[-1] < losses[0]
+
+
+BAD_OPS: list[tuple[Callable[[Any], object], str]] = [
+    (lambda block: block.append_op(type="no_such_op"), 'Operator "no_such_op" has not been registered'),
+    (lambda block: block.append_op(type=None), "can not be None"),
+    (lambda block: block.append_op(type="mean", inputs={}, outputs={}), "X"),
+    (lambda block: block.var("nothing"), "var nothing not in this block"),
+    (lambda block: block.create_parameter(name="p", shape=[-1, 2], dtype="float32"), "batch-size"),
+]
+
+
+@pytest.mark.parametrize(("build", "text"), BAD_OPS, ids=[text for _, text in BAD_OPS])
+def test_a_wrong_op_leaves_the_block_as_it_was(build: Callable[[Any], object], text: str) -> None:
+    block = fluid.default_main_program().global_block()
+    with pytest.raises((ValueError, AssertionError), match=re.escape(text)):
+        build(block)
+    assert (block.ops, dict(block.vars)) == ([], {})
