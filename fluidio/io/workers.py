@@ -7,6 +7,7 @@ memory, one block for a batch: nothing has a name, so nothing can be left behind
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import mmap
 import os
@@ -121,12 +122,12 @@ def _in_workers(job: _Job, batch_sampler: Iterable[Sequence[int]], timeout: floa
         tasks = zip(itertools.cycle(crew), batch_sampler)
         under_way: list[_Worker] = []
         for worker, indices in itertools.islice(tasks, _AHEAD * job.workers):
-            worker.connection.send(list(indices))
+            worker.give(indices)
             under_way.append(worker)
         while under_way:
             batch = under_way.pop(0).receive(crew, timeout)
             for worker, indices in itertools.islice(tasks, 1):
-                worker.connection.send(list(indices))
+                worker.give(indices)
                 under_way.append(worker)
             yield batch
     finally:
@@ -151,6 +152,11 @@ class _Worker:
         foreign = [self.connection, *(worker.connection for worker in elder)]
         self.process = processes.start(_work, (number, seed, job, far), name="DataLoader", foreign=foreign)
         far.close()
+
+    def give(self, indices: Sequence[int]) -> None:
+        """Ask for a batch; that a worker is dead is reported by `receive`, after what it has finished."""
+        with contextlib.suppress(ConnectionError):
+            self.connection.send(list(indices))
 
     def receive(self, crew: Sequence[_Worker], timeout: float) -> Any:
         """Return this worker's next batch."""
