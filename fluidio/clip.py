@@ -1,37 +1,217 @@
-"""Gradient clipping as ops: by value, by norm, by global norm; and clipping of errors on their way back."""
+"""Clip gradients: by value, by norm, by the norm of all of them together; and the errors that flow through a layer."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from fluidio.program import Parameter, Program, Variable, default_main_program
+from fluidio.dtypes import VarType
+from fluidio.layer_helper import LayerHelper
+from fluidio.program import Block, OpRole, Parameter, Program, Variable, default_main_program
+from fluidio.program.op_def import GRAD_SUFFIX, grad_name
 
-__all__ = ["append_gradient_clip_ops", "set_gradient_clip"]
+__all__ = [
+    "ErrorClipByValue",
+    "GradientClipByGlobalNorm",
+    "GradientClipByNorm",
+    "GradientClipByValue",
+    "append_error_clip_ops",
+    "append_gradient_clip_ops",
+    "error_clip_callback",
+    "set_gradient_clip",
+]
 
+Pairs = Sequence[tuple[Parameter, Variable | None]]
 ParamsGrads = list[tuple[Parameter, Variable | None]]
+
+
+class ErrorClipByValue:
+    """Clip the gradient of a variable while it flows back: `variable.error_clip = ErrorClipByValue(max=1.0)`."""
+
+    def __init__(self, max: float, min: float | None = None) -> None:
+        self.max = float(max)
+        self.min = -self.max if min is None else float(min)
+
+    def __str__(self) -> str:
+        return f"ByValue, min={self.min:f}, max={self.max:f}"
+
+    def _insert(self, block: Block, index: int, grad: str) -> None:
+        op = block._insert_op(
+            index, type="clip", inputs={"X": [grad]}, outputs={"Out": [grad]}, attrs={"min": self.min, "max": self.max}
+        )
+        op._attrs["op_role"] = int(OpRole.Backward)
+
+
+def append_error_clip_ops(block: Block) -> None:
+    """Put a clip behind the op that completes the gradient of each variable with an `error_clip`."""
+    for name, variable in list(block.vars.items()):
+        if variable.error_clip is not None:
+            grad = grad_name(name)
+            writers = [i for i, op in enumerate(block.ops) if grad in op.output_arg_names and op.type != "clip"]
+            if writers:
+                variable.error_clip._insert(block, writers[-1] + 1, grad)
+
+
+def error_clip_callback(block: Block, context: Any = None) -> None:
+    """Clip what the last op of a block made, where the variable asks for it; a callback of `append_backward`."""
+    for grad in list(block.ops[-1].output_arg_names):
+        variable = block._find_var_recursive(grad.removesuffix(GRAD_SUFFIX)) if grad.endswith(GRAD_SUFFIX) else None
+        if variable is not None and variable.error_clip is not None:
+            variable.error_clip._insert(block, len(block.ops), grad)
+
+
+class GradientClipBase:
+    """Base class: `clip(params_grads)` appends the ops and returns the pairs with the clipped gradients."""
+
+    def __init__(self, need_clip: Callable[[Parameter], bool] | None = None) -> None:
+        if need_clip is not None and not callable(need_clip):
+            raise TypeError(f"need_clip must be a function of a parameter, got {type(need_clip).__name__}")
+        self._need_clip_func = need_clip
+
+    def __call__(self, params_grads: Pairs) -> ParamsGrads:
+        return self._clip(params_grads)
+
+    def _clip(self, params_grads: Pairs) -> ParamsGrads:
+        return [
+            (param, self._clip_one(param, grad) if grad is not None and self._wanted(param) else grad)
+            for param, grad in params_grads
+        ]
+
+    def _wanted(self, param: Parameter) -> bool:
+        return self._need_clip_func is None or self._need_clip_func(param)
+
+    def _clip_one(self, param: Parameter, grad: Variable) -> Variable:
+        raise NotImplementedError(f"{type(self).__name__} does not say how to clip")
+
+    def _group(self) -> Any:
+        """Return what parameters that are clipped together have in common."""
+        return id(self)
+
+
+class GradientClipByValue(GradientClipBase):
+    """Every element stays within [min, max]; min is -max by default."""
+
+    def __init__(
+        self, max: float, min: float | None = None, need_clip: Callable[[Parameter], bool] | None = None
+    ) -> None:
+        super().__init__(need_clip)
+        self.max = float(max)
+        self.min = -self.max if min is None else float(min)
+
+    def __str__(self) -> str:
+        return f"Gradient Clip By Value, min = {self.min:f}, max={self.max:f}"
+
+    def _clip_one(self, param: Parameter, grad: Variable) -> Variable:
+        with param.block.program._optimized_guard([param, grad]):
+            return _append("clip", {"X": [grad]}, grad, {"min": self.min, "max": self.max})
+
+
+class GradientClipByNorm(GradientClipBase):
+    """Each gradient is scaled down to a norm of at most `clip_norm`."""
+
+    def __init__(self, clip_norm: float, need_clip: Callable[[Parameter], bool] | None = None) -> None:
+        super().__init__(need_clip)
+        self.clip_norm = float(clip_norm)
+
+    def __str__(self) -> str:
+        return f"Gradient Clip By Norm, clip_norm={self.clip_norm:f}"
+
+    def _clip_one(self, param: Parameter, grad: Variable) -> Variable:
+        with param.block.program._optimized_guard([param, grad]):
+            return _append("clip_by_norm", {"X": [grad]}, grad, {"max_norm": self.clip_norm})
+
+
+class GradientClipByGlobalNorm(GradientClipBase):
+    """All gradients of a group are scaled by one factor, so that their common norm is at most `clip_norm`."""
+
+    def __init__(
+        self, clip_norm: float, group_name: str = "default_group",
+        need_clip: Callable[[Parameter], bool] | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(need_clip)
+        self.clip_norm = float(clip_norm)
+        self.group_name = group_name
+
+    def __str__(self) -> str:
+        return f"Gradient Clip By GlobalNorm, global_norm={self.clip_norm:f}"
+
+    def _group(self) -> Any:
+        return "global norm", self.group_name
+
+    def _clip(self, params_grads: Pairs) -> ParamsGrads:
+        chosen = [(p, g) for p, g in params_grads if g is not None and self._wanted(p)]
+        if not chosen:
+            return list(params_grads)
+        program = chosen[0][0].block.program
+        with program._optimized_guard([]):
+            norms = [_squared_norm(grad) for _, grad in chosen]
+            total = _append("sum", {"X": norms}, norms[0])
+            norm = _append("sqrt", {"X": [total]}, total)
+            attrs = {"shape": [1], "value": self.clip_norm, "dtype": norm.dtype}
+            limit = _append("fill_constant", {}, norm, attrs)
+            larger = _append("elementwise_max", {"X": [limit], "Y": [norm]}, norm, {"axis": -1})
+            factor = _append("elementwise_div", {"X": [limit], "Y": [larger]}, norm, {"axis": -1})
+        scaled = {}
+        for param, grad in chosen:
+            with program._optimized_guard([param, grad]):
+                scaled[param.name] = _scaled(grad, factor)
+        return [(param, scaled.get(param.name, grad)) for param, grad in params_grads]
+
+
+def _append(op_type: str, inputs: dict[str, Any], like: Variable, attrs: dict[str, Any] | None = None) -> Variable:
+    helper = LayerHelper(op_type)
+    out = helper.create_variable_for_type_inference(like.dtype)
+    if like.type is VarType.SELECTED_ROWS:
+        out.type = VarType.SELECTED_ROWS
+    helper.append_op(type=op_type, inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
+    return out
+
+
+def _squared_norm(grad: Variable) -> Variable:
+    if grad.type is VarType.SELECTED_ROWS:
+        helper = LayerHelper("squared_l2_norm")
+        out = helper.create_variable_for_type_inference(grad.dtype)
+        helper.append_op(type="squared_l2_norm", inputs={"X": [grad]}, outputs={"Out": [out]})
+        return out
+    square = _append("square", {"X": [grad]}, grad)
+    return _append("reduce_sum", {"X": [square]}, grad, {"dim": [0], "keep_dim": False, "reduce_all": True})
+
+
+def _scaled(grad: Variable, factor: Variable) -> Variable:
+    if grad.type is VarType.SELECTED_ROWS:
+        return _append("scale", {"X": [grad], "ScaleTensor": [factor]}, grad)
+    return _append("elementwise_mul", {"X": [grad], "Y": [factor]}, grad, {"axis": -1})
 
 
 def set_gradient_clip(clip: Any, param_list: Sequence[Any] | None = None, program: Program | None = None) -> None:
     """Clip the gradients of these parameters (all by default) when `minimize` is called."""
+    if clip is not None and not isinstance(clip, GradientClipBase):
+        raise TypeError(f"'clip' should be an instance of GradientClipBase, got {type(clip).__name__}")
     program = program or default_main_program()
-    parameters = param_list or program.all_parameters()
-    for item in parameters:
+    for item in param_list or program.all_parameters():
         parameter = program.global_block().var(item) if isinstance(item, str) else item
         if not isinstance(parameter, Parameter):
             raise TypeError("Every element of param_list should be a Parameter or its name")
-        parameter.gradient_clip_attr = clip
+        parameter.gradient_clip_attr = copy.copy(clip)
 
 
-def append_gradient_clip_ops(params_grads: ParamsGrads) -> ParamsGrads:
-    """Append what the parameters' clip attributes ask for; parameters of one clip are clipped together."""
-    groups: dict[int, tuple[Any, list[int]]] = {}
-    for index, (param, grad) in enumerate(params_grads):
+def append_gradient_clip_ops(param_grads: Pairs) -> ParamsGrads:
+    """Append what the parameters' clip attributes ask for; parameters of one group are clipped together."""
+    groups: dict[Any, tuple[Any, list[int]]] = {}
+    for index, (param, grad) in enumerate(param_grads):
         clip = param.gradient_clip_attr
-        if clip is not None and grad is not None:
-            groups.setdefault(id(clip), (clip, []))[1].append(index)
-    clipped = list(params_grads)
+        if clip is None or grad is None:
+            continue
+        first, indices = groups.setdefault(clip._group(), (clip, []))
+        if getattr(first, "clip_norm", None) != getattr(clip, "clip_norm", None):
+            raise ValueError(
+                f"All parameters' 'clip_norm' of a same group should be the same: {first.clip_norm} and "
+                f"{clip.clip_norm} ({param.name})"
+            )
+        indices.append(index)
+    clipped = list(param_grads)
     for clip, indices in groups.values():
-        for index, pair in zip(indices, clip._clip([params_grads[i] for i in indices])):
+        for index, pair in zip(indices, clip._clip([param_grads[i] for i in indices])):
             clipped[index] = pair
     return clipped

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from fluidio.dtypes import VarType
 from fluidio.program import Block, Parameter, Variable
 
 __all__ = ["L1Decay", "L1DecayRegularizer", "L2Decay", "L2DecayRegularizer", "append_regularization_ops"]
@@ -43,11 +44,10 @@ class L1DecayRegularizer(WeightDecayRegularizer):
         self._regularization_coeff = regularization_coeff
 
     def __call__(self, param: Parameter, grad: Variable, block: Block) -> Variable:
-        sign = block.create_var(dtype=param.dtype, shape=param.shape, lod_level=param.lod_level)
         decay = block.create_var(dtype=param.dtype, shape=param.shape, lod_level=param.lod_level)
-        block.append_op(type="sign", inputs={"X": [param]}, outputs={"Out": [sign]})
+        block.append_op(type="sign", inputs={"X": [param]}, outputs={"Out": [decay]})
         block.append_op(
-            type="scale", inputs={"X": [sign]}, outputs={"Out": [decay]}, attrs={"scale": self._regularization_coeff}
+            type="scale", inputs={"X": [decay]}, outputs={"Out": [decay]}, attrs={"scale": self._regularization_coeff}
         )
         return decay
 
@@ -68,7 +68,9 @@ def append_regularization_ops(
         block = grad.block
         with block.program._optimized_guard([param, grad]):
             decay = regularizer(param, grad, block)
-            total = block.create_var(dtype=param.dtype, shape=param.shape, lod_level=param.lod_level)
+            total = grad  # Fluid: what is fetched as w@GRAD includes the decay
+            if grad.type is VarType.SELECTED_ROWS:
+                total = block.create_var(name=f"{grad.name}@NEWGRAD", dtype=param.dtype, shape=param.shape)
             block.append_op(type="sum", inputs={"X": [grad, decay]}, outputs={"Out": [total]})
         decayed.append((param, total))
     return decayed

@@ -1,14 +1,27 @@
-"""Update ops: parameters and accumulators are changed in place."""
+"""Update ops of SGD, Momentum and Adam's family: parameters and accumulators are changed in place."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from fluidio.ops import random_engine
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.tensor import SelectedRows
 
-__all__: list[str] = []
+__all__ = ["dense", "single"]
+
+
+def single(value: float) -> float:
+    """Return an attribute as Fluid holds it: rounded to float32, so that 1 - beta comes out the same."""
+    return float(np.float32(value))
+
+
+def dense(k: Call, grad: Any) -> Any:
+    """Return a gradient as a whole matrix; rows that a sparse one leaves out are zeros."""
+    return grad.to_dense(k.xp) if isinstance(grad, SelectedRows) else grad
 
 
 @op("sgd", "Param LearningRate Grad", "ParamOut", infer=None, grad=False, lod="none")
@@ -28,8 +41,7 @@ def sgd(k: Call, param: Any, rate: Any, grad: Any) -> Any:
     infer=None, grad=False, lod="none")  # fmt: skip
 def momentum(k: Call, param: Any, grad: Any, velocity: Any, rate: Any) -> Any:
     """v = mu v + g; p -= lr v, or lr (g + mu v) with Nesterov."""
-    if isinstance(grad, SelectedRows):
-        grad = grad.to_dense(k.xp)
+    grad = dense(k, grad)
     mu = k.attrs["mu"]
     velocity *= mu
     velocity += grad
@@ -44,6 +56,41 @@ def momentum(k: Call, param: Any, grad: Any, velocity: Any, rate: Any) -> Any:
     return param, velocity
 
 
+@op("lars_momentum", "Param Grad Velocity LearningRate", "ParamOut VelocityOut",
+    {"mu": 0.9, "lars_coeff": 0.001, "lars_weight_decay": 0.0005}, infer=None, grad=False, lod="none")  # fmt: skip
+def lars_momentum(k: Call, param: Any, grad: Any, velocity: Any, rate: Any) -> Any:
+    """Momentum whose rate is scaled by |p| / (|g| + decay |p|) for each parameter."""
+    a, xp = k.attrs, k.xp
+    grad = dense(k, grad)
+    p_norm, g_norm, decay = _norm(xp, param), _norm(xp, grad), a["lars_weight_decay"]
+    scaled = rate * a["lars_coeff"] * p_norm / xp.maximum(g_norm + decay * p_norm, _TINY)
+    local = xp.where((p_norm > 0) & (g_norm > 0), scaled, rate)
+    velocity *= a["mu"]
+    velocity += local * (grad + decay * param)
+    param -= velocity
+    return param, velocity
+
+
+_TINY = 1e-38  # keeps a division defined whose result is thrown away
+
+
+def _norm(xp: Any, x: Any) -> Any:
+    return xp.sqrt((x * x).sum())
+
+
+@op("dpsgd", "Param Grad LearningRate", "ParamOut", {"clip": 10.0, "batch_size": 16.0, "sigma": 1.0, "seed": 0},
+    infer=None, grad=False, lod="none")  # fmt: skip
+def dpsgd(k: Call, param: Any, grad: Any, rate: Any) -> Any:
+    """SGD on a gradient clipped to norm `clip`, with one normal number of deviation sigma clip added to it all."""
+    a = k.attrs
+    if "rng" not in k.state:
+        k.state["rng"] = np.random.default_rng(a["seed"] or random_engine.os_seed())
+    noise = k.state["rng"].normal(0.0, a["sigma"] * a["clip"])
+    factor = k.xp.maximum(_norm(k.xp, grad) / a["clip"], 1.0)
+    param -= rate * (grad / factor + noise / a["batch_size"]).astype(param.dtype)
+    return param
+
+
 @op("adam", "Param Grad LearningRate Moment1 Moment2 Beta1Pow Beta2Pow Beta1Tensor? Beta2Tensor?",
     "ParamOut Moment1Out Moment2Out Beta1PowOut? Beta2PowOut?",
     {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "lazy_mode": False, "min_row_size_to_use_multithread": 1000},
@@ -53,8 +100,8 @@ def adam(
 ) -> Any:
     """Adam with the bias correction in the rate; the beta powers are updated here if the op has their outputs."""
     a, xp = k.attrs, k.xp
-    b1 = a["beta1"] if beta1 is None else float(k.dev.download(beta1).reshape(-1)[0])
-    b2 = a["beta2"] if beta2 is None else float(k.dev.download(beta2).reshape(-1)[0])
+    b1 = single(a["beta1"]) if beta1 is None else float(k.dev.download(beta1).reshape(-1)[0])
+    b2 = single(a["beta2"]) if beta2 is None else float(k.dev.download(beta2).reshape(-1)[0])
     corrected = rate * xp.sqrt(1 - pow2) / (1 - pow1)
     if isinstance(grad, SelectedRows) and a["lazy_mode"]:
         rows, values = grad.merged(xp)
@@ -62,16 +109,21 @@ def adam(
         m2[rows] = b2 * m2[rows] + (1 - b2) * values * values
         param[rows] -= corrected * m1[rows] / (xp.sqrt(m2[rows]) + a["epsilon"])
     else:
-        if isinstance(grad, SelectedRows):
-            grad = grad.to_dense(xp)
-        _dense_adam(k, param, grad, m1, m2, corrected, b1, b2)
+        grad = dense(k, grad)
+        step = _update_moments(k, grad, m1, m2, b1, b2)
+        xp.sqrt(m2, out=step)
+        step += a["epsilon"]
+        xp.divide(m1, step, out=step)
+        step *= corrected
+        param -= step
     if k.wants("Beta1PowOut"):
         pow1 *= b1
         pow2 *= b2
     return param, m1, m2, pow1, pow2
 
 
-def _dense_adam(k: Call, param: Any, grad: Any, m1: Any, m2: Any, rate: Any, b1: float, b2: float) -> None:
+def _update_moments(k: Call, grad: Any, m1: Any, m2: Any, b1: float, b2: float) -> Any:
+    """m1 = b1 m1 + (1 - b1) g, m2 = b2 m2 + (1 - b2) g g; return work memory of the gradient's shape."""
     xp = k.xp
     step = k.scratch("step", grad.shape, grad.dtype)
     m1 *= b1
@@ -81,8 +133,38 @@ def _dense_adam(k: Call, param: Any, grad: Any, m1: Any, m2: Any, rate: Any, b1:
     xp.multiply(grad, grad, out=step)
     step *= 1 - b2
     m2 += step
+    return step
+
+
+@op("adamax", "Param Grad LearningRate Moment InfNorm Beta1Pow", "ParamOut MomentOut InfNormOut",
+    {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8}, infer=None, grad=False, lod="none")  # fmt: skip
+def adamax(k: Call, param: Any, grad: Any, rate: Any, moment: Any, inf_norm: Any, pow1: Any) -> Any:
+    """m = b1 m + (1 - b1) g; u = max(|g|, b2 u + eps); p -= lr / (1 - b1^t) m / u."""
+    a, xp = k.attrs, k.xp
+    grad = dense(k, grad)
+    b1 = single(a["beta1"])
+    moment *= b1
+    moment += (1 - b1) * grad
+    inf_norm *= a["beta2"]
+    inf_norm += a["epsilon"]
+    xp.maximum(xp.abs(grad), inf_norm, out=inf_norm)
+    param -= (rate / (1 - pow1)) * (moment / inf_norm)
+    return param, moment, inf_norm
+
+
+@op("lamb", "Param Grad LearningRate Moment1 Moment2 Beta1Pow Beta2Pow", "ParamOut Moment1Out Moment2Out",
+    {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-6, "weight_decay": 0.0},
+    infer=None, grad=False, lod="none")  # fmt: skip
+def lamb(k: Call, param: Any, grad: Any, rate: Any, m1: Any, m2: Any, pow1: Any, pow2: Any) -> Any:
+    """Adam's direction, without bias correction, plus weight decay, scaled to the norm of the parameter."""
+    a, xp = k.attrs, k.xp
+    step = _update_moments(k, dense(k, grad), m1, m2, single(a["beta1"]), single(a["beta2"]))
     xp.sqrt(m2, out=step)
-    step += k.attrs["epsilon"]
+    step += a["epsilon"]
     xp.divide(m1, step, out=step)
-    step *= rate
+    step += a["weight_decay"] * param
+    p_norm, s_norm = _norm(xp, param), _norm(xp, step)
+    ratio = xp.where((p_norm > 0) & (s_norm > 0), p_norm / xp.maximum(s_norm, _TINY), 1.0).astype(param.dtype)
+    step *= rate * ratio
     param -= step
+    return param, m1, m2

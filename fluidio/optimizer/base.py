@@ -1,4 +1,4 @@
-"""Optimizers: backward ops, clipping, regularisation and update ops in one `minimize`."""
+"""The base of all optimizers: backward ops, clipping, regularisation and update ops in one `minimize`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fluidio.backward import append_backward
-from fluidio.clip import append_gradient_clip_ops
+from fluidio.clip import append_error_clip_ops, append_gradient_clip_ops
 from fluidio.era import era
 from fluidio.initializer import Constant
 from fluidio.layer_helper import LayerHelper
+from fluidio.optimizer.lars import append_LARS
 from fluidio.program import (
     Block,
     Operator,
@@ -23,9 +24,10 @@ from fluidio.program import (
 )
 from fluidio.regularizer import append_regularization_ops
 
-__all__ = ["SGD", "Adam", "AdamOptimizer", "Momentum", "MomentumOptimizer", "Optimizer", "SGDOptimizer"]  # fmt: skip
+__all__ = ["Optimizer", "Pair", "ParamsGrads"]
 
-ParamsGrads = list[tuple[Parameter, Variable]]
+Pair = tuple[Parameter, Variable]
+ParamsGrads = list[Pair]
 
 
 class Optimizer:
@@ -36,8 +38,12 @@ class Optimizer:
         regularization: decay for parameters without one of their own.
         grad_clip: clipping for all parameters (Fluid 1.8).
         parameter_list: what `minimize` updates by default.
+        LARS_weight_decay: scale each rate by |p| / (|g| + decay |p|) (Fluid 0.12 to 0.14).
+
+    Fluid: until 1.6 `regularization, name` stood where 1.8 has `parameter_list, regularization`; both are understood.
     """
 
+    type = ""
     accumulators: tuple[str, ...] = ()
 
     def __init__(
@@ -47,7 +53,13 @@ class Optimizer:
         regularization: Any = None,
         grad_clip: Any = None,
         name: str | None = None,
+        *,
+        LARS_weight_decay: float = 0.0,
     ) -> None:
+        if isinstance(regularization, str):
+            regularization, name = None, regularization
+        if hasattr(parameter_list, "is_regularizer"):
+            parameter_list, regularization = None, parameter_list
         if not isinstance(learning_rate, (float, Variable)):
             raise TypeError(
                 f"learning rate should be float or Variable, got {learning_rate!r} ({type(learning_rate).__name__})"
@@ -57,7 +69,8 @@ class Optimizer:
         self.regularization = regularization
         self._grad_clip = grad_clip
         self._name = name
-        self.type = type(self).__name__.removesuffix("Optimizer").lower()
+        self._lars_weight_decay = LARS_weight_decay
+        self._dtype: Any = "float32"
         self._learning_rate_map: dict[Program, Variable] = {}
         self._accumulators: defaultdict[str, dict[str, Variable]] = defaultdict(dict)
         self.helper: LayerHelper = None  # type: ignore[assignment]
@@ -71,7 +84,7 @@ class Optimizer:
             self._learning_rate_map[program] = self._learning_rate
             return
         name = unique_name.generate("learning_rate")
-        rate = program.global_block().create_var(name=name, shape=[1], dtype="float32", persistable=True)
+        rate = program.global_block().create_var(name=name, shape=[1], dtype=self._dtype, persistable=True)
         rate.stop_gradient = True
         self.helper.set_variable_initializer(rate, Constant(self._learning_rate))
         self._learning_rate_map[program] = rate
@@ -81,7 +94,7 @@ class Optimizer:
             return next(iter(self._learning_rate_map.values()), None)
         return self._learning_rate_map.get(program)
 
-    def _create_param_lr(self, param_and_grad: tuple[Parameter, Variable]) -> Variable:
+    def _create_param_lr(self, param_and_grad: Pair) -> Variable:
         param = param_and_grad[0]
         base = self._learning_rate_map[param.block.program]
         factor = param.optimize_attr["learning_rate"]
@@ -125,7 +138,7 @@ class Optimizer:
 
     # -- what subclasses say ------------------------------------------------------------------------------------
 
-    def _append_optimize_op(self, block: Block, param_and_grad: tuple[Parameter, Variable]) -> Operator:
+    def _append_optimize_op(self, block: Block, param_and_grad: Pair) -> Operator:
         raise NotImplementedError(f"{type(self).__name__} has no update op")
 
     def _finish_update(self, block: Block, params_grads: ParamsGrads) -> list[Operator]:
@@ -148,8 +161,11 @@ class Optimizer:
                 f"The loss.shape should be (1L,), but the current loss.shape is {loss.shape}. Maybe that you should "
                 "call fluid.layers.mean to process the current loss."
             )
+        self._dtype = loss.dtype
         with program_guard(loss.block.program, startup_program or default_startup_program()):
-            return append_backward(loss, parameter_list or self._parameter_list, no_grad_set, callbacks)
+            pairs = append_backward(loss, parameter_list or self._parameter_list, no_grad_set, callbacks)
+            append_error_clip_ops(loss.block)
+            return pairs
 
     def apply_gradients(self, params_grads: ParamsGrads) -> list[Operator]:
         """Append clipping, regularisation and the update ops; return the latter."""
@@ -169,6 +185,8 @@ class Optimizer:
         block = program.global_block()
         self.helper = LayerHelper(type(self).__name__)
         self._create_global_learning_rate(program)
+        if self._lars_weight_decay > 0:
+            append_LARS(params_grads, self._learning_rate_map[program], self._lars_weight_decay)
         active = [(p, g) for p, g in params_grads if g is not None and p.trainable]
         self._create_accumulators(block, [p for p, _ in active])
         ops = []
@@ -203,8 +221,18 @@ class Optimizer:
             self._grad_clip = grad_clip
         return self.apply_optimize(loss, startup_program, params_grads), params_grads
 
+    def current_step_lr(self) -> float:
+        """Return the rate of the coming step, for a rate given as a number."""
+        if isinstance(self._learning_rate, Variable):
+            raise RuntimeError("the rate is a Variable of the program: fetch it with exe.run")
+        return float(self._learning_rate)
+
+    def get_opti_var_name_list(self) -> list[str]:
+        """Return the names of the accumulators."""
+        return [variable.name for known in self._accumulators.values() for variable in known.values()]
+
     def _update(
-        self, block: Block, pair: tuple[Parameter, Variable], inputs: dict[str, Any], outputs: dict[str, Any],
+        self, block: Block, pair: Pair, inputs: dict[str, Any], outputs: dict[str, Any],
         attrs: dict[str, Any] | None = None,
     ) -> Operator:  # fmt: skip
         """Append the update op: Param, Grad and LearningRate in, ParamOut out, and what the subclass adds."""
@@ -215,102 +243,3 @@ class Optimizer:
             outputs={"ParamOut": [param], **outputs},
             attrs=attrs or {},
         )
-
-
-class SGDOptimizer(Optimizer):
-    """p -= lr g."""
-
-    def __init__(
-        self, learning_rate: Any, parameter_list: Any = None, regularization: Any = None, grad_clip: Any = None,
-        name: str | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name)
-
-    def _append_optimize_op(self, block: Block, pair: tuple[Parameter, Variable]) -> Operator:
-        return self._update(block, pair, {}, {})
-
-
-class MomentumOptimizer(Optimizer):
-    """v = mu v + g; p -= lr v, or lr (g + mu v) with Nesterov."""
-
-    accumulators = ("velocity",)
-
-    def __init__(
-        self, learning_rate: Any, momentum: float, parameter_list: Any = None, use_nesterov: bool = False,
-        regularization: Any = None, grad_clip: Any = None, name: str | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name)
-        self._momentum = momentum
-        self._use_nesterov = bool(use_nesterov)
-
-    def _append_optimize_op(self, block: Block, pair: tuple[Parameter, Variable]) -> Operator:
-        velocity = self._get_accumulator("velocity", pair[0])
-        attrs = {"mu": self._momentum, "use_nesterov": self._use_nesterov}
-        return self._update(block, pair, {"Velocity": [velocity]}, {"VelocityOut": [velocity]}, attrs)
-
-
-_ADAM_STATE = (
-    ("Moment1", "moment1"),
-    ("Moment2", "moment2"),
-    ("Beta1Pow", "beta1_pow_acc"),
-    ("Beta2Pow", "beta2_pow_acc"),
-)
-
-
-class AdamOptimizer(Optimizer):
-    """Adam; epsilon stands outside the root and is not corrected for bias, as in Fluid.
-
-    Fluid: until 1.7 `scale` ops after all updates carried the beta powers on; in 1.8 the op does (the era decides).
-    """
-
-    accumulators = ("moment1", "moment2")
-
-    def __init__(
-        self, learning_rate: Any = 0.001, beta1: Any = 0.9, beta2: Any = 0.999, epsilon: float = 1e-8,
-        parameter_list: Any = None, regularization: Any = None, grad_clip: Any = None, name: str | None = None,
-        lazy_mode: bool = False,
-    ) -> None:  # fmt: skip
-        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name)
-        self._beta1 = beta1
-        self._beta2 = beta2
-        self._epsilon = epsilon
-        self._lazy_mode = lazy_mode
-
-    def _create_accumulators(self, block: Block, parameters: Sequence[Parameter]) -> None:
-        super()._create_accumulators(block, parameters)
-        for param in parameters:
-            for name, beta in (("beta1_pow_acc", self._beta1), ("beta2_pow_acc", self._beta2)):
-                start = 0.9 if name.startswith("beta1") else 0.999
-                fill = start if isinstance(beta, Variable) else beta
-                self._add_accumulator(name, param, fill_value=fill, shape=[1])
-
-    def _append_optimize_op(self, block: Block, pair: tuple[Parameter, Variable]) -> Operator:
-        param = pair[0]
-        state = {slot: [self._get_accumulator(name, param)] for slot, name in _ADAM_STATE}
-        inside = era().adam_updates_beta_pow_inside
-        outputs = {f"{slot}Out": held for slot, held in state.items() if inside or slot.startswith("Moment")}
-        attrs: dict[str, Any] = {"epsilon": self._epsilon, "lazy_mode": self._lazy_mode}
-        inputs: dict[str, Any] = dict(state)
-        for key, slot, beta in (("beta1", "Beta1Tensor", self._beta1), ("beta2", "Beta2Tensor", self._beta2)):
-            if isinstance(beta, Variable):
-                inputs[slot] = [beta]
-            else:
-                attrs[key] = beta
-        return self._update(block, pair, inputs, outputs, attrs)
-
-    def _finish_update(self, block: Block, params_grads: ParamsGrads) -> list[Operator]:
-        if era().adam_updates_beta_pow_inside:
-            return []
-        ops = []
-        for param, _ in params_grads:
-            for name, beta in (("beta1_pow_acc", self._beta1), ("beta2_pow_acc", self._beta2)):
-                power = self._get_accumulator(name, param)
-                ops.append(block.append_op(
-                    type="scale", inputs={"X": [power]}, outputs={"Out": [power]}, attrs={"scale": beta}
-                ))  # fmt: skip
-        return ops
-
-
-SGD = SGDOptimizer
-Momentum = MomentumOptimizer
-Adam = AdamOptimizer

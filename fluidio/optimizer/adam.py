@@ -1,0 +1,142 @@
+"""Adam, Adamax and Lamb."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fluidio.era import era
+from fluidio.optimizer.base import Optimizer, Pair, ParamsGrads
+from fluidio.program import Block, Operator, Parameter, Variable
+
+__all__ = ["AdamOptimizer", "AdamaxOptimizer", "LambOptimizer"]
+
+_STATE = (
+    ("Moment1", "moment1"),
+    ("Moment2", "moment2"),
+    ("Beta1Pow", "beta1_pow_acc"),
+    ("Beta2Pow", "beta2_pow_acc"),
+)
+
+
+class AdamOptimizer(Optimizer):
+    """Adam; epsilon stands outside the root and is not corrected for bias, as in Fluid.
+
+    Fluid: until 1.7 `scale` ops after all updates carried the beta powers on; in 1.8 the op does (the era decides).
+    """
+
+    type = "adam"
+    accumulators = ("moment1", "moment2")
+
+    def __init__(
+        self, learning_rate: Any = 0.001, beta1: Any = 0.9, beta2: Any = 0.999, epsilon: float = 1e-8,
+        parameter_list: Any = None, regularization: Any = None, grad_clip: Any = None, name: str | None = None,
+        lazy_mode: bool = False, **legacy: Any,
+    ) -> None:  # fmt: skip
+        if isinstance(grad_clip, bool):  # Fluid until 1.6: (..., epsilon, regularization, name, lazy_mode)
+            grad_clip, lazy_mode = None, grad_clip
+        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
+        self._beta1 = beta1
+        self._beta2 = beta2
+        self._epsilon = epsilon
+        self._lazy_mode = lazy_mode
+
+    def _betas(self) -> tuple[tuple[str, Any], tuple[str, Any]]:
+        return ("beta1_pow_acc", self._beta1), ("beta2_pow_acc", self._beta2)
+
+    def _create_accumulators(self, block: Block, parameters: Sequence[Parameter]) -> None:
+        for param in parameters:
+            super()._create_accumulators(block, [param])
+            for (name, beta), start in zip(self._betas(), (0.9, 0.999)):
+                fill = start if isinstance(beta, Variable) else beta
+                self._add_accumulator(name, param, fill_value=fill, shape=[1])
+
+    def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
+        param = pair[0]
+        state = {slot: [self._get_accumulator(name, param)] for slot, name in _STATE}
+        inside = era().adam_updates_beta_pow_inside
+        outputs = {f"{slot}Out": held for slot, held in state.items() if inside or slot.startswith("Moment")}
+        attrs: dict[str, Any] = {"epsilon": self._epsilon, "lazy_mode": self._lazy_mode}
+        inputs: dict[str, Any] = dict(state)
+        for key, slot, beta in (("beta1", "Beta1Tensor", self._beta1), ("beta2", "Beta2Tensor", self._beta2)):
+            if isinstance(beta, Variable):
+                inputs[slot] = [beta]
+            else:
+                attrs[key] = beta
+        return self._update(block, pair, inputs, outputs, attrs)
+
+    def _finish_update(self, block: Block, params_grads: ParamsGrads) -> list[Operator]:
+        if era().adam_updates_beta_pow_inside:
+            return []
+        return [self._scale(block, self._get_accumulator(name, param), beta)
+                for param, _ in params_grads for name, beta in self._betas()]  # fmt: skip
+
+    @staticmethod
+    def _scale(block: Block, power: Variable, beta: Any) -> Operator:
+        if isinstance(beta, Variable):
+            return block.append_op(
+                type="elementwise_mul", inputs={"X": [power], "Y": [beta]}, outputs={"Out": [power]}, attrs={"axis": -1}
+            )
+        return block.append_op(type="scale", inputs={"X": [power]}, outputs={"Out": [power]}, attrs={"scale": beta})
+
+
+class AdamaxOptimizer(Optimizer):
+    """Adam with the infinity norm."""
+
+    type = "adamax"
+    accumulators = ("moment", "inf_norm")
+
+    def __init__(
+        self, learning_rate: Any = 0.001, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8,
+        parameter_list: Any = None, regularization: Any = None, grad_clip: Any = None, name: str | None = None,
+        **legacy: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
+        self._attrs = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon}
+
+    def _create_accumulators(self, block: Block, parameters: Sequence[Parameter]) -> None:
+        for param in parameters:
+            super()._create_accumulators(block, [param])
+            self._add_accumulator("beta1_pow_acc", param, fill_value=self._attrs["beta1"], shape=[1])
+
+    def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
+        moment = self._get_accumulator("moment", pair[0])
+        inf_norm = self._get_accumulator("inf_norm", pair[0])
+        power = self._get_accumulator("beta1_pow_acc", pair[0])
+        return self._update(
+            block,
+            pair,
+            {"Moment": [moment], "InfNorm": [inf_norm], "Beta1Pow": [power]},
+            {"MomentOut": [moment], "InfNormOut": [inf_norm]},
+            dict(self._attrs),
+        )
+
+    def _finish_update(self, block: Block, params_grads: ParamsGrads) -> list[Operator]:
+        powers = [self._get_accumulator("beta1_pow_acc", param) for param, _ in params_grads]
+        return [AdamOptimizer._scale(block, power, self._attrs["beta1"]) for power in powers]
+
+
+class LambOptimizer(AdamOptimizer):
+    """Adam scaled to each parameter's norm, for large batches.
+
+    Fluid: the op of 1.8 takes the beta powers and corrects no bias; so it is here.
+    """
+
+    type = "lamb"
+
+    def __init__(
+        self, learning_rate: Any = 0.001, lamb_weight_decay: float = 0.01, beta1: float = 0.9, beta2: float = 0.999,
+        epsilon: float = 1e-6, parameter_list: Any = None, regularization: Any = None, grad_clip: Any = None,
+        exclude_from_weight_decay_fn: Callable[[Parameter], bool] | None = None, name: str | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(learning_rate, beta1, beta2, epsilon, parameter_list, regularization, grad_clip, name)
+        self._weight_decay = lamb_weight_decay
+        self._exclude = exclude_from_weight_decay_fn
+
+    def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
+        param = pair[0]
+        state = {slot: [self._get_accumulator(name, param)] for slot, name in _STATE}
+        decay = 0.0 if self._exclude is not None and self._exclude(param) else self._weight_decay
+        attrs = {"beta1": self._beta1, "beta2": self._beta2, "epsilon": self._epsilon, "weight_decay": decay}
+        outputs = {"Moment1Out": state["Moment1"], "Moment2Out": state["Moment2"]}
+        return self._update(block, pair, state, outputs, attrs)

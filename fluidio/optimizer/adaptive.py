@@ -1,0 +1,138 @@
+"""Optimizers that scale each weight by its history: Adagrad, DecayedAdagrad, Adadelta, RMSProp, FTRL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fluidio.optimizer.base import Optimizer, Pair
+from fluidio.program import Block, Operator, Parameter
+
+__all__ = ["AdadeltaOptimizer", "AdagradOptimizer", "DecayedAdagradOptimizer", "FtrlOptimizer", "RMSPropOptimizer"]
+
+
+class AdagradOptimizer(Optimizer):
+    """m += g g; p -= lr g / (sqrt(m) + epsilon)."""
+
+    type = "adagrad"
+
+    def __init__(
+        self, learning_rate: Any, epsilon: float = 1e-6, parameter_list: Any = None, regularization: Any = None,
+        grad_clip: Any = None, name: str | None = None, initial_accumulator_value: float = 0.0, **legacy: Any,
+    ) -> None:  # fmt: skip
+        if isinstance(grad_clip, (int, float)):  # Fluid until 1.6: (..., name, initial_accumulator_value)
+            grad_clip, initial_accumulator_value = None, grad_clip
+        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
+        self._epsilon = epsilon
+        self._initial = initial_accumulator_value
+
+    def _create_accumulators(self, block: Block, parameters: Sequence[Parameter]) -> None:
+        for param in parameters:
+            self._add_accumulator("moment", param, fill_value=self._initial)
+
+    def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
+        moment = self._get_accumulator("moment", pair[0])
+        return self._update(block, pair, {"Moment": [moment]}, {"MomentOut": [moment]}, {"epsilon": self._epsilon})
+
+
+class DecayedAdagradOptimizer(Optimizer):
+    """Adagrad that forgets: m = decay m + (1 - decay) g g."""
+
+    type = "decayed_adagrad"
+    accumulators = ("moment",)
+
+    def __init__(
+        self, learning_rate: Any, decay: float = 0.95, epsilon: float = 1e-6, parameter_list: Any = None,
+        regularization: Any = None, grad_clip: Any = None, name: str | None = None, **legacy: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
+        self._attrs = {"decay": decay, "epsilon": epsilon}
+
+    def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
+        moment = self._get_accumulator("moment", pair[0])
+        return self._update(block, pair, {"Moment": [moment]}, {"MomentOut": [moment]}, dict(self._attrs))
+
+
+class AdadeltaOptimizer(Optimizer):
+    """Scale by running root means of gradients and updates.
+
+    Fluid: the learning rate is asked for and not used; so it is here.
+    """
+
+    type = "adadelta"
+    accumulators = ("_avg_squared_grad", "_avg_squared_update")
+
+    def __init__(
+        self, learning_rate: Any, epsilon: float = 1e-6, rho: float = 0.95, parameter_list: Any = None,
+        regularization: Any = None, grad_clip: Any = None, name: str | None = None, **legacy: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
+        self._attrs = {"epsilon": epsilon, "rho": rho}
+
+    def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
+        param, grad = pair
+        squared_grad, squared_update = (self._get_accumulator(name, param) for name in self.accumulators)
+        return block.append_op(
+            type=self.type,
+            inputs={
+                "Param": [param], "Grad": [grad], "AvgSquaredGrad": [squared_grad],
+                "AvgSquaredUpdate": [squared_update],
+            },
+            outputs={
+                "ParamOut": [param], "AvgSquaredGradOut": [squared_grad], "AvgSquaredUpdateOut": [squared_update],
+            },
+            attrs=dict(self._attrs),
+        )  # fmt: skip
+
+
+class RMSPropOptimizer(Optimizer):
+    """Divide by the running root mean square; epsilon stands inside the root."""
+
+    type = "rmsprop"
+    accumulators = ("momentum", "mean_square", "mean_grad")
+
+    def __init__(
+        self, learning_rate: Any, rho: float = 0.95, epsilon: float = 1e-6, momentum: float = 0.0,
+        centered: bool = False, parameter_list: Any = None, regularization: Any = None, grad_clip: Any = None,
+        name: str | None = None, **legacy: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
+        for what, value in (("rho", rho), ("epsilon", epsilon), ("momentum", momentum)):
+            if value is None:
+                raise ValueError(f"{what} is not set.")
+        self._attrs = {"decay": rho, "epsilon": epsilon, "momentum": momentum, "centered": centered}
+
+    def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
+        moment, square, mean = (self._get_accumulator(name, pair[0]) for name in self.accumulators)
+        return self._update(
+            block,
+            pair,
+            {"Moment": [moment], "MeanSquare": [square], "MeanGrad": [mean]},
+            {"MomentOut": [moment], "MeanSquareOut": [square], "MeanGradOut": [mean]},
+            dict(self._attrs),
+        )
+
+
+class FtrlOptimizer(Optimizer):
+    """Follow the regularised leader, with L1 and L2."""
+
+    type = "ftrl"
+    accumulators = ("squared", "linear")
+
+    def __init__(
+        self, learning_rate: Any, l1: float = 0.0, l2: float = 0.0, lr_power: float = -0.5,
+        parameter_list: Any = None, regularization: Any = None, grad_clip: Any = None, name: str | None = None,
+        **legacy: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
+        self._attrs = {"l1": l1, "l2": l2, "lr_power": lr_power}
+
+    def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
+        squared, linear = (self._get_accumulator(name, pair[0]) for name in self.accumulators)
+        return self._update(
+            block,
+            pair,
+            {"SquaredAccumulator": [squared], "LinearAccumulator": [linear]},
+            {"SquaredAccumOut": [squared], "LinearAccumOut": [linear]},
+            dict(self._attrs),
+        )

@@ -1,0 +1,110 @@
+"""SGD and its relatives with momentum."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from fluidio.optimizer.base import Optimizer, Pair
+from fluidio.program import Block, Operator
+
+__all__ = ["DGCMomentumOptimizer", "DpsgdOptimizer", "LarsMomentumOptimizer", "MomentumOptimizer", "SGDOptimizer"]
+
+
+class SGDOptimizer(Optimizer):
+    """p -= lr g."""
+
+    type = "sgd"
+
+    def __init__(
+        self, learning_rate: Any, parameter_list: Any = None, regularization: Any = None, grad_clip: Any = None,
+        name: str | None = None, **legacy: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
+
+    def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
+        return self._update(block, pair, {}, {})
+
+
+class DpsgdOptimizer(Optimizer):
+    """Differentially private SGD: clipped gradients with normal noise.
+
+    Fluid: the noise comes from NumPy's generator, so runs differ from Fluid's number by number.
+    """
+
+    type = "dpsgd"
+
+    def __init__(
+        self, learning_rate: Any = 0.001, clip: float = 0.9, batch_size: float = 0.999, sigma: float = 1e-8,
+        parameter_list: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(learning_rate, parameter_list)
+        self._attrs = {"clip": clip, "batch_size": batch_size, "sigma": sigma}
+
+    def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
+        return self._update(block, pair, {}, {}, dict(self._attrs))
+
+
+class MomentumOptimizer(Optimizer):
+    """v = mu v + g; p -= lr v, or lr (g + mu v) with Nesterov."""
+
+    type = "momentum"
+    accumulators = ("velocity",)
+
+    def __init__(
+        self, learning_rate: Any, momentum: float, parameter_list: Any = None, use_nesterov: Any = False,
+        regularization: Any = None, grad_clip: Any = None, name: str | None = None, **legacy: Any,
+    ) -> None:  # fmt: skip
+        if isinstance(parameter_list, bool):
+            # Fluid until 1.6: (learning_rate, momentum, use_nesterov, regularization, name)
+            old = use_nesterov if hasattr(use_nesterov, "is_regularizer") else regularization
+            parameter_list, use_nesterov, regularization = None, parameter_list, old
+        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
+        self._momentum = momentum
+        self._use_nesterov = bool(use_nesterov)
+
+    def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
+        velocity = self._get_accumulator("velocity", pair[0])
+        attrs = {"mu": self._momentum, "use_nesterov": self._use_nesterov}
+        return self._update(block, pair, {"Velocity": [velocity]}, {"VelocityOut": [velocity]}, attrs)
+
+
+class DGCMomentumOptimizer(MomentumOptimizer):
+    """Momentum; what was compressed between machines does not travel here.
+
+    Fluid: deep gradient compression saves network traffic between trainers. On one machine the update is Momentum's,
+    so `rampup_begin_step`, `rampup_step`, `sparsity` and `num_trainers` have no effect; a warning says so once.
+    """
+
+    def __init__(
+        self, learning_rate: Any, momentum: float, rampup_begin_step: int, rampup_step: int = 1,
+        sparsity: Sequence[float] = (0.999,), parameter_list: Any = None, use_nesterov: bool = False,
+        num_trainers: int | None = None, regularization: Any = None, grad_clip: Any = None, name: str | None = None,
+    ) -> None:  # fmt: skip
+        warnings.warn(
+            "DGCMomentumOptimizer compresses gradients between machines; on one machine it is Momentum", stacklevel=2
+        )
+        super().__init__(learning_rate, momentum, parameter_list, use_nesterov, regularization, grad_clip, name)
+
+
+class LarsMomentumOptimizer(Optimizer):
+    """Momentum with a rate for each parameter that follows the ratio of its norm to its gradient's."""
+
+    type = "lars_momentum"
+    accumulators = ("velocity",)
+
+    def __init__(
+        self, learning_rate: Any, momentum: float, lars_coeff: float = 0.001, lars_weight_decay: float = 0.0005,
+        parameter_list: Any = None, regularization: Any = None, grad_clip: Any = None, name: str | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(learning_rate, parameter_list, regularization, grad_clip, name)
+        self._attrs = {
+            "mu": momentum,
+            "lars_coeff": float(lars_coeff),
+            "lars_weight_decay": float(lars_weight_decay),
+        }
+
+    def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
+        velocity = self._get_accumulator("velocity", pair[0])
+        return self._update(block, pair, {"Velocity": [velocity]}, {"VelocityOut": [velocity]}, dict(self._attrs))

@@ -1,0 +1,99 @@
+"""Gradients are clipped by value, by norm and together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fluidio as fluid
+from fluidio import clip as C
+from fluidio.program.op_def import OP_TABLE
+from tests.optimizer.helpers import batch, build
+
+needs_clip = pytest.mark.skipif("clip" not in OP_TABLE, reason="op clip is not there yet")
+pytestmark = pytest.mark.skipif("reduce_sum" not in OP_TABLE, reason="op clip is not there yet")
+
+
+def updates(clip: Any = None, before: Any = None, **layer: Any) -> dict[str, Any]:
+    """Return what one step of SGD with rate 1 takes away from weight and bias."""
+    loss = build(**layer)
+    if before is not None:
+        before(loss)
+    fluid.optimizer.SGD(1.0, grad_clip=clip).minimize(loss)
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(fluid.default_startup_program())
+    names = ["fc_0.w_0", "fc_0.b_0"]
+    start = {n: np.array(fluid.global_scope().find_var(n).get_tensor()) for n in names}  # type: ignore[union-attr]
+    exe.run(feed=batch(0), fetch_list=[])
+    return {n: start[n] - np.array(fluid.global_scope().find_var(n).get_tensor()) for n in names}  # type: ignore[union-attr]
+
+
+@needs_clip
+def test_by_value_keeps_every_element_within_the_bounds() -> None:
+    got = updates(C.GradientClipByValue(max=0.5, min=-0.25))
+    for value in got.values():
+        assert value.max() <= 0.5 + 1e-6 and value.min() >= -0.25 - 1e-6
+
+
+@needs_clip
+def test_by_norm_scales_each_gradient_alone() -> None:
+    for value in updates(C.GradientClipByNorm(0.3)).values():
+        assert np.linalg.norm(value) == pytest.approx(0.3, rel=1e-4)
+
+
+def test_by_global_norm_scales_all_by_one_factor() -> None:
+    got = updates(C.GradientClipByGlobalNorm(0.3))
+    assert np.sqrt(sum((v**2).sum() for v in got.values())) == pytest.approx(0.3, rel=1e-4)
+
+
+def test_by_global_norm_leaves_small_gradients_alone() -> None:
+    clipped = updates(C.GradientClipByGlobalNorm(1e6))
+    with fluid.testing.fresh():
+        plain = updates()
+    for name in plain:
+        np.testing.assert_allclose(clipped[name], plain[name], rtol=1e-5)
+
+
+def test_need_clip_chooses_parameters() -> None:
+    got = updates(C.GradientClipByGlobalNorm(0.3, need_clip=lambda p: p.name.endswith("w_0")))
+    assert np.linalg.norm(got["fc_0.w_0"]) == pytest.approx(0.3, rel=1e-4)
+    assert abs(got["fc_0.b_0"][0]) > 0.3
+
+
+def test_set_gradient_clip_holds_for_minimize() -> None:
+    got = updates(before=lambda loss: C.set_gradient_clip(C.GradientClipByGlobalNorm(0.3)))
+    assert np.sqrt(sum((v**2).sum() for v in got.values())) == pytest.approx(0.3, rel=1e-4)
+
+
+def test_a_parameter_attribute_can_carry_its_clip() -> None:
+    got = updates(param_attr=fluid.ParamAttr(gradient_clip=C.GradientClipByGlobalNorm(0.3)))
+    assert np.linalg.norm(got["fc_0.w_0"]) == pytest.approx(0.3, rel=1e-4)
+
+
+def test_one_group_has_one_norm() -> None:
+    loss = build(
+        param_attr=fluid.ParamAttr(gradient_clip=C.GradientClipByGlobalNorm(0.3)),
+        bias_attr=fluid.ParamAttr(gradient_clip=C.GradientClipByGlobalNorm(0.4)),
+    )
+    with pytest.raises(ValueError, match="same group"):
+        fluid.optimizer.SGD(0.1).minimize(loss)
+
+
+def test_set_gradient_clip_wants_a_clip() -> None:
+    with pytest.raises(TypeError, match="GradientClipBase"):
+        C.set_gradient_clip(0.5)
+
+
+@needs_clip
+def test_error_clip_bounds_the_error_that_flows_through_a_variable() -> None:
+    x = fluid.layers.data("x", [4])
+    hidden = fluid.layers.fc(x, 3, bias_attr=False)
+    hidden.set_error_clip(C.ErrorClipByValue(max=0.001))
+    loss = fluid.layers.mean(fluid.layers.fc(hidden, 1))
+    fluid.optimizer.SGD(0.1).minimize(loss)
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(fluid.default_startup_program())
+    (error,) = exe.run(feed={"x": batch(0)["x"]}, fetch_list=[hidden.name + "@GRAD"])
+    assert abs(error).max() <= 0.001 + 1e-9 and abs(error).max() > 0
