@@ -1,0 +1,175 @@
+"""Gradients of the sequence ops: ragged, with empty sequences, two levels, and one sequence alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.ops.gradcheck import Ragged, check_gradient
+
+LENGTHS = [[2, 0, 3], [4], [0, 1], [1, 1, 1]]
+
+
+def wave(*shape: int, phase: float = 0.3, scale: float = 1.0) -> Any:
+    return scale * np.sin(np.arange(np.prod(shape, dtype=int)) * 0.77 + phase).reshape(shape)
+
+
+@pytest.mark.parametrize("kind", ["SUM", "AVERAGE", "SQRT", "MAX", "FIRST", "LAST"])
+@pytest.mark.parametrize("lengths", LENGTHS)
+def test_sequence_pool(kind: str, lengths: list[int]) -> None:
+    x = Ragged(wave(sum(lengths), 3), lengths)
+    attrs = {"pooltype": kind, "pad_value": 0.5}
+    check_gradient("sequence_pool", {"X": x}, ["Out", "MaxIndex"], attrs, wrt=["X"], unchecked=["MaxIndex"])
+
+
+def test_sequence_pool_of_long_sequences_takes_the_other_path() -> None:
+    x = Ragged(wave(40, 2), [23, 0, 17])
+    for kind in ("SUM", "MAX"):
+        check_gradient(
+            "sequence_pool", {"X": x}, ["Out", "MaxIndex"], {"pooltype": kind}, wrt=["X"], unchecked=["MaxIndex"]
+        )
+
+
+def test_sequence_pool_of_two_levels_keeps_the_outer() -> None:
+    x = Ragged(wave(6, 2), [1, 2], [2, 1, 3])
+    check_gradient("sequence_pool", {"X": x}, ["Out"], {"pooltype": "AVERAGE"}, wrt=["X"])
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
+def test_one_input_ops(lengths: list[int]) -> None:
+    rows = sum(lengths)
+    check_gradient("sequence_softmax", {"X": Ragged(wave(rows, 1), lengths)}, ["Out"], wrt=["X"])
+    check_gradient("sequence_reverse", {"X": Ragged(wave(rows, 2), lengths)}, ["Y"], wrt=["X"])
+    check_gradient("sequence_reshape", {"X": Ragged(wave(rows, 4), lengths)}, ["Out"], {"new_dim": 2}, wrt=["X"])
+    check_gradient("lod_reset", {"X": Ragged(wave(rows, 2), lengths)}, ["Out"], {"target_lod": [0, 1, rows]}, wrt=["X"])
+    check_gradient(
+        "sequence_pad", {"X": Ragged(wave(rows, 2), lengths), "PadValue": np.array([0.25])}, ["Out", "Length"],
+        {"padded_length": -1}, wrt=["X"], unchecked=["Length"],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
+@pytest.mark.parametrize(("start", "length"), [(-1, 3), (0, 2), (-2, 1), (1, 2), (-2, 4)])
+def test_sequence_conv(lengths: list[int], start: int, length: int) -> None:
+    check_gradient(
+        "sequence_conv", {"X": Ragged(wave(sum(lengths), 2), lengths), "Filter": wave(2 * length, 3, phase=0.9)},
+        ["Out"], {"contextStart": start, "contextLength": length}, wrt=["X", "Filter"],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
+def test_row_conv(lengths: list[int]) -> None:
+    inputs = {"X": Ragged(wave(sum(lengths), 2), lengths), "Filter": wave(3, 2, phase=0.9)}
+    check_gradient("row_conv", inputs, ["Out"], wrt=["X", "Filter"])
+
+
+def test_row_conv_of_a_padded_batch() -> None:
+    check_gradient("row_conv", {"X": wave(2, 3, 2), "Filter": wave(2, 2)}, ["Out"], wrt=["X", "Filter"])
+
+
+def test_expand_and_gather_ops() -> None:
+    y = Ragged(wave(5, 1), [2, 0, 3])
+    check_gradient("sequence_expand", {"X": wave(3, 2), "Y": y}, ["Out"], {"ref_level": -1}, wrt=["X"])
+    two = Ragged(wave(8, 1), [2, 2], [3, 3, 1, 1])
+    check_gradient("sequence_expand", {"X": Ragged(wave(4, 1), [1, 3]), "Y": two}, ["Out"], {"ref_level": 0}, wrt=["X"])
+    check_gradient("sequence_expand_as", {"X": wave(3, 2), "Y": y}, ["Out"], wrt=["X"])
+    parts = [Ragged(wave(5, 2), [2, 0, 3]), Ragged(wave(3, 2, phase=1.0), [0, 2, 1])]
+    check_gradient("sequence_concat", {"X": parts}, ["Out"], wrt=["X"])
+    check_gradient(
+        "sequence_slice",
+        {"X": Ragged(wave(5, 2), [2, 3]), "Offset": np.array([[1], [0]]), "Length": np.array([[1], [2]])},
+        ["Out"], wrt=["X"],
+    )  # fmt: skip
+    check_gradient("sequence_unpad", {"X": wave(3, 4, 2), "Length": np.array([2, 0, 4])}, ["Out"], wrt=["X"])
+    check_gradient(
+        "sequence_scatter",
+        {"X": wave(2, 4), "Ids": Ragged(np.array([[0], [2], [2]]), [1, 2]), "Updates": Ragged(wave(3, 1), [1, 2])},
+        ["Out"], wrt=["X", "Updates"],
+    )  # fmt: skip
+
+
+def test_im2sequence() -> None:
+    attrs = {"kernels": [2, 3], "strides": [1, 2], "paddings": [1, 0, 0, 1]}
+    check_gradient("im2sequence", {"X": wave(2, 2, 4, 5)}, ["Out"], attrs, wrt=["X"])
+
+
+def _lstm(lengths: list[int], peepholes: bool, states: bool) -> dict[str, Any]:
+    size = 2
+    inputs: dict[str, Any] = {
+        "Input": Ragged(wave(sum(lengths), 4 * size), lengths),
+        "Weight": wave(size, 4 * size, phase=0.1, scale=0.5),
+        "Bias": wave(1, (7 if peepholes else 4) * size, phase=0.7, scale=0.5),
+    }
+    if states:
+        inputs["H0"] = wave(len(lengths), size, phase=0.2)
+        inputs["C0"] = wave(len(lengths), size, phase=1.2)
+    return inputs
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
+@pytest.mark.parametrize("peepholes", [True, False])
+@pytest.mark.parametrize("states", [True, False])
+@pytest.mark.parametrize("reverse", [True, False])
+def test_lstm(lengths: list[int], peepholes: bool, states: bool, reverse: bool) -> None:
+    inputs = _lstm(lengths, peepholes, states)
+    check_gradient(
+        "lstm", inputs, ["Hidden", "Cell", "BatchGate", "BatchCellPreAct"],
+        {"use_peepholes": peepholes, "is_reverse": reverse}, wrt=list(inputs),
+        unchecked=["BatchGate", "BatchCellPreAct"],
+    )  # fmt: skip
+
+
+def test_lstm_with_other_activations() -> None:
+    inputs = _lstm([3, 1], True, False)
+    attrs = {"gate_activation": "tanh", "cell_activation": "identity", "candidate_activation": "sigmoid"}
+    check_gradient(
+        "lstm", inputs, ["Hidden", "Cell", "BatchGate", "BatchCellPreAct"], attrs, wrt=list(inputs),
+        unchecked=["BatchGate", "BatchCellPreAct"],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
+def test_lstmp(lengths: list[int]) -> None:
+    size, projected = 3, 2
+    inputs = {
+        "Input": Ragged(wave(sum(lengths), 4 * size), lengths),
+        "Weight": wave(projected, 4 * size, phase=0.1, scale=0.5),
+        "ProjWeight": wave(size, projected, phase=0.4),
+        "Bias": wave(1, 7 * size, phase=0.7, scale=0.5),
+        "H0": wave(len(lengths), projected),
+        "C0": wave(len(lengths), size),
+    }
+    check_gradient(
+        "lstmp", inputs, ["Projection", "Cell", "BatchGate", "BatchCellPreAct", "BatchHidden"], {}, wrt=list(inputs),
+        unchecked=["BatchGate", "BatchCellPreAct", "BatchHidden"],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
+@pytest.mark.parametrize("origin", [True, False])
+@pytest.mark.parametrize("reverse", [True, False])
+def test_gru(lengths: list[int], origin: bool, reverse: bool) -> None:
+    inputs = {
+        "Input": Ragged(wave(sum(lengths), 6), lengths),
+        "Weight": wave(2, 6, phase=0.1, scale=0.5),
+        "Bias": wave(1, 6, phase=0.7),
+        "H0": wave(len(lengths), 2, phase=0.2),
+    }
+    check_gradient(
+        "gru", inputs, ["BatchGate", "BatchResetHiddenPrev", "BatchHidden", "Hidden"],
+        {"origin_mode": origin, "is_reverse": reverse}, wrt=list(inputs),
+        unchecked=["BatchGate", "BatchResetHiddenPrev", "BatchHidden"],
+    )  # fmt: skip
+
+
+def test_single_steps() -> None:
+    inputs = {"Input": wave(3, 6), "HiddenPrev": wave(3, 2, phase=0.2), "Weight": wave(2, 6), "Bias": wave(1, 6)}
+    check_gradient(
+        "gru_unit", inputs, ["Gate", "ResetHiddenPrev", "Hidden"], {}, wrt=list(inputs),
+        unchecked=["Gate", "ResetHiddenPrev"],
+    )  # fmt: skip
+    check_gradient(
+        "lstm_unit", {"X": wave(1, 8), "C_prev": wave(1, 2)}, ["C", "H"], {"forget_bias": 0.3}, wrt=["X", "C_prev"]
+    )
