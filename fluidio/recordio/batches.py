@@ -10,18 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.recordio.block import Array, Column, RecordBlock
+from fluidio.recordio.block import Column, RecordBlock
 from fluidio.recordio.block_reader import BlockReader
 from fluidio.recordio.chunks import OnError
 from fluidio.recordio.paths import expand
 from fluidio.recordio.ranges import chunk_tasks, partition
 from fluidio.recordio.tasks import Task
-from fluidio.tensor.lod import LoD
 
-__all__ = ["Slot", "iter_batches", "iter_blocks", "load", "rebatch", "shuffled"]
-
-Slot = Array | tuple[Array, LoD]
-"""One slot of a batch: an array, with its LoD (offsets) where the records have one."""
+__all__ = ["iter_batches", "iter_blocks", "load", "rebatch", "shuffled"]
 
 _DEFAULT_WINDOW = 16384
 
@@ -56,7 +52,7 @@ def iter_batches(
     on_error: OnError = "raise",
     verify_inner: bool = False,
     threads: int = 0,
-) -> Iterator[tuple[Slot, ...]]:
+) -> Iterator[tuple[Any, ...]]:
     """Yield batches of `batch_size` records as tuples with one item for each slot.
 
     An item is the array of the batch, or (array, LoD) where the records carry a LoD. The order depends on the files,

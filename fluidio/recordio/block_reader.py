@@ -55,7 +55,6 @@ class BlockReader:
         self._damage: list[RecordIOError] = []
         self._chunk: Chunk | None = None
         self._blocks: Iterator[RecordBlock] = iter(())
-        self._first = record  # where to begin in the next chunk
         self._position = (offset, record)
 
     @property
@@ -82,7 +81,7 @@ class BlockReader:
 
     def seek(self, position: tuple[int, int], stop: tuple[int, int] | None = None) -> None:
         """Go on from a place that `tell()` gave, to the end or to another such place."""
-        self._chunks.offset, self._first = position
+        self._chunks.offset = position[0]
         self._stop = stop
         self._chunk = None
         self._position = position
@@ -106,9 +105,10 @@ class BlockReader:
                     self._position = (self._chunks.offset, 0)
                     return None
                 self._chunk = chunk
-                self._position = (chunk.offset, self._first)
-                self._blocks = self._decoder.decode(chunk.payload, chunk.table, self._first)
-                self._first = 0
+                # Another chunk than the one we were sent to: that one was damaged and skipped.
+                record = self._position[1] if chunk.offset == self._position[0] else 0
+                self._position = (chunk.offset, record)
+                self._blocks = self._decoder.decode(chunk.payload, chunk.table, record)
             try:
                 block = next(self._blocks, None)
             except RecordError as error:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.errors import CutTailError, RecordIOError
+from fluidio.errors import CutTailError, ForeignFileError, RecordIOError
 from fluidio.recordio.chunks import ChunkReader, OnError
 from fluidio.recordio.dialects import HEADER_SIZE, MAGIC, Dialect, Header
 from fluidio.recordio.source import Source
@@ -100,6 +100,8 @@ def _hop(reader: ChunkReader) -> ChunkIndex:
     while size - offset >= len(MAGIC):
         try:
             dialect, header = _header(reader, dialect, offset, size)
+        except ForeignFileError:
+            raise
         except RecordIOError as error:
             problem = problem or error
             if reader.on_error == "raise":
