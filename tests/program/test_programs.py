@@ -1,0 +1,176 @@
+"""Programs, blocks, variables, guards and names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fluidio as fluid
+from fluidio.program import Parameter, Program
+
+
+def net() -> fluid.Variable:
+    x = fluid.layers.data("x", [4])
+    return fluid.layers.mean(fluid.layers.fc(fluid.layers.fc(x, 3, act="relu"), 2))
+
+
+def test_parameters_and_temporaries_have_fluids_names() -> None:
+    net()
+    block = fluid.default_main_program().global_block()
+    assert [p.name for p in block.all_parameters()] == ["fc_0.w_0", "fc_0.b_0", "fc_1.w_0", "fc_1.b_0"]
+    assert {"fc_0.tmp_0", "fc_0.tmp_1", "fc_0.tmp_2", "fc_1.tmp_1", "mean_0.tmp_0"} <= block.vars.keys()
+
+
+def test_accumulators_and_the_rate_have_fluids_names() -> None:
+    fluid.optimizer.Adam(0.1).minimize(net())
+    names = fluid.default_main_program().global_block().vars.keys()
+    assert {"learning_rate_0", "fc_0.w_0_moment1_0", "fc_1.b_0_beta2_pow_acc_0", "fc_0.w_0@GRAD"} <= names
+
+
+def test_unique_name_guard_counts_from_zero_and_takes_a_prefix() -> None:
+    assert fluid.unique_name.generate("fc") == "fc_0"
+    with fluid.unique_name.guard():
+        assert fluid.unique_name.generate("fc") == "fc_0"
+    with fluid.unique_name.guard("A"):
+        assert fluid.unique_name.generate("fc") == "Afc_0"
+    assert fluid.unique_name.generate("fc") == "fc_1"
+
+
+def test_guards_restore_on_exceptions() -> None:
+    main, scope = fluid.default_main_program(), fluid.global_scope()
+    with (
+        pytest.raises(KeyError),
+        fluid.program_guard(Program(), Program()),
+        fluid.scope_guard(fluid.Scope()),
+        fluid.unique_name.guard(),
+        fluid.name_scope("a"),
+    ):
+        raise KeyError
+    assert fluid.default_main_program() is main
+    assert fluid.global_scope() is scope
+
+
+def test_program_guard_without_startup_keeps_the_current_one() -> None:
+    startup = fluid.default_startup_program()
+    with fluid.program_guard(Program()):
+        assert fluid.default_startup_program() is startup
+
+
+@pytest.mark.parametrize("bad", [None, "main", 3])
+def test_program_guard_refuses_other_things(bad: object) -> None:
+    with pytest.raises(TypeError, match="program"), fluid.program_guard(bad):  # type: ignore[arg-type]
+        pass
+
+
+def test_name_scopes_nest_and_count() -> None:
+    with fluid.name_scope("s1"):
+        a = fluid.layers.fill_constant([1], "float32", 1)
+        with fluid.name_scope("s2"):
+            b = fluid.layers.fill_constant([1], "float32", 1)
+    with fluid.name_scope("s1"):
+        c = fluid.layers.fill_constant([1], "float32", 1)
+    assert [v.op.attr("op_namescope") for v in (a, b, c)] == ["/s1/", "/s1/s2/", "/s1_1/"]  # type: ignore[union-attr]
+
+
+def test_random_seed_takes_integers_only() -> None:
+    with pytest.raises(ValueError, match="Seed must be a integer"):
+        Program().random_seed = 1.5  # type: ignore[assignment]
+
+
+def test_clone_is_independent_and_keeps_parameters() -> None:
+    net()
+    main = fluid.default_main_program()
+    main.random_seed = 3
+    twin = main.clone()
+    before = len(main.global_block().ops)
+    with fluid.program_guard(twin):
+        fluid.layers.fill_constant([1], "float32", 1)
+    assert len(main.global_block().ops) == before
+    assert twin.random_seed == 3
+    assert all(isinstance(twin.global_block().var(p.name), Parameter) for p in main.all_parameters())
+
+
+def test_clone_for_test_drops_the_backward_pass_in_1_8_only() -> None:
+    loss = net()
+    forward = len(fluid.default_main_program().global_block().ops)
+    fluid.optimizer.SGD(0.1).minimize(loss)
+    main = fluid.default_main_program()
+    assert len(main.clone(for_test=True).global_block().ops) == len(main.global_block().ops)
+    with fluid.use_era("1.8"):
+        assert len(main.clone(for_test=True).global_block().ops) == forward
+
+
+def test_prune_keeps_what_the_targets_need() -> None:
+    loss = net()
+    fluid.layers.fill_constant([1], "float32", 1)
+    main = fluid.default_main_program()
+    assert "fill_constant" not in [op.type for op in main._prune([loss]).global_block().ops]
+
+
+def test_a_variable_declared_twice_must_agree() -> None:
+    block = Program().global_block()
+    block.create_var(name="a", shape=[2], dtype="float32")
+    assert block.create_var(name="a", shape=[2]).shape == (2,)
+    with pytest.raises(ValueError, match="a has been created before.*shape"):
+        block.create_var(name="a", shape=[3])
+
+
+def test_missing_names_are_errors() -> None:
+    block = Program().global_block()
+    with pytest.raises(ValueError, match="var nobody not in this block"):
+        block.var("nobody")
+    with pytest.raises(TypeError):
+        block.var(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"type": None}, ValueError, "can not be None"),
+        ({"type": "no_such_op"}, ValueError, "no_such_op.*has not been registered"),
+        ({"type": "relu", "outputs": {"Out": ["y"]}}, AssertionError, "Input X not found"),
+        ({"type": "relu", "inputs": {"X": ["x", "x"]}, "outputs": {"Out": ["y"]}}, ValueError, "expects only one"),
+        ({"type": "relu", "inputs": {"X": ["x"]}}, ValueError, "Output Out"),
+        ({"type": "relu", "inputs": {"X": ["x"]}, "outputs": {"Out": ["y"]}, "attrs": [1]}, TypeError, "attrs"),
+        ({"type": "relu", "inputs": {"Z": ["x"], "X": ["x"]}, "outputs": {"Out": ["y"]}}, ValueError, "no input"),
+    ],
+)
+def test_ops_are_checked_when_appended(arguments: dict[str, object], error: type[Exception], message: str) -> None:
+    fluid.layers.data("x", [2])
+    with pytest.raises(error, match=message):
+        fluid.default_main_program().global_block().append_op(**arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("shape", [[], [-1, 3]])
+def test_parameters_need_a_full_shape(shape: list[int]) -> None:
+    with pytest.raises(ValueError, match="Parameter shape"):
+        Program().global_block().create_parameter(name="w", shape=shape, dtype="float32")
+
+
+def test_arithmetic_on_variables_appends_ops() -> None:
+    x = fluid.layers.data("x", [2])
+    y = 1.0 - x * 2.0 + x / x
+    exe = fluid.Executor(fluid.CPUPlace())
+    got = exe.run(feed={"x": np.array([[1.0, 4.0]], "float32")}, fetch_list=[y])[0]
+    assert got.tolist() == [[0.0, -6.0]]
+
+
+def test_variables_stay_usable_in_containers() -> None:
+    x, y = fluid.layers.data("x", [2]), fluid.layers.data("y", [2])
+    assert {x: 1}[x] == 1
+    assert [x, y].index(x) == 0
+    assert x in [x] and (x == x) is True
+    assert x != None  # noqa: E711
+
+
+def test_a_program_prints_readably() -> None:
+    net()
+    text = str(fluid.default_main_program())
+    assert "param fc_0.w_0: fp32[4, 3]" in text
+    assert "= mul(inputs={X=['x'], Y=['fc_0.w_0']}" in text
+
+
+def test_startup_ops_stand_in_reverse_order() -> None:
+    net()
+    outs = [op.output_arg_names[0] for op in fluid.default_startup_program().global_block().ops]
+    assert outs == ["fc_1.b_0", "fc_1.w_0", "fc_0.b_0", "fc_0.w_0"]
