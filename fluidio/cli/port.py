@@ -1,0 +1,86 @@
+"""`fluidio port`: what a script needs, and the script rewritten for today's Python."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from fluidio.paddle.calls import Use, find_uses
+from fluidio.paddle.modernise import modernise, needs_modernising
+from fluidio.paddle.verdicts import Verdict, judge
+
+__all__ = ["HELP", "add_arguments", "run"]
+
+HELP = "report what a legacy script needs, and rewrite its Python 2 residue"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="+", metavar="SCRIPT|FOLDER", help="scripts, or folders to go through")
+    parser.add_argument("-o", "--output", metavar="OUT", help="write the modernised script here (- for stdout)")
+    parser.add_argument("--check", action="store_true", help="a table for each file; exit 1 if anything is missing")
+    parser.add_argument("--all", action="store_true", help="list calls that work, too")
+
+
+def run(args: argparse.Namespace) -> int:
+    scripts = list(_scripts(args.paths))
+    if not scripts:
+        print(f"fluidio port: no Python file in {', '.join(args.paths)}", file=sys.stderr)
+        return 2
+    if args.output and len(scripts) > 1:
+        print("fluidio port: -o takes one script", file=sys.stderr)
+        return 2
+    missing = 0
+    for script in scripts:
+        missing += _report(script, args)
+    if args.check:
+        print(f"{len(scripts)} files, {missing} missing names")
+    return 1 if args.check and missing else 0
+
+
+def _scripts(paths: Iterable[str]) -> Iterable[Path]:
+    for name in paths:
+        path = Path(name)
+        if path.is_dir():
+            yield from sorted(p for p in path.rglob("*.py") if "site-packages" not in p.parts)
+        elif path.is_file():
+            yield path
+        else:
+            raise FileNotFoundError(f"{name}: no such file")
+
+
+def _report(script: Path, args: argparse.Namespace) -> int:
+    text = script.read_text(encoding="utf-8", errors="replace")
+    notes: list[str] = []
+    if needs_modernising(text):
+        try:
+            text, notes = modernise(text, str(script))
+        except SyntaxError as error:
+            print(f"{script}:{error.lineno}: not Python: {error.msg}", file=sys.stderr)
+            return 1
+    verdicts = [(use, judge(use.api)) for use in find_uses(ast.parse(text))]
+    counts = Counter(verdict.status for _, verdict in verdicts)
+    if args.output == "-":
+        print(text, end="")
+        return counts["missing"]
+    _print(script, verdicts, notes, counts, args)
+    if args.output:
+        Path(args.output).write_text(text, encoding="utf-8")
+        print(f"written to {args.output}; run it with: python -m fluidio run {args.output}")
+    return counts["missing"]
+
+
+def _print(
+    script: Path, verdicts: list[tuple[Use, Verdict]], notes: list[str], counts: Counter[str], args: argparse.Namespace
+) -> None:
+    words = [f"{counts[status]} {status}" for status in ("works", "differs", "missing") if counts[status]]
+    print(f"{script}: {', '.join(words) or 'no paddle names'}")
+    if notes:
+        print(f"  Python 2: {', '.join(notes)}")
+    for use, verdict in verdicts:
+        if verdict.status != "works" or args.all:
+            note = f": {verdict.note}" if verdict.note else ""
+            print(f"  line {use.line}: {use.api} {verdict.status}{note}")

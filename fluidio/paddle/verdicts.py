@@ -1,0 +1,60 @@
+"""Say of a paddle name whether it works here, differs, or is missing, and what to do."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+from fluidio.paddle.aliases import target_of
+
+__all__ = ["Verdict", "judge", "resolve"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`status` is works, differs or missing; `note` says what to do about the latter two."""
+
+    status: str
+    note: str = ""
+
+
+def resolve(api: str) -> Any:
+    """Return the object behind `fluid.layers.fc`; AttributeError or ModuleNotFoundError when there is none."""
+    full = f"paddle.{api}" if api == "fluid" or api.startswith("fluid.") else api
+    parts = full.split(".")
+    for cut in range(len(parts), 0, -1):
+        target = target_of(".".join(parts[:cut]))
+        if target is None:
+            continue
+        found: Any = importlib.import_module(target)
+        try:
+            for part in parts[cut:]:
+                found = getattr(found, part)
+        except AttributeError:
+            continue
+        return found
+    raise AttributeError(f"fluidio has no {api}")
+
+
+def judge(api: str) -> Verdict:
+    """Judge a name by looking for it."""
+    try:
+        resolve(api)
+    except (AttributeError, ImportError):
+        return Verdict("missing", _nearest(api))
+    except NotImplementedError as error:
+        return Verdict("missing", str(error))
+    return Verdict("works")
+
+
+def _nearest(api: str) -> str:
+    import difflib
+
+    parent, _, last = api.rpartition(".")
+    try:
+        names = dir(resolve(parent)) if parent else []
+    except (AttributeError, ImportError):
+        return "no such module here"
+    near = difflib.get_close_matches(last, [n for n in names if not n.startswith("_")], 2, 0.6)
+    return f"close to it: {', '.join(near)}" if near else "not part of fluidio"
