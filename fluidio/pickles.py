@@ -131,7 +131,7 @@ def _empty_array(kind: object, shape: object, code: object) -> np.ndarray[Any, A
 
 def _array_from_buffer(buffer: Any, dtype: Any, shape: Any, order: Any, axis_order: Any = None) -> Any:
     flat = np.frombuffer(buffer, dtype=dtype)
-    if order == "K" and axis_order is not None:
+    if axis_order is not None:
         return flat.reshape(shape, order="C").transpose(axis_order)
     return flat.reshape(shape, order=order)
 
