@@ -174,3 +174,10 @@ def test_startup_ops_stand_in_reverse_order() -> None:
     net()
     outs = [op.output_arg_names[0] for op in fluid.default_startup_program().global_block().ops]
     assert outs == ["fc_1.b_0", "fc_1.w_0", "fc_0.b_0", "fc_0.w_0"]
+
+
+def test_clone_for_test_of_a_program_with_fluid_data_drops_the_backward_pass_in_every_era() -> None:
+    x = fluid.data("x", [None, 4])
+    fluid.optimizer.SGD(0.1).minimize(fluid.layers.mean(fluid.layers.fc(x, 2)))
+    types = [op.type for op in fluid.default_main_program().clone(for_test=True).global_block().ops]
+    assert "sgd" not in types and "mean_grad" not in types
