@@ -108,8 +108,8 @@ class Program:
     def clone(self, for_test: bool = False) -> Program:
         """Return a copy; `for_test` sets `is_test` on every op that has it.
 
-        Fluid: until 1.5 a clone for test kept backward and optimizer ops (clone before `minimize`); from 1.6 it
-        drops them. The era decides.
+        Fluid: until 1.5 a clone for test kept backward and optimizer ops, so that testing went on training unless one
+        cloned before `minimize`; from 1.6 it drops them. Here it always does, but in a strict old era.
         """
         from fluidio.program.clone import clone_program
 
