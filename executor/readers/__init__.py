@@ -1,3 +1,27 @@
 """Run-time readers: what reader variables of a program hold, one file each."""
 
-__all__: list[str] = []
+from fluidio.executor.readers import ops
+from fluidio.executor.readers.base import Reader
+from fluidio.executor.readers.batch import Batch
+from fluidio.executor.readers.custom import Custom
+from fluidio.executor.readers.double_buffer import DoubleBuffer
+from fluidio.executor.readers.file import FileReader
+from fluidio.executor.readers.multi_pass import MultiPass
+from fluidio.executor.readers.open_files import OpenFiles
+from fluidio.executor.readers.queue import QueueReader
+from fluidio.executor.readers.random_data import RandomData
+from fluidio.executor.readers.shuffle import Shuffle
+
+__all__ = [
+    "Batch",
+    "Custom",
+    "DoubleBuffer",
+    "FileReader",
+    "MultiPass",
+    "OpenFiles",
+    "QueueReader",
+    "RandomData",
+    "Reader",
+    "Shuffle",
+    "ops",
+]

@@ -1,0 +1,254 @@
+"""Reader: what the variable of a reader holds while programs run; a chain of them, each standing on the one below.
+
+A reader delivers items. `read_next` gives one item as tensors; `read_block` gives many at once as a RecordBlock, so
+that records need not flow one by one. Subclasses write `_block` (records) or `_next` (batches); the other follows.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import Any
+
+from fluidio.errors import EnforceNotMet
+from fluidio.reader.feed_queue import Tensors
+from fluidio.reader.lifecycle import Event, State, step
+from fluidio.recordio import Column, RecordBlock
+
+__all__ = ["Reader", "Spec", "Tensors", "block_of"]
+
+Spec = tuple[Any, ...]
+"""What a reader was made from; equal specs make equal readers."""
+
+
+class Reader:
+    """One reader of a chain.
+
+    Attributes:
+        name: the variable's name.
+        spec: op type and attributes it was made from.
+        underlying: the reader below, None for a source.
+        epoch: how many epochs came before; order depends on it and on the seed.
+        delivered: items given out in this epoch.
+    """
+
+    asynchronous = False
+    """A thread of its own already reads ahead."""
+
+    def __init__(self, name: str, spec: Spec = (), underlying: Reader | None = None) -> None:
+        self.name = name
+        self.spec = spec
+        self.underlying = underlying
+        self.decorators: weakref.WeakSet[Reader] = weakref.WeakSet()
+        self.state = State.RUNNING
+        self.epoch = 0
+        self.delivered = 0
+        self.items = 0
+        self.bytes = 0
+        self.dropped = 0
+        self.pending: dict[str, Any] | None = None
+        self._error: Exception | None = None
+        self._lock = threading.RLock()
+        if underlying is not None:
+            self.epoch = underlying.epoch
+            underlying.decorators.add(self)
+            self.pending, underlying.pending = underlying.pending, None
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def read_next(self) -> Tensors | None:
+        """Return the tensors of the next item, None at the end of the epoch."""
+        with self._lock:
+            if not self._ready():
+                return None
+            try:
+                item = self._next()
+            except Exception as error:
+                self._fail(error)
+                raise
+            if item is None:
+                self.state = step(self.state, Event.END, self.name)
+                return None
+            self.delivered += 1
+            self.items += 1
+            for array, _ in item:
+                self.bytes += array.nbytes
+            return item
+
+    def read_block(self, most: int) -> RecordBlock | None:
+        """Return the next items, at most `most` and with one layout, as one block; None at the end of the epoch."""
+        with self._lock:
+            if not self._ready():
+                return None
+            try:
+                block = self._block(most)
+            except Exception as error:
+                self._fail(error)
+                raise
+            if block is None:
+                self.state = step(self.state, Event.END, self.name)
+                return None
+            self.delivered += len(block)
+            self.items += len(block)
+            self.bytes += block.nbytes
+            return block
+
+    def _ready(self) -> bool:
+        if self.pending is not None:
+            state, self.pending = self.pending, None
+            self.load_state_dict(state)
+        if self.state is State.RUNNING:
+            return True
+        self.state = step(self.state, Event.READ, self.name)
+        if self._error is not None:
+            raise self._error
+        return False
+
+    def _fail(self, error: Exception) -> None:
+        self.state = step(self.state, Event.FAIL, self.name)
+        self._error = error
+
+    def _next(self) -> Tensors | None:
+        block = self._block(1)
+        return None if block is None else block.tensors()
+
+    def _block(self, most: int) -> RecordBlock | None:
+        item = self._next()
+        return None if item is None else block_of(item)
+
+    # -- life cycle ---------------------------------------------------------------------------------------------
+
+    def reset(self) -> None:
+        """Begin a new epoch: this reader, all below it and all that stand on them.
+
+        Fluid: until 0.14 only this reader and those below; from 0.15 all that stand on it as well.
+        """
+        ends = self.end_points()
+        epoch = max(end.epoch + (end.delivered > 0 or end.state is not State.RUNNING) for end in ends)
+        for end in ends:
+            end.shutdown()
+        for end in ends:
+            end.start(epoch)
+
+    def shutdown(self) -> None:
+        """Stop reading here and below; threads are joined."""
+        self._stop_soon()
+        if self.underlying is not None:
+            self.underlying.shutdown()
+        with self._lock:
+            self._stop()
+            if self.state is not State.IDLE:
+                self.state = step(self.state, Event.RESET, self.name)
+            self._error = None
+
+    def start(self, epoch: int | None = None) -> None:
+        """Begin an epoch (the next one by default); harmless while one is under way."""
+        with self._lock:
+            if self.state is State.RUNNING:
+                return
+            if self.state is not State.IDLE:
+                self.shutdown()
+            number = self.epoch + 1 if epoch is None else epoch
+            if self.underlying is not None:
+                self.underlying.start(self._epoch_below(number))
+            self.epoch = number
+            self.delivered = 0
+            self.state = step(self.state, Event.START, self.name)
+            self._begin()
+
+    def _epoch_below(self, epoch: int) -> int:
+        return epoch
+
+    def _begin(self) -> None:
+        """Get ready to read the first item of the epoch."""
+
+    def _stop_soon(self) -> None:
+        """Let a thread of this reader know that nobody wants more."""
+
+    def _stop(self) -> None:
+        """Forget what was read ahead."""
+
+    def source(self) -> Reader:
+        """Return the reader at the bottom of the chain."""
+        reader = self
+        while reader.underlying is not None:
+            reader = reader.underlying
+        return reader
+
+    def end_points(self) -> list[Reader]:
+        """Return the readers at the top of every chain on the same source."""
+        found: list[Reader] = []
+        waiting = [self.source()]
+        while waiting:
+            reader = waiting.pop(0)
+            above = sorted(reader.decorators, key=lambda r: r.name)
+            if above:
+                waiting += [r for r in above if r not in waiting]
+            elif reader not in found:
+                found.append(reader)
+        return found
+
+    def progress(self) -> tuple[int, int]:
+        """Return the epoch (from 0) and the items given out in it."""
+        return self.epoch, self.delivered
+
+    # -- looking at it, and resuming ------------------------------------------------------------------------------
+
+    def stats(self) -> dict[str, Any]:
+        """Return counts since the reader was made; waits in seconds where a thread reads ahead."""
+        below = self.underlying.stats() if self.underlying is not None else {}
+        return {
+            **below,
+            "items": self.items,
+            "bytes": self.bytes,
+            "dropped": self.dropped + int(below.get("dropped", 0)),
+            "epoch": self.epoch,
+        }
+
+    def fingerprint(self) -> list[Any]:
+        """Return what must agree before a saved state may be loaded: the chain and its files."""
+        below = self.underlying.fingerprint() if self.underlying is not None else []
+        return [*below, list(map(_plain, self.spec))]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return where this reader stands: numbers only, never data."""
+        return {
+            "version": 1,
+            "reader": self.name,
+            "epoch": self.epoch,
+            "items": self.delivered,
+            "chain": self.fingerprint(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on where `state_dict()` was taken; EnforceNotMet when it belongs to other files or another chain."""
+        mine = self.fingerprint()
+        if state.get("version") != 1 or "items" not in state or "epoch" not in state:
+            raise EnforceNotMet(f"reader {self.name}: this is no state of a reader: {sorted(state)}")
+        if state.get("chain") != mine:
+            raise EnforceNotMet(
+                f"reader {self.name}: the state was saved for another reader or for other files\n"
+                f"  saved: {state.get('chain')}\n  here:  {mine}"
+            )
+        self.shutdown()
+        self.start(int(state["epoch"]))
+        left = int(state["items"])
+        items, volume = self.items, self.bytes
+        while left > 0:
+            block = self.read_block(left)
+            if block is None:
+                raise EnforceNotMet(f"reader {self.name}: the epoch ends {left} items before the saved place")
+            left -= len(block)
+        self.items, self.bytes = items, volume
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {self.state.value}, epoch {self.epoch}, {self.delivered} items)"
+
+
+def block_of(item: Tensors) -> RecordBlock:
+    """Return a batch as a block of one record."""
+    return RecordBlock([Column(array, None, lod, num_records=1) for array, lod in item], 1)
+
+
+def _plain(value: Any) -> Any:
+    return list(map(_plain, value)) if isinstance(value, (list, tuple)) else value

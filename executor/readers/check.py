@@ -1,0 +1,74 @@
+"""Compare what a reader delivers with what the program declares, at the first read and whenever it changes."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from fluidio.dtypes import to_vartype
+from fluidio.errors import EnforceNotMet
+from fluidio.executor.readers.base import Tensors
+from fluidio.program import Operator, Variable
+from fluidio.program.site import describe
+
+__all__ = ["check_item", "layout_of"]
+
+Layout = tuple[Any, ...]
+
+
+def layout_of(item: Tensors) -> Layout:
+    """Return what is compared: dtype and dims after the first of each slot."""
+    return tuple([(array.dtype, array.shape[1:]) for array, _ in item])
+
+
+def check_item(op: Operator, item: Tensors) -> None:
+    """Compare one item with the variables that the `read` op writes.
+
+    Variables made by `fluid.data` must agree, as in Fluid >= 1.7. Others are not checked by Fluid and the mismatch
+    shows in some later op: there a warning says so at once.
+    """
+    names = op.output("Out")
+    if len(item) != len(names):
+        raise EnforceNotMet(
+            f"input data number and output data number of read_op do not match: the reader {op.input('Reader')[0]} "
+            f"delivers {len(item)} tensors, the program reads {len(names)}: {names}"
+        )
+    for position, (name, (array, lod)) in enumerate(zip(names, item)):
+        variable = op.block._find_var_recursive(name)
+        if variable is None:
+            continue
+        if variable.need_check_feed:
+            _must_agree(variable, array)
+        else:
+            _warn(op, position, variable, array, len(lod))
+
+
+def _must_agree(variable: Variable, array: Any) -> None:
+    declared, shape = list(variable.shape), list(array.shape)
+    if len(declared) != len(shape) or any(d >= 0 and d != s for d, s in zip(declared, shape)):
+        raise EnforceNotMet(
+            f"The fed Variable {variable.name} should have dimensions = {len(declared)}, shape = {declared}, but "
+            f"received fed shape {shape}"
+        )
+    found = to_vartype(array.dtype)
+    if found != variable.dtype:
+        raise EnforceNotMet(
+            f"The data type of fed Variable {variable.name} must be {int(variable.dtype)} ({variable.dtype.name}), but "
+            f"received {int(found)} ({found.name})"
+        )
+
+
+def _warn(op: Operator, position: int, variable: Variable, array: Any, levels: int) -> None:
+    declared, shape = list(variable.shape), list(array.shape)
+    rank_differs = len(declared) != len(shape)
+    dims_differ = any(d >= 0 and d != s for d, s in zip(declared[1:], shape[1:]))
+    found = to_vartype(array.dtype)
+    if not (rank_differs or dims_differ or found != variable.dtype):
+        return
+    site = describe(op.site)
+    warnings.warn(
+        f"slot {position} of reader {op.input('Reader')[0]} (variable {variable.name}) is declared as "
+        f"{variable.dtype.name} {declared} but holds {found.name} {shape}: the data win"
+        + (f"; read at {site}" if site else ""),
+        stacklevel=2,
+    )

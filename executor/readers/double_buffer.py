@@ -1,0 +1,179 @@
+"""DoubleBuffer: a thread reads the next items while the program works on the last one.
+
+On the CPU that is all. On a GPU the thread also brings the items to the device: the backend's `copy_stage()` returns
+an object whose `stage(tensors)` copies one item and gives back device tensors that are complete when `read_next`
+returns them, and whose `close()` lets go of its memory.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from typing import Any, Protocol
+
+from fluidio.executor.readers.base import Reader, Spec, Tensors, block_of
+from fluidio.executor.readers.blocks import BlockBuffer
+from fluidio.reader.threads import Channel
+from fluidio.recordio import RecordBlock
+
+__all__ = ["CopyStage", "DoubleBuffer"]
+
+_AHEAD = 2  # blocks or batches that wait; one more is in the thread's hands
+_RECORDS = 256  # records of one block, when records and not batches are read
+
+Hand = tuple[Any, Exception | None]
+
+
+class CopyStage(Protocol):
+    """Brings items to a device."""
+
+    def stage(self, tensors: Tensors) -> Tensors: ...
+
+    def close(self) -> None: ...
+
+
+class DoubleBuffer(Reader):
+    """Reads ahead in a thread.
+
+    Over a reader that reads ahead itself (a queue) there is nothing to gain on the CPU and it only passes items on.
+    """
+
+    def __init__(self, name: str, underlying: Reader, spec: Spec = (), stage: CopyStage | None = None) -> None:
+        super().__init__(name, spec, underlying)
+        self._stage = stage
+        self.passes_on = underlying.asynchronous and stage is None
+        self._buffer = BlockBuffer(self._refill)
+        self._channel: Channel[Hand] | None = None
+        self._thread: threading.Thread | None = None
+        self._finalizer: weakref.finalize[Any, Any] | None = None
+        self.waits = [0.0, 0.0]
+        if self.passes_on:
+            self.read_next = underlying.read_next  # type: ignore[method-assign]
+            self.read_block = underlying.read_block  # type: ignore[method-assign]
+
+    def _next(self) -> Tensors | None:
+        if self._stage is not None:
+            item: Tensors | None = self._take()
+            return item
+        block = self._buffer.take(1)
+        return None if block is None else block.tensors()
+
+    def _block(self, most: int) -> RecordBlock | None:
+        if self._stage is not None:
+            item = self._next()
+            return None if item is None else block_of(item)
+        return self._buffer.take(most)
+
+    def _refill(self) -> RecordBlock | None:
+        block: RecordBlock | None = self._take()
+        return block
+
+    def _take(self) -> Any:
+        channel = self._channel
+        if channel is None:
+            channel = self._launch()
+        began = time.perf_counter()
+        taken = channel.take()
+        self.waits[1] += time.perf_counter() - began
+        if not taken:
+            self._join()
+            return None
+        item, error = taken[0]
+        if error is not None:
+            raise error
+        return item
+
+    def _launch(self) -> Channel[Hand]:
+        """Start the thread with the first read, so that an unused reader costs none."""
+        assert self.underlying is not None
+        channel: Channel[Hand] = Channel(self.name, _AHEAD)
+        self._channel = channel
+        self._thread = threading.Thread(
+            target=_prefetch,
+            args=(self.underlying, channel, self._stage, self.waits),
+            name=f"fluidio-{self.name}",
+            daemon=True,
+        )
+        channel.threads = [self._thread]
+        self._finalizer = weakref.finalize(self, channel.close)
+        self._finalizer.atexit = False
+        self._thread.start()
+        return channel
+
+    def _stop_soon(self) -> None:
+        if self._channel is not None:
+            self._channel.close()
+
+    def _stop(self) -> None:
+        self._join()
+        self._channel = None
+        self._buffer.clear()
+
+    def _join(self) -> None:
+        thread, self._thread = self._thread, None
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+        if self._finalizer is not None:
+            self._finalizer.detach()
+            self._finalizer = None
+
+    def start(self, epoch: int | None = None) -> None:
+        if not self.passes_on:
+            super().start(epoch)
+
+    def shutdown(self) -> None:
+        if not self.passes_on:
+            super().shutdown()
+        elif self.underlying is not None:
+            self.underlying.shutdown()
+
+    def stats(self) -> dict[str, Any]:
+        below = self.underlying.stats() if self.underlying is not None else {}
+        if self.passes_on:
+            return below
+        size = len(self._channel._items) if self._channel is not None else 0
+        return {
+            **super().stats(),
+            "producer_wait": self.waits[0],
+            "consumer_wait": self.waits[1],
+            "queue_size": size,
+            "capacity": _AHEAD,
+        }
+
+    def progress(self) -> tuple[int, int]:
+        assert self.underlying is not None
+        return self.underlying.progress() if self.passes_on else super().progress()
+
+    def state_dict(self) -> dict[str, Any]:
+        assert self.underlying is not None
+        return self.underlying.state_dict() if self.passes_on else super().state_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        assert self.underlying is not None
+        if self.passes_on:
+            self.underlying.load_state_dict(state)
+        else:
+            super().load_state_dict(state)
+
+
+def _prefetch(underlying: Reader, channel: Channel[Hand], stage: CopyStage | None, waits: list[float]) -> None:
+    """Read until the end, an error, or until nobody wants more."""
+    try:
+        while True:
+            item: Any
+            if stage is None:
+                item = underlying.read_block(_RECORDS)
+            else:
+                tensors = underlying.read_next()
+                item = None if tensors is None else stage.stage(tensors)
+            if item is None:
+                break
+            began = time.perf_counter()
+            if not channel.put((item, None)):
+                break
+            waits[0] += time.perf_counter() - began
+    except Exception as error:
+        channel.put((None, error))
+    finally:
+        channel.done()

@@ -1,0 +1,141 @@
+"""OpenFiles: the records of many files, decoded by several threads in an order that never depends on them."""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any
+
+import numpy as np
+
+from fluidio.errors import EnforceNotMet
+from fluidio.executor.readers.base import Reader, Spec
+from fluidio.executor.readers.blocks import BlockBuffer
+from fluidio.executor.readers.file import describe_file, open_blocks
+from fluidio.recordio import BlockReader, RecordBlock
+
+__all__ = ["OpenFiles"]
+
+Read = Future[RecordBlock | None]
+
+
+class OpenFiles(Reader):
+    """Reads files side by side or one after another.
+
+    Args:
+        paths: the files; all are opened at once, so that a missing one is noticed by the startup program.
+        threads: threads that read and decode.
+        side_by_side: a chunk of each file in turn (a fixed round-robin); otherwise file after file, in list order.
+        arrival: give out whatever is ready first: quicker when files differ, never the same order twice.
+        shuffle_files: another order of the files in each epoch, from the seed.
+
+    The order of the records follows from the files, the seed and the epoch alone, unless `arrival` is set.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        paths: Sequence[str],
+        threads: int = 1,
+        side_by_side: bool = False,
+        *,
+        arrival: bool = False,
+        shuffle_files: bool = False,
+        seed: int = 0,
+        spec: Spec = (),
+    ) -> None:
+        super().__init__(name, spec)
+        if not paths:
+            raise EnforceNotMet(f"open_files {name}: No file to be read!")
+        self._paths = list(paths)
+        self._threads = max(1, threads)
+        self._active = len(self._paths) if side_by_side or arrival else 1
+        self._arrival = arrival
+        self._shuffle = shuffle_files
+        self._seed = seed
+        self._files = [open_blocks(path) for path in self._paths]
+        self._pool: ThreadPoolExecutor | None = None
+        self._finalizer: weakref.finalize[Any, Any] | None = None
+        self._queued: deque[BlockReader] = deque()  # files that have not begun
+        self._turn: deque[BlockReader] = deque()  # begun files whose next chunk nobody has asked for yet
+        self._reads: deque[tuple[BlockReader, Read]] = deque()
+        self._buffer = BlockBuffer(self._refill)
+        self._begin()
+
+    def _block(self, most: int) -> RecordBlock | None:
+        return self._buffer.take(most)
+
+    def _refill(self) -> RecordBlock | None:
+        while self._reads:
+            file, read = self._pop()
+            block = read.result()
+            if block is not None:
+                self._turn.append(file)
+            elif self._queued:
+                self._turn.append(self._queued.popleft())
+            self._ask()
+            if block is not None:
+                return block
+        self._quit()
+        return None
+
+    def _pop(self) -> tuple[BlockReader, Read]:
+        if self._arrival:
+            done = wait([read for _, read in self._reads], return_when=FIRST_COMPLETED).done
+            ready = next(pair for pair in self._reads if pair[1] in done)
+            self._reads.remove(ready)
+            return ready
+        return self._reads.popleft()
+
+    def _ask(self) -> None:
+        """Keep the threads busy: one read for each file at most, and one more than there are threads."""
+        while self._turn and len(self._reads) <= self._threads:
+            if self._pool is None:
+                self._hire()
+            assert self._pool is not None
+            file = self._turn.popleft()
+            self._reads.append((file, self._pool.submit(file.read)))
+
+    def _hire(self) -> None:
+        pool = ThreadPoolExecutor(self._threads, thread_name_prefix=f"fluidio-{self.name}")
+        self._pool = pool
+        self._finalizer = weakref.finalize(self, pool.shutdown, wait=False, cancel_futures=True)
+
+    def _begin(self) -> None:
+        files = list(self._files)
+        if self._shuffle:
+            rng = np.random.default_rng((self._seed, self.epoch))
+            files = [files[i] for i in rng.permutation(len(files))]
+        for file in files:
+            file.seek((0, 0))
+        self._turn = deque(files[: self._active])
+        self._queued = deque(files[self._active :])
+        self._ask()  # reading begins with the startup program
+
+    def _stop(self) -> None:
+        self._quit()
+        self._reads.clear()
+        self._buffer.clear()
+
+    def _quit(self) -> None:
+        """Wait for the threads and let them go."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+        if self._finalizer is not None:
+            self._finalizer.detach()
+            self._finalizer = None
+
+    def stats(self) -> dict[str, Any]:
+        return {**super().stats(), "files": len(self._paths), "threads": self._threads, "reads": len(self._reads)}
+
+    def fingerprint(self) -> list[Any]:
+        if self._arrival:
+            raise EnforceNotMet(
+                f"open_files {self.name}: deterministic=False gives records as they arrive, an order that cannot be "
+                "saved and resumed"
+            )
+        order = [self._active > 1, self._shuffle, self._seed]
+        return [["files", [describe_file(path) for path in self._paths], order]]

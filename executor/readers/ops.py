@@ -1,0 +1,319 @@
+"""The reader ops: `read`, and one op for each kind of reader that makes the run-time object its variable holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fluidio.dtypes import VarType
+from fluidio.era import era
+from fluidio.errors import EnforceNotMet, EOFException
+from fluidio.executor.readers.base import Reader, Spec
+from fluidio.executor.readers.batch import Batch
+from fluidio.executor.readers.check import check_item, layout_of
+from fluidio.executor.readers.custom import Custom
+from fluidio.executor.readers.double_buffer import DoubleBuffer
+from fluidio.executor.readers.file import FileReader
+from fluidio.executor.readers.multi_pass import MultiPass
+from fluidio.executor.readers.open_files import OpenFiles
+from fluidio.executor.readers.queue import QueueReader
+from fluidio.executor.readers.random_data import RandomData
+from fluidio.executor.readers.shuffle import Shuffle
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import op
+from fluidio.program.infer import InferContext
+from fluidio.reader.feed_queue import FeedQueue
+
+__all__ = ["end_of_epoch"]
+
+_SHAPES: dict[str, Any] = {"shape_concat": [], "lod_levels": [], "ranks": [], "use_data_config": True}
+
+
+# -- describing the reader variables ------------------------------------------------------------------------------
+
+
+def _shapes(attrs: dict[str, Any]) -> list[tuple[int, ...]]:
+    shapes, flat, at = [], attrs["shape_concat"], 0
+    for rank in attrs["ranks"]:
+        shapes.append(tuple(flat[at : at + rank]))
+        at += rank
+    return shapes
+
+
+def _infer_source(c: InferContext) -> None:
+    shapes, levels = _shapes(c.attrs), list(c.attrs["lod_levels"])
+    c.check(
+        len(levels) == len(shapes),
+        f"The number of 'lod_levels'({len(levels)}) doesn't match the number of 'shapes'({len(shapes)}).",
+    )
+    for name in c.op.output("Out"):
+        out = c.block._var_recursive(name)
+        dtypes = [slot[1] for slot in out.reader_slots] or [VarType.FP32] * len(shapes)
+        out.reader_slots = list(zip(shapes, dtypes, levels))
+        out.type = VarType.READER
+        out._persistable = True
+
+
+def _infer_decorator(c: InferContext) -> None:
+    below = c.input("UnderlyingReader")
+    out = c.block._var_recursive(c.op.output("Out")[0])
+    out.reader_slots = list(below.reader_slots)
+    out.type = VarType.READER
+    out._persistable = True
+
+
+def _positive(attr: str) -> Callable[[InferContext], None]:
+    def infer(c: InferContext) -> None:
+        c.check(c.attrs[attr] > 0, f"{attr} must be greater than 0, got {c.attrs[attr]}")
+        _infer_decorator(c)
+
+    return infer
+
+
+def _infer_open_files(c: InferContext) -> None:
+    c.check(c.attrs["buffer_size"] > 0, f"buffer_size must be greater than 0, got {c.attrs['buffer_size']}")
+    c.check(c.attrs["thread_num"] > 0, f"thread_num must be greater than 0, got {c.attrs['thread_num']}")
+    _infer_source(c)
+
+
+def _infer_custom(c: InferContext) -> None:
+    _infer_decorator(c)
+    body = c.attrs["sub_block"]
+    sinks = [body._var_recursive(name) for name in c.attrs["sink_var_names"]]
+    out = c.block._var_recursive(c.op.output("Out")[0])
+    out.reader_slots = [(v.shape, v.dtype, v.lod_level) for v in sinks]
+
+
+def _infer_read(c: InferContext) -> None:
+    if not c.attrs["infer_out"]:
+        return
+    slots = c.input("Reader").reader_slots
+    names = c.op.output("Out")
+    c.check(len(slots) == len(names), f"the reader delivers {len(slots)} tensors, the op has {len(names)} outputs")
+    for index, (shape, dtype, level) in enumerate(slots):
+        c.set("Out", shape, dtype, level, index, VarType.LOD_TENSOR)
+
+
+# -- reading ------------------------------------------------------------------------------------------------------
+
+
+@op(
+    "read", "Reader", "Out*", {"throw_eof_exp": True, "infer_out": True, "drop_last": True},
+    infer=_infer_read, grad=False, raw=True, side_effect=True,
+)  # fmt: skip
+def read(k: Call, f: Any) -> None:
+    """Take the next item of a reader; EOFException at the end of the epoch."""
+    reader = f.values[k.ins["Reader"][0]]
+    if reader is None:
+        raise EnforceNotMet(f"the reader {k.op.input('Reader')[0]} does not exist yet: run the startup program first")
+    item = reader.read_next()
+    if item is None:
+        raise end_of_epoch(reader)
+    layout = layout_of(item)
+    if layout != k.state.get("layout"):
+        check_item(k.op, item)
+        k.state["layout"] = layout
+    values, lods, variables = f.values, f.lods, f.variables
+    is_gpu = k.dev.is_gpu
+    for slot, (array, lod) in zip(k.outs["Out"], item):
+        if slot >= 0:
+            values[slot] = k.dev.upload(array) if is_gpu else array
+            lods[slot] = lod
+            if variables[slot] is not None:
+                f.store(slot)
+
+
+def end_of_epoch(reader: Reader) -> EOFException:
+    """Return the exception of a reader that has no next data."""
+    epoch, count = reader.progress()
+    name = reader.source().name
+    return EOFException(
+        f"end of epoch {epoch + 1} after {count:,} batches of reader {name}: "
+        "catch fluid.core.EOFException and call reset() on the reader",
+        reader=name,
+        epoch=epoch,
+    )
+
+
+# -- making readers -----------------------------------------------------------------------------------------------
+
+
+def _spec(k: Call) -> Spec:
+    spec = k.state.get("spec")
+    if spec is None:
+        known = [(name, _frozen(k.attrs[name])) for name in sorted(k.op.definition.attrs) if name in k.attrs]
+        spec = k.state["spec"] = (k.op.type, *known)
+    return spec
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value
+
+
+def _decorator(
+    type: str, attrs: dict[str, Any], make: Callable[[Call, Any, str, Reader, Spec], Reader], infer: Any
+) -> None:
+    """Register an op that puts a reader on top of another one; it does nothing when that stands already."""
+
+    def kernel(k: Call, f: Any) -> None:
+        out = k.outs["Out"][0]
+        below = f.values[k.ins["UnderlyingReader"][0]]
+        existing = f.values[out]
+        spec = _spec(k)
+        if existing is not None and existing.underlying is below and existing.spec == spec:
+            return
+        if below is None:
+            name = k.op.input("UnderlyingReader")[0]
+            raise EnforceNotMet(f"the reader {name} does not exist yet: run the startup program first")
+        if isinstance(existing, Reader):
+            existing.shutdown()
+        f.set(out, make(k, f, k.op.output("Out")[0], below, spec))
+
+    kernel.__doc__ = f"Make the reader of {type}."
+    op(type, "UnderlyingReader", "Out", attrs, infer=infer, grad=False, raw=True, side_effect=True)(kernel)
+
+
+def _source(
+    type: str, inputs: str, attrs: dict[str, Any], make: Callable[[Call, str, Spec], Reader], infer: Any
+) -> None:
+    """Register an op that makes a source; run again it rewinds, unless a chain stands on the source.
+
+    Fluid: it was replaced by a second source while the chain kept the first; so nothing was rewound there either.
+    """
+
+    def kernel(k: Call, f: Any) -> None:
+        out = k.outs["Out"][0]
+        existing = f.values[out]
+        spec = _spec(k)
+        if isinstance(existing, Reader):
+            if existing.spec == spec and existing.decorators:
+                return
+            for end in existing.end_points():
+                end.shutdown()
+        f.set(out, make(k, k.op.output("Out")[0], spec))
+
+    kernel.__doc__ = f"Make the reader of {type}."
+    op(type, inputs, "Out*", attrs, infer=infer, grad=False, raw=True, side_effect=True)(kernel)
+
+
+def _make_open_files(k: Call, name: str, spec: Spec) -> Reader:
+    a = k.attrs
+    paths: Sequence[str] = a["file_names"]
+    if era().strict:
+        for path in paths:
+            _check_suffix(path)
+    return OpenFiles(
+        name,
+        paths,
+        min(a["thread_num"], max(1, len(paths))),
+        a["side_by_side"] and not a["is_test"],
+        arrival=not a["deterministic"],
+        shuffle_files=a["shuffle_files"],
+        seed=a["seed"],
+        spec=spec,
+    )
+
+
+def _check_suffix(path: str) -> None:
+    stem, dot, suffix = path.rpartition(".")
+    if not dot or not stem:
+        raise EnforceNotMet(
+            f"File name illegal! A legal file name should be like: [file_name].[file_format] (e.g., 'data_file.recordio"
+            f"'). Got {path!r}"
+        )
+    if suffix != "recordio":
+        raise EnforceNotMet(f"No file reader registered for '{suffix}' format.")
+
+
+def _make_random(k: Call, name: str, spec: Spec) -> Reader:
+    low, high = k.attrs.get("min", k.attrs["low"]), k.attrs.get("max", k.attrs["high"])
+    return RandomData(name, low, high, _shapes(k.attrs), k.attrs["seed"], spec)
+
+
+def _make_double_buffer(k: Call, f: Any, name: str, below: Reader, spec: Spec) -> Reader:
+    on_device = k.dev.is_gpu and k.attrs["place"] != "CPU"
+    maker = getattr(k.dev, "copy_stage", None) if on_device else None
+    return DoubleBuffer(name, below, spec, maker() if maker is not None else None)
+
+
+def _make_custom(k: Call, f: Any, name: str, below: Reader, spec: Spec) -> Reader:
+    a = k.attrs
+    return Custom(name, below, f.plan, k.blocks["sub_block"], a["source_var_names"], a["sink_var_names"], spec)
+
+
+_source(
+    "create_recordio_file_reader", "", {**_SHAPES, "filename": ""},
+    lambda k, name, spec: FileReader(name, k.attrs["filename"], spec), _infer_source,
+)  # fmt: skip
+_source(
+    "open_files", "",
+    {**_SHAPES, "file_names": [], "thread_num": 1, "buffer_size": 1, "is_test": False, "side_by_side": True,
+     "deterministic": True, "shuffle_files": False, "seed": 0},
+    _make_open_files, _infer_open_files,
+)  # fmt: skip
+_source(
+    "create_random_data_generator", "", {**_SHAPES, "low": 0.0, "high": 1.0, "seed": 0}, _make_random, _infer_source
+)
+_decorator(
+    "create_shuffle_reader", {"buffer_size": 1, "seed": 0},
+    lambda k, f, name, below, spec: Shuffle(name, below, k.attrs["buffer_size"], k.attrs["seed"], spec),
+    _positive("buffer_size"),
+)  # fmt: skip
+_decorator(
+    "create_batch_reader", {"batch_size": 1, "discard_leftover": True},
+    lambda k, f, name, below, spec: Batch(name, below, k.attrs["batch_size"], k.attrs["discard_leftover"], spec),
+    _positive("batch_size"),
+)  # fmt: skip
+_decorator(
+    "create_multi_pass_reader", {"pass_num": 1},
+    lambda k, f, name, below, spec: MultiPass(name, below, k.attrs["pass_num"], spec),
+    _positive("pass_num"),
+)  # fmt: skip
+_decorator("create_threaded_reader", {}, lambda k, f, name, below, spec: Threaded(name, spec, below), _infer_decorator)
+_decorator("create_double_buffer_reader", {"place": "AUTO"}, _make_double_buffer, _infer_decorator)
+_decorator(
+    "create_custom_reader", {"sub_block": None, "source_var_names": [], "sink_var_names": []},
+    _make_custom, _infer_custom,
+)  # fmt: skip
+
+
+class Threaded(Reader):
+    """Lets several threads read one reader (Fluid <= 0.14); every reader here can be, so it only passes on."""
+
+    def _block(self, most: int) -> Any:
+        assert self.underlying is not None
+        return self.underlying.read_block(most)
+
+    def _next(self) -> Any:
+        assert self.underlying is not None
+        return self.underlying.read_next()
+
+
+@op(
+    "create_py_reader", "blocking_queue", "Out*",
+    {**_SHAPES, "dtypes": [], "need_check_feed": [], "device_index": 0, "device_count": 1},
+    infer=_infer_source, grad=False, raw=True, side_effect=True,
+)  # fmt: skip
+def create_py_reader(k: Call, f: Any) -> None:
+    """Make the reader that empties a queue; it stays while the queue is the same."""
+    out = k.outs["Out"][0]
+    existing = f.values[out]
+    queue = _find_queue(k, f)
+    if isinstance(existing, QueueReader):
+        if queue is None or existing.queue is queue:
+            return
+        existing.shutdown()
+    if queue is None:
+        raise EnforceNotMet(
+            f"No LoDTensorBlockingQueueHolder variable with name {k.op.input('blocking_queue')[0]} found: py_reader "
+            "makes it in the scope that is global when it is called"
+        )
+    f.set(out, QueueReader(k.op.output("Out")[0], queue, ("create_py_reader",)))
+
+
+def _find_queue(k: Call, f: Any) -> FeedQueue | None:
+    queue = k.op.__dict__.get("feed_queue")
+    if queue is None:
+        held = f.scope.find_var(k.op.input("blocking_queue")[0])
+        queue = held.value if held is not None else None
+    return queue if isinstance(queue, FeedQueue) else None

@@ -1,0 +1,65 @@
+"""QueueReader: batches that a generator feeds through a queue (`py_reader`, `PyReader`, `DataLoader`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluidio.executor.readers.base import Reader, Spec, Tensors, block_of
+from fluidio.reader.feed_queue import FeedQueue
+from fluidio.recordio import RecordBlock
+
+__all__ = ["QueueReader"]
+
+
+class QueueReader(Reader):
+    """Empties a FeedQueue; the queue's thread reads ahead, `start()` of the handle starts it."""
+
+    asynchronous = True
+
+    def __init__(self, name: str, queue: FeedQueue, spec: Spec = ()) -> None:
+        super().__init__(name, spec)
+        self.queue = queue
+        queue.readers.add(self)
+
+    def read_next(self) -> Tensors | None:
+        return self.queue.take()
+
+    def read_block(self, most: int) -> RecordBlock | None:
+        item = self.queue.take()
+        return None if item is None else block_of(item)
+
+    def reset(self) -> None:
+        for end in self.end_points():
+            end.shutdown()
+        self.queue.reset()
+        for end in self.end_points():
+            end.start()
+
+    def shutdown(self) -> None:
+        self.queue.reset()
+
+    def start(self, epoch: int | None = None) -> None:
+        """Do nothing: the handle's start() brings the generator."""
+
+    def progress(self) -> tuple[int, int]:
+        return self.queue.epoch, self.queue.delivered
+
+    def stats(self) -> dict[str, Any]:
+        return self.queue.stats()
+
+    def fingerprint(self) -> list[Any]:
+        return [["queue"]]
+
+    def state_dict(self) -> dict[str, Any]:
+        queue = self.queue
+        return {
+            "version": 1,
+            "reader": self.name,
+            "epoch": queue.epoch,
+            "items": queue.delivered,
+            "chain": self.fingerprint(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Pass over the batches that were read before, at the next `start()`."""
+        self.queue.resume(state)

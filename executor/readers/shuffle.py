@@ -1,0 +1,63 @@
+"""Shuffle: fill a buffer with records, shuffle it, hand it out, fill it again."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fluidio.executor.readers.base import Reader, Spec
+from fluidio.executor.readers.blocks import BlockBuffer
+from fluidio.recordio import RecordBlock
+
+__all__ = ["Shuffle"]
+
+
+class Shuffle(Reader):
+    """A block shuffle, as Fluid's: each `buffer_size` records in a row are shuffled among themselves.
+
+    The order follows from the seed, the epoch and the records below; every epoch has another one.
+    Fluid: the seed came from the operating system.
+    """
+
+    def __init__(self, name: str, underlying: Reader, buffer_size: int, seed: int = 0, spec: Spec = ()) -> None:
+        super().__init__(name, spec, underlying)
+        self._size = buffer_size
+        self._seed = seed
+        self._fills = 0
+        self._waiting: list[RecordBlock] = []
+        self._buffer = BlockBuffer(self._refill)
+
+    def _block(self, most: int) -> RecordBlock | None:
+        return self._buffer.take(most)
+
+    def _refill(self) -> RecordBlock | None:
+        if not self._waiting:
+            self._fill()
+        return self._waiting.pop(0) if self._waiting else None
+
+    def _fill(self) -> None:
+        assert self.underlying is not None
+        parts: list[RecordBlock] = []
+        missing = self._size
+        while missing:
+            block = self.underlying.read_block(missing)
+            if block is None:
+                break
+            parts.append(block)
+            missing -= len(block)
+        if not parts:
+            return
+        rng = np.random.default_rng((self._seed, self.epoch, self._fills))
+        self._fills += 1
+        if all(part.layout == parts[0].layout for part in parts):
+            whole = RecordBlock.concat(parts)
+            self._waiting = [whole.take(rng.permutation(len(whole)))]
+        else:  # records of several layouts cannot stand in one block
+            single = [part.slice(i, i + 1) for part in parts for i in range(len(part))]
+            self._waiting = [single[i] for i in rng.permutation(len(single))]
+
+    def _begin(self) -> None:
+        self._fills = 0
+
+    def _stop(self) -> None:
+        self._waiting = []
+        self._buffer.clear()

@@ -1,0 +1,99 @@
+"""Iterate over a loader: one feed for each place and step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from fluidio.executor.devices import backend_for
+from fluidio.executor.readers import DoubleBuffer, QueueReader
+from fluidio.places import CUDAPlace, cuda_means_cpu, unwrap
+from fluidio.reader.feed_queue import FeedQueue, Tensors
+from fluidio.tensor import LoDTensor
+
+__all__ = ["LoaderIterator", "as_places", "feeds_of"]
+
+
+def as_places(places: Any) -> list[Any]:
+    """Return one place, or a list of them, as a list."""
+    return list(places) if isinstance(places, (list, tuple)) else [places]
+
+
+def feeds_of(items: Sequence[Tensors], names: Sequence[str], return_list: bool, place0_only: bool) -> Any:
+    """Return what a loader yields in one step: a dict, or a list of tensors, for each place."""
+    tensors = [[LoDTensor.wrap(array, lod) for array, lod in item] for item in items]
+    if return_list:
+        return tensors[0] if place0_only else tensors
+    return [dict(zip(names, item)) for item in tensors]
+
+
+class LoaderIterator(Iterator[Any]):
+    """One epoch of an iterable loader; reading ahead begins at once and stops when the iterator is let go of.
+
+    Args:
+        queue: a started queue.
+        places: one batch is taken for each of them in a step, in this order.
+        make: turns the batches of a step into what the user gets.
+        drop_last: drop a last step that has not a batch for every place.
+    """
+
+    def __init__(
+        self,
+        queue: FeedQueue,
+        places: Sequence[Any],
+        make: Callable[[list[Tensors]], Any],
+        drop_last: bool = True,
+        expected: Sequence[str] = (),
+    ) -> None:
+        self._queue = queue
+        self._places = places
+        self._make = make
+        self._drop_last = drop_last
+        self._expected = expected
+        self._on_device = [_device(place) for place in places]
+        self._read = queue.take
+        self._buffer: DoubleBuffer | None = None
+        stage = getattr(backend_for(places[0]), "copy_stage", None) if self._on_device == [True] else None
+        if stage is not None:
+            self._buffer = DoubleBuffer(queue.name, QueueReader(queue.name, queue), (), stage())
+            self._read = self._buffer.read_next
+
+    def __next__(self) -> Any:
+        items: list[Tensors] = []
+        for _ in self._places:
+            item = self._read()
+            if item is None:
+                break
+            items.append(item)
+        if len(items) < len(self._places) and (self._drop_last or not items):
+            self._queue.drop(
+                len(items), "batches", f"too few for {len(self._places)} places; drop_last=False keeps them"
+            )
+            self.close()
+            raise StopIteration
+        if self._expected and len(items[0]) != len(self._expected):
+            raise ValueError(
+                f"reader {self._queue.name} yields {len(items[0])} arrays in a batch, but the feed list has "
+                f"{len(self._expected)} variables: {list(self._expected)}"
+            )
+        if self._buffer is None and any(self._on_device):
+            items = [
+                _upload(item, place) if device else item
+                for item, place, device in zip(items, self._places, self._on_device)
+            ]
+        return self._make(items)
+
+    def close(self) -> None:
+        """Stop reading ahead."""
+        if self._buffer is not None:
+            self._buffer.shutdown()
+        self._queue.reset()
+
+
+def _device(place: Any) -> bool:
+    return isinstance(unwrap(place), CUDAPlace) and not cuda_means_cpu()
+
+
+def _upload(item: Tensors, place: Any) -> Tensors:
+    dev = backend_for(place)
+    return [(dev.upload(array), lod) for array, lod in item]

@@ -1,0 +1,345 @@
+"""FeedQueue: the bounded queue between a thread that runs the user's generator and the executor that takes batches.
+
+It stands here because layers make it when a reader is declared and the executor empties it when a program runs.
+Every epoch has a channel of its own: what a late thread of the last epoch still puts goes nowhere.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import warnings
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
+
+from fluidio.errors import EnforceNotMet, ReaderError
+from fluidio.reader.lifecycle import Event, State, step
+from fluidio.reader.threads import deserted_error
+from fluidio.tensor.lod import LoD
+
+__all__ = ["FeedQueue", "Tensors"]
+
+Tensors = list[tuple[Any, LoD]]
+"""One batch: array and LoD of each slot."""
+
+_LOOK_ROUND = 1.0  # seconds after which a waiting consumer checks that somebody is still there
+_JOIN = 5.0  # seconds that reset() waits for a generator which is busy
+
+
+class _Epoch:
+    """The items of one epoch on their way; `ended` and `error` say why no more come."""
+
+    def __init__(self, capacity: int) -> None:
+        self.items: deque[Tensors] = deque()
+        self.capacity = capacity
+        self.refill_at = capacity // 2  # waking a full producer for each item would cost a thread switch each time
+        self.closed = False
+        self.ended = False
+        self.error: BaseException | None = None
+        self.thread: threading.Thread | None = None
+        self.producer_waits = False
+        self.consumer_waits = False
+        self.producer_wait = 0.0
+        self.consumer_wait = 0.0
+        lock = threading.RLock()  # a garbage collection inside put() may let go of the queue, which calls abandon()
+        self._room = threading.Condition(lock)
+        self._data = threading.Condition(lock)
+
+    def put(self, item: Tensors) -> bool:
+        items = self.items
+        if len(items) >= self.capacity:
+            self._wait_for_room()
+        if self.closed or self.ended:
+            return False
+        items.append(item)
+        if self.consumer_waits:
+            with self._data:
+                self._data.notify_all()
+        return True
+
+    def _wait_for_room(self) -> None:
+        began = time.perf_counter()
+        with self._room:
+            self.producer_waits = True
+            while len(self.items) > self.refill_at and not self.closed:
+                self._room.wait()
+            self.producer_waits = False
+        self.producer_wait += time.perf_counter() - began
+
+    def take(self, name: str) -> Tensors | None:
+        """Return the next item, None at the end; raise what the producer died of."""
+        items = self.items
+        if not items:
+            self._wait_for_data(name)
+        try:
+            item = items.popleft()
+        except IndexError:
+            if self.error is not None:
+                _fail(name, self.error)
+            return None
+        if self.producer_waits and len(items) <= self.refill_at:
+            with self._room:
+                self._room.notify_all()
+        return item
+
+    def _wait_for_data(self, name: str) -> None:
+        began = time.perf_counter()
+        with self._data:
+            self.consumer_waits = True
+            while not self.items and not self.ended and not self.closed:
+                if not self._data.wait(_LOOK_ROUND) and self.thread is not None and not self.thread.is_alive():
+                    if self.ended or self.items:
+                        break
+                    raise deserted_error(name)
+            self.consumer_waits = False
+        self.consumer_wait += time.perf_counter() - began
+
+    def finish(self, error: BaseException | None = None) -> None:
+        """Say that no more items come: what waits is still delivered, then the end or the error."""
+        with self._data:
+            if not self.ended:
+                self.ended = True
+                self.error = error
+            self._data.notify_all()
+            self._room.notify_all()
+
+    def abandon(self) -> None:
+        """Forget the waiting items and let everybody go."""
+        self.closed = True
+        self.items.clear()
+        with self._data:
+            self._data.notify_all()
+            self._room.notify_all()
+
+
+def _fail(name: str, error: BaseException) -> NoReturn:
+    if isinstance(error, ReaderError):  # from a python reader: it names the user's exception already
+        raise ReaderError(f"the source of reader {name}: {error}") from error.__cause__ or error
+    raise ReaderError(f"the source of reader {name} raised {type(error).__name__}: {error}") from error
+
+
+class FeedQueue:
+    """A bounded queue of batches, fed by a thread (`start`) or by hand (`push`, `close`).
+
+    Args:
+        name: the reader's name, for messages.
+        capacity: batches that wait at most.
+        site: where the user's code made it, for messages.
+    """
+
+    def __init__(self, name: str, capacity: int, site: str = "") -> None:
+        if not isinstance(capacity, int) or capacity < 1:
+            raise EnforceNotMet(f"reader {name}: capacity is {capacity!r}, it must be a whole number of at least 1")
+        self.name = name
+        self.site = site
+        self.state = State.IDLE
+        self.epoch = 0
+        self.delivered = 0
+        self.skip = 0  # items to pass over in the next epoch, after load_state_dict()
+        self.readers: weakref.WeakSet[Any] = weakref.WeakSet()  # run-time readers that empty this queue
+        self._capacity = capacity
+        self._home = os.getpid()
+        self._current = _Epoch(capacity)
+        self._finalizer: weakref.finalize[Any, Any] | None = None
+        self._waits = [0.0, 0.0]
+        self._items = 0
+        self._bytes = 0
+        self._dropped = 0
+        self._note: tuple[int, str, str] | None = None
+        self._told = False
+
+    # -- Fluid's own methods ------------------------------------------------------------------------------------
+
+    def push(self, item: Any) -> bool:
+        """Add one batch (LoDTensors or arrays), waiting for room; False when the queue is closed.
+
+        Fluid: a LoDTensorArray is pushed; any sequence of tensors and arrays will do.
+        """
+        if self.state is State.IDLE:
+            self.state = step(self.state, Event.START, self.name)
+        return self._current.put([_pair(value) for value in item])
+
+    def close(self) -> None:
+        """Say that the epoch is complete: what waits is delivered, then comes the end."""
+        if self.state is State.IDLE:
+            self.state = step(self.state, Event.START, self.name)
+        self._current.finish()
+
+    def kill(self) -> None:
+        """End the epoch with an error."""
+        self._current.finish(EnforceNotMet(f"reader {self.name}: the queue was killed"))
+
+    def is_closed(self) -> bool:
+        return self._current.ended or self._current.closed
+
+    def size(self) -> int:
+        return len(self._current.items)
+
+    def capacity(self) -> int:
+        return self._capacity
+
+    # -- life cycle ---------------------------------------------------------------------------------------------
+
+    def start(self, source: Callable[[], Iterable[Tensors]]) -> None:
+        """Run `source` in a thread and queue what it yields."""
+        if self.state is State.RUNNING:
+            warnings.warn(
+                f"reader {self.name} is running already: start() twice has no effect; reset() it to begin again",
+                stacklevel=3,
+            )
+            return
+        if self.state is not State.IDLE:
+            self.reset()
+        self.state = step(self.state, Event.START, self.name)
+        epoch = self._current
+        skip, self.skip = self.skip, 0
+        self.delivered = skip
+        epoch.thread = threading.Thread(
+            target=_feed, args=(source, epoch, skip), name=f"fluidio-feed-{self.name}", daemon=True
+        )
+        self._finalizer = weakref.finalize(self, epoch.abandon)
+        self._finalizer.atexit = False
+        epoch.thread.start()
+
+    def take(self) -> Tensors | None:
+        """Return the next batch, None at the end of the epoch.
+
+        Raises:
+            EnforceNotMet: `start()` was not called.
+            ReaderError: the source failed; `__cause__` is its own exception.
+        """
+        if self.state is not State.RUNNING:
+            return self._take_when_not_running()
+        try:
+            item = self._current.take(self.name)
+        except ReaderError:
+            self.state = step(self.state, Event.FAIL, self.name)
+            raise
+        if item is None:
+            self.state = step(self.state, Event.END, self.name)
+            self._tell_drops()
+            return None
+        self.delivered += 1
+        self._items += 1
+        for array, _ in item:
+            self._bytes += array.nbytes
+        return item
+
+    def _take_when_not_running(self) -> Tensors | None:
+        self.state = step(self.state, Event.READ, self.name)
+        return self._current.take(self.name)  # the end or the error once more
+
+    def reset(self) -> None:
+        """Drop what waits, stop the thread and be ready for `start()`; legal at any time."""
+        epoch = self._current
+        if self.state is State.RUNNING:
+            self._dropped += len(epoch.items)
+        epoch.abandon()
+        if self._finalizer is not None:
+            self._finalizer.detach()
+            self._finalizer = None
+        thread = epoch.thread
+        if thread is not None and thread is not threading.current_thread() and os.getpid() == self._home:
+            thread.join(_JOIN)
+            if thread.is_alive():
+                warnings.warn(
+                    f"reader {self.name}: the generator is still busy {_JOIN:.0f} s after reset(); its thread ends "
+                    "when it yields again",
+                    stacklevel=3,
+                )
+        self._waits[0] += epoch.producer_wait
+        self._waits[1] += epoch.consumer_wait
+        if self.state is not State.IDLE:
+            self.epoch += 1
+        self.state = step(self.state, Event.RESET, self.name)
+        self.delivered = 0
+        self._current = _Epoch(self._capacity)
+
+    def note_drop(self, count: int, what: str, why: str) -> None:
+        """Remember (from any thread) that something was dropped; the consumer hears of it at the end of the epoch."""
+        self._note = (count, what, why)
+
+    def drop(self, count: int, what: str, why: str) -> None:
+        """Count what was dropped and say so once."""
+        if not count:
+            return
+        self._dropped += count
+        if not self._told:
+            self._told = True
+            warnings.warn(f"reader {self.name} drops the last {count:,} {what} of each epoch: {why}", stacklevel=4)
+
+    def _tell_drops(self) -> None:
+        if self._note is not None:
+            note, self._note = self._note, None
+            self.drop(*note)
+
+    def resume(self, state: dict[str, Any]) -> None:
+        """Pass over the batches that a saved state counts, at the next `start()`.
+
+        A generator cannot begin in its middle: it runs again and its first batches are dropped.
+        """
+        if state.get("version") != 1 or state.get("chain") != [["queue"]]:
+            raise EnforceNotMet(f"reader {self.name}: this is no state of a queue reader: {state}")
+        if self.state is not State.IDLE:
+            self.reset()
+        self.epoch = int(state["epoch"])
+        self.skip = int(state["items"])
+        if self.skip:
+            warnings.warn(
+                f"reader {self.name}: start() runs the generator again and passes over its first {self.skip:,} batches",
+                stacklevel=3,
+            )
+
+    def stats(self) -> dict[str, Any]:
+        """Return counts since the queue was made, and waits in seconds."""
+        epoch = self._current
+        return {
+            "items": self._items,
+            "bytes": self._bytes,
+            "producer_wait": self._waits[0] + epoch.producer_wait,
+            "consumer_wait": self._waits[1] + epoch.consumer_wait,
+            "queue_size": len(epoch.items),
+            "capacity": self._capacity,
+            "dropped": self._dropped,
+            "epoch": self.epoch,
+        }
+
+
+def _pair(value: Any) -> tuple[Any, LoD]:
+    from fluidio.tensor import LoDTensor
+
+    if not isinstance(value, LoDTensor):
+        tensor = LoDTensor()
+        tensor.set(value)
+        value = tensor
+    return value._data(), value.levels
+
+
+def _feed(source: Callable[[], Iterable[Tensors]], epoch: _Epoch, skip: int) -> None:
+    """Run the user's generator in a thread; its end, or its exception, ends the epoch."""
+    items: Any = None
+    try:
+        items = iter(source())
+        for item in items:
+            if skip > 0:
+                skip -= 1
+            elif not epoch.put(item):
+                break
+        epoch.finish()
+    except BaseException as error:
+        epoch.finish(error)
+    finally:
+        close = getattr(items, "close", None)
+        if close is not None:
+            _close_quietly(close, epoch)
+
+
+def _close_quietly(close: Callable[[], None], epoch: _Epoch) -> None:
+    """Finalise a generator in the thread that ran it; an error of its `finally` is the epoch's unless that is over."""
+    try:
+        close()
+    except BaseException as error:
+        epoch.finish(error)

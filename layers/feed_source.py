@@ -1,0 +1,97 @@
+"""Turn what users' generators yield into batches of tensors; these run in the feeding thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from fluidio.program import DataFeeder, Variable
+from fluidio.reader.feed_queue import Tensors
+from fluidio.tensor import LoDTensor
+from fluidio.tensor.lod import NO_LOD
+
+__all__ = ["Source", "from_batches", "from_sample_lists", "from_samples"]
+
+Source = Callable[[], Iterator[Tensors]]
+Generator = Callable[[], Iterable[Any]]
+
+_PLAIN = frozenset("?bBilqfdhe")  # dtypes that are taken as they are
+
+
+def from_batches(reader: Generator, names: Sequence[str]) -> Source:
+    """Return the source of a reader that yields one array or LoDTensor for each variable."""
+    expected = len(names)
+
+    def source() -> Iterator[Tensors]:
+        for item in _iterate(reader):
+            if isinstance(item, (np.ndarray, str, bytes, dict)) or not hasattr(item, "__len__"):
+                raise TypeError(
+                    f"the batch generator yielded {type(item).__name__}; it must yield a list or tuple with one array "
+                    f"or LoDTensor for each of the {expected} variables {list(names)}"
+                )
+            yield [_tensor(value, index, names) for index, value in enumerate(item)]
+
+    return source
+
+
+def _tensor(value: Any, index: int, names: Sequence[str]) -> tuple[Any, Any]:
+    if type(value) is np.ndarray and value.dtype.char in _PLAIN:
+        return value.copy(), NO_LOD  # the generator may use its buffer again
+    if isinstance(value, LoDTensor):
+        return value._data(), value.levels
+    array = np.asarray(value)
+    if array.dtype == object:
+        name = names[index] if index < len(names) else f"slot {index}"
+        raise TypeError(
+            f"Faild to convert input data to a regular ndarray: the values for {name!r} have unequal lengths; give a "
+            "LoDTensor (fluid.create_lod_tensor), or declare lod_level >= 1 and yield lists of samples"
+        )
+    tensor = LoDTensor()
+    tensor.set(array)
+    return tensor.array, NO_LOD
+
+
+def from_sample_lists(reader: Generator, variables: Sequence[Variable]) -> Source:
+    """Return the source of a reader that yields lists of samples."""
+    feeder = DataFeeder(variables)
+    names = feeder.feed_names
+
+    def source() -> Iterator[Tensors]:
+        for samples in _iterate(reader):
+            fed = feeder.feed(samples)
+            yield [(fed[name].array, fed[name].levels) for name in names]
+
+    return source
+
+
+def from_samples(
+    reader: Generator, variables: Sequence[Variable], batch_size: int, drop_last: bool, dropped: Callable[[int], None]
+) -> Source:
+    """Return the source of a reader that yields single samples; `dropped` hears of a short last batch."""
+    feeder = DataFeeder(variables)
+    names = feeder.feed_names
+
+    def source() -> Iterator[Tensors]:
+        samples: list[Any] = []
+        for sample in _iterate(reader):
+            samples.append(sample if isinstance(sample, (list, tuple)) else (sample,))
+            if len(samples) == batch_size:
+                fed = feeder.feed(samples)
+                yield [(fed[name].array, fed[name].levels) for name in names]
+                samples = []
+        if samples and drop_last:
+            dropped(len(samples))
+        elif samples:
+            fed = feeder.feed(samples)
+            yield [(fed[name].array, fed[name].levels) for name in names]
+
+    return source
+
+
+def _iterate(reader: Generator) -> Iterable[Any]:
+    items = reader() if callable(reader) else reader
+    if not hasattr(items, "__iter__") and not hasattr(items, "__next__"):
+        raise TypeError(f"the reader returned {type(items).__name__}, which cannot be iterated; it must be a generator")
+    return items

@@ -1,0 +1,144 @@
+"""The methods that reader variables carry: reset, start, decorate_*, stats, state_dict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fluidio.errors import EnforceNotMet
+from fluidio.layers.feed_source import Source, from_batches, from_sample_lists
+from fluidio.program import Variable
+from fluidio.reader.feed_queue import FeedQueue
+from fluidio.tensor import ScopeVariable, global_scope
+
+__all__ = ["FeedHandle", "attach_feed_handle", "attach_file_handle", "find_reader"]
+
+
+def find_reader(variable: Variable) -> Any:
+    """Return the run-time reader of a variable, or of the nearest one below it that exists, in the global scope."""
+    block, name = variable.block, variable.name
+    while True:
+        held: ScopeVariable | None = global_scope().find_var(name)
+        if held is not None and hasattr(held.value, "read_next"):
+            return held.value
+        op = block.vars[name].op if name in block.vars else None
+        below = op.input("UnderlyingReader") if op is not None else []
+        if not below:
+            raise EnforceNotMet(
+                f"the reader {variable.name} does not exist in the global scope: run the startup program first, and "
+                "use the scope that it ran in (fluid.scope_guard)"
+            )
+        name = below[0]
+
+
+class _FileHandle:
+    """What the variables of file readers can do."""
+
+    def __init__(self, variable: Variable) -> None:
+        self._variable = variable
+
+    def reset(self) -> None:
+        """Begin a new epoch of this reader and of the whole chain it belongs to."""
+        find_reader(self._variable).reset()
+
+    def stats(self) -> dict[str, Any]:
+        """Return counts of items, bytes, waits and drops."""
+        stats: dict[str, Any] = self._top().stats()
+        return stats
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return where reading stands, to go on from there in another process."""
+        state: dict[str, Any] = self._top().state_dict()
+        return state
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on where `state_dict()` was taken; call it behind the startup program."""
+        reader = find_reader(self._variable)
+        if reader.name == self._variable.name and not reader.decorators:
+            reader.load_state_dict(state)
+        else:
+            self._top().pending = state  # the readers above are made, and move there, with the first run
+
+    def _top(self) -> Any:
+        ends = find_reader(self._variable).end_points()
+        if len(ends) > 1:
+            raise EnforceNotMet(
+                f"several readers stand on {self._variable.name}: {[end.name for end in ends]}; ask one of them"
+            )
+        return ends[0]
+
+
+def attach_file_handle(variable: Variable) -> Variable:
+    """Give a reader variable its methods."""
+    handle = _FileHandle(variable)
+    for name in ("reset", "stats", "state_dict", "load_state_dict"):
+        setattr(variable, name, getattr(handle, name))
+    return variable
+
+
+class FeedHandle:
+    """Drives a FeedQueue: remembers the source, starts the thread, resets the readers above."""
+
+    def __init__(self, queue: FeedQueue, variables: Sequence[Variable]) -> None:
+        self.queue = queue
+        self.variables = list(variables)
+        self.source: Source | None = None
+
+    def set_batches(self, reader: Callable[[], Any], places: Any = None) -> None:
+        """Take batches: one array or LoDTensor for each slot."""
+        self.source = from_batches(reader, [v.name for v in self.variables])
+
+    def set_sample_lists(self, reader: Callable[[], Any], places: Any = None) -> None:
+        """Take lists of samples."""
+        self.source = from_sample_lists(reader, self.variables)
+
+    def start(self) -> None:
+        """Start the thread that feeds the queue."""
+        if self.source is None:
+            raise EnforceNotMet(
+                f"reader {self.queue.name} has no source: call decorate_paddle_reader / decorate_tensor_provider "
+                "(py_reader) or set_sample_generator / set_sample_list_generator / set_batch_generator (DataLoader) "
+                "before start()"
+            )
+        self.queue.start(self.source)
+
+    def reset(self) -> None:
+        """Stop the thread, drop what is queued, and be ready for start()."""
+        readers = list(self.queue.readers)
+        for reader in readers:
+            reader.reset()
+        if not readers:
+            self.queue.reset()
+
+    def stats(self) -> dict[str, Any]:
+        """Return counts of items, bytes, waits and drops."""
+        return self.queue.stats()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return how many batches of the epoch were read."""
+        return {
+            "version": 1,
+            "reader": self.queue.name,
+            "epoch": self.queue.epoch,
+            "items": self.queue.delivered,
+            "chain": [["queue"]],
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Pass over the batches that were read before, at the next start(); a warning says how many."""
+        self.reset()
+        self.queue.resume(state)
+
+
+def attach_feed_handle(variable: Variable, handle: FeedHandle) -> Variable:
+    """Give the variable of a py_reader its methods."""
+    reader: Any = variable
+    reader.queue = handle.queue
+    reader.exited = False
+    reader.thread = None
+    reader.tensor_provider = None
+    for name in ("start", "reset", "stats", "state_dict", "load_state_dict"):
+        setattr(variable, name, getattr(handle, name))
+    reader.decorate_tensor_provider = reader.decorate_batch_generator = handle.set_batches
+    reader.decorate_paddle_reader = reader.decorate_sample_list_generator = handle.set_sample_lists
+    return variable
