@@ -42,33 +42,6 @@ def exe() -> fluid.Executor:
     return fluid.Executor(fluid.CPUPlace())
 
 
-def test_a_parameter_used_before_startup_is_named(exe: fluid.Executor) -> None:
-    loss, _ = _regression()
-    with pytest.raises(EnforceNotMet, match=r"(?s)fc_0\.w_0.*not initialized.*startup"):
-        exe.run(feed=_feed(), fetch_list=[loss])
-
-
-def test_a_missing_feed_is_named(exe: fluid.Executor) -> None:
-    loss, _ = _regression()
-    exe.run(fluid.default_startup_program())
-    with pytest.raises(EnforceNotMet, match=r"(?s)Input Variable X\(x\) is not initialized.*feed=\{'x'"):
-        exe.run(feed={"label": _feed()["label"]}, fetch_list=[loss])
-
-
-def test_an_unknown_feed_name_lists_what_can_be_fed(exe: fluid.Executor) -> None:
-    loss, _ = _regression()
-    with pytest.raises(ValueError, match=r"no variable 'z' to feed; it takes \['label', 'x'\]"):
-        exe.run(feed={**_feed(), "z": np.zeros(1)}, fetch_list=[loss])
-
-
-def test_18_warns_of_an_unknown_feed_name_and_runs(exe: fluid.Executor) -> None:
-    fluid.use_era("1.8")
-    loss, _ = _regression()
-    exe.run(fluid.default_startup_program())
-    with pytest.warns(UserWarning, match=r"\['z'\]"):
-        exe.run(feed={**_feed(), "z": np.zeros(1)}, fetch_list=[loss])
-
-
 @pytest.mark.parametrize("fetch", ["nowhere", ["nowhere"]])
 def test_an_unknown_fetch_is_named(exe: fluid.Executor, fetch: Any) -> None:
     _regression()
@@ -92,19 +65,6 @@ def test_fed_shapes_that_do_not_fit_name_op_inputs_and_line(exe: fluid.Executor)
     assert f"{HERE}:{line}" in text
     assert caught.value.op_type == "mul"
     assert caught.value.__cause__ is not None
-
-
-def test_fluid_data_checks_shape_and_dtype(exe: fluid.Executor) -> None:
-    x = fluid.data("x", shape=[None, 3])
-    y = fluid.layers.abs(x)
-    with pytest.raises(
-        ValueError, match=r"'x' should have dimensions = 2, shape = \[-1, 3\].*received fed shape \[2, 4\]"
-    ):
-        exe.run(feed={"x": np.ones((2, 4), np.float32)}, fetch_list=[y])
-    with pytest.raises(ValueError, match=r"data type of fed Variable 'x' must be FP32, but received FP64"):
-        exe.run(feed={"x": np.ones((2, 3))}, fetch_list=[y])
-    (result,) = exe.run(feed={"x": np.ones((2, 3), np.float32)}, fetch_list=[y])
-    assert result.sum() == 6
 
 
 def test_mismatched_shapes_are_found_when_the_op_is_built() -> None:
@@ -137,24 +97,10 @@ def test_what_cannot_be_fed_is_refused(exe: fluid.Executor, feed: Any, kind: typ
         exe.run(feed=feed, fetch_list=[y])
 
 
-@pytest.mark.parametrize("program", [3, "main", object()])
-def test_what_is_no_program_is_a_type_error(exe: fluid.Executor, program: Any) -> None:
-    with pytest.raises(TypeError, match="requires Program"):
-        exe.run(program)
-
-
 @pytest.mark.parametrize("fetch", [3, [3], [None], {"a": 1}])
 def test_what_is_no_fetch_is_a_type_error(exe: fluid.Executor, fetch: Any) -> None:
     with pytest.raises((TypeError, AssertionError), match=r"[Ff]etch"):
         exe.run(fetch_list=fetch)
-
-
-def test_a_closed_executor_refuses() -> None:
-    exe = fluid.Executor(fluid.CPUPlace())
-    exe.close()
-    exe.close()
-    with pytest.raises(RuntimeError, match="Attempted to use a closed Executor"):
-        exe.run(fluid.default_main_program())
 
 
 def test_what_is_no_place_is_a_type_error() -> None:

@@ -1,0 +1,80 @@
+"""Gradients are ops of the program, and they are right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fluidio as fluid
+
+X = np.array([[0.5, -1.0, 2.0], [1.5, 0.25, -0.5]], np.float32)
+
+
+def _input(name: str = "x") -> Any:
+    return fluid.layers.data(name, shape=[3], stop_gradient=False)
+
+
+def _run(fetch: list[Any], **feed: Any) -> list[Any]:
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(fluid.default_startup_program())
+    return exe.run(feed=feed, fetch_list=fetch)
+
+
+BRANCHES: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = [
+    (lambda x: x * x, lambda x: 2 * x),
+    (lambda x: x * x * x, lambda x: 3 * x**2),
+    (lambda x: x + x + x, lambda x: 3 + 0 * x),
+    (lambda x: fluid.layers.exp(x) * x, lambda x: np.exp(x) * (1 + x)),
+    (lambda x: fluid.layers.exp(x) - fluid.layers.exp(x * 2.0), lambda x: np.exp(x) - 2 * np.exp(2 * x)),
+    (lambda x: (x * x + x) * (x - 1.0), lambda x: (2 * x + 1) * (x - 1) + x**2 + x),
+]
+
+
+@pytest.mark.parametrize(("function", "derivative"), BRANCHES)
+def test_parts_of_a_gradient_are_added_up(function: Callable[[Any], Any], derivative: Callable[[Any], Any]) -> None:
+    fluid.backward.append_backward(fluid.layers.mean(function(_input())))
+    (gradient,) = _run(["x@GRAD"], x=X)
+    np.testing.assert_allclose(gradient, derivative(X.astype(np.float64)) / X.size, rtol=1e-5)
+
+
+def test_the_parts_have_fluids_names() -> None:
+    x = _input()
+    fluid.backward.append_backward(fluid.layers.mean(x + x))
+    names = set(fluid.default_main_program().global_block().vars)
+    assert {"x@GRAD", "x@GRAD@RENAME@0", "x@GRAD@RENAME@1"} <= names
+
+
+def test_parameters_and_gradients_are_returned() -> None:
+    loss = fluid.layers.mean(fluid.layers.fc(_input(), size=2, bias_attr=False))
+    pairs = fluid.backward.append_backward(loss)
+    assert [(parameter.name, gradient.name) for parameter, gradient in pairs] == [("fc_0.w_0", "fc_0.w_0@GRAD")]
+    (gradient,) = _run([pairs[0][1]], x=X)
+    np.testing.assert_allclose(gradient, np.repeat(X.sum(0)[:, None] / 4, 2, axis=1), rtol=1e-5)
+
+
+def test_untrainable_parameters_get_none() -> None:
+    frozen = fluid.ParamAttr(name="frozen", trainable=False)
+    hidden = fluid.layers.fc(_input(), size=2, param_attr=frozen, bias_attr=False)
+    pairs = fluid.backward.append_backward(fluid.layers.mean(fluid.layers.fc(hidden, size=1, bias_attr=False)))
+    assert [parameter.name for parameter, _ in pairs] == ["fc_1.w_0"]
+
+
+def test_the_parameter_list_chooses() -> None:
+    loss = fluid.layers.mean(fluid.layers.fc(fluid.layers.fc(_input(), size=2), size=1))
+    pairs = fluid.backward.append_backward(loss, parameter_list=["fc_0.w_0"])
+    assert [parameter.name for parameter, _ in pairs] == ["fc_0.w_0"]
+
+
+def test_integers_have_no_gradient() -> None:
+    x = _input()
+    label = fluid.layers.data("label", shape=[1], dtype="int64")
+    loss = fluid.layers.mean(fluid.layers.cross_entropy(fluid.layers.softmax(x), label))
+    fluid.backward.append_backward(loss)
+    assert not fluid.default_main_program().global_block().has_var("label@GRAD")
+    labels = np.array([[0], [2]])
+    (gradient,) = _run(["x@GRAD"], x=X, label=labels)
+    softmax = np.exp(X) / np.exp(X).sum(1, keepdims=True)
+    np.testing.assert_allclose(gradient, (softmax - np.eye(3)[labels[:, 0]]) / 2, rtol=1e-4, atol=1e-6)
