@@ -41,6 +41,10 @@ class PinnedArena:
             self._memory = self._cupy.cuda.alloc_pinned_memory(size)
             self.size = size
 
+    def address(self) -> int:
+        """Return where the buffer starts."""
+        return int(self._memory.ptr)
+
     def view(self, start: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
         """Return the array that starts at a byte of the buffer."""
         count = math.prod(shape)

@@ -13,7 +13,7 @@ rounding, races inside a kernel, and the parts of CuPy that are prebuilt device 
 """
 
 from .capsules import cupy_version, install, installed, why_not
-from .control import Span, counters, delays, drain, fail, hidden, limit_memory, reset, schedule, timeline, violations
+from .control import Span, counters, delays, drain, fail, hidden, leave_memory, reset, schedule, timeline, violations
 from .signatures import UnknownCuPyError
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
     "hidden",
     "install",
     "installed",
-    "limit_memory",
+    "leave_memory",
     "reset",
     "schedule",
     "timeline",

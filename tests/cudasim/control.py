@@ -48,9 +48,6 @@ def reset() -> None:
     """Wait for all devices, forget what was seen, and go back to the default settings."""
     lib = library()
     schedule("eager")
-    lib.sim_memory_limit.argtypes = [ctypes.c_int, ctypes.c_size_t]
-    for device in range(8):
-        lib.sim_memory_limit(device, 0)
     delays()
     drain()
     lib.sim_clear()
@@ -76,11 +73,11 @@ def schedule(how: Literal["eager", "lazy"]) -> None:
     library().sim_schedule(int(how == "lazy"))
 
 
-def limit_memory(bytes_: int, device: int = 0) -> None:
-    """Give a device so much memory; 0 for as much as the host has."""
+def leave_memory(bytes_: int, device: int = 0) -> None:
+    """Let a device run out of memory after so many bytes more than it uses now."""
     lib = library()
-    lib.sim_memory_limit.argtypes = [ctypes.c_int, ctypes.c_size_t]
-    lib.sim_memory_limit(device, bytes_)
+    lib.sim_leave_memory.argtypes = [ctypes.c_int, ctypes.c_size_t]
+    lib.sim_leave_memory(device, bytes_)
 
 
 def fail(what: Fault, *, after: int = 0, times: int = 1, error: int = 719, deferred: bool = False) -> None:

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.gpu
 
 def test_device_memory_runs_out_at_its_limit(cupy: Any) -> None:
     cupy.get_default_memory_pool().free_all_blocks()
-    cudasim.limit_memory(cudasim.counters()["device_bytes"] + (1 << 20))
+    cudasim.leave_memory(1 << 20)
     cupy.empty(1 << 18, "uint8")
     with pytest.raises(cupy.cuda.memory.OutOfMemoryError):
         cupy.empty(1 << 21, "uint8")
@@ -22,7 +22,7 @@ def test_device_memory_runs_out_at_its_limit(cupy: Any) -> None:
 
 
 def test_each_device_has_its_own_limit(cupy: Any) -> None:
-    cudasim.limit_memory(1, device=1)
+    cudasim.leave_memory(1, device=1)
     cupy.empty(4096, "uint8")
     with cupy.cuda.Device(1), pytest.raises(cupy.cuda.memory.OutOfMemoryError):
         cupy.empty(1 << 22, "uint8")

@@ -178,7 +178,13 @@ void touch(uintptr_t address, size_t size, bool write, int sid, const char *what
     block->accesses = access;
 }
 
-/* ---- what CuPy asks about memory ---- */
+/* ---- how much there is ---- */
+void sim_leave_memory(int device, size_t bytes) {
+    LOCK();
+    settings.memory_limit[device] = device_used[device] + bytes;
+    UNLOCK();
+}
+
 void sim_memory_info(size_t *available, size_t *total) {
     LOCK();
     *total = settings.memory_limit[current_device] ? settings.memory_limit[current_device] : (size_t)4 << 30;

@@ -129,7 +129,6 @@ void sim_schedule(int lazy) {
     UNLOCK();
 }
 void sim_race_check(int on) { settings.race_check = on; }
-void sim_memory_limit(int device, size_t bytes) { settings.memory_limit[device] = bytes; }
 
 /* Forget what was seen; keep what exists (bytes, streams, events). */
 void sim_clear(void) {
@@ -143,5 +142,6 @@ void sim_clear(void) {
     counters[COUNT_device_peak] = counters[COUNT_device_bytes];
     counters[COUNT_pinned_peak] = counters[COUNT_pinned_bytes];
     memset(faults, 0, sizeof faults);
+    memset(settings.memory_limit, 0, sizeof settings.memory_limit);
     UNLOCK();
 }
