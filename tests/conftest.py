@@ -81,6 +81,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name bytes by their length: compressed data may hold the time of day, and parallel workers must agree."""
+    return f"{argname}-{len(val)}-bytes" if isinstance(val, bytes) else None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--slow"):
         return
