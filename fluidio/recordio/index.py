@@ -108,7 +108,9 @@ def _hop(reader: ChunkReader) -> ChunkIndex:
                 break
             reader.damage.append(error)
             offset = reader.resync(offset)
+            reader.number += 1
             continue
+        reader.number += 1
         offsets.append(offset)
         counts.append(header.num_records)
         offset += HEADER_SIZE + header.size

@@ -1,0 +1,117 @@
+"""`fluidio inspect FILE...`: say what RecordIO files hold, and how to open them."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+
+from fluidio.recordio.paths import expand
+from fluidio.recordio.survey import SlotSurvey, Survey, survey
+
+HELP = "show dialect, chunks, layouts, a preview and damage of RecordIO files"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a path, URL or glob")
+    parser.add_argument("--verify", action="store_true", help="read and decode everything, inner checksums included")
+    parser.add_argument("--json", action="store_true", help="print one JSON list")
+    parser.add_argument("--preview", type=int, default=3, metavar="N", help="show N records (default 3)")
+
+
+def run(args: argparse.Namespace) -> int:
+    found = [survey(path, verify=args.verify, preview=args.preview) for path in expand(args.files)]
+    if args.json:
+        print(json.dumps([dataclasses.asdict(each) for each in found], indent=2))
+    else:
+        for each in found:
+            print("\n".join(describe(each)))
+            print()
+        print("\n".join(opening(found)))
+    return int(any(each.damage for each in found))
+
+
+def describe(found: Survey) -> list[str]:
+    """Return the lines about one file."""
+    lines = [found.path]
+    compressors = ", ".join(f"{count} {name}" for name, count in sorted(found.compressors.items()))
+    facts = [
+        ("dialect", ", ".join(found.dialects) or "none (no good chunk)"),
+        ("chunks", f"{found.chunks} ({compressors})" if compressors else str(found.chunks)),
+        ("records", str(found.records) + ("" if found.verified else " announced (--verify reads them)")),
+        ("size", _bytes(found.size) + (f", {_bytes(found.payload_bytes)} unpacked" if found.payload_bytes else "")),
+        ("content", found.content),
+    ]
+    lines += [f"  {name:<8} {value}" for name, value in facts]
+    for number, slot in enumerate(found.slots):
+        lines.append(f"  slot {number:<3} {_slot(slot)}")
+    if not found.same_layout:
+        lines.append("  layouts  differ between records: they cannot be batched together")
+    lines += [f"  record {number}: {text}" for number, text in enumerate(found.preview)]
+    lines += [f"  note     {note}" for note in found.notes]
+    if not found.damage:
+        lines.append("  damage   none" + ("" if found.verified else " seen in the headers"))
+    for damage in found.damage:
+        where = "" if damage.chunk is None else f"chunk {damage.chunk} at byte {damage.offset}: "
+        lines.append(f"  DAMAGE   {where}{damage.problem}")
+    return lines
+
+
+def opening(surveys: list[Survey]) -> list[str]:
+    """Return the call that opens the files in a Fluid program, or a line about what reads them."""
+    readable = [found for found in surveys if found.content == "tensors" and found.slots]
+    if not readable:
+        if any(found.content == "pickles" for found in surveys):
+            return ["Pickled samples: read them with paddle.reader.creator.recordio(paths) or recordio.sample_reader."]
+        return ["No tensor records: read the bytes with recordio.File(path)."]
+    first = readable[0]
+    kind = [(slot.dtype, slot.lod_levels, len(slot.dims)) for slot in first.slots]
+    alike = [f for f in readable if [(s.dtype, s.lod_levels, len(s.dims)) for s in f.slots] == kind]
+    slots = [dataclasses.replace(slot) for slot in first.slots]
+    for other in alike[1:]:
+        for slot, another in zip(slots, other.slots):
+            slot.merge(another)
+    lines = []
+    if len(alike) < len(readable):
+        lines.append(f"# {len(readable) - len(alike)} files have another layout and are left out")
+    lines += [*_about_rows(slots), "reader = fluid.layers.open_files("]
+    names = ", ".join(repr(found.path) for found in alike)
+    shapes = ", ".join(_shape(slot) for slot in slots)
+    lines += [
+        f"    filenames=[{names}],",
+        f"    shapes=[{shapes}],",
+        f"    lod_levels={[slot.lod_levels for slot in slots]},",
+        f"    dtypes={[slot.dtype for slot in slots]})",
+    ]
+    return lines
+
+
+def _about_rows(slots: list[SlotSurvey]) -> list[str]:
+    """Say when a record is not one row: `batch` counts records."""
+    plain = [slot for slot in slots if not slot.lod_levels]
+    fewest = min((slot.fewest_rows for slot in plain), default=1)
+    most = max((slot.most_rows for slot in plain), default=1)
+    if (fewest, most) == (1, 1):
+        return []
+    rows = f"{most} rows" if fewest == most else f"{fewest} to {most} rows"
+    return [f"# A record holds {rows}. batch(reader, batch_size) counts records, so a batch has more rows than that."]
+
+
+def _shape(slot: SlotSurvey) -> str:
+    dims = ["-1", *("-1" if dim is None else str(dim) for dim in slot.dims)]
+    return f"({', '.join(dims)}{',' if len(dims) == 1 else ''})"
+
+
+def _slot(slot: SlotSurvey) -> str:
+    rows = str(slot.most_rows) if slot.fewest_rows == slot.most_rows else f"{slot.fewest_rows}..{slot.most_rows}"
+    dims = ", ".join([rows, *("?" if dim is None else str(dim) for dim in slot.dims)])
+    return f"{slot.dtype} ({dims})" + (f", lod_level {slot.lod_levels}" if slot.lod_levels else "")
+
+
+def _bytes(size: int) -> str:
+    number = float(size)
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if number < 1000 or unit == "GB":
+            break
+        number /= 1000
+    return f"{number:.0f} {unit}" if unit == "bytes" else f"{number:.1f} {unit}"
