@@ -1,7 +1,18 @@
 """What runs programs: the Executor, its plans, the run-time readers and the devices."""
 
 from fluidio.executor import readers
+from fluidio.executor.compiled import CompiledProgram, ParallelExecutor
 from fluidio.executor.executor import Executor
+from fluidio.executor.strategies import BuildStrategy, ExecutionStrategy
 from fluidio.tensor import global_scope, scope_guard
 
-__all__ = ["Executor", "global_scope", "readers", "scope_guard"]
+__all__ = [
+    "BuildStrategy",
+    "CompiledProgram",
+    "ExecutionStrategy",
+    "Executor",
+    "ParallelExecutor",
+    "global_scope",
+    "readers",
+    "scope_guard",
+]

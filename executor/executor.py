@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 from fluidio.era import era
+from fluidio.errors import EOFException
 from fluidio.executor.devices import backend_for
 from fluidio.executor.feed import check_feed_names, feed_dict, set_feeds
 from fluidio.executor.fetch import check_fetch_names, fetch_names, take
@@ -129,6 +131,40 @@ class Executor:
             raise TypeError(f"Executor requires Program as its Parameter. But you passed in {type(program)}")
         results: list[Any] = program._run_by(self, feed, fetch_list, scope, return_numpy, return_merged)
         return results
+
+    def epoch(
+        self,
+        program: Any = None,
+        *,
+        reader: Any,
+        fetch_list: Any = None,
+        feed: Any = None,
+        scope: Scope | None = None,
+        return_numpy: bool = True,
+    ) -> Iterator[list[Any]]:
+        """Yield what each step of one epoch fetches: start the reader, run until it ends, reset it.
+
+        The reader is reset however the loop ends: at the end of the data, by `break`, by an error.
+
+        Args:
+            reader: what `start()` (if it has one) and `reset()` are called on: a py_reader, a loader, a file reader.
+
+        Example:
+            >>> for loss, in exe.epoch(main, fetch_list=[loss], reader=loader):   # doctest: +SKIP
+            ...     print(loss)
+        """
+        start = getattr(reader, "start", None)
+        if start is not None:
+            start()
+        try:
+            while True:
+                try:
+                    results = self.run(program, feed, fetch_list, scope=scope, return_numpy=return_numpy)
+                except EOFException:
+                    return
+                yield results
+        finally:
+            reader.reset()
 
     def close(self) -> None:
         """Refuse further runs; harmless when repeated."""

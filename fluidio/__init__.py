@@ -23,7 +23,7 @@ from fluidio import (
 from fluidio.backward import gradients
 from fluidio.data_layer import data
 from fluidio.era import use_era
-from fluidio.executor import Executor
+from fluidio.executor import BuildStrategy, CompiledProgram, ExecutionStrategy, Executor, ParallelExecutor
 from fluidio.param_attr import ParamAttr, WeightNormParamAttr
 from fluidio.places import (
     CPUPlace,
@@ -59,13 +59,17 @@ from fluidio.tensor import (
 from fluidio.version import __version__
 
 __all__ = [
+    "BuildStrategy",
     "CPUPlace",
     "CUDAPinnedPlace",
     "CUDAPlace",
+    "CompiledProgram",
     "DataFeeder",
+    "ExecutionStrategy",
     "Executor",
     "LoDTensor",
     "LoDTensorArray",
+    "ParallelExecutor",
     "ParamAttr",
     "Parameter",
     "Program",

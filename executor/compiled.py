@@ -1,0 +1,232 @@
+"""CompiledProgram and ParallelExecutor: programs on several places of one machine."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from fluidio.errors import not_supported
+from fluidio.executor.executor import Executor
+from fluidio.executor.feed import check_feed_names
+from fluidio.executor.fetch import check_fetch_names, fetch_names, take
+from fluidio.executor.parallel import ParallelPlan, Replicas
+from fluidio.executor.split import join_fetched, split_feed
+from fluidio.executor.strategies import BuildStrategy, ExecutionStrategy
+from fluidio.places import CPUPlace, CUDAPlace, cpu_places, cuda_means_cpu, cuda_places, unwrap
+from fluidio.program import Program, default_main_program
+from fluidio.tensor import Scope, global_scope
+
+__all__ = ["CompiledProgram", "ParallelExecutor"]
+
+_PLANS = 16
+
+
+class CompiledProgram:
+    """A program with a way to run it; `Executor.run` takes it in place of the program.
+
+    Example:
+        >>> import fluidio as fluid
+        >>> x = fluid.layers.data("x", [2])
+        >>> loss = fluid.layers.mean(fluid.layers.fc(x, size=1))
+        >>> program = fluid.CompiledProgram(fluid.default_main_program()).with_data_parallel(
+        ...     loss_name=loss.name, places=fluid.cpu_places(2))
+    """
+
+    def __init__(self, program_or_graph: Any, build_strategy: BuildStrategy | None = None) -> None:
+        if not isinstance(program_or_graph, Program):
+            raise TypeError(
+                f"The type of program_or_graph parameter is wrong: expected Program, got {program_or_graph!r}"
+            )
+        self._program = program_or_graph
+        self._build_strategy = build_strategy or BuildStrategy()
+        self._exec_strategy = ExecutionStrategy()
+        self._is_data_parallel = False
+        self._is_inference = False
+        self._loss_name: str | None = None
+        self._share_vars_from: CompiledProgram | None = None
+        self._places: list[Any] | None = None
+        self._scope: Scope | None = None
+        self._replicas: Replicas | None = None
+        self._plans: dict[Any, ParallelPlan] = {}
+
+    def with_data_parallel(
+        self,
+        loss_name: str | None = None,
+        build_strategy: BuildStrategy | None = None,
+        exec_strategy: ExecutionStrategy | None = None,
+        share_vars_from: CompiledProgram | None = None,
+        places: Any = None,
+    ) -> CompiledProgram:
+        """Run on several places: one batch for each in every step, gradients averaged, fetched values joined.
+
+        Args:
+            loss_name: the loss, for training.
+            share_vars_from: a data-parallel program that was run before; it works on the same variables.
+            places: `fluid.cpu_places(n)`; all places of the executor's kind by default.
+        """
+        assert not self._is_data_parallel, "Already compiled with parallel, cannot be recompiled."
+        assert not self._is_inference, "Cannot compile with both data parallel and inference"
+        self._is_data_parallel = True
+        self._loss_name = loss_name
+        self._build_strategy = build_strategy or self._build_strategy
+        self._exec_strategy = exec_strategy or self._exec_strategy
+        self._share_vars_from = share_vars_from
+        if places is not None:
+            self._places = list(places) if isinstance(places, (list, tuple)) else [places]
+        return self
+
+    def with_inference_optimize(self, config: Any) -> CompiledProgram:
+        """Refuse: Fluid's inference library is not here."""
+        not_supported("CompiledProgram.with_inference_optimize", "run the program of load_inference_model as it is")
+
+    def _run_by(
+        self, exe: Executor, feed: Any, fetch_list: Any, scope: Scope, return_numpy: bool, return_merged: bool
+    ) -> list[Any]:
+        if not self._is_data_parallel:
+            return exe.run(self._program, feed, fetch_list, scope=scope, return_numpy=return_numpy)
+        places = self._compile(exe, scope)
+        if len(places) == 1:
+            results = exe.run(self._program, feed, fetch_list, scope=scope, return_numpy=return_numpy)
+            return results if return_merged else [[result] for result in results]
+        return self._run_parallel(places, feed, fetch_list, scope, return_numpy, return_merged)
+
+    def _compile(self, exe: Executor, scope: Scope) -> list[Any]:
+        if self._scope is None:
+            self._scope = scope
+            if self._places is None:
+                self._places = list(_places_like(exe.place))
+            self._check_places(exe)
+            self._replicas = self._shared_replicas() or Replicas(len(self._places))
+        elif self._scope is not scope:
+            raise ValueError(
+                "Cannot compile with different scope: a CompiledProgram belongs to the scope it ran in first"
+            )
+        assert self._places is not None
+        return self._places
+
+    def _check_places(self, exe: Executor) -> None:
+        assert self._places is not None
+        kinds = {type(unwrap(place)) for place in self._places}
+        if not cuda_means_cpu() and type(unwrap(exe.place)) not in kinds:
+            raise AssertionError(
+                f"Place type not match. You may set the wrong type of places: the executor runs on {exe.place}, the "
+                f"program was compiled for {self._places}"
+            )
+        if len(self._places) > 1 and CUDAPlace in kinds and not cuda_means_cpu():
+            not_supported("data parallel on several GPUs", "use one CUDA place, or several CPU places")
+
+    def _shared_replicas(self) -> Replicas | None:
+        source = self._share_vars_from
+        if source is None:
+            return None
+        if not isinstance(source, CompiledProgram) or not source._is_data_parallel:
+            raise ValueError("The shared Program is not data parallel, cannot share variables from it.")
+        if source._scope is None:
+            raise ValueError(
+                "The shared Program is not compiled and executed, so there is no variables to share: run it first"
+            )
+        same = source._replicas is not None and len(source._places or ()) == len(self._places or ())
+        return source._replicas if same else None
+
+    def _run_parallel(
+        self, places: Sequence[Any], feed: Any, fetch_list: Any, scope: Scope, return_numpy: bool, return_merged: bool
+    ) -> list[Any]:
+        feeds = split_feed(feed, len(places))
+        names = fetch_names(fetch_list)
+        plan = self._plan(places, tuple(feeds[0]), names)
+        assert self._replicas is not None
+        frames = plan.run(scope, feeds, self._replicas)
+        each = [take(f, f.plan.fetch_slots, names, return_numpy) for f in frames] if names else []
+        columns = [list(column) for column in zip(*each)]
+        return [join_fetched(column) for column in columns] if return_merged else columns
+
+    def _plan(self, places: Sequence[Any], feeds: tuple[str, ...], names: tuple[str, ...]) -> ParallelPlan:
+        key = (feeds, names)
+        plan = self._plans.get(key)
+        if plan is None or plan.version != self._program._version:
+            check_feed_names(self._program, feeds)
+            check_fetch_names(self._program, names)
+            if len(self._plans) >= _PLANS:
+                self._plans.clear()
+            averages = (
+                self._build_strategy.gradient_scale_strategy == BuildStrategy.GradientScaleStrategy.CoeffNumDevice
+            )
+            scale = 1.0 / len(places) if averages else 1.0
+            plan = ParallelPlan(
+                self._program, feeds, names, places, scale, bool(self._build_strategy.enable_data_balance)
+            )
+            self._plans[key] = plan
+        return plan
+
+
+def _places_like(place: Any) -> Sequence[Any]:
+    on_gpu = isinstance(unwrap(place), CUDAPlace) and not cuda_means_cpu()
+    return cuda_places() if on_gpu else cpu_places()
+
+
+class ParallelExecutor:
+    """The older face of data parallel: an executor bound to one program.
+
+    Fluid: 0.12 also took num_threads, allow_op_delay, customize_loss_grad; they are accepted.
+    """
+
+    _IGNORED = ("num_threads", "allow_op_delay", "customize_loss_grad", "use_default_grad_scale", "use_nccl_allreduce")
+    _warned: set[str] = set()
+
+    def __init__(
+        self,
+        use_cuda: bool,
+        loss_name: str | None = None,
+        main_program: Program | None = None,
+        share_vars_from: ParallelExecutor | None = None,
+        exec_strategy: ExecutionStrategy | None = None,
+        build_strategy: BuildStrategy | None = None,
+        num_trainers: int = 1,
+        trainer_id: int = 0,
+        scope: Scope | None = None,
+        **kwargs: Any,
+    ) -> None:
+        for name in kwargs:
+            if name not in self._IGNORED:
+                raise ValueError(
+                    f"ParallelExecutor has no argument {name!r}; set it in ExecutionStrategy or BuildStrategy"
+                )
+            if name not in self._warned:
+                self._warned.add(name)
+                warnings.warn(f"ParallelExecutor: {name} has no effect here", stacklevel=2)
+        if num_trainers > 1:
+            not_supported("ParallelExecutor(num_trainers > 1)", "run one process on each part of the files")
+        if share_vars_from is not None and not isinstance(share_vars_from, ParallelExecutor):
+            raise TypeError("share_vars_from must be ParallelExecutor.")
+        places: Sequence[Any] = cuda_places() if use_cuda else cpu_places()
+        self._exe = Executor(places[0] if use_cuda else CPUPlace())
+        self._scope = scope or global_scope()
+        self._program = CompiledProgram(main_program or default_main_program()).with_data_parallel(
+            loss_name,
+            build_strategy,
+            exec_strategy,
+            None if share_vars_from is None else share_vars_from._program,
+            places,
+        )
+
+    @property
+    def device_count(self) -> int:
+        return len(self._program._places or ())
+
+    def run(
+        self,
+        fetch_list: Any,
+        feed: Any = None,
+        feed_dict: Any = None,
+        return_numpy: bool = True,
+    ) -> list[Any]:
+        """Run the program once on all places."""
+        if feed is None and feed_dict is not None:
+            feed = feed_dict
+        return self._exe.run(
+            self._program, feed=feed, fetch_list=fetch_list, scope=self._scope, return_numpy=return_numpy
+        )
+
+    def drop_local_exe_scopes(self) -> None:
+        """Do nothing: there are no scopes to drop."""

@@ -1,0 +1,81 @@
+"""Divide fed batches among places and join what places return."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fluidio.era import era
+from fluidio.errors import EnforceNotMet
+from fluidio.executor.fetched import FetchedArray
+from fluidio.tensor import LoDTensor
+from fluidio.tensor.lod import LoD, merge, sequence_slice
+
+__all__ = ["join_fetched", "split_feed", "split_tensor"]
+
+
+def split_feed(feed: Any, places: int) -> list[dict[str, Any]]:
+    """Return one feed dict for each place from a dict (divided along dim 0) or a list of dicts."""
+    if not feed:
+        return [{} for _ in range(places)]
+    if isinstance(feed, (list, tuple)):
+        if len(feed) != places:
+            raise ValueError(
+                f"Feed a list of tensor, the list should be the same size as places: {len(feed)} dicts for {places} "
+                "places"
+            )
+        for item in feed:
+            if not isinstance(item, dict):
+                raise TypeError(f"Each element of feed list should be a dict, got {type(item).__name__}")
+        return [dict(item) for item in feed]
+    if not isinstance(feed, dict):
+        raise TypeError(f"feed requires dict as its Parameter. But you passed in {type(feed)}")
+    parts: list[dict[str, Any]] = [{} for _ in range(places)]
+    for name, value in feed.items():
+        tensor = value if isinstance(value, LoDTensor) else LoDTensor.wrap(np.asarray(value))
+        for part, piece in zip(parts, split_tensor(tensor.array, tensor.levels, places, name)):
+            part[name] = LoDTensor.wrap(*piece)
+    return parts
+
+
+def split_tensor(array: Any, lod: LoD, places: int, name: str = "", *, ceil: bool | None = None) -> list[Any]:
+    """Divide rows, or outermost sequences, among places.
+
+    Fluid: until 1.5 each place got `n // places` and the last one the rest, in 1.8 `ceil(n / places)`.
+    """
+    count = len(lod[0]) - 1 if lod else len(array)
+    if count < places:
+        raise EnforceNotMet(
+            f"The number of samples of current batch is less than the count of devices: {count} samples of {name!r} "
+            f"for {places} places"
+        )
+    if ceil is None:
+        ceil = era().feed_split_ceil
+    step = -(-count // places) if ceil else count // places
+    bounds = [min(i * step, count) for i in range(places)] + [count]
+    if bounds[-2] == count:  # ceil left nothing for the last place
+        bounds = [i * count // places for i in range(places + 1)]
+    pieces = []
+    for start, stop in zip(bounds, bounds[1:]):
+        if lod:
+            part, first, last = sequence_slice(lod, start, stop)
+            pieces.append((array[first:last], part))
+        else:
+            pieces.append((array[start:stop], ()))
+    return pieces
+
+
+def join_fetched(results: Sequence[Any]) -> Any:
+    """Join one fetched value of every place along dim 0."""
+    if all(isinstance(result, LoDTensor) for result in results):
+        arrays = [_at_least_1d(result.array) for result in results]
+        return LoDTensor.wrap(np.concatenate(arrays), merge([result.levels for result in results]))
+    if all(isinstance(result, np.ndarray) for result in results):
+        return np.concatenate([_at_least_1d(np.asarray(result)) for result in results]).view(FetchedArray)
+    return list(results)
+
+
+def _at_least_1d(array: Any) -> Any:
+    return array.reshape(1) if array.ndim == 0 else array
