@@ -202,7 +202,7 @@ class ParallelExecutor:
         places: Sequence[Any] = cuda_places() if use_cuda else cpu_places()
         self._exe = Executor(places[0] if use_cuda else CPUPlace())
         self._scope = scope or global_scope()
-        self._program = CompiledProgram(main_program or default_main_program()).with_data_parallel(
+        self._program: CompiledProgram = CompiledProgram(main_program or default_main_program()).with_data_parallel(
             loss_name,
             build_strategy,
             exec_strategy,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -58,7 +59,7 @@ def split_tensor(array: Any, lod: LoD, places: int, name: str = "", *, ceil: boo
     if bounds[-2] == count:  # ceil left nothing for the last place
         bounds = [i * count // places for i in range(places + 1)]
     pieces = []
-    for start, stop in zip(bounds, bounds[1:]):
+    for start, stop in itertools.pairwise(bounds):
         if lod:
             part, first, last = sequence_slice(lod, start, stop)
             pieces.append((array[first:last], part))
