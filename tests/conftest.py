@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import importlib.util
 import multiprocessing
@@ -39,6 +40,8 @@ def _leave_nothing_behind() -> Iterator[None]:
     threads, children = set(threading.enumerate()), _children()
     with keep_era(), _fresh():
         yield
+    if set(threading.enumerate()) - threads:
+        gc.collect()  # programs are cycles; the readers they hold stop their threads when they go
     deadline = time.monotonic() + _GRACE
     for thread in set(threading.enumerate()) - threads:
         thread.join(max(0.0, deadline - time.monotonic()))

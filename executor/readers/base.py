@@ -46,6 +46,7 @@ class Reader:
         self.items = 0
         self.bytes = 0
         self.dropped = 0
+        self.origin = -1  # number of the program that made a source
         self.pending: dict[str, Any] | None = None
         self._error: Exception | None = None
         self._lock = threading.RLock()

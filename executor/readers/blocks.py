@@ -10,22 +10,17 @@ __all__ = ["BlockBuffer"]
 
 
 class BlockBuffer:
-    """Takes blocks from `refill` and gives out as many records as asked for, at most.
+    """Holds what is left of a block and gives out as many records as asked for, at most."""
 
-    Args:
-        refill: returns the next block, None at the end.
-    """
-
-    def __init__(self, refill: Callable[[], RecordBlock | None]) -> None:
-        self._refill = refill
+    def __init__(self) -> None:
         self._block: RecordBlock | None = None
         self._position = 0
 
-    def take(self, most: int) -> RecordBlock | None:
-        """Return 1 to `most` records, None at the end."""
+    def take(self, most: int, refill: Callable[[], RecordBlock | None]) -> RecordBlock | None:
+        """Return 1 to `most` records, None at the end; `refill` returns the next block, None at the end."""
         block = self._block
         while block is None:
-            block = self._refill()
+            block = refill()
             if block is None:
                 return None
             self._position = 0

@@ -43,7 +43,7 @@ class DoubleBuffer(Reader):
         super().__init__(name, spec, underlying)
         self._stage = stage
         self.passes_on = underlying.asynchronous and stage is None
-        self._buffer = BlockBuffer(self._refill)
+        self._buffer = BlockBuffer()
         self._channel: Channel[Hand] | None = None
         self._thread: threading.Thread | None = None
         self._finalizer: weakref.finalize[Any, Any] | None = None
@@ -56,14 +56,14 @@ class DoubleBuffer(Reader):
         if self._stage is not None:
             item: Tensors | None = self._take()
             return item
-        block = self._buffer.take(1)
+        block = self._buffer.take(1, self._refill)
         return None if block is None else block.tensors()
 
     def _block(self, most: int) -> RecordBlock | None:
         if self._stage is not None:
             item = self._next()
             return None if item is None else block_of(item)
-        return self._buffer.take(most)
+        return self._buffer.take(most, self._refill)
 
     def _refill(self) -> RecordBlock | None:
         block: RecordBlock | None = self._take()

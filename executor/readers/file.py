@@ -20,10 +20,10 @@ class FileReader(Reader):
         super().__init__(name, spec)
         self._path = path
         self._blocks = open_blocks(path)
-        self._buffer = BlockBuffer(lambda: self._blocks.read())
+        self._buffer = BlockBuffer()
 
     def _block(self, most: int) -> RecordBlock | None:
-        return self._buffer.take(most)
+        return self._buffer.take(most, self._blocks.read)
 
     def _begin(self) -> None:
         self._blocks.seek((0, 0))

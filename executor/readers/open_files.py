@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import weakref
 from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from fluidio.errors import EnforceNotMet
 from fluidio.executor.readers.base import Reader, Spec
 from fluidio.executor.readers.blocks import BlockBuffer
+from fluidio.executor.readers.crew import Crew
 from fluidio.executor.readers.file import describe_file, open_blocks
 from fluidio.recordio import BlockReader, RecordBlock
 
@@ -56,16 +56,15 @@ class OpenFiles(Reader):
         self._shuffle = shuffle_files
         self._seed = seed
         self._files = [open_blocks(path) for path in self._paths]
-        self._pool: ThreadPoolExecutor | None = None
-        self._finalizer: weakref.finalize[Any, Any] | None = None
+        self._crew: Crew[RecordBlock | None] = Crew(name, self._threads)
         self._queued: deque[BlockReader] = deque()  # files that have not begun
         self._turn: deque[BlockReader] = deque()  # begun files whose next chunk nobody has asked for yet
         self._reads: deque[tuple[BlockReader, Read]] = deque()
-        self._buffer = BlockBuffer(self._refill)
+        self._buffer = BlockBuffer()
         self._begin()
 
     def _block(self, most: int) -> RecordBlock | None:
-        return self._buffer.take(most)
+        return self._buffer.take(most, self._refill)
 
     def _refill(self) -> RecordBlock | None:
         while self._reads:
@@ -78,7 +77,7 @@ class OpenFiles(Reader):
             self._ask()
             if block is not None:
                 return block
-        self._quit()
+        self._crew.stop()
         return None
 
     def _pop(self) -> tuple[BlockReader, Read]:
@@ -92,16 +91,8 @@ class OpenFiles(Reader):
     def _ask(self) -> None:
         """Keep the threads busy: one read for each file at most, and one more than there are threads."""
         while self._turn and len(self._reads) <= self._threads:
-            if self._pool is None:
-                self._hire()
-            assert self._pool is not None
             file = self._turn.popleft()
-            self._reads.append((file, self._pool.submit(file.read)))
-
-    def _hire(self) -> None:
-        pool = ThreadPoolExecutor(self._threads, thread_name_prefix=f"fluidio-{self.name}")
-        self._pool = pool
-        self._finalizer = weakref.finalize(self, pool.shutdown, wait=False, cancel_futures=True)
+            self._reads.append((file, self._crew.submit(file.read)))
 
     def _begin(self) -> None:
         files = list(self._files)
@@ -115,18 +106,9 @@ class OpenFiles(Reader):
         self._ask()  # reading begins with the startup program
 
     def _stop(self) -> None:
-        self._quit()
+        self._crew.stop()
         self._reads.clear()
         self._buffer.clear()
-
-    def _quit(self) -> None:
-        """Wait for the threads and let them go."""
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-            self._pool = None
-        if self._finalizer is not None:
-            self._finalizer.detach()
-            self._finalizer = None
 
     def stats(self) -> dict[str, Any]:
         return {**super().stats(), "files": len(self._paths), "threads": self._threads, "reads": len(self._reads)}

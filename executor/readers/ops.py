@@ -179,18 +179,22 @@ def _source(
     """Register an op that makes a source; run again it rewinds, unless a chain stands on the source.
 
     Fluid: it was replaced by a second source while the chain kept the first; so nothing was rewound there either.
+    The startup program of a program built again makes a new source here, and chains move to it.
     """
 
     def kernel(k: Call, f: Any) -> None:
         out = k.outs["Out"][0]
         existing = f.values[out]
         spec = _spec(k)
+        origin = k.op.block.program._serial
         if isinstance(existing, Reader):
-            if existing.spec == spec and existing.decorators:
+            if existing.spec == spec and existing.origin == origin and existing.decorators:
                 return
             for end in existing.end_points():
                 end.shutdown()
-        f.set(out, make(k, k.op.output("Out")[0], spec))
+        reader = make(k, k.op.output("Out")[0], spec)
+        reader.origin = origin
+        f.set(out, reader)
 
     kernel.__doc__ = f"Make the reader of {type}."
     op(type, inputs, "Out*", attrs, infer=infer, grad=False, raw=True, side_effect=True)(kernel)

@@ -24,10 +24,10 @@ class Shuffle(Reader):
         self._seed = seed
         self._fills = 0
         self._waiting: list[RecordBlock] = []
-        self._buffer = BlockBuffer(self._refill)
+        self._buffer = BlockBuffer()
 
     def _block(self, most: int) -> RecordBlock | None:
-        return self._buffer.take(most)
+        return self._buffer.take(most, self._refill)
 
     def _refill(self) -> RecordBlock | None:
         if not self._waiting:

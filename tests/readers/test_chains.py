@@ -1,0 +1,355 @@
+"""Graph readers: every record exactly once, in an order that follows from files, seed and epoch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fluidio as fluid
+from fluidio.recordio import Writer
+from tests.readers.subjects import SLOTS, Subject, write_file, write_files
+
+layers = fluid.layers
+
+
+def test_a_file_gives_its_records_in_order_every_epoch(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "a.recordio", range(12))
+    subject = Subject(lambda: layers.io.open_recordio_file(path, **SLOTS))
+    for _ in range(3):
+        assert subject.epoch() == list(range(12))
+        subject.reader.reset()
+
+
+def test_eof_comes_again_until_reset_and_names_reader_and_epoch(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "a.recordio", range(3))
+    subject = Subject(lambda: layers.io.open_recordio_file(path, **SLOTS))
+    subject.epoch()
+    for _ in range(3):
+        with pytest.raises(
+            fluid.core.EOFException, match=r"There is no next data\..*epoch 1 after 3 batches"
+        ) as caught:
+            subject.exe.run(subject.main, fetch_list=[])
+        assert caught.value.reader == "open_recordio_file_0"
+        assert caught.value.epoch == 0
+    subject.reader.reset()
+    assert subject.step() == [0]
+
+
+def test_pass_num_repeats_the_file_within_one_epoch(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "a.recordio", range(7))
+
+    def build() -> Any:
+        return layers.batch(layers.io.open_recordio_file(path, pass_num=3, **SLOTS), 4, drop_last=False)
+
+    subject = Subject(build)
+    first = subject.step()
+    second = subject.step()
+    assert (first, second) == ([0, 1, 2, 3], [4, 5, 6, 0])  # a batch straddles the seam
+    assert subject.epoch() == [1, 2, 3, 4, 5, 6, *range(7)]
+    subject.reader.reset()
+    assert subject.epoch() == [*range(7)] * 3
+
+
+@pytest.mark.parametrize("options", [{"thread_num": 1}, {"is_test": True}, {"thread_num": 3, "is_test": True}])
+def test_one_thread_or_is_test_reads_file_after_file(tmp_path: Path, options: dict[str, Any]) -> None:
+    paths = write_files(tmp_path)
+    subject = Subject(lambda: layers.open_files(paths, **SLOTS, **options))
+    assert subject.epoch() == list(range(37))
+
+
+def test_the_order_does_not_depend_on_the_number_of_threads(tmp_path: Path) -> None:
+    paths = write_files(tmp_path)
+    orders = []
+    for threads in (2, 3, 8, None):
+        subject = Subject(lambda threads=threads: layers.open_files(paths, thread_num=threads, **SLOTS))
+        orders.append(subject.epoch())
+        subject.reader.reset()
+        assert subject.epoch() == orders[-1]
+    assert orders[0] == orders[1] == orders[2] == orders[3]
+    assert orders[0][:15] == [*range(5), *range(12, 17), *range(19, 24)]  # a chunk of each file in turn
+    assert sorted(orders[0]) == list(range(37))
+
+
+def test_arrival_order_still_delivers_every_record_once(tmp_path: Path) -> None:
+    paths = write_files(tmp_path)
+    subject = Subject(lambda: layers.open_files(paths, thread_num=2, deterministic=False, **SLOTS))
+    for _ in range(3):
+        assert sorted(subject.epoch()) == list(range(37))
+        subject.reader.reset()
+
+
+def test_shuffled_files_come_in_another_order_each_epoch_and_the_same_in_each_run(tmp_path: Path) -> None:
+    paths = write_files(tmp_path, [5] * 6)
+
+    def epochs(seed: int) -> list[list[int]]:
+        subject = Subject(lambda: layers.open_files(paths, thread_num=1, shuffle_files=True, seed=seed, **SLOTS))
+        found = []
+        for _ in range(3):
+            found.append(subject.epoch())
+            subject.reader.reset()
+        return found
+
+    first = epochs(1)
+    assert epochs(1) == first
+    assert epochs(2) != first
+    assert first[0] != first[1]
+    assert [sorted(epoch) for epoch in first] == [list(range(30))] * 3
+
+
+def test_shuffle_keeps_the_records_of_each_buffer_together(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "a.recordio", range(25), chunk=4)
+    subject = Subject(lambda: layers.shuffle(layers.io.open_recordio_file(path, **SLOTS), 10))
+    first = subject.epoch()
+    subject.reader.reset()
+    second = subject.epoch()
+    for order in (first, second):
+        assert [sorted(order[:10]), sorted(order[10:20]), sorted(order[20:])] == [
+            list(range(10)), list(range(10, 20)), list(range(20, 25)),
+        ]  # fmt: skip
+    assert first != second
+    again = Subject(lambda: layers.shuffle(layers.io.open_recordio_file(path, **SLOTS), 10))
+    assert again.epoch() == first
+
+
+def test_shuffle_takes_records_of_several_layouts(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.recordio"
+    with Writer(path, max_num_records=3) as writer:
+        for number in range(9):
+            rows = 1 + number % 3
+            writer.write_tensors([(np.zeros((rows, 4 + number % 2), "float32"), ()), (np.array([[number]]), ())])
+    subject = Subject(lambda: layers.shuffle(layers.io.open_recordio_file(str(path), **SLOTS), 6))
+    with pytest.warns(UserWarning, match=r"declared as FP32 \[-1, 4\] but holds FP32 \[\d, 5\]"):
+        assert sorted(subject.epoch()) == list(range(9))
+
+
+def test_batch_counts_records_not_rows(tmp_path: Path) -> None:
+    path = tmp_path / "a.recordio"
+    with Writer(path) as writer:
+        for number in range(4):
+            writer.write_tensors([(np.zeros((3, 4), "float32"), ()), (np.full((3, 1), number), ())])
+    subject = Subject(lambda: layers.batch(layers.io.open_recordio_file(str(path), **SLOTS), 2))
+    assert subject.step() == [0, 0, 0, 1, 1, 1]
+
+
+@pytest.mark.parametrize(("era", "expected"), [("0.14", 10), ("1.5", 8)])
+def test_the_era_decides_about_the_short_last_batch(tmp_path: Path, era: str, expected: int) -> None:
+    path = write_file(tmp_path / "a.recordio", range(10))
+    with fluid.use_era(era):
+        subject = Subject(lambda: layers.batch(layers.io.open_recordio_file(path, **SLOTS), 4))
+    if era == "0.14":
+        assert len(subject.epoch()) == expected
+    else:
+        with pytest.warns(UserWarning, match="drops the last 2 records"):
+            assert len(subject.epoch()) == expected
+        assert subject.reader.stats()["dropped"] == 2
+
+
+def test_batch_merges_lods_of_records_with_several_sequences(tmp_path: Path) -> None:
+    path = tmp_path / "lod.recordio"
+    offsets = [np.array(o, "int64") for o in ([0, 3], [0, 2, 5])]
+    with Writer(path) as writer:
+        for level in offsets:
+            writer.write_tensors([(np.arange(level[-1] * 2, dtype="float32").reshape(-1, 2), (level,))])
+
+    def build() -> Any:
+        reader = layers.io.open_recordio_file(str(path), shapes=[(-1, 2)], lod_levels=[1], dtypes=["float32"])
+        return layers.batch(reader, 2)
+
+    main, startup = fluid.Program(), fluid.Program()
+    with fluid.program_guard(main, startup):
+        out = layers.read_file(build())
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(startup)
+    (tensor,) = exe.run(main, fetch_list=[out], return_numpy=False)
+    assert out.lod_level == 1
+    assert tensor.lod() == [[0, 3, 5, 8]]
+
+
+def test_records_that_cannot_be_stacked_are_an_error_that_says_why(tmp_path: Path) -> None:
+    path = tmp_path / "a.recordio"
+    with Writer(path) as writer:
+        writer.write_tensors([(np.zeros((1, 4), "float32"), ()), (np.zeros((1, 1), "int64"), ())])
+        writer.write_tensors([(np.zeros((1, 3), "float32"), ()), (np.zeros((1, 1), "int64"), ())])
+    subject = Subject(lambda: layers.batch(layers.io.open_recordio_file(str(path), **SLOTS), 2))
+    with pytest.raises(fluid.core.EnforceNotMet, match=r"slot 0 is float32 \(rows, 4\) in some, float32 \(rows, 3\)"):
+        subject.step()
+
+
+@pytest.mark.parametrize("place", ["cpu", fluid.CPUPlace(), None])
+def test_double_buffer_keeps_order_and_takes_strings_and_places(tmp_path: Path, place: Any) -> None:
+    paths = write_files(tmp_path)
+
+    def build() -> Any:
+        return layers.double_buffer(
+            layers.batch(layers.open_files(paths, thread_num=1, **SLOTS), 5, drop_last=False), place
+        )
+
+    subject = Subject(build)
+    for _ in range(2):
+        assert subject.epoch() == list(range(37))
+        subject.reader.reset()
+
+
+def test_double_buffer_refuses_a_place_it_does_not_know(tmp_path: Path) -> None:
+    reader = layers.random_data_generator(0, 1, [[2, 3]], [0])
+    with pytest.raises(fluid.core.EnforceNotMet, match="give 'cpu'"):
+        layers.double_buffer(reader, place="tpu")
+
+
+def test_reset_works_on_any_handle_of_the_chain(tmp_path: Path) -> None:
+    paths = write_files(tmp_path)
+    handles: list[Any] = []
+
+    def build() -> Any:
+        handles.append(layers.open_files(paths, thread_num=1, **SLOTS))
+        handles.append(layers.shuffle(handles[-1], 1))
+        handles.append(layers.batch(handles[-1], 5, drop_last=False))
+        handles.append(layers.double_buffer(handles[-1]))
+        return handles[-1]
+
+    subject = Subject(build)
+    for handle in handles:
+        subject.step()
+        handle.reset()
+        assert subject.epoch() == list(range(37))
+        handle.reset()
+
+
+def test_random_data_follows_from_the_seed() -> None:
+    def values(seed: int) -> Any:
+        main, startup = fluid.Program(), fluid.Program()
+        with fluid.program_guard(main, startup), fluid.scope_guard(fluid.Scope()):
+            out = layers.read_file(layers.random_data_generator(-2, 3, [[4, 5]], [0], seed=seed))
+            exe = fluid.Executor(fluid.CPUPlace())
+            exe.run(startup)
+            return exe.run(main, fetch_list=[out])[0]
+
+    assert values(1).shape == (4, 5)
+    assert (values(1) == values(1)).all()
+    assert (values(1) != values(2)).any()
+    assert values(1).min() >= -2
+    assert values(1).max() < 3
+
+
+@pytest.mark.parametrize(("low", "high", "shape"), [(2, 1, [2, 2]), (0, 1, [3]), (0, 1, [-1, 3])])
+def test_impossible_random_data_is_refused_by_the_startup_program(low: float, high: float, shape: list[int]) -> None:
+    layers.random_data_generator(low, high, [shape], [0])
+    with pytest.raises(fluid.core.EnforceNotMet, match="random_data_generator"):
+        fluid.Executor(fluid.CPUPlace()).run(fluid.default_startup_program())
+
+
+def test_a_preprocessor_runs_on_every_item_and_keeps_lod(tmp_path: Path) -> None:
+    path = tmp_path / "lod.recordio"
+    with Writer(path) as writer:
+        for number in range(3):
+            level = np.array([0, 1, 3], "int64")
+            writer.write_tensors([(np.full((3, 2), number, "float32"), (level,)), (np.array([[number]]), ())])
+    main, startup = fluid.Program(), fluid.Program()
+    with fluid.program_guard(main, startup):
+        reader = layers.open_files(
+            [str(path)], shapes=[(-1, 2), (-1, 1)], lod_levels=[1, 0], dtypes=["float32", "int64"]
+        )
+        scaling = layers.io.Preprocessor(reader)
+        with scaling.block():
+            rows, number = scaling.inputs()
+            scaling.outputs(layers.scale(rows, scale=10.0, bias=1.0), number)
+        reader = layers.double_buffer(scaling())
+        rows, number = layers.read_file(reader)
+    assert rows.lod_level == 1
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(startup)
+    for expected in range(3):
+        tensor, found = exe.run(main, fetch_list=[rows, number], return_numpy=False)
+        assert np.array(tensor)[0, 0] == expected * 10 + 1
+        assert tensor.lod() == [[0, 1, 3]]
+        assert np.array(found)[0, 0] == expected
+    reader.reset()
+    assert np.array(exe.run(main, fetch_list=[rows], return_numpy=False)[0])[0, 0] == 1
+    reader.reset()
+
+
+def test_a_preprocessor_used_wrongly_says_so(tmp_path: Path) -> None:
+    reader = layers.open_files(["a.recordio"], **SLOTS)
+    wrong = layers.io.Preprocessor(reader)
+    with pytest.raises(RuntimeError, match="inside the sub-block"):
+        wrong.inputs()
+    with pytest.raises(RuntimeError, match="incompleted"), wrong.block():
+        pass
+    other = layers.io.Preprocessor(reader)
+    with pytest.raises(RuntimeError, match="only be retrieved after"):
+        other()
+    assert fluid.default_main_program().current_block_idx == 0
+
+
+def test_ops_names_and_places_are_fluids(tmp_path: Path) -> None:
+    paths = write_files(tmp_path)
+    reader = layers.open_files(paths, pass_num=2, **SLOTS)
+    reader = layers.double_buffer(layers.batch(layers.shuffle(reader, 10), 4), name="buffered")
+    row, number = layers.read_file(reader)
+    main, startup = fluid.default_main_program(), fluid.default_startup_program()
+    assert [op.type for op in startup.global_block().ops] == ["open_files", "create_multi_pass_reader"]
+    assert [op.type for op in main.global_block().ops] == [
+        "create_multi_pass_reader", "create_shuffle_reader", "create_batch_reader", "create_double_buffer_reader",
+        "read",
+    ]  # fmt: skip
+    names = {v.name for v in main.list_vars()}
+    assert {"multi_file_reader_0", "create_multi_pass_reader_0", "create_shuffle_reader_0", "buffered"} <= names
+    assert (row.name, number.name) == ("read_file_0.tmp_0", "read_file_0.tmp_1")
+    assert (row.shape, number.dtype) == ((-1, 4), fluid.core.VarType.INT64)
+    assert reader.type is fluid.core.VarType.READER
+    assert reader.persistable
+    assert reader.desc.shapes() == [[-1, 4], [-1, 1]]
+
+
+def test_readers_made_by_hand_with_append_op_work(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "a.recordio", range(6))
+    main, startup = fluid.default_main_program(), fluid.default_startup_program()
+    kind = fluid.core.VarDesc.VarType.READER
+    source = startup.global_block().create_var(name="mine", type=kind, persistable=True)
+    source.desc.set_dtypes([fluid.core.VarType.FP32, fluid.core.VarType.INT64])
+    startup.global_block().append_op(
+        type="create_recordio_file_reader",
+        outputs={"Out": [source]},
+        attrs={"filename": path, "shape_concat": [-1, 4, -1, 1], "lod_levels": [0, 0], "ranks": [2, 2]},
+    )
+    block = main.global_block()
+    twin = block._clone_variable(source)
+    batched = block.create_var(name="batched", type=kind, persistable=True)
+    block.append_op(
+        type="create_batch_reader",
+        inputs={"UnderlyingReader": [twin]},
+        outputs={"Out": [batched]},
+        attrs={"batch_size": 3},
+    )
+    outs = [block.create_var(name=f"out{i}") for i in range(2)]
+    block.append_op(type="read", inputs={"Reader": [batched]}, outputs={"Out": outs})
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(startup)
+    assert exe.run(main, fetch_list=["out1"])[0].ravel().tolist() == [0, 1, 2]
+    fluid.global_scope().find_var("mine").get_reader().reset()
+    assert exe.run(main, fetch_list=["out1"])[0].ravel().tolist() == [0, 1, 2]
+
+
+def test_running_startup_again_rewinds_a_bare_source_and_leaves_a_chain_alone(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "a.recordio", range(6))
+    bare = Subject(lambda: layers.io.open_recordio_file(path, **SLOTS))
+    bare.step()
+    bare.exe.run(bare.startup)
+    assert bare.step() == [0]
+    with fluid.scope_guard(fluid.Scope()):
+        chain = Subject(lambda: layers.batch(layers.io.open_recordio_file(path, **SLOTS), 2))
+        chain.step()
+        chain.exe.run(chain.startup)
+        assert chain.step() == [2, 3]
+
+
+def test_a_program_built_again_over_other_files_reads_the_new_ones(tmp_path: Path) -> None:
+    old = write_file(tmp_path / "old.recordio", range(6))
+    new = write_file(tmp_path / "new.recordio", range(100, 106))
+    first = Subject(lambda: layers.batch(layers.io.open_recordio_file(old, **SLOTS), 2))
+    first.step()
+    second = Subject(lambda: layers.batch(layers.io.open_recordio_file(new, **SLOTS), 2))
+    assert second.epoch() == list(range(100, 106))
