@@ -58,6 +58,8 @@ class Era:
     """`save_inference_model` appends a `scale` op per target (>= 1.4)."""
     load_checks_shape: bool = False
     """A loaded parameter must have the program's shape (1.8)."""
+    load_combine_ignores_rest: bool = False
+    """Bytes behind the last variable of a combined file are ignored (<= 1.2); then they are an error."""
 
 
 _OLD = Era(
@@ -69,6 +71,7 @@ _OLD = Era(
     clone_keeps_seed=False,
     reset_resets_end_points=False,
     inference_scale_ops=False,
+    load_combine_ignores_rest=True,
 )
 _V015 = replace(
     _OLD,

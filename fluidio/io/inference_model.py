@@ -1,0 +1,192 @@
+"""Inference models: a pruned program in `__model__` and the variables it needs."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from fluidio.dtypes import VarType
+from fluidio.era import era
+from fluidio.io.load import load_persistables
+from fluidio.io.predicates import as_program, is_persistable
+from fluidio.io.save import save_vars
+from fluidio.layer_helper import LayerHelper
+from fluidio.ops.save_load import write_whole
+from fluidio.program import Program, Variable, program_guard
+from fluidio.program.proto import parse_program, serialize_program
+
+__all__ = ["get_inference_program", "load_inference_model", "save_inference_model"]
+
+
+def save_inference_model(
+    dirname: str | os.PathLike[str],
+    feeded_var_names: Any,
+    target_vars: Any,
+    executor: Any,
+    main_program: Any = None,
+    model_filename: str | None = None,
+    params_filename: str | None = None,
+    export_for_deployment: bool = True,
+    program_only: bool = False,
+) -> list[str] | None:
+    """Save the part of a program that computes some targets from some inputs, and its variables.
+
+    Args:
+        dirname: the folder; made if absent.
+        feeded_var_names: names to be fed when the model runs.
+        target_vars: Variables that the model computes.
+        model_filename: the program's file, `__model__` by default.
+        params_filename: one file for all variables; else a file for each.
+        export_for_deployment: False saves the whole program, to train it further.
+        program_only: save no variables.
+
+    Returns:
+        the names of the targets (None before Fluid 1.4).
+
+    Fluid: from 1.4 on a `scale` op by 1 is appended to the program for each target, so that feeding and fetching one
+    variable works; so it is here (the era decides).
+    """
+    names = _checked(feeded_var_names, str, "'feed_var_names' should be a list of str.")
+    targets = _checked(target_vars, Variable, "'target_vars' should be a list of Variable.")
+    program = as_program(main_program)
+    if era().inference_scale_ops:
+        targets = _through_scale(program, targets)
+    path = os.path.join(os.fspath(dirname), os.path.basename(model_filename) if model_filename else "__model__")
+    target_names = [target.name for target in targets]
+    model = _without_ends(program)
+    if export_for_deployment:
+        model = _exported(model, names, target_names)
+    with write_whole(path) as file:
+        file.write(serialize_program(model))
+    if not program_only:
+        kept = {v.name for v in model.list_vars()}
+        needed = [v for v in program.list_vars() if v.name in kept and is_persistable(v)]
+        if needed:
+            filename = os.path.basename(params_filename) if params_filename else None
+            save_vars(executor, os.fspath(dirname), program, vars=needed, filename=filename)
+    return target_names if era().inference_scale_ops else None
+
+
+def _checked(given: Any, kind: type, problem: str) -> list[Any]:
+    items = [given] if isinstance(given, kind) else given
+    if not isinstance(items, (list, tuple)) or not all(isinstance(item, kind) for item in items):
+        raise ValueError(problem)
+    return list(items)
+
+
+def _through_scale(program: Program, targets: list[Variable]) -> list[Variable]:
+    scaled = []
+    with program_guard(program):
+        for index, target in enumerate(targets):
+            helper = LayerHelper("scale", name=f"save_infer_model/scale_{index}")
+            out = helper.create_variable_for_type_inference(target.dtype)
+            helper.append_op(type="scale", inputs={"X": [target]}, outputs={"Out": [out]}, attrs={"scale": 1.0})
+            scaled.append(out)
+    return scaled
+
+
+def _without_ends(program: Program) -> Program:
+    """Return a copy without feed and fetch ops, of which a loaded model already has some."""
+    copy = program.clone()
+    block = copy.global_block()
+    block.ops = [op for op in block.ops if op.type not in ("feed", "fetch")]
+    for name in ("feed", "fetch"):
+        block.vars.pop(name, None)
+    copy._bump()
+    return copy
+
+
+def _exported(program: Program, feeds: list[str], targets: list[str]) -> Program:
+    # Fluid: from 1.8 on the program is also cut at the feeds.
+    stop_at = feeds if era().name == "1.8" else []
+    model = program._prune_with_input(stop_at, targets)._inference_optimize(prune_read_op=True)
+    block = model.global_block()
+    for name in feeds:
+        if not block.has_var(name):
+            _declare_feed(program, block, name)
+    holder = block.create_var(name="feed", type=VarType.FEED_MINIBATCH, persistable=True)
+    for index, name in reversed(list(enumerate(feeds))):
+        block._prepend_op(type="feed", inputs={"X": [holder]}, outputs={"Out": [name]}, attrs={"col": index})
+    holder = block.create_var(name="fetch", type=VarType.FETCH_LIST, persistable=True)
+    for index, name in enumerate(targets):
+        block.append_op(type="fetch", inputs={"X": [name]}, outputs={"Out": [holder]}, attrs={"col": index})
+    return model
+
+
+def _declare_feed(program: Program, block: Any, name: str) -> None:
+    """Keep a fed variable that the targets do not need: Fluid's models list it all the same."""
+    source = program.global_block().vars.get(name)
+    if source is None:
+        raise ValueError(f"save_inference_model: the program has no variable {name!r} to feed")
+    block._clone_variable(source, force_persistable=False)
+
+
+def load_inference_model(
+    dirname: Any,
+    executor: Any,
+    model_filename: Any = None,
+    params_filename: Any = None,
+    pserver_endpoints: Any = None,
+) -> list[Any]:
+    """Load a model that `save_inference_model` of Fluid or of ours wrote.
+
+    Args:
+        dirname: the folder; None if `model_filename` and `params_filename` are the bytes themselves (Fluid 1.8).
+
+    Returns:
+        [program, names to feed, Variables to fetch].
+
+    Raises:
+        ValueError: the folder is not there, or the program is of Paddle 2.0 or needs an op that fluidio lacks.
+    """
+    if dirname is None:
+        data, what = bytes(model_filename), "the model's bytes"
+    else:
+        folder = os.path.normpath(os.fspath(dirname))
+        if not os.path.isdir(folder):
+            raise ValueError(f"There is no directory named '{dirname}'")
+        what = os.path.join(folder, os.path.basename(model_filename) if model_filename else "__model__")
+        data = _read(what)
+        if isinstance(params_filename, str):
+            params_filename = os.path.basename(params_filename)
+    program = parse_program(data, what)
+    load_persistables(executor, dirname, program, params_filename)
+    feeds = _ends(program, "feed", "Out")
+    targets = [program.global_block()._var_recursive(name) for name in _ends(program, "fetch", "X")]
+    return [program, feeds, targets]
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"{path}: no such model file; give model_filename= if the program has another name there"
+        ) from None
+
+
+def _ends(program: Program, op_type: str, slot: str) -> list[str]:
+    ops = [op for op in program.global_block().ops if op.type == op_type]
+    names = (op.output(slot) if op_type == "feed" else op.input(slot) for op in sorted(ops, key=_column))
+    return [found[0] for found in names]
+
+
+def _column(op: Any) -> int:
+    return int(op._attrs.get("col", 0))
+
+
+def get_inference_program(target_vars: Any, main_program: Any = None) -> Program:
+    """Return the part of a program that computes the targets, set for inference (Fluid 0.12 to 0.14).
+
+    Evaluators may stand for their states and metrics.
+    """
+    program = as_program(main_program)
+    items = target_vars if isinstance(target_vars, (list, tuple)) else [target_vars]
+    targets: list[Variable] = []
+    for item in items:
+        if hasattr(item, "states") and hasattr(item, "metrics"):
+            targets += [*item.states, *item.metrics]
+        else:
+            targets.append(item)
+    return program._prune(targets)._inference_optimize()

@@ -1,0 +1,95 @@
+"""Load variables that were saved by Fluid or by us."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from fluidio.era import era
+from fluidio.io.predicates import as_program, is_parameter, is_persistable, variables_of
+from fluidio.program import Parameter, Program, Variable
+from fluidio.tensor import global_scope
+
+__all__ = ["get_parameter_value", "get_parameter_value_by_name", "load_params", "load_persistables", "load_vars"]
+
+
+def load_vars(
+    executor: Any,
+    dirname: Any,
+    main_program: Any = None,
+    vars: Any = None,
+    predicate: Callable[[Variable], bool] | None = None,
+    filename: Any = None,
+) -> None:
+    """Load variables from files into the scope.
+
+    Args:
+        dirname: the folder.
+        vars: variables or names; else `predicate` picks them from `main_program`.
+        filename: one file with all of them in the order of their names; or their bytes, with `dirname` None.
+
+    Raises:
+        EnforceNotMet: a file is missing or damaged; the text names it.
+
+    Fluid: in 1.8 a loaded parameter must have the shape that the program declares; before, it replaced it.
+    """
+    program = as_program(main_program)
+    variables = variables_of(program, vars, predicate)
+    if not variables:
+        return
+    loading = Program()
+    block = loading.global_block()
+    copies = [block._clone_variable(v) for v in variables]
+    from_memory = isinstance(filename, (bytes, bytearray))
+    if filename is None:
+        for copy in copies:
+            path = os.path.normpath(os.path.join(os.fspath(dirname or ""), copy.name))
+            block.append_op(type="load", outputs={"Out": [copy]}, attrs={"file_path": path})
+    else:
+        path = bytes(filename) if from_memory else os.path.join(os.fspath(dirname or ""), filename)
+        attrs = {"file_path": path, "model_from_memory": from_memory}
+        block.append_op(type="load_combine", outputs={"Out": copies}, attrs=attrs)
+    executor.run(loading)
+    if era().load_checks_shape:
+        _check_shapes(variables)
+
+
+def _check_shapes(variables: list[Variable]) -> None:
+    for variable in variables:
+        held = global_scope().find_var(variable.name)
+        found = held.get_tensor().shape() if held is not None else []
+        wanted = list(variable.shape)
+        if isinstance(variable, Parameter) and found != wanted:
+            raise RuntimeError(
+                f"Variable's shape does not match, the Program requires a parameter with the shape of ({wanted}), "
+                f"while the loaded parameter (namely [ {variable.name} ]) has a shape of ({found})."
+            )
+
+
+def load_params(executor: Any, dirname: Any, main_program: Any = None, filename: Any = None) -> None:
+    """Load the parameters of a program."""
+    load_vars(executor, dirname, main_program, predicate=is_parameter, filename=filename)
+
+
+def load_persistables(executor: Any, dirname: Any, main_program: Any = None, filename: Any = None) -> None:
+    """Load everything that lives on between runs."""
+    load_vars(executor, dirname, main_program, predicate=is_persistable, filename=filename)
+
+
+def get_parameter_value(para: Parameter, executor: Any) -> Any:
+    """Return the value of a parameter."""
+    if not is_parameter(para):
+        raise AssertionError(f"{para!r} is not a parameter")
+    held = global_scope().find_var(para.name)
+    if held is None or held.value is None:
+        raise ValueError(f"parameter {para.name} has no value yet: run the startup program first")
+    return held.get_tensor().numpy()
+
+
+def get_parameter_value_by_name(name: str, executor: Any, program: Program | None = None) -> Any:
+    """Return the value of the parameter of that name."""
+    variable = as_program(program).global_block().var(name)
+    if not isinstance(variable, Parameter):
+        raise AssertionError(f"{name} is not a parameter")
+    return get_parameter_value(variable, executor)

@@ -1,0 +1,79 @@
+"""Save variables: one file each, or all in one."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from fluidio.dtypes import VarType
+from fluidio.io.predicates import as_program, is_parameter, is_persistable, variables_of
+from fluidio.program import Program, Variable
+from fluidio.tensor import global_scope
+
+__all__ = ["save_params", "save_persistables", "save_vars"]
+
+
+def save_vars(
+    executor: Any,
+    dirname: str | os.PathLike[str] | None,
+    main_program: Any = None,
+    vars: Any = None,
+    predicate: Callable[[Variable], bool] | None = None,
+    filename: str | None = None,
+) -> bytes | None:
+    """Save variables of the scope to files.
+
+    Args:
+        executor: runs the saving program.
+        dirname: the folder; with `filename` None too, the bytes are returned instead (Fluid 1.8).
+        vars: variables or names; else `predicate` picks them from `main_program`.
+        filename: one file for all, in the order of their names; else one file for each, called by its name.
+
+    Fluid: a file appears only when it is whole.
+    """
+    program = as_program(main_program)
+    variables = variables_of(program, vars, predicate)
+    if not variables:
+        warnings.warn(
+            "no variable in your model, please ensure there are any variables in your model to save", stacklevel=2
+        )
+        return None
+    in_memory = dirname is None and filename is None
+    saving = Program()
+    block = saving.global_block()
+    copies = [block._clone_variable(v, force_persistable=False) for v in variables]
+    if filename is None and not in_memory:
+        for copy in copies:
+            path = os.path.join(os.fspath(dirname or ""), copy.name)
+            block.append_op(type="save", inputs={"X": [copy]}, attrs={"file_path": os.path.normpath(path)})
+        executor.run(saving)
+        return None
+    sink = block.create_var(name="save_combine_bytes", type=VarType.RAW, persistable=in_memory)
+    path = "" if in_memory else os.path.join(os.fspath(dirname or ""), filename or "")
+    block.append_op(
+        type="save_combine", inputs={"X": copies}, outputs={"Y": [sink]},
+        attrs={"file_path": path, "save_to_memory": in_memory},
+    )  # fmt: skip
+    executor.run(saving)
+    if not in_memory:
+        return None
+    held = global_scope().find_var(sink.name)
+    data: bytes = held.value if held is not None else b""
+    global_scope().root().erase([sink.name])
+    return data
+
+
+def save_params(
+    executor: Any, dirname: str | os.PathLike[str] | None, main_program: Any = None, filename: str | None = None
+) -> bytes | None:
+    """Save the parameters of a program."""
+    return save_vars(executor, dirname, main_program, predicate=is_parameter, filename=filename)
+
+
+def save_persistables(
+    executor: Any, dirname: str | os.PathLike[str] | None, main_program: Any = None, filename: str | None = None
+) -> bytes | None:
+    """Save everything that lives on between runs: parameters, the optimizer's state, learning rates."""
+    return save_vars(executor, dirname, main_program, predicate=is_persistable, filename=filename)

@@ -1,0 +1,163 @@
+"""Ops that write variables to files and read them back; and `feed` and `fetch`, which mark a saved model's ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import struct
+import uuid
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from fluidio.era import era
+from fluidio.errors import EnforceNotMet
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import op
+from fluidio.recordio.compressors import CodecError
+from fluidio.recordio.tensor_codec import decode_tensor, encode_tensor
+from fluidio.tensor import SelectedRows
+
+__all__ = ["encode_variable", "write_whole"]
+
+_rows_head = struct.Struct("<IQ")
+
+
+@op("feed", "X", "Out", {"col": 0}, infer=None, grad=False, raw=True)
+def feed(k: Call, frame: Any) -> None:
+    """Mark an input of a saved model; what is fed is set by name."""
+
+
+@op("fetch", "X", "Out", {"col": 0}, infer=None, grad=False, raw=True)
+def fetch(k: Call, frame: Any) -> None:
+    """Mark an output of a saved model; results are taken by name."""
+
+
+def encode_variable(value: Any, lod: Any, name: str) -> bytes:
+    """Return a tensor or sparse rows as the bytes of a variable file."""
+    if isinstance(value, SelectedRows):
+        rows = np.asarray(value.rows(), np.int64)
+        head = _rows_head.pack(0, rows.size) + rows.tobytes() + struct.pack("<q", value.height())
+        return head + encode_tensor(np.asarray(value.value))[12:]  # without the LoD part
+    if not hasattr(value, "dtype"):
+        raise EnforceNotMet(f"variable {name} holds {'nothing' if value is None else type(value).__name__}: not saved")
+    return encode_tensor(value, lod)
+
+
+def _host(k: Call, value: Any) -> Any:
+    if isinstance(value, SelectedRows):
+        return SelectedRows(k.dev.download(value.index), value.height(), k.dev.download(value.value))
+    return k.dev.download(value) if hasattr(value, "dtype") else value
+
+
+def _encoded(k: Call, frame: Any, slot: int) -> bytes:
+    value = _host(k, frame.values[slot])
+    if k.attrs.get("save_as_fp16") and getattr(value, "dtype", None) == np.float32:
+        value = value.astype(np.float16)
+    return encode_variable(value, frame.lods[slot], frame.plan.name_of(slot))
+
+
+@contextlib.contextmanager
+def write_whole(path: str) -> Iterator[BinaryIO]:
+    """Write a file beside its place and move it there when it is whole; folders are made."""
+    folder = os.path.dirname(path)
+    if folder:
+        os.makedirs(folder, exist_ok=True)
+    temporary = f"{path}.{uuid.uuid4().hex}.part"
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+
+
+def _check_overwrite(k: Call, path: str) -> None:
+    if not path:
+        raise EnforceNotMet(f"{k.op.type}: file_path is empty")
+    if not k.attrs["overwrite"] and os.path.exists(path):
+        raise EnforceNotMet(f"{path} is existed, cannot save to it when overwrite(false)")
+
+
+@op("save", "X", "kLookupTablePath?", {"file_path": "", "overwrite": True, "save_as_fp16": False},
+    infer=None, grad=False, raw=True, side_effect=True)  # fmt: skip
+def save(k: Call, frame: Any) -> None:
+    """Write one variable to a file."""
+    path = k.attrs["file_path"]
+    _check_overwrite(k, path)
+    data = _encoded(k, frame, k.ins["X"][0])
+    with write_whole(path) as file:
+        file.write(data)
+
+
+@op("save_combine", "X*", "Y?",
+    {"file_path": "", "overwrite": True, "save_as_fp16": False, "save_to_memory": False},
+    infer=None, grad=False, raw=True, side_effect=True)  # fmt: skip
+def save_combine(k: Call, frame: Any) -> None:
+    """Write several variables to one file, one behind the other; or to memory, into Y."""
+    if k.attrs["save_to_memory"]:
+        frame.set(k.outs["Y"][0], b"".join(_encoded(k, frame, slot) for slot in k.ins["X"]))
+        return
+    path = k.attrs["file_path"]
+    _check_overwrite(k, path)
+    with write_whole(path) as file:
+        for slot in k.ins["X"]:
+            file.write(_encoded(k, frame, slot))
+
+
+def _read(k: Call, path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
+        raise EnforceNotMet(
+            f"Cannot open file {path} for {k.op.type} op ({error.strerror}); variables are saved under their names, "
+            "or all in one file when it was given as `filename`"
+        ) from None
+
+
+def _decode(k: Call, data: bytes, offset: int, path: str, name: str) -> tuple[Any, Any, int]:
+    try:
+        array, lod, end = decode_tensor(data, offset)
+    except CodecError as error:
+        if offset >= len(data):
+            raise EnforceNotMet(f"Cannot read more from file {path}: it ends before variable {name}") from None
+        raise EnforceNotMet(f"{path}: variable {name}: {error}; the file is damaged or cut") from None
+    if k.attrs.get("load_as_fp16") and array.dtype == np.float32:
+        array = array.astype(np.float16)
+    return array, lod, end
+
+
+@op("load", "", "Out", {"file_path": "", "load_as_fp16": False, "seek": -1, "shape": []},
+    infer=None, grad=False, raw=True, side_effect=True)  # fmt: skip
+def load(k: Call, frame: Any) -> None:
+    """Read one variable from its file."""
+    path, slot = k.attrs["file_path"], k.outs["Out"][0]
+    data = _read(k, path)
+    array, lod, end = _decode(k, data, 0, path, frame.plan.name_of(slot))
+    if end != len(data):
+        raise EnforceNotMet(
+            f"{path}: {len(data) - end} bytes behind the variable {frame.plan.name_of(slot)}: the file holds several "
+            "variables; load it with filename="
+        )
+    frame.set(slot, k.dev.upload(array), lod)
+
+
+@op("load_combine", "", "Out*", {"file_path": "", "load_as_fp16": False, "model_from_memory": False},
+    infer=None, grad=False, raw=True, side_effect=True)  # fmt: skip
+def load_combine(k: Call, frame: Any) -> None:
+    """Read several variables from one file, in the order of Out."""
+    path = k.attrs["file_path"]
+    data, offset = (path, 0) if k.attrs["model_from_memory"] else (_read(k, path), 0)
+    shown = "the bytes in memory" if k.attrs["model_from_memory"] else path
+    for slot in k.outs["Out"]:
+        array, lod, offset = _decode(k, data, offset, shown, frame.plan.name_of(slot))
+        frame.set(slot, k.dev.upload(array), lod)
+    if offset != len(data) and not era().load_combine_ignores_rest:
+        raise EnforceNotMet(
+            "You are not allowed to load partial data via load_combine_op, use load_op instead. "
+            f"({shown}: {len(data) - offset} of {len(data)} bytes are left)"
+        )

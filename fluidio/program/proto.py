@@ -1,0 +1,119 @@
+"""ProgramDesc bytes, both ways: what Fluid keeps in `__model__` and `.pdmodel` files.
+
+Every version from 0.12 to 1.8 is read; what is written says the version of the era in force.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from fluidio.dtypes import VarType
+from fluidio.era import era
+from fluidio.program.attr_types import AttrType, attr_type
+from fluidio.program.block import Block
+from fluidio.program.operator import Operator
+from fluidio.program.program import Program
+from fluidio.program.proto_read import read_program
+from fluidio.program.variable import Variable
+from fluidio.program.wire import float_field, text_field, varint_field
+
+__all__ = ["parse_program", "serialize_program"]
+
+_VERSION_185 = 1008005
+_DENSE = (VarType.LOD_TENSOR, VarType.LOD_TENSOR_ARRAY)
+
+
+def parse_program(data: bytes, what: str = "the ProgramDesc") -> Program:
+    """Return the program in ProgramDesc bytes.
+
+    Args:
+        what: what the bytes are, for error texts.
+
+    Raises:
+        EnforceNotMet: the bytes are no sound ProgramDesc.
+        ValueError: the program needs an op that fluidio lacks.
+    """
+    return read_program(bytes(data), what)
+
+
+def serialize_program(program: Program) -> bytes:
+    """Return a program as ProgramDesc bytes."""
+    blocks = b"".join(text_field(1, _block(block)) for block in program.blocks)
+    if era().name == "1.8":
+        return blocks + text_field(4, varint_field(1, _VERSION_185))
+    return blocks + text_field(2, varint_field(1, 0))
+
+
+def _block(block: Block) -> bytes:
+    parts = [varint_field(1, block.idx), varint_field(2, block.parent_idx)]
+    parts += [text_field(3, _variable(variable)) for variable in block.vars.values()]
+    parts += [text_field(4, _op(op)) for op in block.ops]
+    if block.forward_block_idx != -1:
+        parts.append(varint_field(5, block.forward_block_idx))
+    return b"".join(parts)
+
+
+def _variable(variable: Variable) -> bytes:
+    out = text_field(1, variable.name) + text_field(2, _var_type(variable))
+    if variable.persistable:
+        out += varint_field(3, 1)
+    if variable.need_check_feed:
+        out += varint_field(4, 1)
+    return out
+
+
+def _var_type(variable: Variable) -> bytes:
+    kind = variable.type
+    out = varint_field(1, int(kind))
+    tensor = _tensor_desc(variable.dtype, variable.shape)
+    if kind is VarType.SELECTED_ROWS:
+        out += text_field(2, tensor)
+    elif kind in _DENSE:
+        level = varint_field(2, variable.lod_level) if variable.lod_level else b""
+        out += text_field(3 if kind is VarType.LOD_TENSOR else 4, text_field(1, tensor) + level)
+    elif kind is VarType.READER:
+        slots = b"".join(
+            text_field(1, text_field(1, _tensor_desc(dtype, shape)) + varint_field(2, level))
+            for shape, dtype, level in variable.reader_slots
+        )
+        out += text_field(5, slots)
+    return out
+
+
+def _tensor_desc(dtype: VarType, shape: tuple[int, ...]) -> bytes:
+    return varint_field(1, int(dtype)) + b"".join(varint_field(2, dim) for dim in shape)
+
+
+def _op(op: Operator) -> bytes:
+    parts = [text_field(1, _arguments(slot, names)) for slot, names in op._inputs.items()]
+    parts += [text_field(2, _arguments(slot, names)) for slot, names in op._outputs.items()]
+    parts.append(text_field(3, op.type))
+    parts += [text_field(4, _attr(op.type, name, value)) for name, value in op._attrs.items()]
+    return b"".join(parts)
+
+
+def _arguments(slot: str, names: list[str]) -> bytes:
+    return text_field(1, slot) + b"".join(text_field(2, name) for name in names)
+
+
+# attribute type -> field number, and how one value is written there
+_FIELDS = {
+    AttrType.INT: 3, AttrType.FLOAT: 4, AttrType.STRING: 5, AttrType.INTS: 6, AttrType.FLOATS: 7, AttrType.STRINGS: 8,
+    AttrType.BOOLEAN: 10, AttrType.BOOLEANS: 11, AttrType.BLOCK: 12, AttrType.LONG: 13, AttrType.BLOCKS: 14,
+    AttrType.LONGS: 15,
+}  # fmt: skip
+
+
+def _attr(op_type: str, name: str, value: Any) -> bytes:
+    kind = attr_type(op_type, name, value)
+    values = value if kind.name.endswith("S") else [value]
+    head = text_field(1, name) + varint_field(2, int(kind))
+    return head + b"".join(_attr_value(_FIELDS[kind], kind, item) for item in values)
+
+
+def _attr_value(field: int, kind: AttrType, value: Any) -> bytes:
+    if kind in (AttrType.FLOAT, AttrType.FLOATS):
+        return float_field(field, float(value))
+    if kind in (AttrType.STRING, AttrType.STRINGS):
+        return text_field(field, cast(str, value))
+    return varint_field(field, value.idx if isinstance(value, Block) else int(value))
