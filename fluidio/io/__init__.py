@@ -5,8 +5,25 @@ from __future__ import annotations
 from fluidio.io.collate import default_collate_fn
 from fluidio.io.data_loader import DataLoader
 from fluidio.io.dataset_types import Dataset
+from fluidio.io.inference_model import get_inference_program, load_inference_model, save_inference_model
+from fluidio.io.loading import (
+    get_parameter_value,
+    get_parameter_value_by_name,
+    load_params,
+    load_persistables,
+    load_vars,
+)
+from fluidio.io.predicates import (
+    get_program_parameter,
+    get_program_persistable_vars,
+    is_belong_to_optimizer,
+    is_parameter,
+    is_persistable,
+)
 from fluidio.io.py_reader import PyReader
 from fluidio.io.samplers import BatchSampler
+from fluidio.io.saving import save_params, save_persistables, save_vars
+from fluidio.io.state import load, load_program_state, save, set_program_state
 from fluidio.io.workers import get_worker_info
 from fluidio.reader import (
     ComposeNotAligned,
@@ -35,9 +52,29 @@ __all__ = [
     "compose",
     "default_collate_fn",
     "firstn",
+    "get_inference_program",
+    "get_parameter_value",
+    "get_parameter_value_by_name",
+    "get_program_parameter",
+    "get_program_persistable_vars",
     "get_worker_info",
+    "is_belong_to_optimizer",
+    "is_parameter",
+    "is_persistable",
+    "load",
+    "load_inference_model",
+    "load_params",
+    "load_persistables",
+    "load_program_state",
+    "load_vars",
     "map_readers",
     "multiprocess_reader",
+    "save",
+    "save_inference_model",
+    "save_params",
+    "save_persistables",
+    "save_vars",
+    "set_program_state",
     "shuffle",
     "xmap_readers",
 ]

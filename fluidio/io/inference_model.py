@@ -7,9 +7,9 @@ from typing import Any
 
 from fluidio.dtypes import VarType
 from fluidio.era import era
-from fluidio.io.load import load_persistables
+from fluidio.io.loading import load_persistables
 from fluidio.io.predicates import as_program, is_persistable
-from fluidio.io.save import save_vars
+from fluidio.io.saving import save_vars
 from fluidio.layer_helper import LayerHelper
 from fluidio.ops.save_load import write_whole
 from fluidio.program import Program, Variable, program_guard

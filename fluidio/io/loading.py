@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from fluidio.era import era
 from fluidio.io.predicates import as_program, is_parameter, is_persistable, variables_of
 from fluidio.program import Parameter, Program, Variable
@@ -47,8 +49,8 @@ def load_vars(
             path = os.path.normpath(os.path.join(os.fspath(dirname or ""), copy.name))
             block.append_op(type="load", outputs={"Out": [copy]}, attrs={"file_path": path})
     else:
-        path = bytes(filename) if from_memory else os.path.join(os.fspath(dirname or ""), filename)
-        attrs = {"file_path": path, "model_from_memory": from_memory}
+        source = bytes(filename) if from_memory else os.path.join(os.fspath(dirname or ""), filename)
+        attrs = {"file_path": source, "model_from_memory": from_memory}
         block.append_op(type="load_combine", outputs={"Out": copies}, attrs=attrs)
     executor.run(loading)
     if era().load_checks_shape:
@@ -84,7 +86,7 @@ def get_parameter_value(para: Parameter, executor: Any) -> Any:
     held = global_scope().find_var(para.name)
     if held is None or held.value is None:
         raise ValueError(f"parameter {para.name} has no value yet: run the startup program first")
-    return held.get_tensor().numpy()
+    return np.array(held.get_tensor())
 
 
 def get_parameter_value_by_name(name: str, executor: Any, program: Program | None = None) -> Any:

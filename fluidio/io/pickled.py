@@ -1,0 +1,53 @@
+"""Write and read the pickles of `fluid.save`: a dict of arrays by name, protocol 2, for every NumPy and Python."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from typing import Any
+
+import numpy as np
+
+from fluidio import pickles
+from fluidio.ops.save_load import write_whole
+
+__all__ = ["read_arrays", "write_arrays"]
+
+
+class _Pickler(pickle._Pickler):
+    """Say `numpy.core` where NumPy 2 says `numpy._core`: older ones, Fluid's among them, know only that."""
+
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        module = getattr(obj, "__module__", None) or ""
+        if not module.startswith("numpy._core."):
+            super().save_global(obj, name)  # type: ignore[misc]
+            return
+        old = module.replace("numpy._core.", "numpy.core.", 1)
+        self.write(pickle.GLOBAL + f"{old}\n{name or obj.__name__}\n".encode())  # type: ignore[attr-defined]
+        self.memoize(obj)  # type: ignore[attr-defined]
+
+
+def write_arrays(path: str, arrays: dict[str, Any]) -> None:
+    """Write a dict of arrays; the file appears when it is whole."""
+    with write_whole(path) as file:
+        _Pickler(file, protocol=2).dump(arrays)
+
+
+def read_arrays(path: str, allow_pickle: bool = False) -> dict[str, Any]:
+    """Read a dict of arrays; a pickle that asks for more than data is refused.
+
+    Raises:
+        UnsafePickleError: the file would run code.
+        ValueError: the file holds something else than arrays by name.
+    """
+    with open(path, "rb") as file:
+        found = pickles.load(file, allow_pickle, source=os.fspath(path))
+    if not isinstance(found, dict):
+        raise ValueError(f"{path}: expected a dict of arrays by name, found {type(found).__name__}")
+    found.pop("StructuredToParameterName@@", None)  # Paddle's dygraph puts its own names there
+    arrays = {}
+    for name, value in found.items():
+        if not isinstance(value, (np.ndarray, np.generic, int, float)):
+            raise ValueError(f"{path}: {name!r} is {type(value).__name__}, not an array")
+        arrays[str(name)] = np.asarray(value)
+    return arrays

@@ -1,0 +1,187 @@
+"""`fluid.save` and `fluid.load`: a program, its parameters and its optimizer's state under one path."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+
+from fluidio.io.loading import load_vars
+from fluidio.io.pickled import read_arrays, write_arrays
+from fluidio.io.predicates import as_program, is_belong_to_optimizer, is_parameter, is_persistable
+from fluidio.ops.save_load import write_whole
+from fluidio.places import CPUPlace
+from fluidio.program import Program, Variable
+from fluidio.program.proto import serialize_program
+from fluidio.tensor import LoDTensor, global_scope
+
+__all__ = ["load", "load_program_state", "save", "set_program_state"]
+
+_SUFFIXES = (".pdparams", ".pdopt", ".pdmodel")
+
+
+def save(program: Any, model_path: str) -> None:
+    """Save `PATH.pdparams` (parameters), `PATH.pdopt` (optimizer state) and `PATH.pdmodel` (the program)."""
+    model_path = os.fspath(model_path)
+    if not os.path.basename(model_path):
+        raise AssertionError(
+            "The input model_path MUST be format of dirname/filename [dirname\\filename in Windows system], but "
+            f"received an empty filename in {model_path!r}."
+        )
+    whole = as_program(program)
+    write_arrays(model_path + ".pdparams", _values([v for v in whole.list_vars() if is_parameter(v)]))
+    write_arrays(model_path + ".pdopt", _values([v for v in whole.list_vars() if is_belong_to_optimizer(v)]))
+    with write_whole(model_path + ".pdmodel") as file:
+        file.write(serialize_program(whole))
+
+
+def _values(variables: list[Variable]) -> dict[str, Any]:
+    arrays = {}
+    for variable in variables:
+        held = global_scope().find_var(variable.name)
+        if held is None or not isinstance(held.value, LoDTensor) or held.value.array is None:
+            raise ValueError(f"variable {variable.name} has no value to save: run the startup program first")
+        arrays[variable.name] = np.array(held.value)
+    return arrays
+
+
+def load(program: Any, model_path: str, executor: Any = None, var_list: Any = None) -> None:
+    """Load what `save` of Fluid or of ours wrote, or what save_params, save_persistables, save_vars wrote.
+
+    Args:
+        model_path: the path given to `save`, with or without a suffix; a folder or a combined file otherwise.
+        executor: where the values go; needed for folders and combined files.
+        var_list: the variables of a combined file.
+    """
+    whole = as_program(program)
+    prefix = _prefix(model_path)
+    if not os.path.exists(prefix + ".pdparams"):
+        _load_older(whole, prefix, executor, var_list)
+        return
+    place = getattr(executor, "place", None)
+    _assign(whole, [v for v in whole.list_vars() if is_parameter(v)], read_arrays(prefix + ".pdparams"), place)
+    optimizer = [v for v in whole.list_vars() if is_belong_to_optimizer(v)]
+    if optimizer:
+        if not os.path.exists(prefix + ".pdopt"):
+            raise AssertionError(f"Optimizer file [{prefix}.pdopt] not exits")
+        _assign(whole, optimizer, read_arrays(prefix + ".pdopt"), place)
+
+
+def _prefix(model_path: str) -> str:
+    model_path = os.fspath(model_path)
+    for suffix in _SUFFIXES:
+        if model_path.endswith(suffix):
+            return model_path.removesuffix(suffix)
+    return model_path
+
+
+def _load_older(program: Program, path: str, executor: Any, var_list: Any) -> None:
+    if executor is None:
+        raise ValueError(
+            f"{path}.pdparams is not there; loading what save_params, save_persistables or save_vars wrote needs "
+            "executor="
+        )
+    if os.path.isdir(path):
+        found = set(_files(path))
+        chosen = [v for v in program.list_vars() if is_persistable(v) and v.name in found]
+        load_vars(executor, path, program, vars=chosen)
+    elif os.path.isfile(path):
+        if var_list is None:
+            raise ValueError(
+                "var_list is required when loading model file saved with [ save_params, save_persistables, save_vars ]"
+            )
+        known = {v.name for v in program.list_vars()}
+        unknown = [v.name for v in var_list if v.name not in known]
+        if unknown:
+            raise LookupError(f"loaded var {unknown} not included in program variable list")
+        folder, filename = os.path.split(path)
+        load_vars(executor, folder, program, vars=var_list, filename=filename)
+    else:
+        raise FileNotFoundError(f"{path}: neither {path}.pdparams nor a folder or file of variables")
+
+
+def _files(folder: str) -> list[str]:
+    found = []
+    for root, _, names in os.walk(folder):
+        found += [os.path.relpath(os.path.join(root, name), folder).replace(os.sep, "/") for name in names]
+    return found
+
+
+def _assign(program: Program, variables: list[Variable], arrays: dict[str, Any], place: Any) -> None:
+    for variable in variables:
+        if variable.name not in arrays:
+            raise AssertionError(f"Can not find [{variable.name}] in model file")
+        _set(variable, arrays[variable.name], place)
+
+
+def _set(variable: Variable, array: Any, place: Any) -> None:
+    held = global_scope().find_var(variable.name) or global_scope().root().var(variable.name)
+    tensor = held.get_tensor()
+    wanted = tensor.shape() if tensor.array is not None else list(variable.shape)
+    if -1 not in wanted and list(array.shape) != list(wanted):
+        raise AssertionError(
+            f"Shape not matching: the Program requires a parameter with a shape of ({tuple(wanted)}), while the "
+            f"loaded parameter (namely [ {variable.name} ]) has a shape of ({tuple(array.shape)})."
+        )
+    if tensor.array is not None and tensor.array.dtype != array.dtype:
+        raise AssertionError(
+            f"Dtype not matching: the Program requires a parameter with a dtype of ({tensor.array.dtype}), while the "
+            f"loaded parameter (namely [ {variable.name} ]) has a dtype of ({array.dtype})."
+        )
+    tensor.set(np.ascontiguousarray(array), place or (tensor._place() if tensor.array is not None else CPUPlace()))
+
+
+def load_program_state(model_path: str, var_list: Any = None) -> dict[str, Any]:
+    """Return what was saved as a dict of arrays by name, without a program to hold it.
+
+    Args:
+        var_list: the variables of a combined file, or of a folder those to take.
+    """
+    from fluidio.recordio.tensor_codec import decode_tensor
+
+    prefix = _prefix(model_path)
+    if os.path.exists(prefix + ".pdparams"):
+        state = read_arrays(prefix + ".pdparams")
+        if os.path.exists(prefix + ".pdopt"):
+            state.update(read_arrays(prefix + ".pdopt"))
+        return state
+    names = None if var_list is None else [v.name if isinstance(v, Variable) else str(v) for v in var_list]
+    if os.path.isdir(prefix):
+        chosen = [name for name in sorted(_files(prefix)) if name != "__model__" and (names is None or name in names)]
+        return {name: decode_tensor(_bytes(os.path.join(prefix, name)))[0] for name in chosen}
+    if not os.path.isfile(prefix):
+        raise AssertionError(
+            f"Parameter file [{prefix}.pdparams] not exits, nor a folder or file of variables {prefix}"
+        )
+    if names is None:
+        raise ValueError("var_list can not be None since model_path is a combined file")
+    data, offset, state = _bytes(prefix), 0, {}
+    for name in sorted(names):
+        state[name], _, offset = decode_tensor(data, offset)
+    return state
+
+
+def _bytes(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def set_program_state(program: Any, state_dict: dict[str, Any]) -> None:
+    """Give the persistable variables of a program the arrays of a dict; keys without a variable are warned of."""
+    whole = as_program(program)
+    used = set()
+    for variable in whole.list_vars():
+        if is_persistable(variable) and variable.name in state_dict:
+            held = global_scope().find_var(variable.name)
+            if held is None:
+                raise AssertionError(f"Variable [ {variable.name} ] Not found, Please make sure run startup program")
+            _set(variable, np.asarray(state_dict[variable.name]), None)
+            used.add(variable.name)
+    unused = [name for name in state_dict if name not in used]
+    if unused:
+        warnings.warn(
+            "This list is not set, Because of Paramerter not found in program. There are: " + " ".join(unused),
+            stacklevel=2,
+        )

@@ -1,0 +1,134 @@
+"""Inference models: ours load again, and those of the real 1.8.5 give its numbers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fluidio as fluid
+from fluidio import io
+from fluidio.errors import EnforceNotMet
+from fluidio.program.op_def import OP_TABLE
+from tests.io.networks import MODELS, batch, trained
+
+
+@pytest.mark.parametrize("files", [{}, {"model_filename": "m", "params_filename": "p"}])
+def test_a_saved_model_gives_the_same_outputs(tmp_path: Path, files: dict[str, Any]) -> None:
+    exe, prediction, _ = trained()
+    test = fluid.io.get_inference_program(prediction)
+    (wanted,) = exe.run(test, feed={"x": batch()["x"]}, fetch_list=[prediction.name])
+    names = io.save_inference_model(str(tmp_path), ["x"], [prediction], exe, **files)
+    assert names == ["save_infer_model/scale_0.tmp_0"]
+    with fluid.scope_guard(fluid.Scope()):
+        program, feeds, targets = io.load_inference_model(str(tmp_path), exe, **files)
+        (out,) = exe.run(program, feed={"x": batch()["x"]}, fetch_list=targets)
+    assert feeds == ["x"]
+    np.testing.assert_array_equal(out, wanted)
+    types = [op.type for op in program.global_block().ops]
+    assert types == ["feed", "mul", "elementwise_add", "relu", "mul", "elementwise_add", "softmax", "scale", "fetch"]
+
+
+def test_only_what_the_targets_need_is_saved(tmp_path: Path) -> None:
+    exe, prediction, _ = trained()
+    io.save_inference_model(str(tmp_path), "x", prediction, exe)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["__model__", "fc_0.b_0", "fc_0.w_0", "fc_1.b_0", "fc_1.w_0"]
+
+
+def test_the_old_era_fetches_the_targets_under_their_own_names(tmp_path: Path) -> None:
+    exe, prediction, _ = trained()
+    with fluid.use_era("0.14"):
+        assert io.save_inference_model(str(tmp_path), ["x"], [prediction], exe) is None
+    _, _, targets = io.load_inference_model(str(tmp_path), exe)
+    assert [t.name for t in targets] == [prediction.name]
+
+
+def test_program_only_writes_no_variables(tmp_path: Path) -> None:
+    exe, prediction, _ = trained()
+    io.save_inference_model(str(tmp_path), ["x"], [prediction], exe, program_only=True)
+    assert [p.name for p in tmp_path.iterdir()] == ["__model__"]
+
+
+def test_a_model_to_train_further_keeps_its_backward_ops(tmp_path: Path) -> None:
+    exe, prediction, _ = trained()
+    io.save_inference_model(str(tmp_path), ["x"], [prediction], exe, export_for_deployment=False)
+    program = fluid.Program.parse_from_string((tmp_path / "__model__").read_bytes())
+    assert "adam" in [op.type for op in program.global_block().ops]
+
+
+@pytest.mark.parametrize(
+    ("feeds", "targets", "problem"), [([1], None, "feed_var_names"), (["x"], ["softmax"], "target_vars")]
+)
+def test_wrong_arguments_are_named(tmp_path: Path, feeds: Any, targets: Any, problem: str) -> None:
+    exe, prediction, _ = trained()
+    with pytest.raises(ValueError, match=problem):
+        io.save_inference_model(str(tmp_path), feeds, targets or [prediction], exe)
+
+
+def test_a_folder_that_is_not_there_is_a_value_error(tmp_path: Path) -> None:
+    exe = fluid.Executor(fluid.CPUPlace())
+    with pytest.raises(ValueError, match="There is no directory named"):
+        io.load_inference_model(str(tmp_path / "nothing"), exe)
+    with pytest.raises(FileNotFoundError, match="__model__: no such model file"):
+        io.load_inference_model(str(tmp_path), exe)
+
+
+def test_a_damaged_model_says_where(tmp_path: Path) -> None:
+    (tmp_path / "__model__").write_bytes(b"\x0a\xff\x01 not a program")
+    with pytest.raises(EnforceNotMet, match="__model__.*at byte"):
+        io.load_inference_model(str(tmp_path), fluid.Executor(fluid.CPUPlace()))
+
+
+@pytest.mark.parametrize("case", ["mlp", "mlp_combined", "conv", "text"])
+def test_models_of_the_real_1_8_5_give_its_outputs(case: str) -> None:
+    if {"conv": "conv2d", "text": "lookup_table_v2"}.get(case, "mul") not in OP_TABLE:
+        pytest.skip("op clip is not there yet")
+    files = {} if case == "mlp" else {"model_filename": "model", "params_filename": "params"}
+    exe = fluid.Executor(fluid.CPUPlace())
+    program, feeds, targets = io.load_inference_model(str(MODELS / case), exe, **files)
+    with np.load(MODELS / f"{case}.npz") as data:
+        feed = {name: data[f"in_{name}"] for name in feeds}
+        for name in feeds:
+            if f"len_{name}" in data.files:
+                lengths = [data[f"len_{name}"].tolist()]
+                feed[name] = fluid.create_lod_tensor(feed[name], lengths, fluid.CPUPlace())
+        (out,) = exe.run(program, feed=feed, fetch_list=targets)
+        np.testing.assert_allclose(out, data["out"], rtol=1e-5, atol=1e-6)
+
+
+def test_get_inference_program_takes_variables_and_evaluators() -> None:
+    _, prediction, _ = trained()
+
+    class Evaluator:
+        states: list[Any] = []
+        metrics = [prediction]
+
+    for target in (prediction, [prediction], [Evaluator()]):
+        program = io.get_inference_program(target)
+        assert [op.type for op in program.global_block().ops][-1] == "softmax"
+
+
+_REAL = os.environ.get("FLUIDIO_REAL_FLUID")
+_READ = """
+import sys, numpy as np, paddle.fluid as fluid
+exe = fluid.Executor(fluid.CPUPlace())
+program, feeds, targets = fluid.io.load_inference_model(sys.argv[1], exe)
+x = np.load(sys.argv[1] + "/x.npy")
+np.save(sys.argv[1] + "/out.npy", exe.run(program, feed={feeds[0]: x}, fetch_list=targets)[0])
+"""
+
+
+@pytest.mark.skipif(_REAL is None, reason="FLUIDIO_REAL_FLUID names no Python with the real Fluid 1.8")
+def test_our_models_run_in_the_real_1_8_5(tmp_path: Path) -> None:
+    exe, prediction, _ = trained()
+    io.save_inference_model(str(tmp_path), ["x"], [prediction], exe)
+    program, _, targets = io.load_inference_model(str(tmp_path), exe)
+    (ours,) = exe.run(program, feed={"x": batch()["x"]}, fetch_list=targets)
+    np.save(tmp_path / "x.npy", batch()["x"])
+    (tmp_path / "read.py").write_text(_READ)
+    subprocess.run([str(_REAL), str(tmp_path / "read.py"), str(tmp_path)], check=True, capture_output=True, timeout=50)
+    np.testing.assert_allclose(np.load(tmp_path / "out.npy"), ours, rtol=1e-5)

@@ -1,0 +1,138 @@
+"""ProgramDesc bytes: round trips, the files of the real 1.8.5, and damage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fluidio as fluid
+from fluidio.dtypes import VarType
+from fluidio.errors import EnforceNotMet
+from fluidio.program import Program
+from fluidio.program.attr_types import AttrType, attr_type
+from fluidio.program.proto import parse_program, serialize_program
+from fluidio.program.wire import text_field, varint_field
+from tests.io.networks import MODELS, classifier
+
+REAL = (MODELS / "mlp" / "__model__").read_bytes()
+
+
+def test_a_trained_program_comes_back_the_same() -> None:
+    classifier()
+    main = fluid.default_main_program()
+    again = parse_program(serialize_program(main))
+    assert [op.type for op in again.global_block().ops] == [op.type for op in main.global_block().ops]
+    assert list(again.global_block().vars) == list(main.global_block().vars)
+    assert serialize_program(again) == serialize_program(main)
+
+
+@pytest.mark.parametrize("era", ["0.14", "1.5", "1.8"])
+def test_every_era_reads_what_every_era_writes(era: str) -> None:
+    classifier()
+    with fluid.use_era(era):
+        data = fluid.default_main_program().desc.serialize_to_string()
+    again = Program.parse_from_string(data)
+    assert serialize_program(again) == serialize_program(fluid.default_main_program())
+
+
+def test_variables_keep_kind_shape_dtype_lod_and_persistence() -> None:
+    block = fluid.default_main_program().global_block()
+    block.create_var(name="t", shape=[-1, 3], dtype="int64", lod_level=2, persistable=True, need_check_feed=True)
+    block.create_var(name="s", type=VarType.SELECTED_ROWS, shape=[7, 2], dtype="float64")
+    block.create_var(name="a", type=VarType.LOD_TENSOR_ARRAY, shape=[2], dtype="float32", lod_level=1)
+    reader = block.create_var(name="r", type=VarType.READER, persistable=True)
+    reader.reader_slots = [((-1, 4), VarType.FP32, 0), ((-1, 1), VarType.INT64, 1)]
+    again = parse_program(serialize_program(fluid.default_main_program())).global_block().vars
+    for name, variable in block.vars.items():
+        twin = again[name]
+        for field in ("type", "shape", "dtype", "lod_level", "persistable", "need_check_feed", "reader_slots"):
+            if name != "r" or field not in ("shape", "dtype"):
+                assert getattr(twin, field) == getattr(variable, field), (name, field)
+
+
+def test_sub_blocks_come_back_as_blocks() -> None:
+    main = fluid.default_main_program()
+    inner = main._create_block()
+    main._rollback()
+    op = main.global_block().append_op(
+        type="fill_constant", outputs={"Out": ["out"]}, attrs={"shape": [1], "value": 2.0, "sub_block": inner}
+    )
+    assert op.attr_type("sub_block") == AttrType.BLOCK
+    again = parse_program(serialize_program(main))
+    assert again.global_block().ops[0].attr("sub_block") is again.block(1)
+    assert again.block(1).parent_idx == 0
+
+
+def test_the_model_of_the_real_1_8_5_is_understood() -> None:
+    program = parse_program(REAL)
+    block = program.global_block()
+    assert [op.type for op in block.ops] == [
+        "feed", "mul", "elementwise_add", "relu", "mul", "elementwise_add", "softmax", "scale", "fetch",
+    ]  # fmt: skip
+    assert block.var("fc_0.w_0").persistable and block.var("fc_0.w_0").shape == (6, 5)
+    assert block.ops[2].attr("axis") == 1
+    assert not block.var("x").persistable
+
+
+@pytest.mark.parametrize(
+    ("op", "name", "value", "kind"),
+    [
+        ("fill_constant", "shape", [1], AttrType.LONGS),
+        ("scale", "scale", 2, AttrType.FLOAT),
+        ("top_k", "k", 3, AttrType.INT),
+        ("anything", "unheard_of", 2**40, AttrType.LONG),
+        ("anything", "unheard_of", True, AttrType.BOOLEAN),
+        ("anything", "unheard_of", ["a"], AttrType.STRINGS),
+        ("relu_grad", "use_mkldnn", False, AttrType.BOOLEAN),
+    ],
+)
+def test_attributes_have_fluids_types(op: str, name: str, value: object, kind: AttrType) -> None:
+    assert attr_type(op, name, value) is kind
+
+
+@given(st.integers(0, len(REAL)))
+def test_a_cut_file_is_an_error_or_a_smaller_program(length: int) -> None:
+    try:
+        program = parse_program(REAL[:length])
+    except (EnforceNotMet, ValueError, AssertionError):
+        return
+    assert len(program.global_block().ops) <= 9
+
+
+@given(st.integers(0, len(REAL) - 1), st.integers(0, 255))
+def test_a_changed_byte_never_does_worse_than_a_clear_error(position: int, byte: int) -> None:
+    damaged = REAL[:position] + bytes([byte]) + REAL[position + 1 :]
+    try:
+        parse_program(damaged)
+    except (EnforceNotMet, ValueError, AssertionError) as error:
+        assert str(error)
+
+
+@given(st.binary(max_size=60))
+def test_noise_is_refused(data: bytes) -> None:
+    try:
+        parse_program(data)
+    except (EnforceNotMet, ValueError, AssertionError) as error:
+        assert str(error)
+
+
+def test_a_program_of_paddle_2_is_refused() -> None:
+    block = text_field(1, varint_field(1, 0) + varint_field(2, -1))
+    with pytest.raises(ValueError, match="Unsupported program version: 2000000"):
+        parse_program(block + text_field(4, varint_field(1, 2_000_000)))
+
+
+def test_a_block_that_is_its_own_parent_is_refused() -> None:
+    first = text_field(1, varint_field(1, 0) + varint_field(2, -1))
+    second = text_field(1, varint_field(1, 1) + varint_field(2, 1))
+    with pytest.raises(EnforceNotMet, match="block 1 has parent 1"):
+        parse_program(first + second)
+
+
+def test_an_op_that_we_lack_is_named(tmp_path: Path) -> None:
+    op = text_field(4, text_field(3, "pyramid_hash_of_old"))
+    with pytest.raises(ValueError, match="pyramid_hash_of_old"):
+        parse_program(text_field(1, varint_field(1, 0) + varint_field(2, -1) + op))
