@@ -12,6 +12,7 @@ import numpy as np
 from fluidio.executor.devices.checks import DeferredChecks
 from fluidio.executor.devices.fused import fused_kernels
 from fluidio.executor.devices.pinned import PinnedArena, is_pinned, layout
+from fluidio.executor.devices.ring import CopyRing
 from fluidio.tensor.transfer import require_cupy
 
 __all__ = ["CupyBackend", "cupy_backend"]
@@ -103,6 +104,10 @@ class CupyBackend:
     def check_range(self, ids: Any, limit: int, ignore: int, op: Any) -> None:
         """Have ids looked at; those out of range are reported by the next fetch."""
         self.checks.check(ids, limit, ignore, op)
+
+    def copy_stage(self) -> CopyRing:
+        """Return a new ring that brings batches to this GPU."""
+        return CopyRing(self.xp, self.device)
 
     def synchronize(self) -> None:
         """Wait for all work of the device."""

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from fluidio.executor.devices.pinned import PinnedArena, layout
-from fluidio.tensor import LoDTensor
 from fluidio.tensor.lod import LoD
 
 __all__ = ["Slot"]
 
 _OUT_OF_MEMORY = 2  # cudaErrorMemoryAllocation
 Field = tuple[tuple[int, ...], Any]
+Tensors = list[tuple[Any, LoD]]
 
 
 class Slot:
@@ -53,13 +53,13 @@ class Slot:
         ]
         return self._staged
 
-    def fill(self, batch: Sequence[LoDTensor], stream: Any) -> None:
+    def fill(self, batch: Tensors, stream: Any) -> None:
         """Send a batch to the device: into the pinned buffer where it is not there yet, then in one transfer."""
-        arrays = [np.asarray(tensor.array) for tensor in batch]
+        arrays = [np.asarray(array) for array, _ in batch]
         for number, array in enumerate(arrays):
             if array.dtype.kind not in "biufc":
                 raise TypeError(f"field {number} of the batch has dtype {array.dtype}, which a GPU cannot hold")
-        self._lods = [tensor.levels for tensor in batch]
+        self._lods = [lod for _, lod in batch]
         if not self._holds(arrays):
             for target, array in zip(self.allocate([(a.shape, a.dtype) for a in arrays]), arrays):
                 np.copyto(target, array)
@@ -105,10 +105,10 @@ class Slot:
 
     # -- the consumer's side ------------------------------------------------------------------------------------
 
-    def tensors(self) -> list[LoDTensor]:
+    def tensors(self) -> Tensors:
         """Return the fields as arrays on the device; each keeps the memory alive."""
         cupy = self._cupy
         return [
-            LoDTensor.wrap(cupy.ndarray(shape, dtype, cupy.cuda.MemoryPointer(self._memory, start)), lod)
+            (cupy.ndarray(shape, dtype, cupy.cuda.MemoryPointer(self._memory, start)), lod)
             for (shape, dtype), start, lod in zip(self._fields, self._starts, self._lods)
         ]

@@ -8,6 +8,7 @@ from typing import Any
 from fluidio.errors import EnforceNotMet
 from fluidio.executor.readers.base import Reader, Spec, Tensors
 from fluidio.recordio import RecordBlock
+from fluidio.recordio.block import Allocate
 
 __all__ = ["Batch"]
 
@@ -25,6 +26,16 @@ class Batch(Reader):
         self._size = batch_size
         self._drop_last = drop_last
         self._warned = False
+        self._allocate: Allocate | None = None
+
+    def read_into(self, allocate: Allocate) -> Tensors | None:
+        """Read a batch; where records have to be joined, join them in arrays of `allocate`."""
+        with self._lock:
+            self._allocate = allocate
+            try:
+                return self.read_next()
+            finally:
+                self._allocate = None
 
     def _next(self) -> Tensors | None:
         assert self.underlying is not None
@@ -42,7 +53,7 @@ class Batch(Reader):
             self._drop(self._size - missing)
             return None
         try:
-            return RecordBlock.concat(parts).tensors()
+            return RecordBlock.concat(parts, self._allocate).tensors()
         except ValueError as error:
             raise EnforceNotMet(f"batch reader {self.name}: {error}") from error
 

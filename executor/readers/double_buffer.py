@@ -1,8 +1,6 @@
 """DoubleBuffer: a thread reads the next items while the program works on the last one.
 
-On the CPU that is all. On a GPU the thread also brings the items to the device: the backend's `copy_stage()` returns
-an object whose `stage(tensors)` copies one item and gives back device tensors that are complete when `read_next`
-returns them, and whose `close()` lets go of its memory.
+On the CPU that is all. On a GPU the thread also brings the items to the device, through the backend's `copy_stage()`.
 """
 
 from __future__ import annotations
@@ -10,9 +8,11 @@ from __future__ import annotations
 import threading
 import time
 import weakref
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from fluidio.executor.readers.base import Reader, Spec, Tensors, block_of
+from fluidio.executor.readers.batch import Batch
 from fluidio.executor.readers.blocks import BlockBuffer
 from fluidio.reader.threads import Channel
 from fluidio.recordio import RecordBlock
@@ -28,9 +28,20 @@ Hand = tuple[Any, Exception | None]
 class CopyStage(Protocol):
     """Brings items to a device."""
 
-    def stage(self, tensors: Tensors) -> Tensors: ...
+    def allocate(self, fields: Sequence[tuple[tuple[int, ...], Any]]) -> list[Any]:
+        """Return arrays for the fields of the next item: filled and staged, they need no other copy."""
 
-    def close(self) -> None: ...
+    def stage(self, tensors: Tensors) -> Any:
+        """Start the copy of an item (by the thread that reads)."""
+
+    def take(self, staged: Any) -> Tensors:
+        """Return it on the device (by the thread that runs programs)."""
+
+    def release(self) -> None:
+        """Give back the item taken last."""
+
+    def reset(self) -> None:
+        """Forget all items."""
 
 
 class DoubleBuffer(Reader):
@@ -73,6 +84,8 @@ class DoubleBuffer(Reader):
         channel = self._channel
         if channel is None:
             channel = self._launch()
+        if self._stage is not None:
+            self._stage.release()
         began = time.perf_counter()
         taken = channel.take()
         self.waits[1] += time.perf_counter() - began
@@ -82,12 +95,13 @@ class DoubleBuffer(Reader):
         item, error = taken[0]
         if error is not None:
             raise error
-        return item
+        return item if self._stage is None else self._stage.take(item)
 
     def _launch(self) -> Channel[Hand]:
         """Start the thread with the first read, so that an unused reader costs none."""
         assert self.underlying is not None
-        channel: Channel[Hand] = Channel(self.name, _AHEAD)
+        # On a device one item less waits: the memory of one that was given out is used again later.
+        channel: Channel[Hand] = Channel(self.name, _AHEAD if self._stage is None else _AHEAD - 1)
         self._channel = channel
         self._thread = threading.Thread(
             target=_prefetch,
@@ -109,6 +123,8 @@ class DoubleBuffer(Reader):
         self._join()
         self._channel = None
         self._buffer.clear()
+        if self._stage is not None:
+            self._stage.reset()
 
     def _join(self) -> None:
         thread, self._thread = self._thread, None
@@ -165,7 +181,9 @@ def _prefetch(underlying: Reader, channel: Channel[Hand], stage: CopyStage | Non
             if stage is None:
                 item = underlying.read_block(_RECORDS)
             else:
-                tensors = underlying.read_next()
+                tensors = (
+                    underlying.read_into(stage.allocate) if isinstance(underlying, Batch) else underlying.read_next()
+                )
                 item = None if tensors is None else stage.stage(tensors)
             if item is None:
                 break

@@ -114,10 +114,10 @@ def read(k: Call, f: Any) -> None:
         check_item(k.op, item)
         k.state["layout"] = layout
     values, lods, variables = f.values, f.lods, f.variables
-    is_gpu = k.dev.is_gpu
+    owns = k.dev.owns
     for slot, (array, lod) in zip(k.outs["Out"], item):
         if slot >= 0:
-            values[slot] = k.dev.upload(array) if is_gpu else array
+            values[slot] = array if owns(array) else k.dev.upload(array)
             lods[slot] = lod
             if variables[slot] is not None:
                 f.store(slot)

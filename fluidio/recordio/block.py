@@ -6,7 +6,7 @@ block whose columns are exactly the tensors that the batch delivers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,12 @@ import numpy.typing as npt
 
 from fluidio.tensor.lod import NO_LOD, IntArray, LoD
 
-__all__ = ["Column", "Layout", "RecordBlock"]
+__all__ = ["Allocate", "Column", "Layout", "RecordBlock"]
 
 Array = npt.NDArray[Any]
 Layout = tuple[np.dtype[Any], tuple[int, ...], int]
+Allocate = Callable[[Sequence[tuple[tuple[int, ...], Any]]], list[Any]]
+"""Gives an array for each (shape, dtype)."""
 """dtype, dims after the first, number of LoD levels."""
 
 
@@ -132,10 +134,10 @@ class Column:
         )
 
     @staticmethod
-    def concat(columns: Sequence[Column]) -> Column:
-        """Return the records of all columns, one after another; one copy."""
+    def concat(columns: Sequence[Column], out: Array | None = None) -> Column:
+        """Return the records of all columns, one after another; one copy (into `out` if given)."""
         count = sum(column.num_records for column in columns)
-        data = np.concatenate([column.data for column in columns])
+        data = np.concatenate([column.data for column in columns], out=out)
         heights = {column.rows_per_record for column in columns if column.num_records}
         offsets: IntArray | None = None
         if None in heights or len(heights) > 1:
@@ -197,8 +199,11 @@ class RecordBlock:
         return RecordBlock([column.take(chosen) for column in self.columns], len(chosen))
 
     @staticmethod
-    def concat(blocks: Sequence[RecordBlock]) -> RecordBlock:
+    def concat(blocks: Sequence[RecordBlock], allocate: Allocate | None = None) -> RecordBlock:
         """Return the records of all blocks, one after another.
+
+        Args:
+            allocate: gives the arrays to join them in, for the (shape, dtype) of each column.
 
         Raises:
             ValueError: the blocks differ in dtype, trailing dims or LoD levels; the text says where.
@@ -211,7 +216,11 @@ class RecordBlock:
         for block in blocks:
             if block.layout != first:
                 raise ValueError(_difference(first, block.layout))
-        columns = [Column.concat([b.columns[i] for b in blocks]) for i in range(len(first))]
+        outs: list[Any] = [None] * len(first)
+        if allocate is not None:
+            rows = [sum(len(b.columns[i].data) for b in blocks) for i in range(len(first))]
+            outs = allocate([((n, *dims), dtype) for n, (dtype, dims, _) in zip(rows, first)])
+        columns = [Column.concat([b.columns[i] for b in blocks], outs[i]) for i in range(len(first))]
         return RecordBlock(columns, sum(len(block) for block in blocks))
 
     def tensors(self) -> list[tuple[Array, LoD]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,4 +27,6 @@ def sim(cupy: Any) -> Any:
 
     if not cudasim.installed():
         pytest.skip("cudasim: counts and delays need the simulator, and this is a real GPU")
+    gc.collect()  # what other tests left behind is not counted here
+    cudasim.reset()
     return cudasim

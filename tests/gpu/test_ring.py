@@ -2,52 +2,44 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
+from fluidio.executor.devices import backend_for
+from fluidio.executor.readers import Batch, DoubleBuffer
+from fluidio.executor.readers.base import Reader, Tensors
+from fluidio.places import CUDAPlace
+from fluidio.recordio import Column, RecordBlock
 from fluidio.tensor import LoDTensor
+from tests.gpu.readers import COLUMNS, ROWS, batch, buffered
 
 pytestmark = pytest.mark.gpu
-
-ROWS, COLUMNS = 64, 32
-
-
-def _batch(number: int, rows: int = ROWS) -> list[LoDTensor]:
-    image = np.full((rows, COLUMNS), number, "float32")
-    label = np.arange(rows, dtype="int64").reshape(-1, 1) + number
-    return [LoDTensor.wrap(image), LoDTensor.wrap(label)]
-
-
-def _source(batches: Iterator[Any]) -> Callable[..., Any]:
-    return lambda allocate: next(batches, None)
 
 
 @pytest.fixture
 def ring(cupy: Any) -> Iterator[Callable[..., Any]]:
-    """Make started rings that are stopped when the test ends."""
-    from fluidio.executor.devices.cupy_backend import cupy_backend
-    from fluidio.executor.devices.ring import DeviceRing
-
+    """Make double buffers on a GPU that are shut down when the test ends."""
     made: list[Any] = []
 
-    def make(batches: Iterator[Any] | Callable[..., Any], device: int = 0, depth: int = 2) -> Any:
-        source = batches if callable(batches) else _source(batches)
-        made.append(DeviceRing(source, cupy_backend(device), depth))
-        made[-1].start()
+    def make(batches: Any, device: int = 0) -> Any:
+        made.append(buffered(lambda: iter(batches() if callable(batches) else batches), device))
         return made[-1]
 
     yield make
     for one in made:
-        one.stop()
+        one.shutdown()
 
 
-def _compute(tensors: Sequence[LoDTensor]) -> Any:
+def _compute(tensors: Tensors) -> Any:
     """Use a batch on the current stream; the result shows which batch it was and that it was whole."""
-    return (tensors[0].array * 2 + tensors[0].array).sum() + tensors[1].array[-1].sum()
+    image, label = tensors[0][0], tensors[1][0]
+    return (image * 2 + image).sum() + label[-1].sum()
 
 
 def _expected(number: int) -> float:
@@ -56,7 +48,7 @@ def _expected(number: int) -> float:
 
 @pytest.mark.parametrize("how", ["eager", "slow copies", "slow kernels", "jitter", "lazy"])
 def test_batches_arrive_whole_and_in_order(sim: Any, ring: Any, cupy: Any, how: str) -> None:
-    _compute([LoDTensor.wrap(cupy.asarray(t.array)) for t in _batch(0)])
+    _compute([(cupy.asarray(array), lod) for array, lod in batch(0)])
     sim.drain()
     if how == "lazy":
         sim.schedule("lazy")
@@ -65,7 +57,7 @@ def test_batches_arrive_whole_and_in_order(sim: Any, ring: Any, cupy: Any, how: 
             copy=1000 * (how == "slow copies"), kernel=500 * (how == "slow kernels"), jitter=800 * (how == "jitter")
         )
     with cupy.cuda.Stream(non_blocking=True):
-        copies = ring(iter([_batch(n) for n in range(9)]))
+        copies = ring([batch(n) for n in range(9)])
         results = []
         while (tensors := copies.read_next()) is not None:
             results.append(_compute(tensors))
@@ -73,7 +65,7 @@ def test_batches_arrive_whole_and_in_order(sim: Any, ring: Any, cupy: Any, how: 
 
 
 def test_one_transfer_for_each_batch_and_no_memory_after_the_first_ones(sim: Any, ring: Any) -> None:
-    copies = ring(iter([_batch(n) for n in range(20)]))
+    copies = ring([batch(n) for n in range(20)])
     for _ in range(4):
         copies.read_next()
     before = sim.counters()
@@ -86,7 +78,7 @@ def test_one_transfer_for_each_batch_and_no_memory_after_the_first_ones(sim: Any
 
 
 def test_the_reader_never_waits_for_the_device(sim: Any, ring: Any) -> None:
-    copies = ring(iter([_batch(n) for n in range(6)]))
+    copies = ring([batch(n) for n in range(6)])
     while copies.read_next() is not None:
         pass
     mine = threading.get_ident()
@@ -102,9 +94,9 @@ def test_copies_are_hidden_behind_kernels(sim: Any, ring: Any, cupy: Any) -> Non
             stream.synchronize()
             sim.reset()
             sim.delays(copy=5000, kernel=5000)
-            copies = ring(iter([_batch(n) for n in range(16)]))
+            copies = ring([batch(n) for n in range(16)])
             while (tensors := copies.read_next()) is not None:
-                _ = tensors[0].array * 2
+                _ = tensors[0][0] * 2
             stream.synchronize()
             spans = sim.timeline()
             moved = [s for s in spans if s.kind == "h2d"]
@@ -118,26 +110,35 @@ def test_copies_are_hidden_behind_kernels(sim: Any, ring: Any, cupy: Any) -> Non
 
 def test_kept_batches_are_never_overwritten(ring: Any) -> None:
     kept = []
-    copies = ring(iter([_batch(n) for n in range(12)]))
+    copies = ring([batch(n) for n in range(12)])
     for number in range(12):
         tensors = copies.read_next()
         if number % 3 == 0:
-            kept.append((number, tensors[0].array[:2]))  # a view is enough
+            kept.append((number, tensors[0][0][:2]))  # a view is enough
         del tensors
     assert copies.read_next() is None
     assert all((view.get() == number).all() for number, view in kept)
 
 
 def test_batch_exported_by_dlpack_is_never_overwritten(ring: Any, cupy: Any) -> None:
-    copies = ring(iter([_batch(n) for n in range(8)]))
-    kept = cupy.from_dlpack(copies.read_next()[0])
+    copies = ring([batch(n) for n in range(8)])
+    kept = cupy.from_dlpack(copies.read_next()[0][0])
     while copies.read_next() is not None:
         pass
     assert (kept.get() == 0).all()
 
 
-def test_source_that_fills_pinned_memory_itself_saves_a_copy(sim: Any, ring: Any, monkeypatch: Any) -> None:
-    numbers = iter(range(5))
+def test_batch_reader_joins_records_in_pinned_memory(sim: Any, ring: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = [
+        RecordBlock([Column(np.full((3, 4), n, "float32"), None, num_records=3)], 3) for n in range(4)
+    ]  # a batch of 4 records takes from two blocks
+
+    class Records(Reader):
+        left = iter(blocks)
+
+        def _block(self, most: int) -> RecordBlock | None:
+            return next(self.left, None)
+
     copied: list[Any] = []
     copyto = np.copyto
 
@@ -146,79 +147,66 @@ def test_source_that_fills_pinned_memory_itself_saves_a_copy(sim: Any, ring: Any
         copyto(*args, **options)
 
     monkeypatch.setattr(np, "copyto", counted)
-
-    def source(allocate: Any) -> Any:
-        number = next(numbers, None)
-        if number is None:
-            return None
-        image, label = allocate([((ROWS, COLUMNS), "float32"), ((ROWS, 1), "int64")])
-        image[:] = number
-        label[:, 0] = np.arange(ROWS) + number
-        return [LoDTensor.wrap(image), LoDTensor.wrap(label)]
-
-    copies = ring(source)
-    results = []
-    while (tensors := copies.read_next()) is not None:
-        results.append(float(_compute(tensors).get()))
-    assert results == [_expected(n) for n in range(5)]
+    backend: Any = backend_for(CUDAPlace(0))
+    copies = DoubleBuffer("double_buffer", Batch("batch", Records("records"), 6, True), (), backend.copy_stage())
+    try:
+        found = [tensors[0][0].get()[:, 0].tolist() for tensors in iter(copies.read_next, None)]
+    finally:
+        copies.shutdown()
+    assert found == [[0, 0, 0, 1, 1, 1], [2, 2, 2, 3, 3, 3]]
     assert copied == []
 
 
 def test_batches_may_grow_shrink_and_be_empty(ring: Any) -> None:
     sizes = [1, 700, 3, 0, 64, 5000, 2]
-    copies = ring(iter([_batch(n, rows) for n, rows in enumerate(sizes)]))
+    copies = ring([batch(n, rows) for n, rows in enumerate(sizes)])
     for number, rows in enumerate(sizes):
-        image, label = copies.read_next()
-        assert image.array.shape == (rows, COLUMNS)
-        assert label.array.dtype == np.int64
-        assert (image.array.get() == number).all()
+        (image, _), (label, _) = copies.read_next()
+        assert image.shape == (rows, COLUMNS)
+        assert label.dtype == np.int64
+        assert (image.get() == number).all()
 
 
 def test_lod_travels_with_its_batch(ring: Any) -> None:
     tensor = LoDTensor()
     tensor.set(np.arange(6, dtype="float32").reshape(6, 1))
     tensor.set_recursive_sequence_lengths([[2, 4]])
-    (moved,) = ring(iter([[tensor]])).read_next()
-    assert moved.recursive_sequence_lengths() == [[2, 4]]
-    np.testing.assert_array_equal(np.array(moved), np.array(tensor))
+    ((moved, lod),) = ring([[(tensor.array, tensor.levels)]]).read_next()
+    assert LoDTensor.wrap(moved, lod).recursive_sequence_lengths() == [[2, 4]]
+    np.testing.assert_array_equal(moved.get(), np.array(tensor))
 
 
-def test_end_stays_the_end_and_a_new_round_begins_afresh(ring: Any) -> None:
-    rounds = iter([1, 2])
-    state: dict[str, Any] = {"left": iter([_batch(1)])}
-    copies = ring(lambda allocate: next(state["left"], None))
-    for _ in rounds:
-        assert copies.read_next() is not None
+def test_end_stays_the_end_and_a_reset_begins_afresh(ring: Any) -> None:
+    copies = ring([batch(1)])
+    for _ in range(3):
+        assert float(_compute(copies.read_next()).get()) == _expected(1)
         assert copies.read_next() is None
         assert copies.read_next() is None
-        copies.stop()
-        state["left"] = iter([_batch(2)])
-        copies.start()
+        copies.reset()
 
 
 def test_error_of_the_source_comes_after_the_batches_before_it(ring: Any) -> None:
     def batches() -> Iterator[Any]:
-        yield _batch(0)
-        yield _batch(1)
+        yield batch(0)
+        yield batch(1)
         raise OSError("the disk is gone")
 
-    copies = ring(batches())
+    copies = ring(batches)
     assert float(_compute(copies.read_next()).get()) == _expected(0)
     assert float(_compute(copies.read_next()).get()) == _expected(1)
     with pytest.raises(OSError, match="the disk is gone"):
         copies.read_next()
-    assert copies.read_next() is None
 
 
 def test_strings_cannot_go_to_a_gpu(ring: Any) -> None:
-    copies = ring(iter([[LoDTensor.wrap(np.array(["a"]))]]))
+    copies = ring([[(np.array(["a"]), ())]])
     with pytest.raises(TypeError, match="field 0 of the batch has dtype <U1"):
         copies.read_next()
 
 
 def test_failing_copy_is_an_error_not_a_hang(sim: Any, ring: Any, cupy: Any) -> None:
     sim.fail("h2d", after=2)
-    copies = ring(iter([_batch(n) for n in range(9)]))
+    copies = ring([batch(n) for n in range(9)])
     copies.read_next()
     copies.read_next()
     with pytest.raises(cupy.cuda.runtime.CUDARuntimeError, match="LaunchFailure"):
@@ -228,7 +216,7 @@ def test_failing_copy_is_an_error_not_a_hang(sim: Any, ring: Any, cupy: Any) -> 
 def test_full_device_is_an_error_not_a_hang(sim: Any, ring: Any, cupy: Any) -> None:
     cupy.get_default_memory_pool().free_all_blocks()
     sim.leave_memory(1024)
-    copies = ring(iter([_batch(0)]))
+    copies = ring([batch(0)])
     with pytest.raises(cupy.cuda.runtime.CUDARuntimeError, match="MemoryAllocation"):
         copies.read_next()
 
@@ -237,52 +225,46 @@ def test_memory_of_the_pool_is_given_back_before_the_ring_fails(sim: Any, ring: 
     cupy.get_default_memory_pool().free_all_blocks()
     cupy.empty(1 << 16, "uint8")  # freed, but kept by the pool
     sim.leave_memory(1024)
-    assert ring(iter([_batch(0)])).read_next() is not None
+    assert ring([batch(0)]).read_next() is not None
 
 
 def test_a_thousand_resets_in_mid_epoch_leave_nothing(sim: Any, ring: Any) -> None:
-    state: dict[str, Any] = {}
-
-    def endless(allocate: Any) -> Any:
-        state["number"] = state.get("number", 0) + 1
-        return _batch(state["number"], rows=4)
-
-    copies = ring(endless)
-    for _ in range(5):
+    copies = ring(lambda: (batch(n, rows=4) for n in itertools.count()))
+    for _ in range(20):  # until every slot has been used
         copies.read_next()
-    copies.stop()
+    copies.reset()
     before, threads = sim.counters(), threading.active_count()
     for number in range(1000):
-        copies.start()
         for _ in range(number % 4):
             copies.read_next()
-        copies.stop()
+        copies.reset()
     after = sim.counters()
     assert [after[k] - before[k] for k in ("device_bytes", "pinned_bytes", "streams", "events")] == [0, 0, 0, 0]
     assert threading.active_count() == threads
 
 
-def test_ring_that_is_forgotten_ends_its_thread(ring: Any, cupy: Any) -> None:
-    from fluidio.executor.devices.cupy_backend import cupy_backend
-    from fluidio.executor.devices.ring import DeviceRing
-
-    threads = set(threading.enumerate())
-    forgotten = DeviceRing(_source(iter([_batch(n) for n in range(50)])), cupy_backend(0))
-    forgotten.start()
+def test_buffer_that_is_forgotten_ends_its_thread_and_frees_its_memory(sim: Any, cupy: Any) -> None:
+    gc.collect()
+    before, threads = sim.counters(), set(threading.enumerate())
+    forgotten = buffered(lambda: (batch(n) for n in itertools.count()))
     forgotten.read_next()
     (worker,) = set(threading.enumerate()) - threads
     del forgotten
+    gc.collect()
     worker.join(10)
     assert not worker.is_alive()
+    gc.collect()
+    after = sim.counters()
+    assert [after[k] - before[k] for k in ("device_bytes", "streams", "events")] == [0, 0, 0]
 
 
 def test_two_devices_at_once(ring: Any, cupy: Any) -> None:
     if cupy.cuda.runtime.getDeviceCount() < 2:
         pytest.skip("cudasim: a second GPU is missing")
-    rings = [ring(iter([_batch(n) for n in range(5)]), device) for device in (0, 1)]
+    rings = [ring([batch(n) for n in range(5)], device) for device in (0, 1)]
     for number in range(5):
         for device, copies in enumerate(rings):
             with cupy.cuda.Device(device):
                 tensors = copies.read_next()
-                assert tensors[0].array.device.id == device
+                assert tensors[0][0].device.id == device
                 assert float(_compute(tensors).get()) == _expected(number)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
-from fluidio.tensor import LoDTensor
+from tests.gpu.readers import batch, buffered
 
 pytestmark = pytest.mark.gpu
 
@@ -42,23 +41,19 @@ def _break(cupy: Any, slot: Any, bug: str | None) -> None:
 
 def _run(cupy: Any, bug: str | None, keep: bool = False) -> list[Any]:
     """Pull ten batches through a ring with a bug and compute on each; return views of some."""
-    from fluidio.executor.devices.cupy_backend import cupy_backend
-    from fluidio.executor.devices.ring import DeviceRing
-
-    data = iter([[LoDTensor.wrap(np.full((64, 32), n, "float32"))] for n in range(10)])
-    ring = DeviceRing(lambda allocate: next(data, None), cupy_backend(0))
-    for slot in ring._slots:
+    copies = buffered(lambda: iter([batch(n) for n in range(10)]))
+    stage: Any = copies._stage
+    for slot in stage._slots:
         _break(cupy, slot, bug)
     kept = []
     with cupy.cuda.Stream(non_blocking=True):
-        ring.start()
         try:
-            while (tensors := ring.read_next()) is not None:
-                _ = tensors[0].array * 2
+            while (tensors := copies.read_next()) is not None:
+                _ = tensors[0][0] * 2
                 if keep:
-                    kept.append(tensors[0].array[:1])
+                    kept.append(tensors[0][0][:1])
         finally:
-            ring.stop()
+            copies.shutdown()
         return [view.get() for view in kept]
 
 
