@@ -17,6 +17,7 @@ from fluidio import (
     ops,
     optimizer,
     param_attr,
+    recordio_writer,
     regularizer,
     tensor,
 )
@@ -102,6 +103,7 @@ __all__ = [
     "optimizer",
     "param_attr",
     "program_guard",
+    "recordio_writer",
     "regularizer",
     "scope_guard",
     "tensor",

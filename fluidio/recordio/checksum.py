@@ -6,8 +6,6 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from crc32c import crc32c as _crc32c
-
 try:
     from isal.isal_zlib import crc32 as _crc32
 except ImportError:  # no wheel for this platform: three to ten times slower, same numbers
@@ -18,8 +16,18 @@ __all__ = ["CRC32_IS_FAST", "crc32", "crc32c", "masked_crc32c"]
 Checksum = Callable[[Any], int]
 
 crc32: Checksum = _crc32
-crc32c: Checksum = _crc32c
+_crc32c: Checksum | None = None
 CRC32_IS_FAST: bool = _crc32 is not zlib.crc32
+
+
+def crc32c(data: Any) -> int:
+    """Return the CRC-32C; its package is imported at the first call, because it takes a fifth of `import fluidio`."""
+    global _crc32c
+    if _crc32c is None:
+        from crc32c import crc32c as found
+
+        _crc32c = found
+    return _crc32c(data)
 
 
 def masked_crc32c(data: Any) -> int:

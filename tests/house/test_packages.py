@@ -103,6 +103,12 @@ def test_importing_fluidio_imports_neither_cupy_nor_any_extra() -> None:
     assert _imported("import fluidio, fluidio.layers, fluidio.executor") & EXTRAS == set()
 
 
+def test_importing_fluidio_leaves_slow_modules_of_the_standard_library_alone() -> None:
+    slow = {"argparse", "asyncio", "ctypes", "email", "http", "ssl", "sqlite3", "unittest", "xml"}
+    before = _imported("import numpy")
+    assert (_imported("import numpy, fluidio") - before) & slow == set()
+
+
 def test_the_command_line_starts_without_its_commands() -> None:
     code = "import sys, fluidio.cli; print(*[m for m in sys.modules if m.startswith('fluidio.cli.')])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
