@@ -43,6 +43,8 @@ def _leave_nothing_behind() -> Iterator[None]:
     if set(threading.enumerate()) - threads:
         gc.collect()  # programs are cycles; the readers they hold stop their threads when they go
     deadline = time.monotonic() + _GRACE
+    if set(threading.enumerate()) - threads:
+        gc.collect()  # programs are full of cycles; readers end their threads when they go
     for thread in set(threading.enumerate()) - threads:
         thread.join(max(0.0, deadline - time.monotonic()))
     left = [thread.name for thread in set(threading.enumerate()) - threads]

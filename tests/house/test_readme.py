@@ -42,9 +42,10 @@ def test_a_console_block_marked_run_prints_what_it_says(command: str, output: st
     assert markdown.matches(output, done.stdout), done.stdout
 
 
-def test_there_is_one_set_up_line_that_ends_in_the_tests() -> None:
+@pytest.mark.parametrize("end", ["fluidio demo", "pytest -q -n auto"])
+def test_there_is_one_set_up_line_for_the_demo_and_one_for_the_tests(end: str) -> None:
     lines = (ROOT / "README.md").read_text("utf-8").splitlines()
-    assert len([line for line in lines if line.startswith("python3 -m venv") and "pytest" in line]) == 1
+    assert len([line for line in lines if line.startswith("python3 -m venv") and line.endswith(end)]) == 1
 
 
 def test_local_links_lead_to_files() -> None:
