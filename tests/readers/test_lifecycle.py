@@ -1,3 +1,5 @@
+"""The life of a reader: which events are legal when."""
+
 import itertools
 
 import pytest
