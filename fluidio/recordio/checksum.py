@@ -13,7 +13,8 @@ except ImportError:  # no wheel for this platform: three to ten times slower, sa
 
 __all__ = ["CRC32_IS_FAST", "crc32", "crc32c", "masked_crc32c"]
 
-Checksum = Callable[[Any], int]
+Checksum = Callable[..., int]
+"""`checksum(data)`, or `checksum(more, checksum_so_far)`."""
 
 crc32: Checksum = _crc32
 _crc32c: Checksum | None = None

@@ -9,10 +9,11 @@ from typing import Any, Literal, NamedTuple
 from fluidio.errors import CutTailError, ForeignFileError, RecordIOError
 from fluidio.recordio import foreign
 from fluidio.recordio.buffers import Buffer
+from fluidio.recordio.checksum import Checksum
 from fluidio.recordio.compressors import CodecError
 from fluidio.recordio.dialects import DIALECTS, HEADER_SIZE, MAGIC, Dialect, Header
 from fluidio.recordio.records import RecordTable, split
-from fluidio.recordio.source import Source, open_source
+from fluidio.recordio.source import LocalSource, Source, open_source
 
 __all__ = ["Chunk", "ChunkReader", "OnError"]
 
@@ -20,6 +21,7 @@ OnError = Literal["raise", "skip"]
 
 REPAIR_HINT = "file damaged or cut; `fluidio check --repair IN OUT` saves the good chunks"
 _SEARCH_STEP = 1 << 20
+_PIECE = 1 << 19
 
 
 class Chunk(NamedTuple):
@@ -167,13 +169,28 @@ class ChunkReader:
             header = dialect.parse(head)
             if header.size == 0 or header.size > self.source.size - offset - HEADER_SIZE:
                 continue
-            if stored is None or len(stored) != header.size:
+            if stored is not None and len(stored) == header.size:
+                checksum = dialect.checksum(stored)
+            else:
                 stored = self._stored.view(header.size)
-                if self.source.readinto(offset + HEADER_SIZE, stored) != header.size:
-                    raise self._error("the file became shorter while it was read", offset, kind=CutTailError)
-            if dialect.checksum(stored) == header.checksum:
+                checksum = self._fetch(offset, stored, dialect.checksum)
+            if checksum == header.checksum:
                 return dialect, header, stored
         return None
+
+    def _fetch(self, offset: int, stored: memoryview, checksum: Checksum) -> int:
+        """Read the payload of the chunk at `offset` and return its checksum.
+
+        A local file is read in pieces, so that the checksum finds them still in the cache.
+        """
+        value, position = 0, offset + HEADER_SIZE
+        step = _PIECE if isinstance(self.source, LocalSource) else len(stored)
+        for start in range(0, len(stored), step):
+            piece = stored[start : start + step]
+            if self.source.readinto(position + start, piece) != len(piece):
+                raise self._error("the file became shorter while it was read", offset, kind=CutTailError)
+            value = checksum(piece, value)
+        return value
 
     def _candidates(self) -> list[Dialect]:
         if self.dialect is None:
