@@ -17,7 +17,7 @@ import numpy as np
 
 from fluidio.era import era
 from fluidio.errors import EnforceNotMet
-from fluidio.recordio.tensor_codec import tensor_prefix
+from fluidio.recordio.tensor_codec import raw_data, tensor_prefix
 from fluidio.recordio.writer import Writer
 
 __all__ = [
@@ -49,9 +49,15 @@ class RecordIOWriter:
     def __init__(
         self, filename: str | os.PathLike[str], compressor: int = Compressor.Snappy, max_num_records: int = 1000
     ) -> None:
-        self._writer = Writer(filename, int(compressor), max_num_records)
+        self._writer = Writer(filename, int(compressor), max_num_records, threads=int(compressor != 0))
         self._parts: list[bytes] = []
         self._count = 0
+
+    def __del__(self) -> None:
+        # Fluid 1.x: the destructor closes the file.
+        if hasattr(self, "_count"):
+            self._count = 0
+            self.close()
 
     def append_tensor(self, tensor: Any) -> None:
         """Add a LoDTensor (or an array) to the open record; its data is copied at once."""
@@ -60,17 +66,14 @@ class RecordIOWriter:
             raise EnforceNotMet("append_tensor() got a tensor that holds no data: set() it first")
         if not isinstance(array, np.ndarray):
             array = array.get() if hasattr(array, "get") else np.asarray(array)
-        if array.dtype.byteorder == ">":
-            array = array.astype(array.dtype.newbyteorder("<"))
-        self._parts += (tensor_prefix(array.dtype, array.shape, getattr(tensor, "levels", ())), array.tobytes())
+        self._parts += (tensor_prefix(array.dtype, array.shape, getattr(tensor, "levels", ())), raw_data(array))
         self._count += 1
 
     def complete_append_tensor(self) -> None:
         """End the record."""
-        record = b"".join((self._count.to_bytes(4, "little"), *self._parts))
-        self._parts.clear()
-        self._count = 0
-        self._writer.write(record)
+        parts, self._parts = self._parts, []
+        count, self._count = self._count, 0
+        self._writer.write_parts([count.to_bytes(4, "little"), *parts])
 
     def close(self) -> None:
         """Write the last chunk and close the file.

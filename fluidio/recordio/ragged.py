@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from fluidio.recordio.block import Column, RecordBlock
 from fluidio.recordio.compressors import CodecError
+from fluidio.recordio.prefixes import read_prefixes
 from fluidio.recordio.records import RecordTable
-from fluidio.recordio.tensor_codec import parse_head
+from fluidio.recordio.tensor_codec import TensorHead, parse_head
 from fluidio.tensor.lod import IntArray, LoD
 
 __all__ = ["decode", "uniform"]
@@ -61,6 +62,46 @@ def _tensor(payload: memoryview, at: IntArray, ends: IntArray) -> _Tensor | None
         return None
     if not head.dims:
         return None
+    found = _prefix(payload, at, ends, head) or _fields(payload, at, ends, head)
+    if found is None:
+        return None
+    rows, lod, sequences, at = found
+    row_size = head.dtype.itemsize
+    for dim in head.dims[1:]:
+        row_size *= dim
+    if row_size > len(payload) or int(rows.max()) > len(payload):
+        return None
+    stops = at + rows * row_size
+    if (stops > ends).any():
+        return None
+    data = _gather(payload, at, stops).view(head.dtype)
+    column = Column(
+        data.reshape(int(rows.sum()), *head.dims[1:]),
+        uniform(rows),
+        lod,
+        sequence_offsets=sequences,
+        num_records=len(at),
+    )
+    return _Tensor(column, stops)
+
+
+_Found = tuple[IntArray, LoD, IntArray | None, IntArray]
+"""Heights, merged LoD, sequence offsets, positions of the data."""
+
+
+def _prefix(payload: memoryview, at: IntArray, ends: IntArray, head: TensorHead) -> _Found | None:
+    """Read the prefixes of all records at once; None when their lengths differ."""
+    size = head.start - int(at[0])
+    found = _fixed(payload, at, ends, size)
+    if found is None:
+        return None
+    pattern = bytes(payload[int(at[0]) : head.start])
+    prefixes = read_prefixes(found.view(np.uint8).reshape(-1, size), pattern, head)
+    return None if prefixes is None else (prefixes.rows, prefixes.lod, None, at + size)
+
+
+def _fields(payload: memoryview, at: IntArray, ends: IntArray, head: TensorHead) -> _Found | None:
+    """Read the prefixes field by field."""
     if _same(payload, at, ends, 12) is None:
         return None
     at = at + 12
@@ -75,26 +116,10 @@ def _tensor(payload: memoryview, at: IntArray, ends: IntArray) -> _Tensor | None
     if heights is None:
         return None
     rows, at = heights
-    row_size = head.dtype.itemsize
-    for dim in head.dims[1:]:
-        row_size *= dim
-    if row_size > len(payload) or int(rows.max()) > len(payload):
-        return None
-    stops = at + rows * row_size
-    if (stops > ends).any():
-        return None
     lod = _merge(levels, rows)
     if lod is None:
         return None
-    data = _gather(payload, at, stops).view(head.dtype)
-    column = Column(
-        data.reshape(int(rows.sum()), *head.dims[1:]),
-        uniform(rows),
-        lod,
-        sequence_offsets=uniform(levels[0][1] - 1) if levels else None,
-        num_records=len(at),
-    )
-    return _Tensor(column, stops)
+    return rows, lod, uniform(levels[0][1] - 1) if levels else None, at
 
 
 def _fixed(payload: memoryview, at: IntArray, ends: IntArray, size: int) -> npt.NDArray[np.void] | None:

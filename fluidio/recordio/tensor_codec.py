@@ -28,6 +28,7 @@ __all__ = [
     "encode_record",
     "encode_tensor",
     "parse_head",
+    "raw_data",
     "tensor_prefix",
     "varint",
 ]
@@ -78,29 +79,30 @@ def encode_desc(dtype: npt.DTypeLike, dims: Sequence[int]) -> bytes:
 
 
 @functools.lru_cache(maxsize=4096)
-def _after_lod(dtype: np.dtype[Any], dims: tuple[int, ...]) -> bytes:
+def _without_lod(dtype: np.dtype[Any], dims: tuple[int, ...]) -> bytes:
     desc = encode_desc(dtype, dims)
-    return _version_size.pack(0, len(desc)) + desc
+    return _NO_LOD_HEAD + _version_size.pack(0, len(desc)) + desc
 
 
 def tensor_prefix(dtype: np.dtype[Any], dims: tuple[int, ...], lod: LoD = NO_LOD) -> bytes:
     """Return all bytes of a tensor before its data."""
     if not lod:
-        return _NO_LOD_HEAD + _after_lod(dtype, dims)
+        return _without_lod(dtype, dims)
     parts = [_version_levels.pack(0, len(lod))]
     for level in lod:
         offsets = np.ascontiguousarray(level, "<i8").tobytes()
         parts += [_u64.pack(len(offsets)), offsets]
-    parts.append(_after_lod(dtype, dims))
+    parts.append(_without_lod(dtype, dims)[len(_NO_LOD_HEAD) :])
     return b"".join(parts)
 
 
 def encode_tensor(array: Array, lod: LoD = NO_LOD) -> bytes:
     """Return one LoDTensor as the `save` op writes it."""
-    return tensor_prefix(array.dtype, array.shape, lod) + _raw(array)
+    return tensor_prefix(array.dtype, array.shape, lod) + raw_data(array)
 
 
-def _raw(array: Array) -> bytes:
+def raw_data(array: Array) -> bytes:
+    """Return an array's data in C order, little-endian."""
     if array.dtype.byteorder == ">":
         array = array.astype(array.dtype.newbyteorder("<"))
     return array.tobytes()
@@ -111,7 +113,7 @@ def encode_record(tensors: Sequence[tuple[Array, LoD]]) -> bytes:
     parts = [_u32.pack(len(tensors))]
     for array, lod in tensors:
         parts.append(tensor_prefix(array.dtype, array.shape, lod))
-        parts.append(_raw(array))
+        parts.append(raw_data(array))
     return b"".join(parts)
 
 

@@ -117,6 +117,20 @@ class Writer:
         if self._count >= self._max_records:
             self._end_chunk()
 
+    def write_parts(self, parts: list[bytes]) -> None:
+        """Add one record given in pieces."""
+        size = sum(map(len, parts))
+        if size > self._max_bytes or (self._count and self._bytes + size > self._max_bytes) or self.closed:
+            self.write(b"".join(parts))
+            return
+        self._pieces.append(_length.pack(size))
+        self._pieces += parts
+        self._bytes += size
+        self._count += 1
+        self.num_records += 1
+        if self._count >= self._max_records:
+            self._end_chunk()
+
     def write_tensors(self, tensors: Sequence[tuple[np.ndarray[Any, Any], LoD]]) -> None:
         """Add one record of (array, LoD) pairs."""
         self.write(encode_record(tensors))
