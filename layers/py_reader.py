@@ -86,8 +86,7 @@ def _data_variables(dims: Any, kinds: Any, levels: Any) -> list[Variable]:
 def _py_reader(capacity: int, slots: Any, variables: Any, name: str | None, use_double_buffer: bool) -> Variable:
     main, startup = default_main_program().current_block(), default_startup_program().current_block()
     if name is None:
-        queue_name, reader_name = _free_names()
-        buffer_name = unique_name.generate("double_buffer") if use_double_buffer else ""
+        queue_name, reader_name, buffer_name = _free_names()
     else:
         queue_name, reader_name, buffer_name = f"{name}_queue", f"{name}_reader", f"{name}_double_buffer"
     queue = make_queue(queue_name, reader_name, capacity, main.program)
@@ -100,13 +99,17 @@ def _py_reader(capacity: int, slots: Any, variables: Any, name: str | None, use_
     return attach_feed_handle(reader, handle)
 
 
-def _free_names() -> tuple[str, str]:
-    """Return names for a queue and its reader that nobody uses in the global scope.
+def _free_names() -> tuple[str, str, str]:
+    """Return names for a queue, its reader and its buffer that nobody uses in the global scope.
 
     Fluid: two unnamed py_readers under two `unique_name.guard()`s had one name and clashed.
     """
     while True:
-        names = unique_name.generate("lod_tensor_blocking_queue"), unique_name.generate("create_py_reader")
+        names = (
+            unique_name.generate("lod_tensor_blocking_queue"),
+            unique_name.generate("create_py_reader"),
+            unique_name.generate("double_buffer"),
+        )
         held = [global_scope().find_var(name) for name in names]
         if all(variable is None or variable.value is None for variable in held):
             return names

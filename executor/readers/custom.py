@@ -10,6 +10,7 @@ from fluidio.executor.frame import Frame
 from fluidio.executor.plan import Plan, SubBlock
 from fluidio.executor.readers.base import Reader, Spec, Tensors
 from fluidio.tensor import Scope
+from fluidio.tensor.lod import LoD
 
 __all__ = ["Custom"]
 
@@ -33,9 +34,8 @@ class Custom(Reader):
         super().__init__(name, spec, underlying)
         self._plan = plan
         self._body = body
-        self._sources = [body.slots[source] for source in sources]
+        self._sources = list(sources)
         self._sinks = list(sinks)
-        self._slots = [body.slots[sink] for sink in sinks]
         self._scope = Scope()
 
     def _next(self) -> Tensors | None:
@@ -51,10 +51,18 @@ class Custom(Reader):
         count = len(self._plan._names)
         values: list[Any] = [None] * count
         f = Frame(self._plan, self._scope, values, [()] * count, [None] * count)
-        for slot, (array, lod) in zip(self._sources, item):
-            values[slot], f.lods[slot] = array, lod
+        given = dict(zip(self._sources, item))
+        slots = self._body.slots
+        for source, (array, lod) in given.items():
+            if source in slots:  # else no op of the block uses it
+                values[slots[source]], f.lods[slots[source]] = array, lod
         self._body.run(f)
-        for sink, slot in zip(self._sinks, self._slots):
-            if values[slot] is None:
-                raise EnforceNotMet(f"preprocessor {self.name}: its block does not compute the output {sink!r}")
-        return [(values[slot], f.lods[slot]) for slot in self._slots]
+        return [self._result(f, sink, given) for sink in self._sinks]
+
+    def _result(self, f: Frame, sink: str, given: dict[str, tuple[Any, LoD]]) -> tuple[Any, LoD]:
+        slot = self._body.slots.get(sink)
+        if slot is None and sink in given:
+            return given[sink]
+        if slot is None or f.values[slot] is None:
+            raise EnforceNotMet(f"preprocessor {self.name}: its block does not compute the output {sink!r}")
+        return f.values[slot], f.lods[slot]

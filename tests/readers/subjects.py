@@ -32,6 +32,11 @@ def write_files(folder: Path, sizes: Sequence[int] = (12, 7, 18), chunk: int = 5
     return paths
 
 
+def held(name: str) -> Any:
+    """Return the global scope's variable of that name."""
+    return fluid.global_scope().find_var(name)
+
+
 class Subject:
     """A program that reads; `step()` returns the numbers of one item, None at the end of the epoch."""
 

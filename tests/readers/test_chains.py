@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 import fluidio as fluid
 from fluidio.recordio import Writer
-from tests.readers.subjects import SLOTS, Subject, write_file, write_files
+from tests.readers.subjects import SLOTS, Subject, held, write_file, write_files
 
 layers = fluid.layers
 
@@ -64,7 +65,7 @@ def test_the_order_does_not_depend_on_the_number_of_threads(tmp_path: Path) -> N
     paths = write_files(tmp_path)
     orders = []
     for threads in (2, 3, 8, None):
-        subject = Subject(lambda threads=threads: layers.open_files(paths, thread_num=threads, **SLOTS))
+        subject = Subject(partial(layers.open_files, paths, thread_num=threads, **SLOTS))
         orders.append(subject.epoch())
         subject.reader.reset()
         assert subject.epoch() == orders[-1]
@@ -244,9 +245,9 @@ def test_impossible_random_data_is_refused_by_the_startup_program(low: float, hi
 def test_a_preprocessor_runs_on_every_item_and_keeps_lod(tmp_path: Path) -> None:
     path = tmp_path / "lod.recordio"
     with Writer(path) as writer:
-        for number in range(3):
+        for value in range(3):
             level = np.array([0, 1, 3], "int64")
-            writer.write_tensors([(np.full((3, 2), number, "float32"), (level,)), (np.array([[number]]), ())])
+            writer.write_tensors([(np.full((3, 2), value, "float32"), (level,)), (np.array([[value]]), ())])
     main, startup = fluid.Program(), fluid.Program()
     with fluid.program_guard(main, startup):
         reader = layers.open_files(
@@ -255,7 +256,7 @@ def test_a_preprocessor_runs_on_every_item_and_keeps_lod(tmp_path: Path) -> None
         scaling = layers.io.Preprocessor(reader)
         with scaling.block():
             rows, number = scaling.inputs()
-            scaling.outputs(layers.scale(rows, scale=10.0, bias=1.0), number)
+            scaling.outputs(rows * 10.0 + 1.0, number)
         reader = layers.double_buffer(scaling())
         rows, number = layers.read_file(reader)
     assert rows.lod_level == 1
@@ -329,7 +330,7 @@ def test_readers_made_by_hand_with_append_op_work(tmp_path: Path) -> None:
     exe = fluid.Executor(fluid.CPUPlace())
     exe.run(startup)
     assert exe.run(main, fetch_list=["out1"])[0].ravel().tolist() == [0, 1, 2]
-    fluid.global_scope().find_var("mine").get_reader().reset()
+    held("mine").get_reader().reset()
     assert exe.run(main, fetch_list=["out1"])[0].ravel().tolist() == [0, 1, 2]
 
 
