@@ -1,4 +1,4 @@
-"""Any sequence of start, run, reset, rebuild and failure, for every kind of reader: nothing hangs, is lost or doubled."""
+"""Any sequence of start, run, reset, rebuild and failure: no reader hangs, loses or doubles anything."""
 
 from __future__ import annotations
 
