@@ -21,14 +21,14 @@ _crc32c: Checksum | None = None
 CRC32_IS_FAST: bool = _crc32 is not zlib.crc32
 
 
-def crc32c(data: Any) -> int:
+def crc32c(data: Any, value: int = 0) -> int:
     """Return the CRC-32C; its package is imported at the first call, because it takes a fifth of `import fluidio`."""
     global _crc32c
     if _crc32c is None:
         from crc32c import crc32c as found
 
         _crc32c = found
-    return _crc32c(data)
+    return _crc32c(data, value)
 
 
 def masked_crc32c(data: Any) -> int:
