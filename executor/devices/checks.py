@@ -74,6 +74,6 @@ class DeferredChecks:
         number, found, limit = (int(n) for n in notes[0])
         self._note.fill(0)
         raise EnforceNotMet(
-            f"op {self._types[number - 1]}: {found} is out of range: ids and labels must be in 0 ... {limit - 1} "
-            "(found on the GPU since the last fetch; the run that fed it may be an earlier one)"
+            f"label {found} is out of range: the input has {limit} classes, 0 ... {limit - 1} (op "
+            f"{self._types[number - 1]}, seen on the GPU since the last fetch: an earlier run may have fed it)"
         )

@@ -52,12 +52,15 @@ class Custom(Reader):
         values: list[Any] = [None] * count
         f = Frame(self._plan, self._scope, values, [()] * count, [None] * count)
         given = dict(zip(self._sources, item))
-        slots = self._body.slots
-        for source, (array, lod) in given.items():
-            if source in slots:  # else no op of the block uses it
-                values[slots[source]], f.lods[slots[source]] = array, lod
-        self._body.run(f)
-        return [self._result(f, sink, given) for sink in self._sinks]
+        slots, dev = self._body.slots, self._plan.dev
+        with dev.active():
+            for source, (array, lod) in given.items():
+                if source in slots:  # else no op of the block uses it
+                    values[slots[source]], f.lods[slots[source]] = dev.upload(array), lod
+            self._body.run(f)
+        results = [self._result(f, sink, given) for sink in self._sinks]
+        # From a GPU back to the host: the reader above may be one that works there.
+        return list(zip(dev.fetch([array for array, _ in results]), [lod for _, lod in results]))
 
     def _result(self, f: Frame, sink: str, given: dict[str, tuple[Any, LoD]]) -> tuple[Any, LoD]:
         slot = self._body.slots.get(sink)
