@@ -90,7 +90,8 @@ class StreamSource:
 
     def __init__(self, stream: BinaryIO, name: str | None = None) -> None:
         self.name = str(name or getattr(stream, "name", None) or f"<{type(stream).__name__}>")
-        self._stream: Any = stream if _can_seek(stream) else _spool(stream)
+        self._spooled = not _can_seek(stream)
+        self._stream: Any = _spool(stream) if self._spooled else stream
         self._base = self._stream.tell()
         self.size = max(0, self._stream.seek(0, io.SEEK_END) - self._base)
         self._stream.seek(self._base)
@@ -114,7 +115,11 @@ class StreamSource:
         return len(data)
 
     def close(self) -> None:
-        """Leave the caller's stream open: who opened it closes it."""
+        """Leave the caller's stream open, where it was found: who opened it closes it."""
+        if self._spooled:
+            self._stream.close()
+        elif not getattr(self._stream, "closed", False):
+            self._stream.seek(self._base)
 
 
 def _can_seek(stream: Any) -> bool:
