@@ -8,7 +8,7 @@ from typing import Any
 from fluidio.executor.frame import Frame
 from fluidio.ops.kernel import Backend, Call
 from fluidio.program import Operator
-from fluidio.program.op_def import EMPTY, Slot
+from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, Slot
 from fluidio.tensor.lod import NO_LOD, LoD
 
 __all__ = ["Step", "bind"]
@@ -91,7 +91,7 @@ def _general(call: Call, kernel: Callable[..., Any], record: Any) -> Run:
     fetch = [_fetcher(slot, call.ins.get(slot.name, [])) for slot in record.inputs]
     give = [(slot, call.outs.get(slot.name, [])) for slot in record.outputs]
     sources = [i for slot in record.inputs for i in call.ins.get(slot.name, [])]
-    targets = [i for _, slots in give for i in slots if i >= 0]
+    targets = _lod_sources(call, give, sources)
     many = {slot.name for slot in record.inputs if slot.many}
     rule = record.lod
     single = len(give) == 1
@@ -115,13 +115,23 @@ def _general(call: Call, kernel: Callable[..., Any], record: Any) -> Run:
             elif slots and slots[0] >= 0:
                 values[slots[0]] = result
         if rule == "share":
-            lod: LoD = next((lods[i] for i in sources if lods[i]), NO_LOD)
-            for i in targets:
-                lods[i] = lod
+            for target, candidates in targets:
+                lods[target] = next((lods[i] for i in candidates if lods[i]), NO_LOD)
         elif rule == "kernel":
             _set_lods(call, lods)
 
     return run
+
+
+def _lod_sources(call: Call, give: list[tuple[Slot, list[int]]], sources: list[int]) -> list[tuple[int, list[int]]]:
+    """Return for each output where its LoD may come from: a gradient has that of its own variable, if that is here."""
+    found = []
+    for slot, slots in give:
+        own = call.ins.get(slot.name.removesuffix(GRAD_SUFFIX), []) if slot.name.endswith(GRAD_SUFFIX) else []
+        for index, target in enumerate(slots):
+            if target >= 0:
+                found.append((target, [own[index]] if len(own) == len(slots) else sources))
+    return found
 
 
 def _fetcher(slot: Slot, slots: list[int]) -> Callable[[list[Any]], Any]:

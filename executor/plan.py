@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from fluidio.dtypes import VarType
@@ -13,7 +14,7 @@ from fluidio.executor.failure import explain
 from fluidio.executor.frame import Frame, value_of
 from fluidio.ops.kernel import Backend
 from fluidio.program import Block, Operator, Program, Variable
-from fluidio.program.op_def import EMPTY
+from fluidio.program.op_def import EMPTY, SAVED_ATTR
 from fluidio.tensor import Scope, ScopeVariable
 
 __all__ = ["Plan", "SubBlock"]
@@ -22,14 +23,45 @@ __all__ = ["Plan", "SubBlock"]
 class SubBlock:
     """A loop or branch body: its steps run on the frame of the whole plan."""
 
-    def __init__(self, block: Block, steps: list[Step], slots: dict[str, int]) -> None:
+    def __init__(self, plan: Plan, block: Block, steps: list[Step]) -> None:
+        self.plan = plan
         self.block = block
         self.steps = steps
-        self.slots = slots
+
+    @cached_property
+    def slots(self) -> dict[str, int]:
         """Slot numbers of the variables that belong to this block alone."""
+        return {name: slot for (index, name), slot in self.plan._slots.items() if index == self.block.idx}
+
+    @cached_property
+    def inner(self) -> tuple[int, ...]:
+        """Slots of this block and of all blocks inside it: what one iteration leaves behind."""
+        found = list(self.slots.values())
+        for step in self.steps:
+            for sub in step.call.blocks.values():
+                found += sub.inner
+        return tuple(found)
 
     def run(self, f: Frame) -> None:
         run_steps(self.steps, f)
+
+    def clear(self, f: Frame) -> None:
+        """Unset the block's own variables, as they are at the begin of an iteration."""
+        values, lods = f.values, f.lods
+        for slot in self.inner:
+            values[slot] = None
+            lods[slot] = ()
+
+    def save(self, f: Frame) -> tuple[list[Any], list[Any]]:
+        """Return the block's own values, to be restored for its gradient."""
+        values, lods = f.values, f.lods
+        return [values[slot] for slot in self.inner], [lods[slot] for slot in self.inner]
+
+    def restore(self, f: Frame, saved: tuple[list[Any], list[Any]]) -> None:
+        values, lods = f.values, f.lods
+        for slot, value, lod in zip(self.inner, *saved):
+            values[slot] = value
+            lods[slot] = lod
 
 
 class _Binding:
@@ -53,6 +85,7 @@ class Plan:
         self._slots: dict[tuple[int, str], int] = {}
         self._names: list[str] = []
         self._variables: list[Variable | None] = []
+        self.sub_blocks: dict[int, SubBlock] = {}
         block = program.global_block()
         self.feed_slots = [self._slot(block, name) for name in feeds]
         self.feed_variables = [block._find_var_recursive(name) for name in feeds]
@@ -96,13 +129,16 @@ class Plan:
             for attr, value in op._attrs.items():
                 if isinstance(value, Block) and op.definition.raw:
                     step.call.blocks[attr] = self._sub_block(value)
+            for entry in op._attrs.get(SAVED_ATTR, ()):
+                when, name, kept = entry.split("|")
+                _keep_version(step, when == "after", self._slot(block, name), self._slot(block, kept))
             steps.append(step)
         return steps
 
     def _sub_block(self, block: Block) -> SubBlock:
         steps = self._compile(block, block.ops)
-        own = {name: slot for (index, name), slot in self._slots.items() if index == block.idx}
-        return SubBlock(block, steps, own)
+        self.sub_blocks[block.idx] = SubBlock(self, block, steps)
+        return self.sub_blocks[block.idx]
 
     def _touched(self, step: Step) -> tuple[set[int], set[int]]:
         """Return the slots a step reads and writes, those of its sub-blocks included."""
@@ -189,6 +225,22 @@ class Plan:
 
     def name_of(self, slot: int) -> str:
         return self._names[slot]
+
+
+def _keep_version(step: Step, after: bool, source: int, kept: int) -> None:
+    """Let a step note a variable that changes later, as it is before or after the step; its gradient reads that."""
+    run = step.run
+
+    def noting(f: Frame) -> None:
+        if after:
+            run(f)
+        f.values[kept], f.lods[kept] = f.values[source], f.lods[source]
+        if not after:
+            run(f)
+
+    step.run = noting
+    step.reads = [*step.reads, source]
+    step.writes = [*step.writes, kept]
 
 
 def run_steps(steps: list[Step], f: Frame) -> None:

@@ -10,13 +10,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from fluidio.block_backward import block_gradients
 from fluidio.dtypes import VarType
+from fluidio.grad_vars import array_gradient, create_grad, differentiable, is_array
 from fluidio.program import Block, Operator, OpRole, Parameter, Program, Variable, unique_name
-from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, GradOp, grad_name
+from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, SAVED_ATTR, GradOp, grad_name
 
-__all__ = ["append_backward", "calc_gradient", "gradients"]
-
-_DIFFERENTIABLE = frozenset({VarType.FP16, VarType.FP32, VarType.FP64})
+__all__ = ["append_backward", "append_grad_ops", "calc_gradient", "gradients"]
 
 
 def append_backward(
@@ -59,7 +59,7 @@ def _last_producer(block: Block, name: str) -> int:
 
 def _append_loss_gradient(loss: Variable) -> None:
     block = loss.block
-    seed = _create_grad(block, loss, grad_name(loss.name))
+    seed = create_grad(block, loss, grad_name(loss.name))
     shape = [d if d > 0 else 1 for d in loss.shape] or [1]
     op = block.append_op(
         type="fill_constant",
@@ -85,14 +85,72 @@ def ops_towards(block: Block, targets: set[str], ops: Sequence[Operator] | None 
     return found[::-1]
 
 
+class Versions:
+    """The values of changing variables that gradient ops need, as they were when the forward op ran.
+
+    A counter may be read, changed and read again; the gradient of each reader wants its own value. The forward op notes
+    it under another name.
+
+    Args:
+        body: the block runs several times, so that variables from outside change from run to run.
+    """
+
+    def __init__(self, block: Block, body: bool) -> None:
+        self.block = block
+        self.writes: defaultdict[str, list[int]] = defaultdict(list)
+        self.position = {id(op): index for index, op in enumerate(block.ops)}
+        for index, op in enumerate(block.ops):
+            for name in op.output_arg_names:
+                self.writes[name].append(index)
+        self.body = body
+
+    def replaced(self, op: Operator) -> set[str]:
+        """Return the outputs of an op that were something else before it."""
+        names = {n for n in op.output_arg_names if n != EMPTY}
+        return {n for n in names if n in op.input_arg_names or (self._changes(n) and not is_array(self.block, n))}
+
+    def _changes(self, name: str) -> bool:
+        return len(self.writes[name]) > 1 or (self.body and name not in self.block.vars)
+
+    def apply(self, grad_op: GradOp, forward: Operator) -> None:
+        """Let the gradient op read versions instead of the variables themselves."""
+        for slot, names in grad_op.inputs.items():
+            if not slot.endswith(GRAD_SUFFIX):
+                after = slot in forward._outputs and slot not in forward._inputs
+                grad_op.inputs[slot] = [self._version(name, forward, after) for name in names]
+
+    def _version(self, name: str, forward: Operator, after: bool) -> str:
+        index = self.position[id(forward)]
+        writes = self.writes.get(name)
+        if not writes or name == EMPTY or name.endswith(GRAD_SUFFIX):
+            return name
+        later = writes[-1] > index or (writes[-1] == index and not after)
+        if not later and not (self.body and name not in self.block.vars):
+            return name
+        when = "after" if after else "before"
+        kept = f"{name}@{when}@{index}"
+        entry = f"{when}|{name}|{kept}"
+        noted = forward._attrs.get(SAVED_ATTR, [])
+        if entry not in noted:
+            forward._set_attr(SAVED_ATTR, [*noted, entry])
+            create_grad(self.block, self.block._find_var_recursive(name), kept)
+        return kept
+
+
 def append_grad_ops(
-    block: Block, ops: Sequence[Operator], known: dict[str, str], no_grad: set[str], target: Block
+    block: Block,
+    ops: Sequence[Operator],
+    known: dict[str, str],
+    no_grad: set[str],
+    target: Block,
+    body: bool = False,
 ) -> dict[str, str]:
     """Append the gradient ops of `ops` (of `block`) to `target` and return {variable: name of its gradient}.
 
     Args:
         known: variables whose gradients exist already.
         no_grad: names that are constants.
+        body: the block is the body of a loop or branch.
     """
     no_grad = _constants(block, ops, no_grad)
     pending: defaultdict[str, list[str]] = defaultdict(list)
@@ -109,6 +167,7 @@ def append_grad_ops(
             done[name] = grad_name(name)
         return name in done
 
+    versions = Versions(block, body)
     for op in reversed(ops):
         if op.definition.grad is None:
             continue
@@ -116,12 +175,21 @@ def append_grad_ops(
         alive = [name for name in outputs if name not in no_grad and settle(name)]
         if not alive or all(name in no_grad for name in op.input_arg_names):
             continue
-        overwritten = set(outputs) & set(op.input_arg_names)
-        for name in overwritten:
-            # The op replaced the variable: what comes from before it is another value with another gradient.
+        # The op replaced the variable: what comes from before it is another value with another gradient.
+        replaced = versions.replaced(op)
+        if _has_block(op):
+            grad_ops = block_gradients(op, alive, no_grad, target, append_grad_ops)
+        else:
+            grad_ops = op.definition.grad(op, no_grad)
+        for grad_op in grad_ops:
+            if not _has_block(op):
+                versions.apply(grad_op, op)
+            _fill_inputs(grad_op, block, target, done)
+            for name in replaced:
+                done.pop(name, None)
+            _append(grad_op, op, block, target, pending)
+        for name in replaced:
             done.pop(name, None)
-        for grad_op in op.definition.grad(op, no_grad):
-            _append(grad_op, op, block, target, pending, done)
     for name in list(pending):
         settle(name)
     return done
@@ -132,18 +200,18 @@ def _constants(block: Block, ops: Sequence[Operator], no_grad: set[str]) -> set[
     constant = set(no_grad)
     for op in ops:
         names = [*op.input_arg_names, *op.output_arg_names]
-        for name in names:
-            variable = block._find_var_recursive(name)
-            if variable is None or (
-                variable.type in (VarType.LOD_TENSOR, VarType.SELECTED_ROWS) and variable.dtype not in _DIFFERENTIABLE
-            ):
-                constant.add(name)
+        constant.update(name for name in names if not differentiable(block._find_var_recursive(name)))
         if op.definition.grad is None or (
             op.input_arg_names and all(name in constant for name in op.input_arg_names) and not _has_block(op)
         ):
             produced = set(op.output_arg_names) - set(op.input_arg_names)
-            constant.update(name for name in produced if _only_producer(ops, op, name))
+            constant.update(name for name in produced if _only_producer(ops, op, name) and _local(block, name))
     return constant
+
+
+def _local(block: Block, name: str) -> bool:
+    """Tell whether all producers of a variable are in sight: those of outer variables may be elsewhere."""
+    return block.parent_idx < 0 or name in block.vars
 
 
 def _has_block(op: Operator) -> bool:
@@ -154,17 +222,15 @@ def _only_producer(ops: Sequence[Operator], op: Operator, name: str) -> bool:
     return not any(other is not op and name in other.output_arg_names for other in ops)
 
 
-def _append(
-    grad_op: GradOp,
-    forward: Operator,
-    block: Block,
-    target: Block,
-    pending: defaultdict[str, list[str]],
-    done: dict[str, str],
-) -> None:
+def _fill_inputs(grad_op: GradOp, block: Block, target: Block, done: dict[str, str]) -> None:
     for slot, names in grad_op.inputs.items():
         if slot.endswith(GRAD_SUFFIX) or any(n.endswith(GRAD_SUFFIX) for n in names):
             grad_op.inputs[slot] = [_filled(name, block, target, done) for name in names]
+
+
+def _append(
+    grad_op: GradOp, forward: Operator, block: Block, target: Block, pending: defaultdict[str, list[str]]
+) -> None:
     outputs: dict[str, list[str]] = {}
     for slot, names in grad_op.outputs.items():
         outputs[slot] = []
@@ -183,9 +249,9 @@ def _filled(name: str, block: Block, target: Block, done: dict[str, str]) -> str
     if not name.endswith(GRAD_SUFFIX) or base in done or base == EMPTY:
         return name
     variable = block._find_var_recursive(base)
-    if variable is None or variable.type is not VarType.LOD_TENSOR or variable.dtype not in _DIFFERENTIABLE:
+    if variable is None or variable.type is not VarType.LOD_TENSOR or not differentiable(variable):
         return name
-    zeros = _create_grad(target, variable, name)
+    zeros = create_grad(target, variable, name)
     target.append_op(type="fill_zeros_like", inputs={"X": [variable]}, outputs={"Out": [zeros]})
     done[base] = name
     return name
@@ -202,17 +268,22 @@ def _partial(
         return name
     base = name.removesuffix(GRAD_SUFFIX)
     variable = block._find_var_recursive(base)
+    if variable is not None and variable.type is VarType.LOD_TENSOR_ARRAY:
+        # The gradient of an array is one array that all ops add to, entry by entry.
+        array_gradient(block, target, variable)
+        pending[base] = [name]
+        return name
     parts = pending[base]
     if len(parts) == 1 and parts[0] == name:
         # A second part: the first one gives up the plain name.
         renamed = f"{name}@RENAME@0"
-        _create_grad(target, variable, renamed)
+        create_grad(target, variable, renamed)
         _rename_last_writer(target, name, renamed, outputs)
         parts[0] = renamed
     if parts:
         name = f"{name}@RENAME@{len(parts)}"
     parts.append(name)
-    _create_grad(target, variable, name)
+    create_grad(target, variable, name)
     return name
 
 
@@ -225,12 +296,8 @@ def _rename_last_writer(target: Block, old: str, new: str, outputs: dict[str, li
         if old in op.output_arg_names:
             op._rename_output(old, new)
             return
-
-
-def _create_grad(block: Block, like: Variable | None, name: str) -> Variable:
-    if block.has_var(name) or like is None:
-        return block.create_var(name=name)
-    return block.create_var(name=name, shape=like.shape, dtype=like.dtype, lod_level=like.lod_level, type=like.type)
+    # Nobody here wrote it: it was put into this block, so take it under the new name first.
+    target._insert_op(0, type="assign", inputs={"X": [old]}, outputs={"Out": [new]})
 
 
 def _params_and_grads(program: Program, parameter_list: Sequence[Any] | None) -> list[tuple[Parameter, Variable]]:
@@ -272,7 +339,7 @@ def _seed(block: Block, target: Variable, seed: Variable | None) -> str:
     name = grad_name(target.name)
     if block.has_var(name):
         _move_aside(block, name)
-    _create_grad(block, target, name)
+    create_grad(block, target, name)
     if seed is None:
         block.append_op(
             type="fill_any_like", inputs={"X": [target]}, outputs={"Out": [name]}, attrs={"value": 1.0, "dtype": -1}

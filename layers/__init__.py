@@ -1,6 +1,26 @@
 """What a user writes: functions that append ops to the default program."""
 
-from fluidio.layers import io, loss, metric, nn, ops, recurrent, sequence_lod, tensor
+from fluidio.layers import (
+    branches,
+    control_flow,
+    dynamic_rnn,
+    if_else,
+    io,
+    loss,
+    metric,
+    nn,
+    ops,
+    recurrent,
+    sequence_lod,
+    static_rnn,
+    tensor,
+    tensor_array,
+    utils,
+)
+from fluidio.layers.branches import *
+from fluidio.layers.control_flow import *
+from fluidio.layers.dynamic_rnn import *
+from fluidio.layers.if_else import *
 from fluidio.layers.io import *
 from fluidio.layers.loss import *
 from fluidio.layers.metric import *
@@ -8,9 +28,33 @@ from fluidio.layers.nn import *
 from fluidio.layers.ops import *
 from fluidio.layers.recurrent import *
 from fluidio.layers.sequence_lod import *
+from fluidio.layers.static_rnn import *
 from fluidio.layers.tensor import *
+from fluidio.layers.tensor_array import *
+from fluidio.layers.utils import map_structure
 
-__all__ = ["io", "loss", "metric", "nn", "ops", "recurrent", "sequence_lod", "tensor"]
+__all__ = [
+    "branches",
+    "control_flow",
+    "dynamic_rnn",
+    "if_else",
+    "io",
+    "loss",
+    "map_structure",
+    "metric",
+    "nn",
+    "ops",
+    "recurrent",
+    "sequence_lod",
+    "static_rnn",
+    "tensor",
+    "tensor_array",
+    "utils",
+]
+__all__ += branches.__all__
+__all__ += control_flow.__all__
+__all__ += dynamic_rnn.__all__
+__all__ += if_else.__all__
 __all__ += io.__all__
 __all__ += loss.__all__
 __all__ += metric.__all__
@@ -18,4 +62,6 @@ __all__ += nn.__all__
 __all__ += ops.__all__
 __all__ += recurrent.__all__
 __all__ += sequence_lod.__all__
+__all__ += static_rnn.__all__
 __all__ += tensor.__all__
+__all__ += tensor_array.__all__

@@ -213,8 +213,7 @@ def lstm_unit(
     name: str | None = None,
 ) -> tuple[Variable, Variable]:
     """Return hidden state and cell of one LSTM step; the projection of both inputs is part of it."""
-    from fluidio.layers.nn import fc
-    from fluidio.layers.tensor import concat
+    from fluidio.layers import concat, fc
 
     helper = LayerHelper("lstm_unit", **locals())
     for what, variable in (("x_t", x_t), ("hidden_t_prev", hidden_t_prev), ("cell_t_prev", cell_t_prev)):

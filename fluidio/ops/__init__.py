@@ -2,6 +2,7 @@
 
 from fluidio.ops import (
     activation,
+    control_flow,
     elementwise,
     fill,
     gru,
@@ -11,12 +12,16 @@ from fluidio.ops import (
     metric,
     optimize,
     optimize_adaptive,
+    rank_table,
+    recurrent,
     reduce,
     save_load,
     sequence_conv,
     sequence_pad,
     sequence_pool,
     sequence_rows,
+    split_merge,
+    tensor_array,
 )
 from fluidio.program.op_def import OP_TABLE
 
@@ -24,6 +29,7 @@ __all__ = ["OP_TABLE"]
 
 _MODULES = (
     activation,
+    control_flow,
     elementwise,
     fill,
     gru,
@@ -33,10 +39,14 @@ _MODULES = (
     metric,
     optimize,
     optimize_adaptive,
+    rank_table,
+    recurrent,
     reduce,
     save_load,
     sequence_conv,
     sequence_pad,
     sequence_pool,
     sequence_rows,
+    split_merge,
+    tensor_array,
 )

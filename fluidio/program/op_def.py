@@ -14,10 +14,27 @@ if TYPE_CHECKING:
     from fluidio.program.infer import InferContext
     from fluidio.program.operator import Operator
 
-__all__ = ["EMPTY", "GRAD_SUFFIX", "OP_TABLE", "GradOp", "OpDef", "Slot", "find_op", "grad_name", "parse_slots"]
+__all__ = [
+    "EMPTY",
+    "GRAD_SUFFIX",
+    "OP_TABLE",
+    "SAVED_ATTR",
+    "STEPS_ATTR",
+    "GradOp",
+    "OpDef",
+    "Slot",
+    "find_op",
+    "grad_name",
+    "parse_slots",
+]
 
 GRAD_SUFFIX = "@GRAD"
 EMPTY = "@EMPTY@"  # stands for an argument that nobody wants
+# Attributes that backward puts on forward ops: the op notes values that will change ("before|name|version"), a loop
+# keeps what each iteration computed.
+SAVED_ATTR = "fluidio_saved"
+STEPS_ATTR = "fluidio_steps"
+
 
 LodRule = Literal["share", "none", "kernel"]
 

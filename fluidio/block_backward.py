@@ -1,0 +1,154 @@
+"""Gradients of ops that hold a block: loops, branches and recurrent steps.
+
+The gradient of a block is a block of its own. It sees the variables of the forward block (`forward_block_idx`), which
+the executor restores as they were at the end of each iteration, and runs once for each iteration, last one first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from fluidio.grad_vars import array_gradient, create_grad, differentiable, is_array
+from fluidio.program import Block, Operator
+from fluidio.program.op_def import EMPTY, STEPS_ATTR, GradOp, grad_name
+
+__all__ = ["block_gradients"]
+
+AppendGradOps = Callable[..., dict[str, str]]
+
+
+class _Body:
+    """The gradient of one block while it is built."""
+
+    def __init__(self, op: Operator, no_grad: set[str], target: Block, append: AppendGradOps) -> None:
+        self.op = op
+        self.forward: Block = op._attrs["sub_block"]
+        self.no_grad = no_grad
+        self.append = append
+        program = target.program
+        current = program.current_block_idx
+        self.block = program._create_block(parent_idx=target.idx)
+        program.current_block_idx = current
+        self.block.forward_block_idx = self.forward.idx
+
+    def wanted(self, name: str) -> bool:
+        return name not in self.no_grad and differentiable(self.forward._find_var_recursive(name))
+
+    def reachable(self, live: set[str]) -> set[str]:
+        """Return all names that `live` depends on inside the block."""
+        wanted = set(live)
+        for op in reversed(self.forward.ops):
+            if wanted.intersection(op.output_arg_names):
+                wanted.update(name for name in op.input_arg_names if name != EMPTY)
+        return wanted
+
+    def build(self, live: Sequence[str]) -> dict[str, str]:
+        """Append the gradient ops; the gradients of `live` are put into the block before each iteration."""
+        known = {}
+        for name in live:
+            variable = self.forward._find_var_recursive(name)
+            assert variable is not None
+            if is_array(self.forward, name):
+                array_gradient(self.forward, self.block, variable)
+            else:
+                create_grad(self.block, variable, grad_name(name))
+            known[name] = grad_name(name)
+        reached = self.reachable(set(live))
+        ops = [op for op in self.forward.ops if reached.intersection(op.output_arg_names)]
+        self.op._set_attr(STEPS_ATTR, True)
+        return self.append(self.forward, ops, known, self.no_grad, self.block, body=True)
+
+
+def block_gradients(
+    op: Operator, alive: Sequence[str], no_grad: set[str], target: Block, append: AppendGradOps
+) -> list[GradOp]:
+    """Return the gradient op of an op with a block; its own block is built on the way.
+
+    Args:
+        alive: outputs of the op that have a gradient.
+    """
+    body = _Body(op, no_grad, target, append)
+    if op.type == "while":
+        return _while(body, alive)
+    if op.type in ("conditional_block", "conditional_block_infer"):
+        return _conditional(body, alive)
+    if op.type == "recurrent":
+        return _recurrent(body, alive)
+    raise NotImplementedError(f"op {op.type} has a block, but no rule for its gradient")
+
+
+def _while(body: _Body, alive: Sequence[str]) -> list[GradOp]:
+    op = body.op
+    carried = [name for name in op.output("Out") if body.wanted(name)]
+    live = {name for name in alive if name in carried}
+    while True:
+        more = live | {name for name in body.reachable(live) if name in carried}
+        if more == live:
+            break
+        live = more  # a variable of the next iteration gives a gradient to those of the one before
+    order = [name for name in op.output("Out") if name in live]
+    done = body.build(order)
+    grads = [grad_name(x) if body.wanted(x) and x in done else EMPTY for x in op.input("X")]
+    if all(g == EMPTY for g in grads):
+        return []
+    inputs = {
+        "X": list(op.input("X")),
+        "Out": list(op.output("Out")),
+        "Out@GRAD": [grad_name(name) for name in order],
+        "StepScopes": list(op.output("StepScopes")),
+    }
+    return [GradOp("while_grad", inputs, {"X@GRAD": grads}, {"sub_block": body.block, "live": order})]
+
+
+def _conditional(body: _Body, alive: Sequence[str]) -> list[GradOp]:
+    op = body.op
+    live = [name for name in op.output("Out") if name in alive and body.wanted(name)]
+    done = body.build(live)
+    grads = [grad_name(x) if body.wanted(x) and x in done else EMPTY for x in op.input("Input")]
+    if all(g == EMPTY for g in grads):
+        return []
+    inputs = {
+        "Cond": list(op.input("Cond")),
+        "Input": list(op.input("Input")),
+        "Out": list(op.output("Out")),
+        "Out@GRAD": [grad_name(name) for name in live],
+        "Scope": list(op.output("Scope")),
+    }
+    attrs = {"sub_block": body.block, "live": live}
+    return [GradOp("conditional_block_grad", inputs, {"Input@GRAD": grads}, attrs)]
+
+
+def _recurrent(body: _Body, alive: Sequence[str]) -> list[GradOp]:
+    op = body.op
+    a = op._attrs
+    states, before = list(a["states"]), list(a["ex_states"])
+    live = {name for name in op.output("outputs") if name in alive and body.wanted(name)}
+    while True:
+        reached = body.reachable(live)
+        more = live | {s for s, b in zip(states, before) if b in reached and body.wanted(s)}
+        if more == live:
+            break
+        live = more
+    order = [name for name in dict.fromkeys([*op.output("outputs"), *states]) if name in live]
+    done = body.build(order)
+    outputs: dict[str, list[str]] = {}
+    inner = {"inputs": list(op.input("inputs")), "initial_states": before, "parameters": list(op.input("parameters"))}
+    for slot, inside in inner.items():
+        outer = op.input(slot)
+        names = [
+            grad_name(name) if own in done and name not in body.no_grad and body.wanted(own) else EMPTY
+            for name, own in zip(outer, inside)
+        ]
+        if any(n != EMPTY for n in names):
+            outputs[f"{slot}@GRAD"] = names
+    if not outputs:
+        return []
+    inputs = {slot: list(op.input(slot)) for slot in inner if op.input(slot)}
+    inputs["outputs"] = list(op.output("outputs"))
+    inputs["outputs@GRAD"] = [grad_name(name) for name in op.output("outputs") if name in live]
+    inputs["step_scopes"] = list(op.output("step_scopes"))
+    attrs = {
+        "sub_block": body.block, "states": states, "ex_states": before, "reverse": a.get("reverse", False),
+        "live": order,
+    }  # fmt: skip
+    return [GradOp("recurrent_grad", inputs, outputs, attrs)]

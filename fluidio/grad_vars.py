@@ -1,0 +1,38 @@
+"""Gradient variables: which variables have one, and where it stands."""
+
+from __future__ import annotations
+
+from fluidio.dtypes import VarType
+from fluidio.program import Block, Variable
+from fluidio.program.op_def import grad_name
+
+__all__ = ["array_gradient", "create_grad", "differentiable", "is_array"]
+
+_DIFFERENTIABLE = frozenset({VarType.FP16, VarType.FP32, VarType.FP64})
+_WITH_GRADIENT = frozenset({VarType.LOD_TENSOR, VarType.SELECTED_ROWS, VarType.LOD_TENSOR_ARRAY})
+
+
+def differentiable(variable: Variable | None) -> bool:
+    """Tell whether a variable can have a gradient."""
+    return variable is not None and variable.type in _WITH_GRADIENT and variable.dtype in _DIFFERENTIABLE
+
+
+def is_array(block: Block, name: str) -> bool:
+    """Tell whether a name, seen from a block, is an array of tensors."""
+    variable = block._find_var_recursive(name)
+    return variable is not None and variable.type is VarType.LOD_TENSOR_ARRAY
+
+
+def create_grad(block: Block, like: Variable | None, name: str) -> Variable:
+    """Create the variable of a gradient in a block, described like the variable it belongs to."""
+    if block.has_var(name) or like is None:
+        return block.create_var(name=name)
+    return block.create_var(name=name, shape=like.shape, dtype=like.dtype, lod_level=like.lod_level, type=like.type)
+
+
+def array_gradient(block: Block, target: Block, variable: Variable) -> Variable:
+    """Return the gradient variable of an array, in the block of gradients that belongs to the array's own block."""
+    home: Block | None = block
+    while home is not None and home is not variable.block and target.parent is not None:
+        home, target = home.parent, target.parent
+    return create_grad(target, variable, grad_name(variable.name))

@@ -1,0 +1,222 @@
+"""Branches: cond, case, switch_case and Switch."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from fluidio.dtypes import VarType
+from fluidio.layer_helper import LayerHelper
+from fluidio.layers.control_flow import assign_to, outer_names, sub_block
+from fluidio.layers.utils import assert_same_structure, map_structure
+from fluidio.program import Block, Variable
+
+__all__ = ["Switch", "case", "cond", "select_input", "select_output", "switch_case"]
+
+
+class ConditionalBlock:
+    """A block that runs under a condition: what cond, Switch and IfElse are made of."""
+
+    def __init__(self, inputs: Sequence[Variable], is_scalar_condition: bool = False, name: str | None = None) -> None:
+        for each in inputs:
+            if not isinstance(each, Variable):
+                raise TypeError("Each input should be variable")
+        self.inputs = list(inputs)
+        self.is_scalar_condition = is_scalar_condition
+        self.helper = LayerHelper("conditional_block", name=name)
+
+    @contextlib.contextmanager
+    def block(self) -> Iterator[None]:
+        with sub_block() as body:
+            yield
+        self._complete(body)
+
+    def _complete(self, body: Block) -> None:
+        parent = body.parent
+        assert parent is not None
+        given = {v.name for v in self.inputs}
+        reads, writes = outer_names(body)
+        known = [n for n in reads if n not in given and parent._find_var_recursive(n) is not None]
+        scope = parent.create_var(type=VarType.STEP_SCOPES)
+        parent.append_op(
+            type="conditional_block",
+            inputs={"Cond": self.inputs, "Input": known},
+            outputs={"Out": writes, "Scope": [scope]},
+            attrs={"sub_block": body, "is_scalar_condition": self.is_scalar_condition},
+        )
+
+
+def copy_var_to_parent_block(var: Any, layer_helper: LayerHelper) -> Any:
+    """Declare a twin of a branch's result outside the branch and assign to it."""
+    if var is None or not isinstance(var, Variable):
+        return var
+    parent = layer_helper.main_program.current_block().parent
+    assert parent is not None
+    if var.type is VarType.LOD_TENSOR_ARRAY and parent._find_var_recursive(var.name) is not None:
+        return var
+    twin = parent.create_var(dtype=var.dtype, shape=var.shape, type=var.type)
+    assign_to(var, twin)
+    return twin
+
+
+def select_output(input: Variable, outputs: Sequence[Variable], mask: Variable) -> Sequence[Variable]:
+    """Copy the input to one of the outputs."""
+    LayerHelper("select_output").append_op(
+        type="select_output", inputs={"X": input, "Mask": mask}, outputs={"Out": list(outputs)}
+    )
+    return outputs
+
+
+def select_input(inputs: Sequence[Variable], mask: Variable) -> Variable:
+    """Take one of the inputs."""
+    helper = LayerHelper("select_input")
+    first = inputs[0]
+    out = helper.create_variable(dtype=first.dtype, shape=first.shape, type=first.type)
+    helper.append_op(type="select_input", inputs={"X": list(inputs), "Mask": mask}, outputs={"Out": out})
+    return out
+
+
+def cond(
+    pred: Variable, true_fn: Callable[[], Any] | None = None, false_fn: Callable[[], Any] | None = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
+    """Build both branches and return the results of the one that `pred` chooses at run time."""
+    from fluidio.layers import cast, logical_not
+
+    if not isinstance(pred, Variable):
+        raise TypeError(f"The pred in cond must be a Variable, got {type(pred).__name__}")
+    helper = LayerHelper("cond", name=name)
+    results: list[Any] = [None, None]
+    for index, branch in enumerate((true_fn, false_fn)):
+        if branch is None:
+            continue
+        if not callable(branch):
+            raise TypeError(f"The {'false_fn' if index else 'true_fn'} in cond must be callable")
+        condition = logical_not(pred) if index else pred
+        with ConditionalBlock([condition], is_scalar_condition=True).block():
+            result = branch()
+            if result is not None:
+                results[index] = map_structure(lambda v: copy_var_to_parent_block(v, helper), result)
+    true_result, false_result = results
+    if true_result is None and false_result is None:
+        return None
+    if true_result is None or false_result is None:
+        raise ValueError("Incompatible return values of true_fn and false_fn in cond: one returns None, one does not")
+    try:
+        assert_same_structure(true_result, false_result, check_types=False)
+    except ValueError as error:
+        raise ValueError(f"Incompatible return values of true_fn and false_fn in cond: {error}") from error
+    mask = cast(pred, "int32")
+    return map_structure(lambda no, yes: _selected(no, yes, mask), false_result, true_result)
+
+
+def _selected(no: Any, yes: Any, mask: Variable) -> Any:
+    if isinstance(no, Variable) and isinstance(yes, Variable):
+        return no if no is yes else select_input([no, yes], mask)
+    if not isinstance(no, Variable) and not isinstance(yes, Variable) and no == yes:
+        return no
+    raise TypeError(f"both branches of cond must return Variables in the same places, got {yes!r} and {no!r}")
+
+
+def case(
+    pred_fn_pairs: Sequence[tuple[Variable, Callable[[], Any]]], default: Callable[[], Any] | None = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
+    """Return the result of the first function whose predicate holds, else of `default` (or the last function)."""
+    if not isinstance(pred_fn_pairs, (list, tuple)) or not pred_fn_pairs:
+        raise TypeError("case: pred_fn_pairs must be a list or tuple of (predicate, function)")
+    for pair in pred_fn_pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise TypeError(f"case: each of pred_fn_pairs must be a tuple (predicate, function), got {pair!r}")
+        if not isinstance(pair[0], Variable) or not callable(pair[1]):
+            raise TypeError("case: a pair holds a boolean Variable and a callable")
+    if default is not None and not callable(default):
+        raise TypeError("case: default must be callable")
+    pairs = list(pred_fn_pairs)
+    if default is None:
+        default = pairs.pop()[1]
+    result = default
+    for predicate, function in reversed(pairs):
+        result = _nested(predicate, function, result)
+    return result()
+
+
+def _nested(predicate: Variable, function: Callable[[], Any], otherwise: Callable[[], Any]) -> Callable[[], Any]:
+    return lambda: cond(predicate, true_fn=function, false_fn=otherwise)
+
+
+def switch_case(
+    branch_index: Variable, branch_fns: Any, default: Callable[[], Any] | None = None, name: str | None = None
+) -> Any:
+    """Return the result of the function that belongs to a number, else of `default` (or the one of the largest)."""
+    from fluidio.layers import cast, equal, fill_constant
+
+    if not isinstance(branch_index, Variable):
+        raise TypeError("switch_case: branch_index must be a Variable")
+    if isinstance(branch_fns, dict):
+        pairs = list(branch_fns.items())
+    else:
+        pairs = [tuple(b) if isinstance(b, (tuple, list)) else (i, b) for i, b in enumerate(branch_fns)]
+    for number, function in pairs:
+        if not isinstance(number, int) or not callable(function):
+            raise TypeError(f"switch_case: branches are (number, function), got ({number!r}, {function!r})")
+    if len({number for number, _ in pairs}) != len(pairs):
+        raise ValueError("switch_case: the numbers of the branches must differ")
+    if branch_index.dtype is not VarType.INT64:
+        branch_index = cast(branch_index, "int64")
+    pairs.sort(key=lambda pair: pair[0])
+    if default is None:
+        default = pairs.pop()[1]
+    chosen = [(equal(branch_index, fill_constant([1], "int64", n)), function) for n, function in pairs]
+    return case(chosen, default) if chosen else default()
+
+
+class Switch:
+    """Run the first case whose condition holds.
+
+    Example:
+        >>> import fluidio as fluid
+        >>> step = fluid.layers.fill_constant([1], "float32", 3.0)
+        >>> rate = fluid.layers.create_global_var([1], 0.0, "float32", persistable=True)
+        >>> with fluid.layers.Switch() as switch:
+        ...     with switch.case(step < 5.0):
+        ...         fluid.layers.assign(fluid.layers.fill_constant([1], "float32", 0.1), rate)
+        ...     with switch.default():
+        ...         fluid.layers.assign(fluid.layers.fill_constant([1], "float32", 0.01), rate)
+    """
+
+    def __init__(self, name: str | None = None) -> None:
+        self.helper = LayerHelper("switch", name=name)
+        self.inside_scope = False
+        self.pre_not_conditions: list[Variable] = []
+
+    def case(self, condition: Variable) -> Any:
+        """Begin the block of one condition."""
+        from fluidio.layers import logical_and, logical_not
+
+        if not self.inside_scope:
+            raise AssertionError("case should be called inside with")
+        if not isinstance(condition, Variable):
+            raise TypeError("Switch.case takes a boolean Variable")
+        negated = logical_not(x=condition)
+        if not self.pre_not_conditions:
+            self.pre_not_conditions.append(negated)
+            return ConditionalBlock([condition], is_scalar_condition=True).block()
+        earlier = self.pre_not_conditions[-1]
+        self.pre_not_conditions.append(logical_and(x=earlier, y=negated))
+        return ConditionalBlock([logical_and(x=earlier, y=condition)], is_scalar_condition=True).block()
+
+    def default(self) -> Any:
+        """Begin the block that runs when no condition holds."""
+        if not self.pre_not_conditions:
+            raise ValueError("there should be at least one condition")
+        return ConditionalBlock([self.pre_not_conditions[-1]], is_scalar_condition=True).block()
+
+    def __enter__(self) -> Switch:
+        self.inside_scope = True
+        return self
+
+    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> bool:
+        self.inside_scope = False
+        return exc_type is None
