@@ -107,7 +107,7 @@ class Executor:
             plan.run(f)
             return take(f, plan.fetch_slots, names, return_numpy) if names else []
         finally:
-            program._plans[key] = plan
+            program.__dict__["_plans"][key] = plan
 
     def _compile(self, program: Program, feed: dict[str, Any], names: tuple[str, ...]) -> Any:
         if era().unknown_feed_warns:

@@ -30,18 +30,23 @@ class CopyStage(Protocol):
 
     def allocate(self, fields: Sequence[tuple[tuple[int, ...], Any]]) -> list[Any]:
         """Return arrays for the fields of the next item: filled and staged, they need no other copy."""
+        ...
 
     def stage(self, tensors: Tensors) -> Any:
         """Start the copy of an item (by the thread that reads)."""
+        ...
 
     def take(self, staged: Any) -> Tensors:
         """Return it on the device (by the thread that runs programs)."""
+        ...
 
     def release(self) -> None:
         """Give back the item taken last."""
+        ...
 
     def reset(self) -> None:
         """Forget all items."""
+        ...
 
 
 class DoubleBuffer(Reader):

@@ -89,8 +89,8 @@ def _forward(k: Call, cell: _Cell, x: Any, h0: Any, c0: Any, weight: Any, projec
     hidden = xp.empty_like(cells)
     outputs = hidden if project is None else xp.empty((batches.total, project.shape[1]), x.dtype)
     width = outputs.shape[1]
-    state = batches.start_state(k, h0, width, x.dtype) if batches.time else None
-    old = batches.start_state(k, c0, size, x.dtype) if batches.time else None
+    state: Any = batches.start_state(k, h0, width, x.dtype) if batches.time else None
+    old: Any = batches.start_state(k, c0, size, x.dtype) if batches.time else None
     product = k.scratch("product", (batches.first, 4 * size), x.dtype)
     work = k.scratch("work", (batches.first, size), x.dtype)
     for step, (start, stop) in enumerate(batches.steps):

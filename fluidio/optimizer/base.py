@@ -138,7 +138,7 @@ class Optimizer:
 
     # -- what subclasses say ------------------------------------------------------------------------------------
 
-    def _append_optimize_op(self, block: Block, param_and_grad: Pair) -> Operator:
+    def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
         raise NotImplementedError(f"{type(self).__name__} has no update op")
 
     def _finish_update(self, block: Block, params_grads: ParamsGrads) -> list[Operator]:

@@ -8,6 +8,7 @@ import sys
 import traceback
 import types
 from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 from fluidio.errors import DeviceError
@@ -52,7 +53,7 @@ def run_module(name: str, argv: Sequence[str]) -> int:
     return _execute(Path(spec.origin), spec)
 
 
-def _execute(script: Path, spec: importlib.machinery.ModuleSpec | None) -> int:
+def _execute(script: Path, spec: ModuleSpec | None) -> int:
     main = types.ModuleType("__main__")
     main.__file__ = str(script)
     main.__spec__ = spec

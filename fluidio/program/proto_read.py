@@ -65,7 +65,8 @@ def _read_head(block: Block, fields: list[tuple[int, Any]], message: Message) ->
 
 
 def _variable(block: Block, message: Message) -> Variable:
-    name, options = "", {"type": VarType.LOD_TENSOR}  # type: tuple[str, dict[str, Any]]
+    name = ""
+    options: dict[str, Any] = {"type": VarType.LOD_TENSOR}
     slots: list[Any] = []
     for number, value in message.fields():
         if number == 1 and isinstance(value, Message):
@@ -110,7 +111,8 @@ def _kind(message: Message, value: int) -> VarType:
 
 
 def _lod_tensor(message: Message) -> tuple[VarType, list[int], int]:
-    dtype, shape, level = VarType.FP32, [], 0  # type: tuple[VarType, list[int], int]
+    dtype, level = VarType.FP32, 0
+    shape: list[int] = []
     for number, value in message.fields():
         if number == 1 and isinstance(value, Message):
             dtype, shape = _tensor_desc(value)
@@ -120,7 +122,8 @@ def _lod_tensor(message: Message) -> tuple[VarType, list[int], int]:
 
 
 def _tensor_desc(message: Message) -> tuple[VarType, list[int]]:
-    dtype, dims = VarType.FP32, []  # type: tuple[VarType, list[int]]
+    dtype = VarType.FP32
+    dims: list[int] = []
     for number, value in message.fields():
         if number == 1 and isinstance(value, int):
             dtype = _kind(message, value)
@@ -159,7 +162,8 @@ def _op(block: Block, message: Message) -> Operator:
 
 
 def _arguments(message: Message) -> tuple[str, list[str]]:
-    slot, names = "", []  # type: tuple[str, list[str]]
+    slot = ""
+    names: list[str] = []
     for number, value in message.fields():
         if isinstance(value, Message):
             if number == 1:

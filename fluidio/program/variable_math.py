@@ -155,15 +155,19 @@ def _constant(like: Any, value: float, full: bool) -> Variable:
     return out
 
 
+def _is_variable(value: object) -> bool:
+    return isinstance(value, VariableMath)
+
+
 def _binary(left: Any, right: Any, op_type: str, reverse: bool = False) -> Variable:
-    if not isinstance(right, VariableMath):
+    if not _is_variable(right):
         if isinstance(right, (list, tuple, str)) or right is None:
             raise TypeError(f"{op_type} of a Variable with {right!r}: use a number or another Variable")
         number = float(right)
         if left.dtype in _INTEGERS and not number.is_integer():
             left = _cast(left, VarType.FP32)
         right = _constant(left, number, full=reverse)
-    elif left.dtype != right.dtype:  # type: ignore[attr-defined]
+    elif left.dtype != right.dtype:
         right = _cast(right, left.dtype)
     if reverse:
         left, right = right, left

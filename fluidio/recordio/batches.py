@@ -110,7 +110,7 @@ class _Readers:
     """One reader for each thread and file, so that buffers are reused."""
 
     def __init__(self, on_error: OnError, verify_inner: bool) -> None:
-        self._on_error = on_error
+        self._on_error: OnError = on_error
         self._verify_inner = verify_inner
         self._local = threading.local()
         self._all: list[BlockReader] = []

@@ -63,7 +63,7 @@ def _same_lengths(payload: memoryview, count: int, stride: int) -> bool:
 def _walk(payload: memoryview, count: int, size: int) -> RecordTable:
     # Each length says where the next one is, so this loop cannot be an array operation.
     edges = [0] * (count + 1)
-    position = 0
+    index = position = 0
     unpack = _unpack_length
     try:
         for index in range(count):

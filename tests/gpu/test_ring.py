@@ -28,7 +28,11 @@ def ring(cupy: Any) -> Iterator[Callable[..., Any]]:
     made: list[Any] = []
 
     def make(batches: Any, device: int = 0) -> Any:
-        made.append(buffered(lambda: iter(batches() if callable(batches) else batches), device))
+        def items() -> Iterator[Any]:
+            source: Any = batches() if callable(batches) else batches
+            return iter(source)
+
+        made.append(buffered(items, device))
         return made[-1]
 
     yield make

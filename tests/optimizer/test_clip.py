@@ -10,6 +10,7 @@ import pytest
 import fluidio as fluid
 from fluidio import clip as C
 from fluidio.program.op_def import OP_TABLE
+from fluidio.testing import fresh
 from tests.optimizer.helpers import batch, build
 
 needs_clip = pytest.mark.skipif("clip" not in OP_TABLE, reason="op clip is not there yet")
@@ -50,7 +51,7 @@ def test_by_global_norm_scales_all_by_one_factor() -> None:
 
 def test_by_global_norm_leaves_small_gradients_alone() -> None:
     clipped = updates(C.GradientClipByGlobalNorm(1e6))
-    with fluid.testing.fresh():
+    with fresh():
         plain = updates()
     for name in plain:
         np.testing.assert_allclose(clipped[name], plain[name], rtol=1e-5)
