@@ -9,9 +9,6 @@ import argparse
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 import fluidio as fluid
 from fluidio.cli.dispatch import available
@@ -51,7 +48,8 @@ def run(args: argparse.Namespace) -> int:
             train(exe, training, epoch)
         testing = build_testing()
         print(f"accuracy on {len(unseen[1])} digits it has never seen: {test(exe, testing, unseen):.1%}")
-        print(f"the trained parameters are in {save(args.dir, testing)}")
+        save(exe, testing, args.dir / "model")
+        print(f"the trained model is in {args.dir / 'model'}")
     _say_what_next(args.dir)
     return 0
 
@@ -136,13 +134,9 @@ def test(exe: fluid.Executor, net: Net, digits: Digits) -> float:
     return float(share)
 
 
-def save(folder: Path, net: Net) -> Path:
-    """Write the parameters by name into one NumPy archive and return its path."""
-    path = folder / "parameters.npz"
-    scope = fluid.global_scope()
-    arrays: dict[str, Any] = {p.name: np.array(scope.var(p.name).get_tensor()) for p in net.main.all_parameters()}
-    np.savez(path, **arrays)
-    return path
+def save(exe: fluid.Executor, net: Net, folder: Path) -> None:
+    """Write what it takes to run the model again: `fluid.io.load_inference_model` reads it."""
+    fluid.io.save_inference_model(str(folder), ["image"], [net.prediction], exe, main_program=net.main)
 
 
 def _say_what_next(folder: Path) -> None:
