@@ -46,6 +46,7 @@ class Reader:
         self.items = 0
         self.bytes = 0
         self.dropped = 0
+        self.untold = ""  # a warning for the user, who hears of it at the end of the epoch and not in a thread
         self.origin = -1  # number of the program that made a source
         self.pending: dict[str, Any] | None = None
         self._error: Exception | None = None

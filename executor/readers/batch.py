@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from fluidio.errors import EnforceNotMet
@@ -61,10 +60,9 @@ class Batch(Reader):
         self.dropped += count
         if not self._warned:
             self._warned = True
-            warnings.warn(
+            self.untold = (
                 f"batch reader {self.name} drops the last {count:,} records of each epoch, too few for a batch of "
-                f"{self._size}; layers.batch(..., drop_last=False) delivers them",
-                stacklevel=2,
+                f"{self._size}; layers.batch(..., drop_last=False) delivers them"
             )
 
     def stats(self) -> dict[str, Any]:

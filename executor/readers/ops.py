@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -124,7 +125,13 @@ def read(k: Call, f: Any) -> None:
 
 
 def end_of_epoch(reader: Reader) -> EOFException:
-    """Return the exception of a reader that has no next data."""
+    """Return the exception of a reader that has no next data; warn of what was dropped."""
+    link: Reader | None = reader
+    while link is not None:
+        if link.untold:
+            text, link.untold = link.untold, ""
+            warnings.warn(text, stacklevel=2)
+        link = link.underlying
     epoch, count = reader.progress()
     name = reader.source().name
     return EOFException(

@@ -104,12 +104,12 @@ class GeneratorLoader:
         return self._set(from_batches(reader, self._feed_names), places)
 
     def _set(self, source: Source, places: Any) -> GeneratorLoader:
-        self._source = source
         if self._handle is not None:
             self._handle.source = source
         else:
             assert places is not None, f"Places cannot be None when {self._kind} is iterable"
             self._places = as_places(places)
+        self._source = source
         return self
 
     def _note_dropped(self, count: int) -> None:

@@ -1,0 +1,209 @@
+"""Iterable loaders: from generators and from map-style datasets."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fluidio as fluid
+from fluidio.errors import ReaderError
+
+
+def variables() -> list[Any]:
+    return [fluid.data("x", [None, 2]), fluid.data("y", [None, 1], "int64")]
+
+
+def batches(count: int) -> Any:
+    def generate() -> Iterator[Any]:
+        for number in range(count):
+            yield np.full((3, 2), number, "float32"), np.full((3, 1), number, "int64")
+
+    return generate
+
+
+def numbers(loader: Any) -> list[int]:
+    return [int(np.array(place["y"])[0, 0]) for step in loader() for place in step]
+
+
+def test_every_epoch_starts_with_the_first_batch_also_after_break() -> None:
+    loader = fluid.io.DataLoader.from_generator(variables(), capacity=2)
+    loader.set_batch_generator(batches(6), places=fluid.CPUPlace())
+    assert numbers(loader) == list(range(6))
+    for step in loader():
+        if int(np.array(step[0]["y"])[0, 0]) == 2:
+            break
+    assert numbers(loader) == list(range(6))
+
+
+def test_an_iterable_loader_leaves_the_program_alone() -> None:
+    feed = variables()
+    before = str(fluid.default_main_program())
+    loader = fluid.io.DataLoader.from_generator(feed, capacity=2)
+    loader.set_batch_generator(batches(2), places=fluid.cpu_places(1))
+    list(loader())
+    assert str(fluid.default_main_program()) == before
+    assert not fluid.default_startup_program().global_block().ops
+
+
+def test_a_clone_has_no_loader_of_its_own() -> None:
+    loader = fluid.io.DataLoader.from_generator(variables(), capacity=2, iterable=False)
+    main = fluid.default_main_program()
+    clone = main.clone()
+    loader.set_batch_generator(batches(4))
+    exe = fluid.Executor(fluid.CPUPlace())
+    loader.start()
+    found = [int(exe.run(program, fetch_list=["y"])[0][0, 0]) for program in (main, clone, main, clone)]
+    loader.reset()
+    assert found == [0, 1, 2, 3]  # both take from the one reader
+
+
+def test_what_is_yielded_can_be_fed() -> None:
+    feed = variables()
+    out = fluid.layers.mean(feed[0])
+    loader = fluid.io.DataLoader.from_generator(feed, capacity=2)
+    loader.set_batch_generator(batches(3), places=fluid.cpu_places(1))
+    exe = fluid.Executor(fluid.CPUPlace())
+    assert [float(exe.run(feed=data, fetch_list=[out])[0]) for data in loader()] == [0.0, 1.0, 2.0]
+
+
+def test_return_list_gives_a_list_for_each_place_and_pyreader_that_of_the_first() -> None:
+    loader = fluid.io.DataLoader.from_generator(variables(), capacity=2, return_list=True)
+    loader.set_batch_generator(batches(1), places=fluid.cpu_places(1))
+    ((tensors,),) = list(loader())
+    assert [tensor.shape() for tensor in tensors] == [[3, 2], [3, 1]]
+    reader = fluid.io.PyReader(variables(), 2, iterable=True, return_list=True)
+    reader.decorate_batch_generator(batches(1), fluid.CPUPlace())
+    (flat,) = list(reader())
+    assert [tensor.shape() for tensor in flat] == [[3, 2], [3, 1]]
+
+
+def test_pyreader_takes_all_three_sources() -> None:
+    def samples() -> Iterator[Any]:
+        for number in range(5):
+            yield np.full(2, number, "float32"), number
+
+    reader = fluid.io.PyReader(feed_list=variables(), capacity=2, iterable=True)
+    with pytest.warns(UserWarning, match="drops the last 1 samples"):
+        reader.decorate_sample_generator(samples, batch_size=2, places=fluid.CPUPlace())
+        assert numbers(reader) == [0, 2]
+    reader.decorate_sample_list_generator(fluid.io.batch(samples, 2), fluid.CPUPlace())
+    assert numbers(reader) == [0, 2, 4]
+    reader.decorate_batch_generator(batches(2), [fluid.CPUPlace()])
+    assert numbers(reader) == [0, 1]
+
+
+@pytest.mark.parametrize(("era", "iterable"), [("1.4", False), ("1.5", True), ("1.8", True)])
+def test_the_era_decides_whether_pyreader_is_iterable(era: str, iterable: bool) -> None:
+    with fluid.use_era(era):
+        assert fluid.io.PyReader(variables(), 2).iterable is iterable
+
+
+def test_an_error_of_the_generator_arrives_in_the_loop() -> None:
+    def generate() -> Iterator[Any]:
+        yield from batches(2)()
+        raise LookupError("no third")
+
+    loader = fluid.io.DataLoader.from_generator(variables(), capacity=4)
+    loader.set_batch_generator(generate, places=fluid.CPUPlace())
+    seen = []
+    with pytest.raises(fluid.core.EnforceNotMet, match="LookupError: no third") as caught:
+        for step in loader():
+            seen.append(step)
+    assert len(seen) == 2
+    assert isinstance(caught.value.__cause__, LookupError)
+
+
+def test_two_places_take_two_batches_and_drop_last_decides_about_the_rest() -> None:
+    loader = fluid.io.DataLoader.from_generator(variables(), capacity=4)
+    loader.set_batch_generator(batches(5), places=fluid.cpu_places(2))
+    with pytest.warns(UserWarning, match="drops the last 1 batches"):
+        assert [len(step) for step in loader()] == [2, 2]
+    keeping = fluid.io.DataLoader.from_generator(variables(), capacity=4, drop_last=False)
+    keeping.set_batch_generator(batches(5), places=fluid.cpu_places(2))
+    assert [len(step) for step in keeping()] == [2, 2, 1]
+
+
+def test_mistakes_are_refused_as_fluid_refused_them() -> None:
+    feed = variables()
+    make = fluid.io.DataLoader.from_generator
+    with pytest.raises(ValueError, match="capacity"):
+        make(feed)
+    with pytest.raises(Exception, match="Feed list must be given"):
+        make(capacity=2)
+    loader = make(feed, capacity=2)
+    with pytest.raises(AssertionError, match="Places cannot be None"):
+        loader.set_batch_generator(batches(1))
+    with pytest.raises(AssertionError, match="has not set yet"):
+        iter(loader)
+    with pytest.raises(AssertionError, match="batch_size"):
+        loader.set_sample_generator(batches(1), batch_size=0, places=fluid.CPUPlace())
+    for method in (loader.start, loader.reset):
+        with pytest.raises(AssertionError, match="cannot be called when DataLoader is iterable"):
+            method()
+    with pytest.raises(AssertionError, match="is not iterable"):
+        iter(make(feed, capacity=2, iterable=False))
+    with pytest.raises(NotImplementedError, match="from_dataset"):
+        fluid.io.DataLoader.from_dataset(None, None)
+
+
+def test_letting_go_of_an_iterator_stops_its_thread() -> None:
+    before = threading.active_count()
+    loader = fluid.io.DataLoader.from_generator(variables(), capacity=1)
+    loader.set_batch_generator(batches(50), places=fluid.CPUPlace())
+    iterator = iter(loader)
+    next(iterator)
+    del iterator
+    for thread in threading.enumerate():
+        if thread.name.startswith("fluidio-feed"):
+            thread.join(10)
+    assert threading.active_count() == before
+
+
+class Squares(fluid.io.Dataset):
+    """Numbers and their squares."""
+
+    def __getitem__(self, index: int) -> Any:
+        if index == 13:
+            raise KeyError("unlucky")
+        return np.full(2, index * index, "float32"), np.array([index], "int64")
+
+    def __len__(self) -> int:
+        return 10
+
+
+class Unlucky(Squares):
+    def __len__(self) -> int:
+        return 20
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_dataset_comes_in_batches_in_order(workers: int) -> None:
+    loader = fluid.io.DataLoader(
+        Squares(), feed_list=variables(), places=fluid.CPUPlace(), batch_size=4, num_workers=workers
+    )
+    assert len(loader) == 3
+    for _ in range(2):
+        found = [np.array(step[0]["y"]).ravel().tolist() for step in loader()]
+        assert found == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_error_of_a_dataset_arrives_in_the_loop(workers: int) -> None:
+    loader = fluid.io.DataLoader(Unlucky(), return_list=True, batch_size=5, num_workers=workers)
+    with pytest.raises(ReaderError, match="KeyError") as caught:
+        for _ in loader:
+            pass
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_a_map_style_loader_wants_its_arguments() -> None:
+    with pytest.raises(AssertionError, match="feed_list should be set"):
+        fluid.io.DataLoader(Squares())
+    with pytest.raises(AssertionError, match="Dataset"):
+        fluid.io.DataLoader([1, 2], return_list=True)
+    with pytest.raises(AssertionError, match="batch_sampler"):
+        fluid.io.DataLoader(Squares(), return_list=True, batch_sampler=[[0]], batch_size=3)
