@@ -90,7 +90,7 @@ def read_my_part(folder: str) -> None:
     exe = fluid.Executor(fluid.CPUPlace())
     exe.run(fluid.default_startup_program())
     labels = [int(value) for (value,) in exe.epoch(fetch_list=[label], reader=data_file)]
-    print(f"trainer {trainer_id} of {trainers}: {len(files)} files, {len(labels)} records, labels add up to {sum(labels)}")
+    print(f"trainer {trainer_id} of {trainers}: {len(files)} files, {len(labels)} records, sum of labels {sum(labels)}")
 
 
 def main() -> None:
@@ -100,8 +100,8 @@ def main() -> None:
     parser.add_argument("--part", metavar="FOLDER", help="read one trainer's part of a folder and stop")
     options = parser.parse_args()
     if options.part:
-        return read_my_part(options.part)
-
+        read_my_part(options.part)
+        return
     with tempfile.TemporaryDirectory() as folder:
         reader = paddle.batch(train, batch_size=1)
         path = os.path.join(folder, "mnist.recordio")
