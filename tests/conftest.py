@@ -21,6 +21,10 @@ import pytest
 
 from fluidio.era import keep_era
 
+# Parallel workers inherit this: tests are parallel by process, and BLAS threads that wait for a busy core are ten times
+# slower than one thread.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 _GRACE = 2.0  # seconds that a thread or process which was told to end may take
 _HELPERS = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
 
