@@ -14,6 +14,7 @@ import fluidio as fluid
 from fluidio.cli.dispatch import available
 from fluidio.demo import split_digits
 from fluidio.demo.data import Digits
+from fluidio.places import unwrap
 from fluidio.program import Program, Variable
 from fluidio.recordio import Writer
 
@@ -26,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--epochs", type=_count, default=30, help="how often to read all files (default: %(default)s)")
     parser.add_argument("--batch-size", type=_count, default=64, help="records in a batch (default: %(default)s)")
     parser.add_argument("--shards", type=_count, default=4, help="files to write (default: %(default)s)")
+    parser.add_argument("--device", type=_place, default="cpu", help="cpu, or gpu:0 and so on (default: %(default)s)")
 
 
 def _count(text: str) -> int:
@@ -35,13 +37,20 @@ def _count(text: str) -> int:
     return number
 
 
+def _place(text: str) -> Any:
+    try:
+        return unwrap(text)
+    except TypeError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither cpu nor gpu:N") from None
+
+
 def run(args: argparse.Namespace) -> int:
     """Write, train, test and save; return 0."""
+    exe = fluid.Executor(args.device)  # first: a GPU that is missing shall be said at once
     digits, unseen = split_digits()
     files = write_shards(args.dir, digits, args.shards)
     print(f"{len(digits[1]):,} handwritten digits -> {len(files)} RecordIO files in {args.dir}")
     with fluid.scope_guard(fluid.Scope()):  # when the scope goes, the threads that read ahead go as well
-        exe = fluid.Executor(fluid.CPUPlace())
         training = build_training(files, args.batch_size)
         exe.run(training.startup)
         for epoch in range(args.epochs):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fluidio.errors import DeviceError, missing_dependency
+from fluidio.errors import DeviceError, MissingDependencyError, missing_dependency
 
 __all__ = ["require_cupy", "upload"]
 
@@ -15,8 +15,10 @@ def require_cupy(device: int | None = None) -> Any:
     try:
         import cupy
     except ImportError as error:
-        raise missing_dependency(
-            "CuPy", "cuda12", f"{place} (or run on the CPU: `fluidio run --device cpu`, fluid.CPUPlace())"
+        raise MissingDependencyError(
+            f"{missing_dependency('CuPy', 'cuda12', place)}, or 'fluidio[cuda13]' for a CUDA 13 driver; to run on the "
+            "CPU: `--device cpu`, or fluid.CPUPlace()",
+            name="CuPy",
         ) from error
     try:
         count = cupy.cuda.runtime.getDeviceCount()

@@ -1,0 +1,89 @@
+"""`fluidio doctor`: say what fluidio finds on this machine; with --gpu, check and measure the GPU as well."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import fluidio
+from fluidio.cli import gpu_checks
+from fluidio.places import get_cuda_device_count
+from fluidio.version import __version__
+
+__all__ = ["HELP", "add_arguments", "run"]
+
+HELP = "say what is installed here; --gpu checks and measures the GPU; the report is made to be pasted"
+_PACKAGES = ("numpy", "crc32c", "cramjam", "isal", "six", "cupy-cuda12x", "cupy-cuda13x", "pyarrow", "fsspec", "torch")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("--gpu", action="store_true", help="check programs and transfers on the GPU, measure overlap")
+    parser.add_argument("--device", type=int, default=0, metavar="N", help="the GPU to check (default: %(default)s)")
+    parser.add_argument(
+        "--megabytes", type=float, default=16, help="size of a batch in the measurement (default: %(default)s)"
+    )
+    parser.add_argument("--tests", action="store_true", help="with --gpu: also run tests/gpu of the checkout")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the report; return 1 when a check of the GPU failed."""
+    print(f"fluidio {__version__} from {Path(fluidio.__file__).parent}")
+    print(f"Python {platform.python_version()} on {platform.platform()}, {os.cpu_count()} cores")
+    print("packages: " + ", ".join(_versions()))
+    if not args.gpu:
+        count = get_cuda_device_count()
+        print(f"GPUs: {count}" + (" (`fluidio doctor --gpu` checks them)" if count else _why_no_gpu()))
+        return 0
+    for line in gpu_checks.describe(args.device):
+        print(line)
+    failed = sum(not _check(name, check, args.device) for name, check in gpu_checks.CHECKS.items())
+    print(gpu_checks.measure(args.device, args.megabytes))
+    if args.tests:
+        failed += not _run_tests()
+    print("all checks passed" if not failed else f"{failed} check(s) failed: please report this with the lines above")
+    return int(failed > 0)
+
+
+def _versions() -> list[str]:
+    found = []
+    for name in _PACKAGES:
+        try:
+            found.append(f"{name} {importlib.metadata.version(name)}")
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def _why_no_gpu() -> str:
+    try:
+        gpu_checks.describe(0)
+    except Exception as error:
+        return f" ({error})"
+    return ""
+
+
+def _check(name: str, check: Callable[[int], None], device: int) -> bool:
+    began = time.perf_counter()
+    try:
+        check(device)
+    except Exception as error:
+        print(f"  FAILED  {name}: {type(error).__name__}: {error}")
+        return False
+    print(f"  ok      {name} ({time.perf_counter() - began:.1f} s)")
+    return True
+
+
+def _run_tests() -> bool:
+    folder = Path(fluidio.__file__).resolve().parent.parent / "tests" / "gpu"
+    if not folder.is_dir():
+        print(f"  FAILED  there are no tests here: {folder} (they are in the source checkout, not in the wheel)")
+        return False
+    return subprocess.run([sys.executable, "-m", "pytest", "-q", str(folder)], cwd=folder.parent.parent).returncode == 0
