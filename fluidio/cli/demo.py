@@ -9,12 +9,13 @@ import argparse
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import fluidio as fluid
 from fluidio.cli.dispatch import available
 from fluidio.demo import split_digits
 from fluidio.demo.data import Digits
-from fluidio.places import unwrap
+from fluidio.places import PlaceLike, unwrap
 from fluidio.program import Program, Variable
 from fluidio.recordio import Writer
 
@@ -37,9 +38,9 @@ def _count(text: str) -> int:
     return number
 
 
-def _place(text: str) -> Any:
+def _place(text: str) -> PlaceLike:
     try:
-        return unwrap(text)
+        return cast(PlaceLike, unwrap(text))
     except TypeError:
         raise argparse.ArgumentTypeError(f"{text!r} is neither cpu nor gpu:N") from None
 
