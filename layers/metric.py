@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from fluidio.initializer import Constant
 from fluidio.layer_helper import LayerHelper
-from fluidio.layers.nn import topk
+from fluidio.layers.dense import topk
 from fluidio.program import Variable
 
-__all__ = ["accuracy"]
+__all__ = ["accuracy", "auc", "mean_iou"]
 
 
 def accuracy(
     input: Variable, label: Variable, k: int = 1, correct: Variable | None = None, total: Variable | None = None
 ) -> Variable:
     """Share of rows whose label is among the k largest entries."""
-    helper = LayerHelper("accuracy", **locals())
+    helper = LayerHelper("accuracy")
     values, indices = topk(input, k=k)
     share = helper.create_variable_for_type_inference("float32")
     correct = correct or helper.create_variable_for_type_inference("int32")
@@ -24,3 +27,54 @@ def accuracy(
         outputs={"Accuracy": [share], "Correct": [correct], "Total": [total]},
     )
     return share
+
+
+def auc(
+    input: Variable,
+    label: Variable,
+    curve: str = "ROC",
+    num_thresholds: int = 2**12 - 1,
+    topk: int = 1,
+    slide_steps: int = 1,
+) -> Any:
+    """Area under the ROC curve of the last column of probabilities.
+
+    Returns:
+        the area over all batches so far, the area over the last slide_steps batches (0: all of them), and the four
+        variables that hold the counts.
+    """
+    helper = LayerHelper("auc")
+    whole = helper.create_variable_for_type_inference("float64")
+    recent = helper.create_variable_for_type_inference("float64")
+    buckets = num_thresholds + 1
+
+    def counts(rows: int) -> Variable:
+        variable = helper.create_global_variable(persistable=True, dtype="int64", shape=[rows, buckets])
+        helper.set_variable_initializer(variable, Constant(value=0.0, force_cpu=True))
+        return variable
+
+    recent_stats = [counts(slide_steps + 1), counts(slide_steps + 1)]
+    whole_stats = [counts(1), counts(1)]
+    for out, (positive, negative), slides in ((recent, recent_stats, slide_steps), (whole, whole_stats, 0)):
+        helper.append_op(
+            type="auc",
+            inputs={"Predict": [input], "Label": [label], "StatPos": [positive], "StatNeg": [negative]},
+            outputs={"AUC": [out], "StatPosOut": [positive], "StatNegOut": [negative]},
+            attrs={"curve": curve, "num_thresholds": num_thresholds, "slide_steps": slides},
+        )
+    return whole, recent, [*recent_stats, *whole_stats]
+
+
+def mean_iou(input: Variable, label: Variable, num_classes: int) -> tuple[Variable, Variable, Variable]:
+    """Intersection over union averaged over classes, and counts of wrong and correct ones by class."""
+    helper = LayerHelper("mean_iou")
+    mean = helper.create_variable_for_type_inference("float32")
+    wrong = helper.create_variable_for_type_inference("int32")
+    correct = helper.create_variable_for_type_inference("int32")
+    helper.append_op(
+        type="mean_iou",
+        inputs={"Predictions": [input], "Labels": [label]},
+        outputs={"OutMeanIou": [mean], "OutWrong": [wrong], "OutCorrect": [correct]},
+        attrs={"num_classes": num_classes},
+    )
+    return mean, wrong, correct

@@ -1,96 +1,29 @@
-"""The layers that every network has."""
+"""`fluid.layers.nn`: the layers of networks, which live in modules by theme."""
 
-from __future__ import annotations
+from fluidio.layers import activation, conv, dense, image, lookup, manipulate, norm, ops, pool, random, reduce, user
+from fluidio.layers.activation import *
+from fluidio.layers.conv import *
+from fluidio.layers.dense import *
+from fluidio.layers.image import *
+from fluidio.layers.lookup import *
+from fluidio.layers.manipulate import *
+from fluidio.layers.norm import *
+from fluidio.layers.ops import *
+from fluidio.layers.pool import *
+from fluidio.layers.random import *
+from fluidio.layers.reduce import *
+from fluidio.layers.user import *
 
-import math
-from typing import Any
-
-from fluidio.layer_helper import LayerHelper
-from fluidio.program import Variable
-
-__all__ = ["fc", "mean", "mul", "softmax", "topk"]
-
-
-def fc(
-    input: Any,
-    size: int,
-    num_flatten_dims: int = 1,
-    param_attr: Any = None,
-    bias_attr: Any = None,
-    act: str | None = None,
-    is_test: bool = False,
-    name: str | None = None,
-) -> Variable:
-    """Fully connected layer: act(sum of input W + b); each input has a weight of its own.
-
-    Args:
-        num_flatten_dims: leading dims that count as rows.
-    """
-    helper = LayerHelper("fc", **locals())
-    dtype = helper.input_dtype()
-    products = []
-    for variable, attr in helper.iter_inputs_and_params():
-        columns = math.prod(variable.shape[num_flatten_dims:])
-        if columns < 0:
-            raise ValueError(
-                f"fc: input {variable.name} {list(variable.shape)} needs known dims after dim {num_flatten_dims}"
-            )
-        weight = helper.create_parameter(attr, [columns, size], dtype)
-        out = helper.create_variable_for_type_inference(dtype)
-        helper.append_op(
-            type="mul",
-            inputs={"X": [variable], "Y": [weight]},
-            outputs={"Out": [out]},
-            attrs={"x_num_col_dims": num_flatten_dims, "y_num_col_dims": 1},
-        )
-        products.append(out)
-    if len(products) == 1:
-        before_bias = products[0]
-    else:
-        before_bias = helper.create_variable_for_type_inference(dtype)
-        helper.append_op(type="sum", inputs={"X": products}, outputs={"Out": [before_bias]})
-    return helper.append_activation(helper.append_bias_op(before_bias, dim_start=num_flatten_dims))
-
-
-def mul(
-    x: Variable, y: Variable, x_num_col_dims: int = 1, y_num_col_dims: int = 1, name: str | None = None
-) -> Variable:
-    """Matrix product of x and y flattened to matrices."""
-    helper = LayerHelper("mul", **locals())
-    out = helper.create_variable_for_type_inference(x.dtype)
-    attrs = {"x_num_col_dims": x_num_col_dims, "y_num_col_dims": y_num_col_dims}
-    helper.append_op(type="mul", inputs={"X": [x], "Y": [y]}, outputs={"Out": [out]}, attrs=attrs)
-    return out
-
-
-def mean(x: Variable, name: str | None = None) -> Variable:
-    """Mean of all elements, shape [1]."""
-    helper = LayerHelper("mean", **locals())
-    out = helper.create_variable_for_type_inference(x.dtype)
-    helper.append_op(type="mean", inputs={"X": [x]}, outputs={"Out": [out]})
-    return out
-
-
-def softmax(input: Variable, use_cudnn: bool = False, name: str | None = None, axis: int = -1) -> Variable:
-    """Softmax along `axis`."""
-    helper = LayerHelper("softmax", **locals())
-    out = helper.create_variable_for_type_inference(input.dtype)
-    helper.append_op(
-        type="softmax", inputs={"X": [input]}, outputs={"Out": [out]}, attrs={"axis": axis, "use_cudnn": use_cudnn}
-    )
-    return out
-
-
-def topk(input: Variable, k: Any, name: str | None = None) -> tuple[Variable, Variable]:
-    """Return the k largest entries of each row and their positions."""
-    helper = LayerHelper("top_k", **locals())
-    values = helper.create_variable_for_type_inference(input.dtype)
-    indices = helper.create_variable_for_type_inference("int64")
-    inputs: dict[str, Any] = {"X": [input]}
-    if isinstance(k, Variable):
-        inputs["K"] = [k]
-    attrs = {} if isinstance(k, Variable) else {"k": k}
-    helper.append_op(type="top_k", inputs=inputs, outputs={"Out": [values], "Indices": [indices]}, attrs=attrs)
-    values.stop_gradient = True
-    indices.stop_gradient = True
-    return values, indices
+__all__: list[str] = []
+__all__ += activation.__all__
+__all__ += conv.__all__
+__all__ += dense.__all__
+__all__ += image.__all__
+__all__ += lookup.__all__
+__all__ += manipulate.__all__
+__all__ += norm.__all__
+__all__ += ops.__all__
+__all__ += pool.__all__
+__all__ += random.__all__
+__all__ += reduce.__all__
+__all__ += user.__all__

@@ -61,7 +61,7 @@ def reduced(array: Any, shape: tuple[int, ...]) -> Any:
     return array.sum(axis=axes, keepdims=True).reshape(shape) if axes else array.reshape(shape)
 
 
-def _check(x: Any, y: Any) -> None:
+def check_broadcast(x: Any, y: Any) -> None:
     for a, b in zip(x.shape[::-1], y.shape[::-1]):
         if a != b and a != 1 and b != 1:
             raise EnforceNotMet(f"Broadcast dimension mismatch: X {list(x.shape)} against Y {list(y.shape)}")
@@ -72,7 +72,7 @@ def _binary(name: str, forward: Callable[[Any, Any, Any], Any], grad: bool) -> N
     def kernel(k: Call, x: Any, y: Any) -> Any:
         y = fit(k, x, y)
         if x.shape != y.shape:
-            _check(x, y)
+            check_broadcast(x, y)
         return forward(k.xp, x, y)
 
     kernel.__doc__ = f"Out = {name.removeprefix('elementwise_')}(X, Y)."

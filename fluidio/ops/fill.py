@@ -35,7 +35,7 @@ def fill_constant(k: Call, shape_tensor: Any, shape_list: list[Any], value_tenso
     return k.xp.full(shape, value, to_numpy(k.attrs["dtype"]))
 
 
-def _like_input(c: InferContext) -> None:
+def infer_like_input(c: InferContext) -> None:
     shape = list(c.attrs["shape"])
     shape[c.attrs["output_dim_idx"]] = c.shape("Input")[c.attrs["input_dim_idx"]]
     c.set("Out", shape, c.attrs["dtype"])
@@ -53,7 +53,7 @@ def shape_like_input(k: Call, x: Any) -> list[int]:
 @op("fill_constant_batch_size_like", "Input", "Out",
     {"shape": [], "dtype": VarType.FP32, "value": 0.0, "str_value": "", "input_dim_idx": 0, "output_dim_idx": 0,
      "force_cpu": False},
-    infer=_like_input, grad=False, lod="kernel")  # fmt: skip
+    infer=infer_like_input, grad=False, lod="kernel")  # fmt: skip
 def fill_constant_batch_size_like(k: Call, x: Any) -> Any:
     """Out = value everywhere, with as many rows as Input."""
     return k.xp.full(shape_like_input(k, x), k.attrs["value"], to_numpy(k.attrs["dtype"]))
@@ -63,6 +63,17 @@ def fill_constant_batch_size_like(k: Call, x: Any) -> Any:
 def fill_zeros_like(k: Call, x: Any) -> Any:
     """Out = zeros of X's shape."""
     return k.xp.zeros_like(x)
+
+
+def _any_like(c: InferContext) -> None:
+    dtype = c.dtype("X") if c.attrs["dtype"] < 0 else c.attrs["dtype"]
+    c.set("Out", c.shape("X"), dtype, c.input("X").lod_level)
+
+
+@op("fill_any_like", "X", "Out", {"value": 0.0, "dtype": -1}, infer=_any_like, grad=False)
+def fill_any_like(k: Call, x: Any) -> Any:
+    """Out = value everywhere, in X's shape."""
+    return k.xp.full(x.shape, k.attrs["value"], x.dtype if k.attrs["dtype"] < 0 else to_numpy(k.attrs["dtype"]))
 
 
 @op("assign_value", "", "Out",

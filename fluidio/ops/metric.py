@@ -1,4 +1,4 @@
-"""Top-k and accuracy."""
+"""Accuracy, area under the curve, mean intersection over union."""
 
 from __future__ import annotations
 
@@ -7,36 +7,12 @@ from typing import Any
 import numpy as np
 
 from fluidio.dtypes import VarType
+from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
-from fluidio.ops.registry import gradient, op
+from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
 
 __all__: list[str] = []
-
-
-def _infer_top_k(c: InferContext) -> None:
-    shape = (*c.shape("X")[:-1], c.attrs["k"])
-    c.set("Out", shape, c.dtype("X"), c.input("X").lod_level)
-    c.set("Indices", shape, VarType.INT64, c.input("X").lod_level)
-
-
-@op("top_k", "X K?", "Out Indices", {"k": 1}, infer=_infer_top_k, grad=True)
-def top_k(k: Call, x: Any, k_tensor: Any) -> Any:
-    """Out, Indices = the k largest entries of each row, largest first; equal ones by lower index."""
-    xp = k.xp
-    count = k.attrs["k"] if k_tensor is None else int(k.dev.download(k_tensor).reshape(-1)[0])
-    if count == 1:
-        indices = x.argmax(axis=-1)[..., None]
-    else:
-        indices = xp.argsort(-x, axis=-1, kind="stable")[..., :count]
-    return xp.take_along_axis(x, indices, axis=-1), indices.astype(np.int64)
-
-
-@gradient("top_k", "X Indices Out@GRAD", "X@GRAD")
-def top_k_grad(k: Call, x: Any, indices: Any, dout: Any) -> Any:
-    dx = k.xp.zeros_like(x)
-    k.xp.put_along_axis(dx, indices, dout, axis=-1)
-    return dx
 
 
 def _infer_accuracy(c: InferContext) -> None:
@@ -53,3 +29,82 @@ def accuracy(k: Call, out: Any, indices: Any, label: Any) -> Any:
     correct = (indices == label.reshape(-1, 1)).any(axis=-1).sum()
     share = (correct / xp.float32(max(rows, 1))).astype(np.float32).reshape(1)
     return share, correct.astype(np.int32).reshape(1), xp.full(1, rows, np.int32)
+
+
+def _infer_auc(c: InferContext) -> None:
+    c.set("AUC", (1,), VarType.FP64, 0)
+    c.same("StatPosOut", "StatPos")
+    c.same("StatNegOut", "StatNeg")
+
+
+@op("auc", "Predict Label StatPos StatNeg", "AUC StatPosOut StatNegOut",
+    {"curve": "ROC", "num_thresholds": 4095, "slide_steps": 1}, infer=_infer_auc, grad=False, lod="none")  # fmt: skip
+def auc(k: Call, predict: Any, label: Any, pos: Any, neg: Any) -> Any:
+    """AUC = the area under the ROC curve of all batches so far, or of the last slide_steps ones.
+
+    The statistics count positives and negatives in each bucket of scores: with sliding, slide_steps rows of batches
+    and their sum, else one row.
+    """
+    buckets = k.attrs["num_thresholds"] + 1
+    slides = k.attrs["slide_steps"]
+    scores = k.dev.download(predict)[:, -1].astype(np.float64)
+    if scores.size and not (scores.min() >= 0 and scores.max() <= 1):
+        raise EnforceNotMet(f"a prediction is {scores.min()} ... {scores.max()}: probabilities must be in [0, 1]")
+    place = (scores * k.attrs["num_thresholds"]).astype(np.int64)
+    positive = k.dev.download(label).reshape(-1).astype(bool)
+    new_pos = np.bincount(place[positive], minlength=buckets)
+    new_neg = np.bincount(place[~positive], minlength=buckets)
+    pos, pos_sum = _slide(k.dev.download(pos), new_pos, buckets, slides)
+    neg, neg_sum = _slide(k.dev.download(neg), new_neg, buckets, slides)
+    return k.dev.upload(_area(pos_sum, neg_sum)), k.dev.upload(pos), k.dev.upload(neg)
+
+
+def _slide(stat: Any, new: Any, buckets: int, slides: int) -> tuple[Any, Any]:
+    """Return the statistics with the new batch, and the counts that matter now."""
+    flat = stat.reshape(-1).copy()
+    if slides == 0:
+        flat[:buckets] += new
+        return flat.reshape(stat.shape), flat[:buckets]
+    rows = flat[: (slides + 1) * buckets].reshape(slides + 1, buckets)
+    total = rows[slides] - rows[0] + new
+    rows[: slides - 1] = rows[1:slides].copy()
+    rows[slides - 1] = new
+    rows[slides] = total
+    return flat.reshape(stat.shape), total.copy()
+
+
+def _area(pos: Any, neg: Any) -> Any:
+    ups, rights = np.cumsum(pos[::-1]).astype(np.float64), np.cumsum(neg[::-1]).astype(np.float64)
+    before_up, before_right = np.r_[0.0, ups[:-1]], np.r_[0.0, rights[:-1]]
+    area = ((rights - before_right) * (ups + before_up) / 2).sum()
+    whole = ups[-1] * rights[-1]
+    return np.array([area / whole if whole > 0 else area], np.float64)
+
+
+def _infer_mean_iou(c: InferContext) -> None:
+    c.set("OutMeanIou", (1,), VarType.FP32, 0)
+    c.set("OutWrong", (c.attrs["num_classes"],), VarType.INT32, 0)
+    c.set("OutCorrect", (c.attrs["num_classes"],), VarType.INT32, 0)
+
+
+@op("mean_iou", "Predictions Labels InWrongs*? InCorrects*? InMeanIou*?", "OutMeanIou OutWrong OutCorrect",
+    {"num_classes": 2}, infer=_infer_mean_iou, grad=False, lod="none")  # fmt: skip
+def mean_iou(k: Call, predictions: Any, labels: Any, in_wrongs: Any, in_corrects: Any, in_means: Any) -> Any:
+    """OutMeanIou = intersection over union, averaged over the classes that appear."""
+    xp, classes = k.xp, k.attrs["num_classes"]
+    guess, truth = predictions.reshape(-1), labels.reshape(-1)
+    if not k.dev.is_gpu and guess.size and max(guess.max(), truth.max()) >= classes:
+        raise EnforceNotMet(f"class {max(guess.max(), truth.max())} is out of range: num_classes is {classes}")
+    right = guess == truth
+    correct = xp.bincount(truth[right], minlength=classes)
+    wrong = xp.bincount(guess[~right], minlength=classes) + xp.bincount(truth[~right], minlength=classes)
+    for part in in_wrongs:
+        wrong = wrong + part
+    for part in in_corrects:
+        correct = correct + part
+    union = wrong + correct
+    seen = union > 0
+    mean = (correct / xp.maximum(union, 1)).sum() / xp.maximum(seen.sum(), 1)
+    for part in in_means:
+        mean = mean + part.reshape(-1)[0]
+    return mean.astype(np.float32).reshape(1), wrong.astype(np.int32), correct.astype(np.int32)

@@ -1,0 +1,115 @@
+"""Batch normalisation."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import gradient, op
+from fluidio.program.infer import InferContext
+
+__all__: list[str] = []
+
+_ATTRS: dict[str, Any] = {
+    "momentum": 0.9,
+    "epsilon": 1e-5,
+    "data_layout": "NCHW",
+    "is_test": False,
+    "use_global_stats": False,
+    "trainable_statistics": False,
+    "fuse_with_relu": False,
+}
+
+
+def _infer(c: InferContext) -> None:
+    shape = c.shape("X")
+    c.check(2 <= len(shape) <= 5, f"X must have 2 to 5 dims, it has shape {list(shape)}")
+    channels = shape[-1] if c.attrs["data_layout"] == "NHWC" else shape[1]
+    for slot in ("Scale", "Bias", "Mean", "Variance"):
+        have = c.shape(slot)
+        c.check(have == (channels,) or channels < 0, f"{slot} has shape {list(have)}, X has {channels} channels")
+        if slot in ("Mean", "Variance"):
+            c.set(f"{slot}Out", have, c.dtype(slot))
+            c.set(f"Saved{slot}", have, c.dtype(slot))
+    c.same("Y", "X")
+
+
+class _Layout:
+    """X as an array in which the channels are one axis, and how to reduce to and broadcast from channels."""
+
+    def __init__(self, k: Call, x: Any) -> None:
+        self.xp = k.xp
+        if x.ndim == 2 or k.attrs["data_layout"] == "NHWC":
+            self.flat: tuple[int, ...] = (math.prod(x.shape[:-1]), x.shape[-1])
+            self.wide: tuple[int, ...] = (1, -1)
+        else:
+            self.flat = (x.shape[0], x.shape[1], math.prod(x.shape[2:]))
+            self.wide = (1, -1, 1)
+        self.count = x.size // self.flat[1]
+
+    def sum(self, array: Any) -> Any:
+        """Return the sums over all but the channels."""
+        if len(self.flat) == 2:
+            return array.sum(axis=0)
+        return array.sum(axis=2).sum(axis=0)
+
+    def dot(self, a: Any, b: Any) -> Any:
+        """Return the sums of products over all but the channels."""
+        return self.xp.einsum("nc,nc->c" if len(self.flat) == 2 else "ncs,ncs->c", a, b)
+
+    def spread(self, channels: Any) -> Any:
+        return channels.reshape(self.wide)
+
+
+@op("batch_norm", "X Scale Bias Mean Variance MomentumTensor?",
+    "Y MeanOut VarianceOut SavedMean SavedVariance ReserveSpace?", _ATTRS, infer=_infer, grad=True)  # fmt: skip
+def batch_norm(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, momentum_tensor: Any) -> Any:
+    """Y = Scale (X - mean) / sqrt(variance + epsilon) + Bias, by the batch's statistics or the moving ones.
+
+    SavedVariance holds 1 / sqrt(variance + epsilon).
+    """
+    a, xp = k.attrs, k.xp
+    layout = _Layout(k, x)
+    flat = x.reshape(layout.flat)
+    if (a["is_test"] and not a["trainable_statistics"]) or a["use_global_stats"]:
+        inverse = 1 / xp.sqrt(variance + a["epsilon"])
+        factor = inverse * scale
+        out = flat * layout.spread(factor)
+        out += layout.spread(bias - mean * factor)
+        return out.reshape(x.shape), mean, variance, mean.copy(), inverse, None
+    batch_mean = layout.sum(flat) / layout.count
+    out = flat - layout.spread(batch_mean)
+    batch_variance = layout.dot(out, out) / layout.count
+    inverse = 1 / xp.sqrt(batch_variance + a["epsilon"])
+    out *= layout.spread(inverse * scale)
+    out += layout.spread(bias)
+    momentum = a["momentum"] if momentum_tensor is None else momentum_tensor.reshape(-1)[0]
+    for moving, new in ((mean, batch_mean), (variance, batch_variance)):
+        moving *= momentum
+        moving += new * (1 - momentum)
+    return out.reshape(x.shape), mean, variance, batch_mean, inverse, None
+
+
+@gradient("batch_norm", "X Scale Bias Mean Variance SavedMean SavedVariance Y@GRAD", "X@GRAD Scale@GRAD Bias@GRAD")
+def batch_norm_grad(
+    k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, saved_mean: Any, saved_inverse: Any, dy: Any
+) -> Any:
+    a, xp = k.attrs, k.xp
+    layout = _Layout(k, x)
+    moving = a["use_global_stats"] or (a["is_test"] and not a["trainable_statistics"])
+    if moving:
+        saved_mean, saved_inverse = mean, 1 / xp.sqrt(variance + a["epsilon"])
+    d = dy.reshape(layout.flat)
+    centred = x.reshape(layout.flat) - layout.spread(saved_mean)
+    dbias = layout.sum(d)
+    dscale = layout.dot(d, centred) * saved_inverse
+    if not k.wants("X@GRAD"):
+        return None, dscale, dbias
+    factor = scale * saved_inverse
+    dx = d * layout.spread(factor)
+    if not moving:
+        centred *= layout.spread(factor * saved_inverse * dscale / -layout.count)
+        dx += centred
+        dx -= layout.spread(factor * dbias / layout.count)
+    return dx.reshape(x.shape), dscale, dbias

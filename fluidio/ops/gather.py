@@ -1,0 +1,138 @@
+"""Pick rows and put them back: gather, gather_nd, scatter, scatter_nd_add."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from fluidio.errors import EnforceNotMet
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import gradient, op, same_as
+from fluidio.program.infer import InferContext
+
+__all__: list[str] = []
+
+
+def check_index(k: Call, index: Any, size: int, what: str) -> None:
+    """Refuse indices outside [0, size); on a GPU they are not looked at, which would stop the stream."""
+    if k.dev.is_gpu or not index.size:
+        return
+    low, high = index.min(), index.max()
+    if low < 0 or high >= size:
+        raise EnforceNotMet(f"{what} {low if low < 0 else high} is out of range: the input has {size} rows")
+
+
+def _infer_gather(c: InferContext) -> None:
+    index = c.shape("Index")
+    c.check(
+        len(index) == 1 or (len(index) == 2 and index[1] == 1),
+        f"Index must have shape [N] or [N, 1], it has {list(index)}",
+    )
+    c.set("Out", (index[0], *c.shape("X")[1:]), c.dtype("X"), 0)
+
+
+@op("gather", "X Index", "Out", {"overwrite": True}, infer=_infer_gather, grad=True, lod="none")
+def gather(k: Call, x: Any, index: Any) -> Any:
+    """Out = the rows of X that Index names."""
+    rows = index.reshape(-1)
+    check_index(k, rows, x.shape[0], "index")
+    return x.take(rows, axis=0)
+
+
+@gradient("gather", "X Index Out@GRAD", "X@GRAD")
+def gather_grad(k: Call, x: Any, index: Any, dout: Any) -> Any:
+    dx = k.xp.zeros_like(x)
+    k.dev.scatter_add(dx, index.reshape(-1), dout)
+    return dx
+
+
+def _flat_index(k: Call, shape: tuple[int, ...], index: Any) -> tuple[Any, int]:
+    """Return row numbers into the first dims of `shape` flattened, and how many dims those are."""
+    depth = index.shape[-1]
+    flat = k.xp.zeros(index.shape[:-1], np.int64)
+    for i in range(depth):
+        part = index[..., i]
+        check_index(k, part, shape[i], f"index of dim {i}:")
+        flat = flat * shape[i] + part
+    return flat.reshape(-1), depth
+
+
+def _infer_gather_nd(c: InferContext) -> None:
+    x, index = c.shape("X"), c.shape("Index")
+    c.check(index[-1] <= len(x), f"the last dim of Index is {index[-1]}, more than the {len(x)} dims of X")
+    c.set("Out", (*index[:-1], *x[index[-1] :]), c.dtype("X"), 0)
+
+
+@op("gather_nd", "X Index", "Out", infer=_infer_gather_nd, grad=True, lod="none")
+def gather_nd(k: Call, x: Any, index: Any) -> Any:
+    """Out = the pieces of X at the positions in the last dim of Index."""
+    flat, depth = _flat_index(k, x.shape, index)
+    rows = x.reshape(math.prod(x.shape[:depth]), *x.shape[depth:])
+    return rows.take(flat, axis=0).reshape(*index.shape[:-1], *x.shape[depth:])
+
+
+@gradient("gather_nd", "X Index Out@GRAD", "X@GRAD")
+def gather_nd_grad(k: Call, x: Any, index: Any, dout: Any) -> Any:
+    flat, depth = _flat_index(k, x.shape, index)
+    dx = k.xp.zeros((math.prod(x.shape[:depth]), *x.shape[depth:]), x.dtype)
+    k.dev.scatter_add(dx, flat, dout.reshape(flat.shape[0], *x.shape[depth:]))
+    return dx.reshape(x.shape)
+
+
+def _infer_scatter(c: InferContext) -> None:
+    x, updates = c.shape("X"), c.shape("Updates")
+    c.check(
+        all(a == b or a < 0 or b < 0 for a, b in zip(x[1:], updates[1:])),
+        f"rows of Updates {list(updates)} do not fit rows of X {list(x)}",
+    )
+    c.same("Out", "X")
+
+
+@op("scatter", "X Ids Updates", "Out", {"overwrite": True}, infer=_infer_scatter, grad=True)
+def scatter(k: Call, x: Any, ids: Any, updates: Any) -> Any:
+    """Out = X with the rows Ids replaced by Updates, or with overwrite=False set to the sum of theirs.
+
+    Fluid: with overwrite=False the named rows of X count as zero.
+    """
+    rows = ids.reshape(-1)
+    check_index(k, rows, x.shape[0], "id")
+    out = x.copy()
+    if k.attrs["overwrite"]:
+        out[rows] = updates
+    else:
+        out[rows] = 0
+        k.dev.scatter_add(out, rows, updates)
+    return out
+
+
+@gradient("scatter", "Ids Updates Out@GRAD", "X@GRAD Updates@GRAD")
+def scatter_grad(k: Call, ids: Any, updates: Any, dout: Any) -> Any:
+    rows = ids.reshape(-1)
+    dx = None
+    if k.wants("X@GRAD"):
+        dx = dout.copy()
+        # Fluid: with overwrite=False X@GRAD is Out@GRAD as it is.
+        if k.attrs["overwrite"]:
+            dx[rows] = 0
+    return dx, dout[rows] if k.wants("Updates@GRAD") else None
+
+
+@op("scatter_nd_add", "X Index Updates", "Out", infer=same_as("X"), grad=True)
+def scatter_nd_add(k: Call, x: Any, index: Any, updates: Any) -> Any:
+    """Out = X plus Updates at the positions in the last dim of Index."""
+    flat, depth = _flat_index(k, x.shape, index)
+    out = x.copy().reshape(math.prod(x.shape[:depth]), *x.shape[depth:])
+    k.dev.scatter_add(out, flat, updates.reshape(flat.shape[0], *x.shape[depth:]))
+    return out.reshape(x.shape)
+
+
+@gradient("scatter_nd_add", "Index Updates Out@GRAD", "X@GRAD Updates@GRAD")
+def scatter_nd_add_grad(k: Call, index: Any, updates: Any, dout: Any) -> Any:
+    dupdates = None
+    if k.wants("Updates@GRAD"):
+        flat, depth = _flat_index(k, dout.shape, index)
+        rows = dout.reshape(math.prod(dout.shape[:depth]), *dout.shape[depth:])
+        dupdates = rows.take(flat, axis=0).reshape(updates.shape)
+    return dout[...] if k.wants("X@GRAD") else None, dupdates

@@ -1,0 +1,167 @@
+"""Normalise within each example: layer_norm, group_norm, instance_norm."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import gradient, op
+from fluidio.program.infer import InferContext
+
+__all__: list[str] = []
+
+
+def _standardise(xp: Any, rows: Any, epsilon: float) -> tuple[Any, Any, Any, Any]:
+    """Return rows with mean 0 and variance 1 (fresh), their means, variances and 1 / sqrt(variance + epsilon)."""
+    mean = rows.mean(axis=-1, keepdims=True)
+    out = rows - mean
+    variance = xp.einsum("...i,...i->...", out, out)[..., None] / rows.shape[-1]
+    inverse = 1 / xp.sqrt(variance + epsilon)
+    out *= inverse
+    return out, mean, variance, inverse
+
+
+def _standardise_grad(xp: Any, normal: Any, inverse: Any, d: Any) -> Any:
+    """Return the gradient of `_standardise` from its output and the gradient of that."""
+    dx = d - d.mean(axis=-1, keepdims=True)
+    dx -= normal * (xp.einsum("...i,...i->...", d, normal)[..., None] / d.shape[-1])
+    dx *= inverse
+    return dx
+
+
+def _infer_layer_norm(c: InferContext) -> None:
+    shape, begin = c.shape("X"), c.attrs["begin_norm_axis"]
+    c.check(0 < begin < len(shape), f"begin_norm_axis is {begin}, X has {len(shape)} dims")
+    width = math.prod(shape[begin:]) if all(d >= 0 for d in shape[begin:]) else -1
+    rows = math.prod(shape[:begin]) if all(d >= 0 for d in shape[:begin]) else -1
+    for slot in ("Scale", "Bias"):
+        if c.has(slot):
+            c.check(
+                width < 0 or math.prod(c.shape(slot)) == width, f"{slot} has shape {list(c.shape(slot))}, rows {width}"
+            )
+    c.same("Y", "X")
+    c.set("Mean", (rows,), c.dtype("X"))
+    c.set("Variance", (rows,), c.dtype("X"))
+
+
+@op("layer_norm", "X Scale? Bias?", "Y Mean? Variance?", {"epsilon": 1e-5, "begin_norm_axis": 1, "is_test": False},
+    infer=_infer_layer_norm, grad=True)  # fmt: skip
+def layer_norm(k: Call, x: Any, scale: Any, bias: Any) -> Any:
+    """Y = each row (the dims from begin_norm_axis on) with mean 0 and variance 1, times Scale plus Bias."""
+    rows = x.reshape(math.prod(x.shape[: k.attrs["begin_norm_axis"]]), -1)
+    out, mean, variance, _ = _standardise(k.xp, rows, k.attrs["epsilon"])
+    if scale is not None:
+        out *= scale.reshape(1, -1)
+    if bias is not None:
+        out += bias.reshape(1, -1)
+    return out.reshape(x.shape), mean[:, 0], variance[:, 0]
+
+
+@gradient("layer_norm", "X Scale Bias Mean Variance Y@GRAD", "X@GRAD Scale@GRAD Bias@GRAD")
+def layer_norm_grad(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, dy: Any) -> Any:
+    rows = x.reshape(mean.shape[0], -1)
+    d = dy.reshape(rows.shape)
+    inverse = 1 / k.xp.sqrt(variance[:, None] + k.attrs["epsilon"])
+    normal = (rows - mean[:, None]) * inverse
+    dscale = (d * normal).sum(axis=0).reshape(scale.shape) if k.wants("Scale@GRAD") else None
+    dbias = d.sum(axis=0).reshape(bias.shape) if k.wants("Bias@GRAD") else None
+    if not k.wants("X@GRAD"):
+        return None, dscale, dbias
+    if scale is not None:
+        d = d * scale.reshape(1, -1)
+    return _standardise_grad(k.xp, normal, inverse, d).reshape(x.shape), dscale, dbias
+
+
+def _channels_first(k: Call, x: Any) -> Any:
+    """Return X with its channels at axis 1."""
+    return k.xp.moveaxis(x, -1, 1) if k.attrs.get("data_layout") == "NHWC" else x
+
+
+def _channels_back(k: Call, x: Any) -> Any:
+    return k.xp.ascontiguousarray(k.xp.moveaxis(x, 1, -1)) if k.attrs.get("data_layout") == "NHWC" else x
+
+
+def _wide(scale: Any, ndim: int) -> Any:
+    return scale.reshape(1, -1, *(1,) * (ndim - 2))
+
+
+def _infer_group_norm(c: InferContext) -> None:
+    shape, groups = c.shape("X"), c.attrs["groups"]
+    channels = shape[-1] if c.attrs["data_layout"] == "NHWC" else shape[1]
+    c.check(0 < groups <= channels or channels < 0, f"groups is {groups}, X has {channels} channels")
+    c.check(channels < 0 or channels % groups == 0, f"{channels} channels do not divide into {groups} groups")
+    c.same("Y", "X")
+    c.set("Mean", (shape[0], groups), c.dtype("X"))
+    c.set("Variance", (shape[0], groups), c.dtype("X"))
+
+
+@op("group_norm", "X Scale? Bias?", "Y Mean? Variance?", {"epsilon": 1e-5, "groups": 1, "data_layout": "NCHW"},
+    infer=_infer_group_norm, grad=True)  # fmt: skip
+def group_norm(k: Call, x: Any, scale: Any, bias: Any) -> Any:
+    """Y = each group of channels of each example with mean 0 and variance 1, times Scale plus Bias by channel."""
+    first = _channels_first(k, x)
+    rows = first.reshape(x.shape[0], k.attrs["groups"], -1)
+    out, mean, variance, _ = _standardise(k.xp, rows, k.attrs["epsilon"])
+    out = out.reshape(first.shape)
+    if scale is not None:
+        out *= _wide(scale, x.ndim)
+    if bias is not None:
+        out += _wide(bias, x.ndim)
+    return _channels_back(k, out), mean[..., 0], variance[..., 0]
+
+
+def _sums_by_channel(array: Any) -> Any:
+    return array.sum(axis=(0, *range(2, array.ndim)))
+
+
+@gradient("group_norm", "X Scale Bias Mean Variance Y@GRAD", "X@GRAD Scale@GRAD Bias@GRAD")
+def group_norm_grad(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, dy: Any) -> Any:
+    inverse = 1 / k.xp.sqrt(variance[..., None] + k.attrs["epsilon"])
+    first, d = _channels_first(k, x), _channels_first(k, dy)
+    rows = first.reshape(*mean.shape, -1)
+    normal = (rows - mean[..., None]) * inverse
+    dscale = _sums_by_channel(d * normal.reshape(d.shape)) if k.wants("Scale@GRAD") else None
+    dbias = _sums_by_channel(d) if k.wants("Bias@GRAD") else None
+    if not k.wants("X@GRAD"):
+        return None, dscale, dbias
+    if scale is not None:
+        d = d * _wide(scale, x.ndim)
+    dx = _standardise_grad(k.xp, normal, inverse, d.reshape(rows.shape)).reshape(first.shape)
+    return _channels_back(k, dx), dscale, dbias
+
+
+def _infer_instance_norm(c: InferContext) -> None:
+    shape = c.shape("X")
+    c.check(2 <= len(shape) <= 5, f"X must have 2 to 5 dims, it has shape {list(shape)}")
+    pairs = shape[0] * shape[1] if shape[0] >= 0 else -1
+    c.same("Y", "X")
+    c.set("SavedMean", (pairs,), c.dtype("X"))
+    c.set("SavedVariance", (pairs,), c.dtype("X"))
+
+
+@op("instance_norm", "X Scale? Bias?", "Y SavedMean? SavedVariance?", {"epsilon": 1e-5},
+    infer=_infer_instance_norm, grad=True)  # fmt: skip
+def instance_norm(k: Call, x: Any, scale: Any, bias: Any) -> Any:
+    """Y = each channel of each example with mean 0 and variance 1, times Scale plus Bias by channel."""
+    rows = x.reshape(x.shape[0], x.shape[1], -1)
+    out, mean, _, inverse = _standardise(k.xp, rows, k.attrs["epsilon"])
+    out = out.reshape(x.shape)
+    if scale is not None:
+        out *= _wide(scale, x.ndim)
+    if bias is not None:
+        out += _wide(bias, x.ndim)
+    return out, mean.reshape(-1), inverse.reshape(-1)
+
+
+@gradient("instance_norm", "X Scale Bias SavedMean SavedVariance Y@GRAD", "X@GRAD Scale@GRAD Bias@GRAD")
+def instance_norm_grad(k: Call, x: Any, scale: Any, bias: Any, mean: Any, saved: Any, dy: Any) -> Any:
+    rows = x.reshape(x.shape[0], x.shape[1], -1)
+    inverse = saved.reshape(*rows.shape[:2], 1)
+    normal = (rows - mean.reshape(*rows.shape[:2], 1)) * inverse
+    dscale = _sums_by_channel(dy * normal.reshape(dy.shape)) if k.wants("Scale@GRAD") else None
+    dbias = _sums_by_channel(dy) if k.wants("Bias@GRAD") else None
+    if not k.wants("X@GRAD"):
+        return None, dscale, dbias
+    d = dy if scale is None else dy * _wide(scale, x.ndim)
+    return _standardise_grad(k.xp, normal, inverse, d.reshape(rows.shape)).reshape(x.shape), dscale, dbias

@@ -1,0 +1,69 @@
+"""Activations with learned slopes or groups of channels: prelu, maxout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import gradient, op, same_as
+from fluidio.program.infer import InferContext
+
+__all__: list[str] = []
+
+
+def _slopes(k: Call, x: Any, alpha: Any) -> Any:
+    """Return alpha shaped to broadcast against X."""
+    mode = k.attrs["mode"]
+    if mode == "all":
+        return alpha.reshape((1,) * x.ndim)
+    if mode == "channel":
+        return alpha.reshape(1, x.shape[1], *(1,) * (x.ndim - 2))
+    return alpha.reshape(1, *x.shape[1:])
+
+
+@op("prelu", "X Alpha", "Out", {"mode": "all"}, infer=same_as("X"), grad=True)
+def prelu(k: Call, x: Any, alpha: Any) -> Any:
+    """Out = X where positive, alpha X elsewhere; one alpha, one for each channel or one for each element."""
+    return k.xp.where(x > 0, x, x * _slopes(k, x, alpha))
+
+
+@gradient("prelu", "X Alpha Out@GRAD", "X@GRAD Alpha@GRAD")
+def prelu_grad(k: Call, x: Any, alpha: Any, dout: Any) -> Any:
+    xp = k.xp
+    slopes = _slopes(k, x, alpha)
+    dx = xp.where(x > 0, dout, dout * slopes) if k.wants("X@GRAD") else None
+    if not k.wants("Alpha@GRAD"):
+        return dx, None
+    axes = tuple(i for i, size in enumerate(slopes.shape) if size == 1)
+    return dx, (dout * xp.minimum(x, 0)).sum(axis=axes).reshape(alpha.shape)
+
+
+def _infer_maxout(c: InferContext) -> None:
+    shape, groups, axis = list(c.shape("X")), c.attrs["groups"], c.attrs["axis"]
+    c.check(groups > 1, f"groups is {groups}, it must be larger than 1")
+    if shape[axis] > 0:
+        c.check(shape[axis] % groups == 0, f"{shape[axis]} channels do not divide into groups of {groups}")
+        shape[axis] //= groups
+    c.set("Out", shape, c.dtype("X"), c.input("X").lod_level)
+
+
+def _grouped(k: Call, x: Any) -> tuple[Any, int]:
+    groups = k.attrs["groups"]
+    axis = k.attrs["axis"] % x.ndim
+    return x.reshape(*x.shape[:axis], x.shape[axis] // groups, groups, *x.shape[axis + 1 :]), axis + 1
+
+
+@op("maxout", "X", "Out", {"groups": 1, "axis": 1}, infer=_infer_maxout, grad=True)
+def maxout(k: Call, x: Any) -> Any:
+    """Out = the largest of each group of channels."""
+    grouped, axis = _grouped(k, x)
+    return grouped.max(axis=axis)
+
+
+@gradient("maxout", "X Out Out@GRAD", "X@GRAD")
+def maxout_grad(k: Call, x: Any, out: Any, dout: Any) -> Any:
+    grouped, axis = _grouped(k, x)
+    first = k.xp.expand_dims(grouped.argmax(axis=axis), axis)
+    dx = k.xp.zeros_like(grouped)
+    k.xp.put_along_axis(dx, first, k.xp.expand_dims(dout, axis), axis)
+    return dx.reshape(x.shape)

@@ -1,0 +1,138 @@
+"""Move channels and pixels of images: pixel_shuffle, shuffle_channel, space_to_depth, temporal_shift."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import gradient, op, same_as
+from fluidio.program.infer import InferContext
+
+__all__: list[str] = []
+
+
+def _infer_pixel_shuffle(c: InferContext) -> None:
+    n, channels, h, w = c.shape("X")
+    r = c.attrs["upscale_factor"]
+    c.check(channels < 0 or channels % (r * r) == 0, f"{channels} channels do not divide by {r} x {r}")
+    sizes = [s * r if s >= 0 else -1 for s in (h, w)]
+    c.set("Out", (n, channels // (r * r), *sizes), c.dtype("X"), c.input("X").lod_level)
+
+
+@op("pixel_shuffle", "X", "Out", {"upscale_factor": 1}, infer=_infer_pixel_shuffle, grad=True)
+def pixel_shuffle(k: Call, x: Any) -> Any:
+    """Out = channels spread over squares of upscale_factor pixels."""
+    r = k.attrs["upscale_factor"]
+    n, c, h, w = x.shape
+    parts = x.reshape(n, c // (r * r), r, r, h, w).transpose(0, 1, 4, 2, 5, 3)
+    return parts.reshape(n, c // (r * r), h * r, w * r)
+
+
+@gradient("pixel_shuffle", "Out@GRAD", "X@GRAD")
+def pixel_shuffle_grad(k: Call, dout: Any) -> Any:
+    r = k.attrs["upscale_factor"]
+    n, c, h, w = dout.shape
+    parts = dout.reshape(n, c, h // r, r, w // r, r).transpose(0, 1, 3, 5, 2, 4)
+    return parts.reshape(n, c * r * r, h // r, w // r)
+
+
+def _shuffled(x: Any, groups: int) -> Any:
+    n, c, *rest = x.shape
+    return x.reshape(n, groups, c // groups, *rest).swapaxes(1, 2).reshape(x.shape)
+
+
+def _infer_shuffle(c: InferContext) -> None:
+    channels, group = c.shape("X")[1], c.attrs["group"]
+    c.check(channels < 0 or channels % group == 0, f"{channels} channels do not divide into {group} groups")
+    c.same("Out", "X")
+
+
+@op("shuffle_channel", "X", "Out", {"group": 1}, infer=_infer_shuffle, grad=True)
+def shuffle_channel(k: Call, x: Any) -> Any:
+    """Out = X with its channels dealt out over the groups."""
+    return _shuffled(x, k.attrs["group"])
+
+
+@gradient("shuffle_channel", "Out@GRAD", "X@GRAD")
+def shuffle_channel_grad(k: Call, dout: Any) -> Any:
+    return _shuffled(dout, dout.shape[1] // k.attrs["group"])
+
+
+def _infer_space_to_depth(c: InferContext) -> None:
+    n, channels, h, w = c.shape("X")
+    b = c.attrs["blocksize"]
+    c.check((h < 0 or h % b == 0) and (w < 0 or w % b == 0), f"an image of {h} x {w} does not divide into {b} x {b}")
+    c.check(channels < 0 or channels % (b * b) == 0, f"{channels} channels do not divide by {b} x {b}")
+    c.set("Out", (n, channels * b * b, h // b if h > 0 else -1, w // b if w > 0 else -1), c.dtype("X"))
+
+
+@op("space_to_depth", "X", "Out", {"blocksize": 2}, infer=_infer_space_to_depth, grad=True)
+def space_to_depth(k: Call, x: Any) -> Any:
+    """Out = squares of blocksize pixels as channels.
+
+    Fluid: Out [N, C b b, H / b, W / b] is filled in the order of an array [N, C / (b b), H b, W b]; so it is here.
+    """
+    b = k.attrs["blocksize"]
+    n, c, h, w = x.shape
+    # The target, read as [N, C/bb, H, b, W, b], takes channel (r b + s) C/bb + c2 of X at its square's place (r, s).
+    parts = x.reshape(n, b, b, c // (b * b), h, w).transpose(0, 3, 4, 1, 5, 2)
+    return parts.reshape(n, c * b * b, h // b, w // b)
+
+
+@gradient("space_to_depth", "X Out@GRAD", "X@GRAD")
+def space_to_depth_grad(k: Call, x: Any, dout: Any) -> Any:
+    b = k.attrs["blocksize"]
+    n, c, h, w = x.shape
+    parts = dout.reshape(n, c // (b * b), h, b, w, b).transpose(0, 3, 5, 1, 2, 4)
+    return parts.reshape(x.shape)
+
+
+def _moved(k: Call, x: Any, step: int) -> Any:
+    """Return frames with their first share of channels from `step` later, the second from `step` before."""
+    segments, ratio = k.attrs["seg_num"], k.attrs["shift_ratio"]
+    frames = x.reshape(-1, segments, *x.shape[1:])
+    first, second = int(x.shape[1] * ratio), int(x.shape[1] * 2 * ratio)
+    out = k.xp.zeros_like(frames)
+    forward, backward = (slice(0, first), slice(first, second))[::step]
+    out[:, 1:, forward] = frames[:, :-1, forward]
+    out[:, :-1, backward] = frames[:, 1:, backward]
+    out[:, :, second:] = frames[:, :, second:]
+    return out.reshape(x.shape)
+
+
+@op("temporal_shift", "X", "Out", {"seg_num": 1, "shift_ratio": 0.25}, infer=same_as("X"), grad=True)
+def temporal_shift(k: Call, x: Any) -> Any:
+    """Out = frames that borrow some channels from the frame before and some from the one after."""
+    return _moved(k, x, 1)
+
+
+@gradient("temporal_shift", "Out@GRAD", "X@GRAD")
+def temporal_shift_grad(k: Call, dout: Any) -> Any:
+    return _moved(k, dout, -1)
+
+
+def _wide(k: Call, channels: Any, ndim: int) -> Any:
+    shape = [1] * ndim
+    shape[_channel_axis(k, ndim)] = -1
+    return channels.reshape(shape)
+
+
+@op("affine_channel", "X Scale Bias", "Out", {"data_layout": "AnyLayout"}, infer=same_as("X"), grad=True)
+def affine_channel(k: Call, x: Any, scale: Any, bias: Any) -> Any:
+    """Out = Scale X + Bias by channel."""
+    return x * _wide(k, scale, x.ndim) + _wide(k, bias, x.ndim)
+
+
+@gradient("affine_channel", "X Scale Out@GRAD", "X@GRAD Scale@GRAD Bias@GRAD")
+def affine_channel_grad(k: Call, x: Any, scale: Any, dout: Any) -> Any:
+    wide = _wide(k, scale, x.ndim)
+    axes = tuple(axis for axis in range(x.ndim) if axis != _channel_axis(k, x.ndim))
+    return (
+        dout * wide if k.wants("X@GRAD") else None,
+        (dout * x).sum(axis=axes).reshape(scale.shape) if k.wants("Scale@GRAD") else None,
+        dout.sum(axis=axes).reshape(scale.shape) if k.wants("Bias@GRAD") else None,
+    )
+
+
+def _channel_axis(k: Call, ndim: int) -> int:
+    return ndim - 1 if k.attrs["data_layout"] == "NHWC" or ndim == 2 else 1

@@ -1,0 +1,121 @@
+"""Reductions over chosen dims (reduce_sum ... reduce_any) and running sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fluidio.dtypes import to_numpy
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import gradient, op, same_as
+from fluidio.program.infer import InferContext
+from fluidio.program.op_def import GradOp, grad_name
+from fluidio.program.operator import Operator
+
+__all__: list[str] = []
+
+_ATTRS: dict[str, Any] = {"dim": [0], "keep_dim": False, "reduce_all": False, "in_dtype": -1, "out_dtype": -1}
+
+
+def _dims(value: Any) -> Sequence[int]:
+    return value if isinstance(value, (list, tuple)) else [value]
+
+
+def _axes(attrs: dict[str, Any], ndim: int) -> tuple[int, ...]:
+    wanted = _dims(attrs["dim"])
+    if attrs["reduce_all"] or not wanted:
+        return tuple(range(ndim))
+    return tuple(sorted({d % ndim for d in wanted}))
+
+
+def _infer(c: InferContext) -> None:
+    shape = c.shape("X")
+    for dim in _dims(c.attrs["dim"]):
+        c.check(-len(shape) <= dim < max(len(shape), 1), f"dim {dim} is not among the {len(shape)} dims of X")
+    axes = _axes(c.attrs, len(shape))
+    if c.attrs["keep_dim"]:
+        out = [1 if i in axes else d for i, d in enumerate(shape)]
+    else:
+        out = [d for i, d in enumerate(shape) if i not in axes] or [1]
+    dtype = c.dtype("X") if c.attrs["out_dtype"] < 0 else c.attrs["out_dtype"]
+    c.set("Out", out, dtype, 0 if 0 in axes else c.input("X").lod_level)
+
+
+def _reduce(name: str, fold: Callable[[Any, tuple[int, ...], bool], Any], grad: bool) -> None:
+    @op(name, "X", "Out", _ATTRS, infer=_infer, grad=grad, lod="kernel")
+    def kernel(k: Call, x: Any) -> Any:
+        axes = _axes(k.attrs, x.ndim)
+        if k.attrs["out_dtype"] >= 0:
+            x = x.astype(to_numpy(k.attrs["out_dtype"]), copy=False)
+        out = fold(x, axes, k.attrs["keep_dim"])
+        if 0 not in axes:
+            k.out_lods["Out"] = k.lod("X")
+        return out if out.ndim else out.reshape(1)
+
+    kernel.__doc__ = f"Out = the {name.removeprefix('reduce_')} of X over the given dims."
+
+
+_reduce("reduce_sum", lambda x, axes, keep: x.sum(axis=axes, keepdims=keep, dtype=x.dtype), True)
+_reduce("reduce_mean", lambda x, axes, keep: x.mean(axis=axes, keepdims=keep, dtype=x.dtype), True)
+_reduce("reduce_max", lambda x, axes, keep: x.max(axis=axes, keepdims=keep), True)
+_reduce("reduce_min", lambda x, axes, keep: x.min(axis=axes, keepdims=keep), True)
+_reduce("reduce_prod", lambda x, axes, keep: x.prod(axis=axes, keepdims=keep, dtype=x.dtype), True)
+_reduce("reduce_all", lambda x, axes, keep: x.all(axis=axes, keepdims=keep), False)
+_reduce("reduce_any", lambda x, axes, keep: x.any(axis=axes, keepdims=keep), False)
+
+
+def _spread(k: Call, x: Any, array: Any) -> Any:
+    """Return a reduced array with its lost dims back as ones, in X's dtype."""
+    axes = _axes(k.attrs, x.ndim)
+    shape = [1 if i in axes else d for i, d in enumerate(x.shape)]
+    return array.reshape(shape).astype(x.dtype, copy=False)
+
+
+@gradient("reduce_sum", "X Out@GRAD", "X@GRAD", lod="share")
+def reduce_sum_grad(k: Call, x: Any, dout: Any) -> Any:
+    return k.xp.broadcast_to(_spread(k, x, dout), x.shape).copy()
+
+
+@gradient("reduce_mean", "X Out@GRAD", "X@GRAD", lod="share")
+def reduce_mean_grad(k: Call, x: Any, dout: Any) -> Any:
+    d = _spread(k, x, dout)
+    return k.xp.broadcast_to(d / (x.size // max(d.size, 1)), x.shape).copy()
+
+
+def _extreme_grad(name: str) -> None:
+    @gradient(name, "X Out Out@GRAD", "X@GRAD", lod="share")
+    def kernel(k: Call, x: Any, out: Any, dout: Any) -> Any:
+        # Fluid: every element equal to the extreme gets the whole gradient.
+        return (x == _spread(k, x, out)) * _spread(k, x, dout)
+
+
+_extreme_grad("reduce_max")
+_extreme_grad("reduce_min")
+
+
+@gradient("reduce_prod", "X Out Out@GRAD", "X@GRAD", lod="share")
+def reduce_prod_grad(k: Call, x: Any, out: Any, dout: Any) -> Any:
+    return _spread(k, x, dout) * _spread(k, x, out) / x
+
+
+def _cumsum_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    x = forward.input("X")[0]
+    if x in no_grad:
+        return []
+    attrs = {name: forward.attr(name) for name in ("axis", "exclusive", "flatten")}
+    attrs["reverse"] = not forward.attr("reverse")
+    return [GradOp("cumsum", {"X": [grad_name(forward.output("Out")[0])]}, {"Out": [grad_name(x)]}, attrs)]
+
+
+@op("cumsum", "X", "Out", {"axis": -1, "flatten": False, "exclusive": False, "reverse": False},
+    infer=same_as("X"), grad=_cumsum_grad)  # fmt: skip
+def cumsum(k: Call, x: Any) -> Any:
+    """Out = running sums along axis; `exclusive` leaves each element itself out, `reverse` runs from the end."""
+    xp, a = k.xp, k.attrs
+    axis = a["axis"]
+    source = xp.flip(x, axis) if a["reverse"] else x
+    out = xp.cumsum(source, axis=axis, dtype=x.dtype)
+    if a["exclusive"]:
+        out = xp.roll(out, 1, axis)
+        out[(slice(None),) * (axis % x.ndim) + (slice(0, 1),)] = 0
+    return xp.flip(out, axis) if a["reverse"] else out

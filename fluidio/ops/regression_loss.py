@@ -1,0 +1,113 @@
+"""Losses on real numbers: smooth_l1, huber, log_loss, kldiv, and label smoothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import gradient, op, same_as
+from fluidio.program.infer import InferContext
+
+__all__: list[str] = []
+
+
+def _infer_smooth_l1(c: InferContext) -> None:
+    x, y = c.shape("X"), c.shape("Y")
+    fits = len(x) == len(y) and all(a == b or a < 0 or b < 0 for a, b in zip(x, y))
+    c.check(fits, f"X {list(x)} and Y {list(y)} must have one shape")
+    c.same("Diff", "X")
+    c.set("Out", (x[0], 1), c.dtype("X"), c.input("X").lod_level)
+
+
+@op("smooth_l1_loss", "X Y InsideWeight? OutsideWeight?", "Diff Out", {"sigma": 1.0}, infer=_infer_smooth_l1, grad=True)
+def smooth_l1_loss(k: Call, x: Any, y: Any, inside: Any, outside: Any) -> Any:
+    """Out = for each row the sum of 0.5 (sigma d)^2 where |d| < 1/sigma^2, |d| - 0.5/sigma^2 elsewhere."""
+    squared = k.attrs["sigma"] ** 2
+    diff = x - y if inside is None else (x - y) * inside
+    size = k.xp.abs(diff)
+    loss = k.xp.where(size < 1 / squared, 0.5 * squared * diff * diff, size - 0.5 / squared)
+    if outside is not None:
+        loss = loss * outside
+    return diff, loss.reshape(x.shape[0], -1).sum(axis=1, keepdims=True)
+
+
+@gradient("smooth_l1_loss", "Diff InsideWeight OutsideWeight Out@GRAD", "X@GRAD Y@GRAD")
+def smooth_l1_loss_grad(k: Call, diff: Any, inside: Any, outside: Any, dout: Any) -> Any:
+    squared = k.attrs["sigma"] ** 2
+    slope = k.xp.where(k.xp.abs(diff) < 1 / squared, squared * diff, k.xp.sign(diff))
+    for weight in (inside, outside):
+        if weight is not None:
+            slope = slope * weight
+    slope = slope * dout.reshape(-1, *(1,) * (diff.ndim - 1))
+    return slope if k.wants("X@GRAD") else None, -slope if k.wants("Y@GRAD") else None
+
+
+@op("huber_loss", "X Y", "Residual Out", {"delta": 0.0}, infer=same_as("X", "Residual", "Out"), grad=True)
+def huber_loss(k: Call, x: Any, y: Any) -> Any:
+    """Out = 0.5 r^2 where |r| <= delta, delta (|r| - 0.5 delta) elsewhere, with r = Y - X."""
+    delta = k.attrs["delta"]
+    residual = y - x
+    size = k.xp.abs(residual)
+    return residual, k.xp.where(size <= delta, 0.5 * residual * residual, delta * (size - 0.5 * delta))
+
+
+@gradient("huber_loss", "Residual Out@GRAD", "X@GRAD Y@GRAD")
+def huber_loss_grad(k: Call, residual: Any, dout: Any) -> Any:
+    slope = k.xp.clip(residual, -k.attrs["delta"], k.attrs["delta"]) * dout
+    return -slope if k.wants("X@GRAD") else None, slope if k.wants("Y@GRAD") else None
+
+
+@op("log_loss", "Predicted Labels", "Loss", {"epsilon": 1e-4}, infer=same_as("Predicted", "Loss"), grad=True)
+def log_loss(k: Call, p: Any, label: Any) -> Any:
+    """Loss = -label log(p + epsilon) - (1 - label) log(1 - p + epsilon)."""
+    e = k.attrs["epsilon"]
+    return -label * k.xp.log(p + e) - (1 - label) * k.xp.log(1 - p + e)
+
+
+@gradient("log_loss", "Predicted Labels Loss@GRAD", "Predicted@GRAD")
+def log_loss_grad(k: Call, p: Any, label: Any, dloss: Any) -> Any:
+    e = k.attrs["epsilon"]
+    return dloss * ((1 - label) / (1 - p + e) - label / (p + e))
+
+
+def _infer_kldiv(c: InferContext) -> None:
+    shape = c.shape("X") if c.attrs["reduction"] == "none" else (1,)
+    c.check(
+        c.attrs["reduction"] in ("none", "mean", "sum", "batchmean"), f"reduction {c.attrs['reduction']!r} is unknown"
+    )
+    c.set("Loss", shape, c.dtype("X"), 0)
+
+
+@op("kldiv_loss", "X Target", "Loss", {"reduction": "mean"}, infer=_infer_kldiv, grad=True, lod="none")
+def kldiv_loss(k: Call, x: Any, target: Any) -> Any:
+    """Loss = target (log target - X), zero where the target is not positive; X holds log probabilities."""
+    positive = target > 0
+    loss = k.xp.where(positive, target * (k.xp.log(k.xp.where(positive, target, 1)) - x), 0).astype(x.dtype, copy=False)
+    kind = k.attrs["reduction"]
+    if kind == "none":
+        return loss
+    total = loss.sum().reshape(1)
+    return total / _share(kind, x)
+
+
+def _share(kind: str, x: Any) -> int:
+    return {"sum": 1, "mean": x.size, "batchmean": x.shape[0]}[kind]
+
+
+@gradient("kldiv_loss", "X Target Loss@GRAD", "X@GRAD")
+def kldiv_loss_grad(k: Call, x: Any, target: Any, dloss: Any) -> Any:
+    kind = k.attrs["reduction"]
+    slope = k.xp.where(target > 0, -target, 0).astype(x.dtype, copy=False)
+    return slope * dloss if kind == "none" else slope * (dloss.reshape(()) / _share(kind, x))
+
+
+@op("label_smooth", "X PriorDist?", "Out", {"epsilon": 0.0}, infer=same_as("X"), grad=True)
+def label_smooth(k: Call, x: Any, prior: Any) -> Any:
+    """Out = (1 - epsilon) X + epsilon times the prior (uniform by default)."""
+    e = k.attrs["epsilon"]
+    return (1 - e) * x + (e / x.shape[-1] if prior is None else e * prior.reshape(-1))
+
+
+@gradient("label_smooth", "Out@GRAD", "X@GRAD")
+def label_smooth_grad(k: Call, dout: Any) -> Any:
+    return dout * (1 - k.attrs["epsilon"])

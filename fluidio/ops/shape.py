@@ -1,0 +1,246 @@
+"""Ops that only change a tensor's shape or the order of its dims: reshape, transpose, squeeze, flatten, shape."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fluidio.dtypes import VarType
+from fluidio.errors import EnforceNotMet
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import gradient, op
+from fluidio.program.infer import InferContext
+from fluidio.program.op_def import GradOp, grad_name
+from fluidio.program.operator import Operator
+
+__all__: list[str] = []
+
+Target = Callable[[Call, Any, Any, Any], tuple[int, ...]]
+
+
+def host_ints(k: Call, tensor: Any, several: list[Any] | None = None) -> list[int] | None:
+    """Return integers given as one tensor or as a list of tensors of one number each; None if neither is there."""
+    if tensor is not None:
+        return [int(v) for v in k.dev.download(tensor).reshape(-1)]
+    if several:
+        return [int(k.dev.download(v).reshape(-1)[0]) for v in several]
+    return None
+
+
+def keep_lod(k: Call, x: Any, out: Any, slot: str = "X", to: str = "Out") -> Any:
+    """Hand the LoD on if the rows are still the same; return `out`."""
+    if x.shape[:1] == out.shape[:1]:
+        k.out_lods[to] = k.lod(slot)
+    return out
+
+
+def resolve(shape: Sequence[int], source: tuple[int, ...], size: int | None) -> tuple[int, ...]:
+    """Return the shape that Fluid's 0 (copy this dim) and -1 (whatever is left) mean; unknown sizes stay -1."""
+    dims = [source[i] if d == 0 and i < len(source) else int(d) for i, d in enumerate(shape)]
+    if dims.count(-1) > 1 and size is not None:
+        raise EnforceNotMet(f"reshape: only one dim may be -1, got {list(shape)}")
+    known = math.prod(d for d in dims if d != -1)
+    if size is None:
+        return tuple(dims)
+    if -1 in dims:
+        if known == 0 or size % known:
+            raise EnforceNotMet(f"reshape: {size} elements of {list(source)} do not fit {list(shape)}")
+        dims[dims.index(-1)] = size // known
+    elif known != size:
+        raise EnforceNotMet(f"reshape: {size} elements of {list(source)} do not fit {list(shape)}")
+    return tuple(dims)
+
+
+def _register(
+    name: str, inputs: str, attrs: dict[str, Any], infer: Callable[[InferContext], Any], target: Target
+) -> None:
+    """Register `name` and `name2`: the second also hands out XShape, from which its gradient takes the shape."""
+
+    def described(c: InferContext) -> None:
+        shape = infer(c)
+        c.set("Out", shape, c.dtype("X"), c.input("X").lod_level)
+        c.set("XShape", (0, *c.shape("X")), c.dtype("X"))
+
+    @op(name, inputs, "Out", attrs, infer=described, grad=True, lod="kernel")
+    def plain(k: Call, x: Any, one: Any = None, several: Any = None) -> Any:
+        return keep_lod(k, x, x.reshape(target(k, x, one, several)))
+
+    plain.__doc__ = f"Out = X after {name}."
+
+    @gradient(name, "X Out@GRAD", "X@GRAD", lod="share")
+    def plain_grad(k: Call, x: Any, dout: Any) -> Any:
+        return dout.reshape(x.shape)
+
+    @op(f"{name}2", inputs, "Out XShape?", attrs, infer=described, grad=True, lod="kernel")
+    def second(k: Call, x: Any, one: Any = None, several: Any = None) -> Any:
+        out = keep_lod(k, x, x.reshape(target(k, x, one, several)))
+        # The LoD travels with XShape, so that the gradient can have it back.
+        k.out_lods["XShape"] = k.lod("X")
+        return out, k.xp.empty((0, *x.shape), x.dtype)
+
+    second.__doc__ = f"Out = X after {name}; XShape carries X's shape to the gradient."
+
+    @gradient(f"{name}2", "XShape Out@GRAD", "X@GRAD", lod="kernel")
+    def second_grad(k: Call, x_shape: Any, dout: Any) -> Any:
+        k.out_lods["X@GRAD"] = k.lod("XShape")
+        return dout.reshape(x_shape.shape[1:])
+
+
+def _size(shape: Sequence[int]) -> int | None:
+    return None if any(d < 0 for d in shape) else math.prod(shape)
+
+
+def _infer_reshape(c: InferContext) -> tuple[int, ...]:
+    if c.has("ShapeTensor"):
+        return tuple(d if d > 0 else -1 for d in c.attrs["shape"]) or (-1,) * len(c.inputs("ShapeTensor"))
+    if c.has("Shape") and not c.attrs["shape"]:
+        return (-1,) * max(c.shape("Shape")[0], 1)
+    source = c.shape("X")
+    try:
+        return resolve(c.attrs["shape"], source, _size(source))
+    except EnforceNotMet as error:
+        c.fail(str(error).removeprefix("reshape: "))
+        raise
+
+
+def _reshape_target(k: Call, x: Any, one: Any, several: Any) -> tuple[int, ...]:
+    # Fluid: a list of tensors wins over the Shape tensor, and both over the attribute.
+    shape = host_ints(k, None, several) or host_ints(k, one) or k.attrs["shape"]
+    return resolve(shape, x.shape, x.size)
+
+
+_register("reshape", "X Shape? ShapeTensor*?", {"shape": []}, _infer_reshape, _reshape_target)
+
+
+def _squeezed(axes: Sequence[int], shape: tuple[int, ...], c: InferContext | None = None) -> tuple[int, ...]:
+    if not axes:
+        return tuple(d for d in shape if d != 1)
+    wanted = {a % len(shape) for a in axes}
+    bad = [a for a in wanted if shape[a] not in (1, -1)]
+    if bad:
+        problem = f"dims {bad} of {list(shape)} are not 1 and cannot be squeezed"
+        if c is not None:
+            c.fail(problem)
+        raise EnforceNotMet(problem)
+    return tuple(d for i, d in enumerate(shape) if i not in wanted)
+
+
+_register(
+    "squeeze",
+    "X",
+    {"axes": []},
+    lambda c: _squeezed(c.attrs["axes"], c.shape("X"), c),
+    lambda k, x, one, several: _squeezed(k.attrs["axes"], x.shape),
+)
+
+
+def _unsqueezed(axes: Sequence[int], shape: tuple[int, ...]) -> tuple[int, ...]:
+    dims = list(shape)
+    for axis in axes:
+        at = axis if axis >= 0 else axis + len(dims) + 1
+        if not 0 <= at <= len(dims):
+            raise EnforceNotMet(f"axis {axis} cannot be inserted into a tensor of {len(dims)} dims")
+        dims.insert(at, 1)
+    return tuple(dims)
+
+
+_register(
+    "unsqueeze",
+    "X AxesTensor? AxesTensorList*?",
+    {"axes": []},
+    lambda c: _unsqueezed(c.attrs["axes"] or [0] * len(c.inputs("AxesTensorList")), c.shape("X")),
+    lambda k, x, one, several: _unsqueezed(host_ints(k, one, several) or k.attrs["axes"], x.shape),
+)
+
+
+def _flattened(shape: tuple[int, ...], axis: int) -> tuple[int, int]:
+    left, right = _size(shape[:axis]), _size(shape[axis:])
+    return (-1 if left is None else left, -1 if right is None else right)
+
+
+_register(
+    "flatten",
+    "X",
+    {"axis": 1},
+    lambda c: _flattened(c.shape("X"), c.attrs["axis"]),
+    lambda k, x, one, several: _flattened(x.shape, k.attrs["axis"]),
+)
+
+
+def _infer_transpose(c: InferContext) -> None:
+    shape, axis = c.shape("X"), c.attrs["axis"]
+    c.check(
+        sorted(a % len(shape) if len(shape) else a for a in axis) == list(range(len(shape))),
+        f"perm {list(axis)} is no permutation of the {len(shape)} dims of X",
+    )
+    c.set("Out", [shape[a] for a in axis], c.dtype("X"), c.input("X").lod_level)
+    c.set("XShape", (0, *shape), c.dtype("X"))
+
+
+def _back(axis: Sequence[int]) -> Any:
+    return np.argsort(axis)
+
+
+@op("transpose", "X", "Out", {"axis": []}, infer=_infer_transpose, grad=True)
+def transpose(k: Call, x: Any) -> Any:
+    """Out = X with its dims in the order of axis."""
+    return x.transpose(k.attrs["axis"])
+
+
+@gradient("transpose", "Out@GRAD", "X@GRAD")
+def transpose_grad(k: Call, dout: Any) -> Any:
+    return dout.transpose(_back(k.attrs["axis"]))
+
+
+@op("transpose2", "X", "Out XShape?", {"axis": [], "data_format": "AnyLayout"}, infer=_infer_transpose, grad=True)
+def transpose2(k: Call, x: Any) -> Any:
+    """Out = X with its dims in the order of axis."""
+    return x.transpose(k.attrs["axis"]), k.xp.empty((0, *x.shape), x.dtype)
+
+
+@gradient("transpose2", "XShape Out@GRAD", "X@GRAD")
+def transpose2_grad(k: Call, x_shape: Any, dout: Any) -> Any:
+    return dout.transpose(_back(k.attrs["axis"]))
+
+
+def _infer_shape(c: InferContext) -> None:
+    c.set("Out", (len(c.shape("Input")),), VarType.INT32, 0)
+
+
+@op("shape", "Input", "Out", infer=_infer_shape, grad=False, lod="none")
+def shape(k: Call, x: Any) -> Any:
+    """Out = the dims of Input as int32, on the host."""
+    return np.array(x.shape, np.int32)
+
+
+def _infer_size(c: InferContext) -> None:
+    c.set("Out", (1,), VarType.INT64, 0)
+
+
+@op("size", "Input", "Out", infer=_infer_size, grad=False, lod="none")
+def size(k: Call, x: Any) -> Any:
+    """Out = the number of elements."""
+    return k.xp.full(1, x.size, np.int64)
+
+
+def _reverse_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    x = forward.input("X")[0]
+    if x in no_grad:
+        return []
+    attrs = {"axis": forward.attr("axis")}
+    return [GradOp("reverse", {"X": [grad_name(forward.output("Out")[0])]}, {"Out": [grad_name(x)]}, attrs)]
+
+
+def _infer_reverse(c: InferContext) -> None:
+    dims = len(c.shape("X"))
+    c.check(all(-dims <= a < dims for a in c.attrs["axis"]), f"axis {c.attrs['axis']} is not among {dims} dims")
+    c.same("Out", "X")
+
+
+@op("reverse", "X", "Out", {"axis": []}, infer=_infer_reverse, grad=_reverse_grad)
+def reverse(k: Call, x: Any) -> Any:
+    """Out = X read backwards along the axes."""
+    return k.xp.flip(x, tuple(k.attrs["axis"]))

@@ -1,0 +1,154 @@
+"""Lengths of vectors and what divides by them: norm, clip_by_norm, lrn, spectral_norm, data_norm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import gradient, op, same_as
+from fluidio.program.infer import InferContext
+from fluidio.tensor import SelectedRows
+
+__all__: list[str] = []
+
+
+def _infer_norm(c: InferContext) -> None:
+    shape = list(c.shape("X"))
+    c.same("Out", "X")
+    shape[c.attrs["axis"]] = 1
+    c.set("Norm", shape, c.dtype("X"), c.input("X").lod_level)
+
+
+@op("norm", "X", "Out Norm", {"axis": -1, "epsilon": 1e-10, "is_test": False}, infer=_infer_norm, grad=True)
+def norm(k: Call, x: Any) -> Any:
+    """Out = X / Norm with Norm = sqrt(sum of squares along axis + epsilon)."""
+    length = k.xp.sqrt((x * x).sum(axis=k.attrs["axis"], keepdims=True) + k.attrs["epsilon"])
+    return x / length, length
+
+
+@gradient("norm", "Out Norm Out@GRAD", "X@GRAD")
+def norm_grad(k: Call, out: Any, length: Any, dout: Any) -> Any:
+    return (dout - out * (dout * out).sum(axis=k.attrs["axis"], keepdims=True)) / length
+
+
+@op("clip_by_norm", "X", "Out", {"max_norm": 1.0}, infer=same_as("X"), grad=False)
+def clip_by_norm(k: Call, x: Any) -> Any:
+    """Out = X scaled down to the length max_norm if it is longer.
+
+    Fluid: no gradient passes through it.
+    """
+    if isinstance(x, SelectedRows):
+        rows, values = x.merged(k.xp)
+        return SelectedRows(rows, x.height(), _clipped(k, values))
+    return _clipped(k, x)
+
+
+def _clipped(k: Call, x: Any) -> Any:
+    limit = x.dtype.type(k.attrs["max_norm"])
+    length = k.xp.sqrt((x * x).sum())
+    return x * k.xp.where(length > limit, limit / k.xp.maximum(length, x.dtype.type(1e-30)), x.dtype.type(1))
+
+
+def _window_sums(xp: Any, x: Any, n: int) -> Any:
+    """Return for each channel (axis 1) the sum over its n neighbours, itself in the middle."""
+    before = (n - 1) // 2
+    padded = xp.pad(x, [(0, 0), (before, n - 1 - before)] + [(0, 0)] * (x.ndim - 2))
+    total = padded[:, : x.shape[1]].copy()
+    for i in range(1, n):
+        total += padded[:, i : i + x.shape[1]]
+    return total
+
+
+def _first(k: Call, x: Any) -> Any:
+    return k.xp.moveaxis(x, -1, 1) if k.attrs["data_format"] == "NHWC" else x
+
+
+def _last(k: Call, x: Any) -> Any:
+    return k.xp.moveaxis(x, 1, -1) if k.attrs["data_format"] == "NHWC" else x
+
+
+@op("lrn", "X", "Out MidOut",
+    {"n": 5, "k": 2.0, "alpha": 1e-4, "beta": 0.75, "data_format": "AnyLayout", "is_test": False},
+    infer=same_as("X", "Out", "MidOut"), grad=True)  # fmt: skip
+def lrn(k: Call, x: Any) -> Any:
+    """Out = X / MidOut^beta with MidOut = k + alpha times the sum of squares over n neighbouring channels."""
+    a = k.attrs
+    mid = a["k"] + a["alpha"] * _window_sums(k.xp, _first(k, x * x), a["n"])
+    mid = _last(k, mid)
+    return x * mid ** -a["beta"], mid
+
+
+@gradient("lrn", "X Out MidOut Out@GRAD", "X@GRAD")
+def lrn_grad(k: Call, x: Any, out: Any, mid: Any, dout: Any) -> Any:
+    a = k.attrs
+    shared = _first(k, dout * out / mid)[:, ::-1]  # neighbours seen from the other side
+    spread = _last(k, _window_sums(k.xp, shared, a["n"])[:, ::-1])
+    return dout * mid ** -a["beta"] - 2 * a["alpha"] * a["beta"] * x * spread
+
+
+def _infer_spectral(c: InferContext) -> None:
+    c.same("Out", "Weight")
+
+
+def _iterate(k: Call, matrix: Any, u: Any, v: Any) -> tuple[Any, Any]:
+    """Return u and v after power_iters steps of the power method.
+
+    Fluid: they are not kept, every run starts from the parameters.
+    """
+    eps = k.attrs["eps"]
+    for _ in range(k.attrs["power_iters"]):
+        v = matrix.T @ u
+        v = v / (k.xp.sqrt((v * v).sum()) + eps)
+        u = matrix @ v
+        u = u / (k.xp.sqrt((u * u).sum()) + eps)
+    return u, v
+
+
+def _as_matrix(k: Call, weight: Any) -> Any:
+    return k.xp.moveaxis(weight, k.attrs["dim"], 0).reshape(weight.shape[k.attrs["dim"]], -1)
+
+
+@op("spectral_norm", "Weight U V", "Out", {"dim": 0, "power_iters": 1, "eps": 1e-12}, infer=_infer_spectral, grad=True)
+def spectral_norm(k: Call, weight: Any, u: Any, v: Any) -> Any:
+    """Out = Weight / sigma, sigma its largest singular value as the power method sees it."""
+    matrix = _as_matrix(k, weight)
+    u, v = _iterate(k, matrix, u, v)
+    return weight / (u @ matrix @ v)
+
+
+@gradient("spectral_norm", "Weight U V Out@GRAD", "Weight@GRAD")
+def spectral_norm_grad(k: Call, weight: Any, u: Any, v: Any, dout: Any) -> Any:
+    matrix = _as_matrix(k, weight)
+    u, v = _iterate(k, matrix, u, v)
+    sigma = u @ matrix @ v
+    d = _as_matrix(k, dout)
+    dmatrix = (d - u[:, None] * v[None, :] * ((d * matrix).sum() / sigma)) / sigma
+    moved = k.xp.moveaxis(weight, k.attrs["dim"], 0).shape
+    return k.xp.moveaxis(dmatrix.reshape(moved), 0, k.attrs["dim"])
+
+
+def _infer_data_norm(c: InferContext) -> None:
+    c.same("Y", "X")
+    c.set("Means", (c.shape("X")[-1],), c.dtype("X"))
+    c.set("Scales", (c.shape("X")[-1],), c.dtype("X"))
+
+
+@op("data_norm", "X BatchSize BatchSum BatchSquareSum", "Y Means Scales", {"epsilon": 1e-5, "data_layout": "NCHW"},
+    infer=_infer_data_norm, grad=True)  # fmt: skip
+def data_norm(k: Call, x: Any, size: Any, total: Any, squares: Any) -> Any:
+    """Y = (X - mean) scale by running sums: mean = sum / size, scale = sqrt(size / square sum)."""
+    means, scales = total / size, k.xp.sqrt(size / squares)
+    return (x - means) * scales, means, scales
+
+
+@gradient("data_norm", "X Means Scales Y@GRAD", "X@GRAD BatchSize@GRAD BatchSum@GRAD BatchSquareSum@GRAD")
+def data_norm_grad(k: Call, x: Any, means: Any, scales: Any, dy: Any) -> Any:
+    """Fluid: what stands in for the gradients of the sums is what the batch adds to them."""
+    rows = x.shape[0]
+    centred = x - means
+    return (
+        dy * scales if k.wants("X@GRAD") else None,
+        k.xp.full_like(means, rows),
+        x.sum(axis=0),
+        (centred * centred).sum(axis=0) + rows * x.dtype.type(k.attrs["epsilon"]),
+    )

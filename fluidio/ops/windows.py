@@ -1,0 +1,74 @@
+"""Sliding windows over images and volumes: sizes, paddings, columns and back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+from fluidio.errors import EnforceNotMet
+
+__all__: list[str] = []
+
+Ints = Sequence[int]
+Pairs = list[tuple[int, int]]
+
+
+def padding_pairs(attrs: dict[str, Any], sizes: Ints, kernel: Ints, strides: Ints) -> Pairs:
+    """Return (before, after) for each spatial dim, by padding_algorithm and paddings."""
+    algorithm = attrs.get("padding_algorithm", "EXPLICIT")
+    if algorithm == "VALID":
+        return [(0, 0)] * len(sizes)
+    if algorithm == "SAME":
+        totals = [max((-(-n // s) - 1) * s + k - n, 0) for n, k, s in zip(sizes, kernel, strides)]
+        return [(t // 2, t - t // 2) for t in totals]
+    flat = list(attrs["paddings"])
+    if len(flat) == len(sizes):
+        return [(p, p) for p in flat]
+    if len(flat) == 2 * len(sizes):
+        return list(zip(flat[::2], flat[1::2]))
+    raise EnforceNotMet(f"paddings {flat} must have {len(sizes)} or {2 * len(sizes)} numbers")
+
+
+def reach(kernel: Ints, dilations: Ints) -> list[int]:
+    """Return how many elements a dilated kernel spans."""
+    return [d * (k - 1) + 1 for k, d in zip(kernel, dilations)]
+
+
+def out_sizes(sizes: Ints, spans: Ints, strides: Ints, pads: Pairs, ceil: bool = False) -> list[int]:
+    """Return the number of windows along each dim; -1 for an unknown size."""
+    return [
+        -1 if n < 0 else (n + before + after - k + (s - 1 if ceil else 0)) // s + 1
+        for n, k, s, (before, after) in zip(sizes, spans, strides, pads)
+    ]
+
+
+def view(xp: Any, x: Any, kernel: Ints, strides: Ints, dilations: Ints, outs: Ints) -> Any:
+    """Return all windows of X [N, C, *spatial] as a view [N, C, *kernel, *outs], without copying."""
+    steps = x.strides[2:]
+    return xp.lib.stride_tricks.as_strided(
+        x,
+        (*x.shape[:2], *kernel, *outs),
+        (
+            *x.strides[:2],
+            *(step * d for step, d in zip(steps, dilations)),
+            *(step * s for step, s in zip(steps, strides)),
+        ),
+    )
+
+
+def add_back(target: Any, columns: Any, kernel: Ints, strides: Ints, dilations: Ints, outs: Ints) -> None:
+    """Add columns [N, C, *kernel, *outs] to the elements of `target` that `view` took them from."""
+    for offset in product(*(range(k) for k in kernel)):
+        place = tuple(slice(o * d, o * d + s * (n - 1) + 1, s) for o, d, s, n in zip(offset, dilations, strides, outs))
+        target[(slice(None), slice(None), *place)] += columns[(slice(None), slice(None), *offset)]
+
+
+def block_rows(per_image: int, itemsize: int, images: int) -> int:
+    """Return how many images to work on at once so that their columns stay in the cache."""
+    return max(1, min(images, (1 << 20) // max(per_image * itemsize, 1)))
+
+
+def volume(sizes: Ints) -> int:
+    return math.prod(sizes)

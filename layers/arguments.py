@@ -1,0 +1,61 @@
+"""What layer functions do with their arguments: shapes with Variables in them, one number for every dim."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fluidio.layer_helper import LayerHelper
+from fluidio.program import Variable
+
+__all__: list[str] = []
+
+
+def check_variable(layer: str, name: str, value: Any) -> Variable:
+    """Return a layer's argument if it is a Variable; TypeError otherwise."""
+    if not isinstance(value, Variable):
+        raise TypeError(f"{layer}: {name} must be a Variable, got {type(value).__name__}")
+    return value
+
+
+def per_dim(value: Any, dims: int, what: str) -> list[int]:
+    """Return one integer for each dim from a number or a list."""
+    if isinstance(value, (list, tuple)):
+        numbers = [int(v) for v in value]
+        if len(numbers) == 1:
+            return numbers * dims
+        if len(numbers) != dims:
+            raise ValueError(f"{what} must be one number or {dims}, got {list(value)}")
+        return numbers
+    return [int(value)] * dims
+
+
+def has_variables(values: Any) -> bool:
+    return isinstance(values, (list, tuple)) and any(isinstance(v, Variable) for v in values)
+
+
+def plain_dims(values: Sequence[Any]) -> list[int]:
+    """Return a shape for an attribute: Variables become -1."""
+    return [-1 if isinstance(v, Variable) else int(v) for v in values]
+
+
+def dims_as_variables(helper: LayerHelper, values: Sequence[Any]) -> list[Variable]:
+    """Return a shape as a list of one-element Variables, constants made for the plain numbers."""
+    from fluidio.layers.tensor import fill_constant
+
+    found = []
+    for value in values:
+        if isinstance(value, Variable):
+            value.stop_gradient = True
+            found.append(value)
+        else:
+            out = helper.create_variable_for_type_inference("int32")
+            found.append(fill_constant([1], "int32", int(value), force_cpu=True, out=out))
+    return found
+
+
+def apply(helper: LayerHelper, op_type: str, x: Variable, attrs: dict[str, Any] | None = None) -> Variable:
+    """Append an op with one input and one output "Out", and return that."""
+    out = helper.create_variable_for_type_inference(x.dtype)
+    helper.append_op(type=op_type, inputs={"X": [x]}, outputs={"Out": [out]}, attrs=attrs)
+    return out

@@ -1,0 +1,184 @@
+"""Resize images and move their channels and pixels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluidio.layer_helper import LayerHelper
+from fluidio.layers.arguments import apply, check_variable, dims_as_variables, has_variables, plain_dims
+from fluidio.program import Variable
+
+__all__ = [
+    "affine_channel",
+    "image_resize",
+    "image_resize_short",
+    "pixel_shuffle",
+    "resize_bilinear",
+    "resize_nearest",
+    "resize_trilinear",
+    "shuffle_channel",
+    "space_to_depth",
+    "temporal_shift",
+]
+
+
+def image_resize(
+    input: Variable,
+    out_shape: Any = None,
+    scale: Any = None,
+    name: str | None = None,
+    resample: str = "BILINEAR",
+    actual_shape: Variable | None = None,
+    align_corners: bool = True,
+    align_mode: int = 1,
+    data_format: str = "NCHW",
+) -> Variable:
+    """Resize images to out_shape, or by a factor `scale`.
+
+    Args:
+        resample: "BILINEAR", "NEAREST" or "TRILINEAR" (volumes).
+        actual_shape: a Variable that overrides out_shape at run time.
+        align_corners: the corners of input and output coincide.
+        align_mode: without align_corners, 0 aligns the centres of pixels, 1 their corners.
+    """
+    methods = {"BILINEAR": ("bilinear", 2), "NEAREST": ("nearest", 2), "TRILINEAR": ("trilinear", 3)}
+    if resample not in methods:
+        raise ValueError("The 'resample' of image_resize can only be 'BILINEAR', 'TRILINEAR' or 'NEAREST' currently.")
+    if out_shape is None and scale is None:
+        raise ValueError("One of out_shape and scale must not be None.")
+    if align_mode not in (0, 1):
+        raise ValueError("align_mode can only be 0 or 1")
+    check_variable("image_resize", "input", input)
+    method, dims = methods[resample]
+    helper = LayerHelper(f"{method}_interp", name=name)
+    inputs: dict[str, Any] = {"X": [input]}
+    attrs: dict[str, Any] = {
+        "interp_method": method,
+        "align_corners": align_corners,
+        "align_mode": align_mode,
+        "data_layout": "NHWC" if data_format.endswith("C") else "NCHW",
+    }
+    names = ["out_d", "out_h", "out_w"][3 - dims :]
+    if isinstance(out_shape, Variable):
+        out_shape.stop_gradient = True
+        inputs["OutSize"] = [out_shape]
+    elif out_shape is not None:
+        if len(out_shape) != dims:
+            raise ValueError(f"out_shape length should be {dims} for input {len(input.shape)}-D tensor.")
+        attrs.update(zip(names, plain_dims(out_shape)))
+        if has_variables(out_shape):
+            inputs["SizeTensor"] = dims_as_variables(helper, out_shape)
+    elif isinstance(scale, Variable):
+        scale.stop_gradient = True
+        inputs["Scale"] = [scale]
+    else:
+        if scale <= 0:
+            raise ValueError("Attr(scale) should be greater than zero.")
+        attrs["scale"] = float(scale)
+    if isinstance(actual_shape, Variable):
+        actual_shape.stop_gradient = True
+        inputs["OutSize"] = [actual_shape]
+    elif actual_shape is not None:
+        raise TypeError("actual_shape should either be Variable or None.")
+    out = helper.create_variable_for_type_inference(input.dtype)
+    helper.append_op(type=f"{method}_interp", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
+    return out
+
+
+def resize_bilinear(
+    input: Variable,
+    out_shape: Any = None,
+    scale: Any = None,
+    name: str | None = None,
+    actual_shape: Variable | None = None,
+    align_corners: bool = True,
+    align_mode: int = 1,
+    data_format: str = "NCHW",
+) -> Variable:
+    """Resize images by bilinear interpolation; arguments as for image_resize."""
+    return image_resize(input, out_shape, scale, name, "BILINEAR", actual_shape, align_corners, align_mode, data_format)
+
+
+def resize_trilinear(
+    input: Variable,
+    out_shape: Any = None,
+    scale: Any = None,
+    name: str | None = None,
+    actual_shape: Variable | None = None,
+    align_corners: bool = True,
+    align_mode: int = 1,
+    data_format: str = "NCDHW",
+) -> Variable:
+    """Resize volumes by trilinear interpolation; arguments as for image_resize."""
+    return image_resize(
+        input, out_shape, scale, name, "TRILINEAR", actual_shape, align_corners, align_mode, data_format
+    )
+
+
+def resize_nearest(
+    input: Variable,
+    out_shape: Any = None,
+    scale: Any = None,
+    name: str | None = None,
+    actual_shape: Variable | None = None,
+    align_corners: bool = True,
+    data_format: str = "NCHW",
+) -> Variable:
+    """Resize images by their nearest pixels; arguments as for image_resize."""
+    return image_resize(input, out_shape, scale, name, "NEAREST", actual_shape, align_corners, 1, data_format)
+
+
+def image_resize_short(input: Variable, out_short_len: int, resample: str = "BILINEAR") -> Variable:
+    """Resize so that the shorter side has out_short_len pixels."""
+    if len(input.shape) != 4:
+        raise ValueError("The rank of input must be 4 (num_batches, channels, in_h, in_w).")
+    sides = list(input.shape[2:4])
+    short = sides.index(min(sides))
+    long = 1 - short
+    new = [0, 0]
+    new[short] = out_short_len
+    new[long] = int(float(sides[long]) * (float(out_short_len) / float(sides[short])) + 0.5)
+    return image_resize(input=input, out_shape=new, resample=resample)
+
+
+def pixel_shuffle(x: Variable, upscale_factor: int) -> Variable:
+    """Channels spread over squares of pixels."""
+    return apply(LayerHelper("pixel_shuffle"), "pixel_shuffle", x, {"upscale_factor": upscale_factor})
+
+
+def shuffle_channel(x: Variable, group: int, name: str | None = None) -> Variable:
+    """Channels dealt out over groups."""
+    return apply(LayerHelper("shuffle_channel", name=name), "shuffle_channel", x, {"group": group})
+
+
+def space_to_depth(x: Variable, blocksize: int, name: str | None = None) -> Variable:
+    """Squares of pixels as channels."""
+    if not isinstance(blocksize, int):
+        raise ValueError("blocksize must be a python Int")
+    return apply(LayerHelper("space_to_depth", name=name), "space_to_depth", x, {"blocksize": blocksize})
+
+
+def temporal_shift(x: Variable, seg_num: int, shift_ratio: float = 0.25, name: str | None = None) -> Variable:
+    """Frames that borrow channels from their neighbours in time."""
+    attrs = {"seg_num": seg_num, "shift_ratio": shift_ratio}
+    return apply(LayerHelper("temporal_shift", name=name), "temporal_shift", x, attrs)
+
+
+def affine_channel(
+    x: Variable,
+    scale: Any = None,
+    bias: Any = None,
+    data_layout: str = "NCHW",
+    name: str | None = None,
+    act: Any = None,
+) -> Variable:
+    """scale x + bias by channel."""
+    helper = LayerHelper("affine_channel", act=act, name=name)
+    out = helper.create_variable_for_type_inference(x.dtype)
+    helper.append_op(
+        type="affine_channel",
+        inputs={"X": [x], "Scale": [scale], "Bias": [bias]},
+        outputs={"Out": [out]},
+        attrs={"data_layout": data_layout},
+    )
+    return helper.append_activation(out)

@@ -1,0 +1,200 @@
+"""Pick rows: embedding, one_hot, gather, scatter, multiplex, unique."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fluidio.dtypes import DTypeLike, to_vartype
+from fluidio.layer_helper import LayerHelper
+from fluidio.layers.arguments import check_variable
+from fluidio.program import Variable
+
+__all__ = [
+    "embedding",
+    "gather",
+    "gather_nd",
+    "multiplex",
+    "one_hot",
+    "scatter",
+    "scatter_nd",
+    "scatter_nd_add",
+    "shard_index",
+    "unique",
+    "unique_with_counts",
+    "where",
+]
+
+
+def lookup(
+    op_type: str, input: Variable, size: Sequence[int], is_sparse: bool, is_distributed: bool, padding_idx: int | None,
+    param_attr: Any, dtype: DTypeLike,
+) -> Variable:  # fmt: skip
+    """Append a lookup in a table of `size` rows and columns."""
+    check_variable("embedding", "input", input)
+    helper = LayerHelper("embedding", input=input, param_attr=param_attr)
+    table = helper.create_parameter(helper.param_attr, size, dtype)
+    table.is_distributed = is_distributed
+    out = helper.create_variable_for_type_inference(dtype)
+    if padding_idx is None:
+        padding = -1
+    else:
+        padding = padding_idx if padding_idx >= 0 else size[0] + padding_idx
+    helper.append_op(
+        type=op_type,
+        inputs={"Ids": [input], "W": [table]},
+        outputs={"Out": [out]},
+        attrs={
+            "is_sparse": is_sparse,
+            "is_distributed": is_distributed,
+            "remote_prefetch": is_sparse and not is_distributed,
+            "padding_idx": padding,
+        },
+    )
+    return out
+
+
+def embedding(
+    input: Variable,
+    size: Sequence[int],
+    is_sparse: bool = False,
+    is_distributed: bool = False,
+    padding_idx: int | None = None,
+    param_attr: Any = None,
+    dtype: DTypeLike = "float32",
+) -> Variable:
+    """Rows of a learned table [size[0], size[1]] for ids of shape [..., 1]; that last dim is replaced.
+
+    Args:
+        is_sparse: the gradient holds the rows that were used only (SelectedRows).
+        padding_idx: this id gives zeros; a negative one counts from the end.
+    """
+    return lookup("lookup_table", input, size, is_sparse, is_distributed, padding_idx, param_attr, dtype)
+
+
+def one_hot(input: Variable, depth: Any, allow_out_of_range: bool = False) -> Variable:
+    """Rows of zeros with a one at each id; ids of shape [N, 1] give [N, depth]."""
+    return hot("one_hot", input, depth, allow_out_of_range)
+
+
+def hot(op_type: str, input: Variable, depth: Any, allow_out_of_range: bool) -> Variable:
+    """Append a one_hot op of either kind."""
+    helper = LayerHelper(op_type)
+    out = helper.create_variable_for_type_inference("float32")
+    inputs: dict[str, Any] = {"X": [check_variable("one_hot", "input", input)]}
+    attrs: dict[str, Any] = {"allow_out_of_range": allow_out_of_range}
+    if isinstance(depth, Variable):
+        depth.stop_gradient = True
+        inputs["depth_tensor"] = [depth]
+    else:
+        attrs["depth"] = depth
+    helper.append_op(type=op_type, inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
+    if op_type == "one_hot":
+        out.stop_gradient = True
+    return out
+
+
+def gather(input: Variable, index: Variable, overwrite: bool = True) -> Variable:
+    """The rows of input that index names."""
+    helper = LayerHelper("gather")
+    out = helper.create_variable_for_type_inference(check_variable("gather", "input", input).dtype)
+    inputs = {"X": [input], "Index": [check_variable("gather", "index", index)]}
+    helper.append_op(type="gather", inputs=inputs, outputs={"Out": [out]}, attrs={"overwrite": overwrite})
+    return out
+
+
+def gather_nd(input: Variable, index: Variable, name: str | None = None) -> Variable:
+    """The pieces of input at the positions in the last dim of index."""
+    helper = LayerHelper("gather_nd", name=name)
+    out = helper.create_variable_for_type_inference(input.dtype)
+    helper.append_op(type="gather_nd", inputs={"X": [input], "Index": [index]}, outputs={"Out": [out]})
+    return out
+
+
+def scatter(
+    input: Variable, index: Variable, updates: Variable, name: str | None = None, overwrite: bool = True
+) -> Variable:
+    """input with the rows in index replaced by updates, or with overwrite=False set to the sum of theirs."""
+    helper = LayerHelper("scatter", name=name)
+    out = helper.create_variable_for_type_inference(input.dtype)
+    inputs = {"X": [input], "Ids": [index], "Updates": [updates]}
+    helper.append_op(type="scatter", inputs=inputs, outputs={"Out": [out]}, attrs={"overwrite": overwrite})
+    return out
+
+
+def scatter_nd_add(ref: Variable, index: Variable, updates: Variable, name: str | None = None) -> Variable:
+    """ref plus updates at the positions in the last dim of index."""
+    if ref.dtype != updates.dtype:
+        raise ValueError("ref and updates must have same data type.")
+    helper = LayerHelper("scatter_nd_add", name=name)
+    out = helper.create_variable_for_type_inference(ref.dtype)
+    inputs = {"X": [ref], "Index": [index], "Updates": [updates]}
+    helper.append_op(type="scatter_nd_add", inputs=inputs, outputs={"Out": [out]})
+    return out
+
+
+def scatter_nd(index: Variable, updates: Variable, shape: Sequence[int], name: str | None = None) -> Variable:
+    """Zeros of a shape plus updates at the positions in the last dim of index."""
+    from fluidio.layers.tensor import zeros
+
+    return scatter_nd_add(zeros(shape, updates.dtype), index, updates, name)
+
+
+def multiplex(inputs: Sequence[Variable], index: Variable) -> Variable:
+    """Row i of the input that index[i] names."""
+    helper = LayerHelper("multiplex")
+    if not isinstance(inputs, (list, tuple)) or len(inputs) < 2:
+        raise ValueError("inputs should be a list object and contains at least 2 elements.")
+    out = helper.create_variable_for_type_inference(inputs[0].dtype)
+    helper.append_op(type="multiplex", inputs={"X": list(inputs), "Ids": [index]}, outputs={"Out": [out]})
+    return out
+
+
+def where(condition: Variable) -> Variable:
+    """The positions at which the condition holds, one in each row."""
+    helper = LayerHelper("where_index")
+    out = helper.create_variable_for_type_inference("int64", stop_gradient=False)
+    helper.append_op(type="where_index", inputs={"Condition": [condition]}, outputs={"Out": [out]})
+    return out
+
+
+def unique(x: Variable, dtype: DTypeLike = "int32") -> tuple[Variable, Variable]:
+    """Distinct values in order of appearance, and each entry's place among them."""
+    helper = LayerHelper("unique")
+    out = helper.create_variable_for_type_inference(x.dtype)
+    index = helper.create_variable_for_type_inference(dtype)
+    helper.append_op(
+        type="unique", inputs={"X": [x]}, outputs={"Out": [out], "Index": [index]}, attrs={"dtype": to_vartype(dtype)}
+    )
+    return out, index
+
+
+def unique_with_counts(x: Variable, dtype: DTypeLike = "int32") -> tuple[Variable, Variable, Variable]:
+    """Distinct values in order of appearance, each entry's place among them, and how often each appears."""
+    helper = LayerHelper("unique_with_counts")
+    out = helper.create_variable_for_type_inference(x.dtype)
+    index = helper.create_variable_for_type_inference(dtype)
+    count = helper.create_variable_for_type_inference(dtype)
+    helper.append_op(
+        type="unique_with_counts",
+        inputs={"X": [x]},
+        outputs={"Out": [out], "Index": [index], "Count": [count]},
+        attrs={"dtype": to_vartype(dtype)},
+    )
+    return out, index, count
+
+
+def shard_index(input: Variable, index_num: int, nshards: int, shard_id: int, ignore_value: int = -1) -> Variable:
+    """Each index within its shard if that is shard_id, else ignore_value."""
+    if not 0 <= shard_id < nshards:
+        raise ValueError(f"The shard_id({shard_id}) should be in [0, {nshards})")
+    helper = LayerHelper("shard_index")
+    out = helper.create_variable_for_type_inference(input.dtype)
+    helper.append_op(
+        type="shard_index",
+        inputs={"X": [input]},
+        outputs={"Out": [out]},
+        attrs={"index_num": index_num, "nshards": nshards, "shard_id": shard_id, "ignore_value": ignore_value},
+    )
+    out.stop_gradient = True
+    return out

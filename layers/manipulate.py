@@ -1,0 +1,350 @@
+"""Change shapes, cut, join and repeat tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fluidio.layer_helper import LayerHelper
+from fluidio.layers.arguments import apply, check_variable, dims_as_variables, has_variables, plain_dims
+from fluidio.program import Variable
+
+__all__ = [
+    "crop",
+    "crop_tensor",
+    "expand",
+    "expand_as",
+    "flatten",
+    "pad",
+    "pad2d",
+    "pad_constant_like",
+    "rank",
+    "reshape",
+    "shape",
+    "size",
+    "slice",
+    "split",
+    "squeeze",
+    "stack",
+    "strided_slice",
+    "transpose",
+    "unsqueeze",
+    "unstack",
+]
+
+
+def reshape(
+    x: Variable,
+    shape: Any,
+    actual_shape: Variable | None = None,
+    act: str | None = None,
+    inplace: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """x in another shape: 0 copies a dim of x, one -1 takes what is left; Variables may stand for dims or for all.
+
+    Args:
+        actual_shape: a Variable that overrides `shape` at run time.
+        inplace: write into x itself.
+    """
+    check_variable("reshape", "x", x)
+    helper = LayerHelper("reshape2", act=act, name=name)
+    inputs: dict[str, Any] = {"X": [x]}
+    attrs: dict[str, Any] = {}
+    if isinstance(shape, Variable):
+        shape.stop_gradient = True
+        inputs["Shape"] = [shape]
+    else:
+        if not shape:
+            raise ValueError("reshape: shape must not be empty")
+        if plain_dims([d for d in shape if not isinstance(d, Variable)]).count(-1) > 1:
+            raise ValueError(f"Only one dimension value of 'shape' in reshape can be -1. But received {list(shape)}.")
+        attrs["shape"] = plain_dims(shape)
+        if has_variables(shape):
+            inputs["ShapeTensor"] = dims_as_variables(helper, shape)
+        elif isinstance(actual_shape, Variable):
+            actual_shape.stop_gradient = True
+            inputs["Shape"] = [actual_shape]
+    out = x if inplace else helper.create_variable_for_type_inference(x.dtype)
+    x_shape = helper.create_variable_for_type_inference(x.dtype)
+    helper.append_op(type="reshape2", inputs=inputs, outputs={"Out": [out], "XShape": [x_shape]}, attrs=attrs)
+    return helper.append_activation(out)
+
+
+def _with_x_shape(op_type: str, helper: LayerHelper, inputs: dict[str, Any], attrs: dict[str, Any]) -> Variable:
+    x = inputs["X"][0]
+    out = helper.create_variable_for_type_inference(x.dtype)
+    x_shape = helper.create_variable_for_type_inference(x.dtype)
+    helper.append_op(type=op_type, inputs=inputs, outputs={"Out": [out], "XShape": [x_shape]}, attrs=attrs)
+    return out
+
+
+def transpose(x: Variable, perm: Sequence[int], name: str | None = None) -> Variable:
+    """x with its dims in the order of perm."""
+    check_variable("transpose", "x", x)
+    if len(perm) != len(x.shape):
+        raise ValueError(
+            f"Input(perm) is the permutation of dimensions of Input(x), its length should be equal to dimensions of "
+            f"Input(x), but received dimension of Input(x) is {len(x.shape)}, the length of Input(perm) is {len(perm)}."
+        )
+    return _with_x_shape(
+        "transpose2", LayerHelper("transpose", name=name), {"X": [x]}, {"axis": [int(p) for p in perm]}
+    )
+
+
+def squeeze(input: Variable, axes: Sequence[int], name: str | None = None) -> Variable:
+    """Without the dims of size one among `axes` (all of them if empty)."""
+    check_variable("squeeze", "input", input)
+    return _with_x_shape("squeeze2", LayerHelper("squeeze", name=name), {"X": [input]}, {"axes": list(axes)})
+
+
+def unsqueeze(input: Variable, axes: Any, name: str | None = None) -> Variable:
+    """With dims of size one inserted at `axes`: a number, a list, or Variables."""
+    check_variable("unsqueeze", "input", input)
+    helper = LayerHelper("unsqueeze2", name=name)
+    inputs: dict[str, Any] = {"X": [input]}
+    attrs: dict[str, Any] = {}
+    if isinstance(axes, int):
+        attrs["axes"] = [axes]
+    elif isinstance(axes, Variable):
+        axes.stop_gradient = True
+        inputs["AxesTensor"] = [axes]
+    elif has_variables(axes):
+        inputs["AxesTensorList"] = dims_as_variables(helper, axes)
+    else:
+        attrs["axes"] = [int(a) for a in axes]
+    return _with_x_shape("unsqueeze2", helper, inputs, attrs)
+
+
+def flatten(x: Variable, axis: int = 1, name: str | None = None) -> Variable:
+    """x as a matrix: the dims before `axis` are its rows."""
+    check_variable("flatten", "x", x)
+    if not isinstance(axis, int) or not 0 <= axis <= len(x.shape):
+        raise ValueError(f"The axis should be an int between 0 and the rank of x, got {axis!r}")
+    return _with_x_shape("flatten2", LayerHelper("flatten", name=name), {"X": [x]}, {"axis": axis})
+
+
+def stack(x: Any, axis: int = 0) -> Variable:
+    """Tensors of one shape along a new axis."""
+    helper = LayerHelper("stack")
+    parts = list(x) if isinstance(x, (list, tuple)) else [x]
+    out = helper.create_variable_for_type_inference(parts[0].dtype)
+    helper.append_op(type="stack", inputs={"X": parts}, outputs={"Y": [out]}, attrs={"axis": axis})
+    return out
+
+
+def unstack(x: Variable, axis: int = 0, num: int | None = None) -> list[Variable]:
+    """The slices of x along axis, as a list."""
+    helper = LayerHelper("unstack")
+    if num is None:
+        num = x.shape[axis]
+        if num is None or num < 0:
+            raise ValueError(f"unstack: dim {axis} of {x.name} {list(x.shape)} is unknown, so give num")
+    outs = [helper.create_variable_for_type_inference(x.dtype) for _ in range(num)]
+    helper.append_op(type="unstack", inputs={"X": [x]}, outputs={"Y": outs}, attrs={"axis": axis, "num": num})
+    return outs
+
+
+def split(input: Variable, num_or_sections: Any, dim: Any = -1, name: str | None = None) -> list[Variable]:
+    """Cut along a dim into so many equal parts, or into parts of given sizes (one may be -1)."""
+    check_variable("split", "input", input)
+    helper = LayerHelper("split", name=name)
+    inputs: dict[str, Any] = {"X": [input]}
+    attrs: dict[str, Any] = {}
+    if isinstance(dim, Variable):
+        dim.stop_gradient = True
+        inputs["AxisTensor"] = [dim]
+    else:
+        if not -len(input.shape) <= dim < len(input.shape):
+            raise ValueError(f"split: dim {dim} is not among the {len(input.shape)} dims of {input.name}")
+        attrs["axis"] = dim % len(input.shape)
+    if isinstance(num_or_sections, int):
+        count = num_or_sections
+        attrs["num"] = count
+    else:
+        count = len(num_or_sections)
+        attrs["sections"] = plain_dims(num_or_sections)
+        if has_variables(num_or_sections):
+            inputs["SectionsTensorList"] = dims_as_variables(helper, num_or_sections)
+    outs = [helper.create_variable_for_type_inference(input.dtype) for _ in range(count)]
+    helper.append_op(type="split", inputs=inputs, outputs={"Out": outs}, attrs=attrs)
+    return outs
+
+
+def _bounds(
+    helper: LayerHelper, inputs: dict[str, Any], attrs: dict[str, Any], bounds: dict[str, Any], dims: int
+) -> None:
+    """Fill in starts, ends and strides: plain numbers as attributes, Variables as inputs."""
+    attrs["infer_flags"] = [1] * dims
+    for word, values in bounds.items():
+        if isinstance(values, Variable):
+            values.stop_gradient = True
+            inputs[f"{word}Tensor"] = [values]
+            attrs["infer_flags"] = [-1] * dims
+            continue
+        attrs[word.lower()] = plain_dims(values)
+        if has_variables(values):
+            inputs[f"{word}TensorList"] = dims_as_variables(helper, values)
+            attrs["infer_flags"] = [-1] * dims
+
+
+def slice(input: Variable, axes: Sequence[int], starts: Any, ends: Any) -> Variable:
+    """The part from starts to ends along axes; negative numbers count from the end."""
+    check_variable("slice", "input", input)
+    helper = LayerHelper("slice")
+    inputs: dict[str, Any] = {"Input": [input]}
+    attrs: dict[str, Any] = {"axes": list(axes)}
+    _bounds(helper, inputs, attrs, {"Starts": starts, "Ends": ends}, len(axes))
+    out = helper.create_variable_for_type_inference(input.dtype)
+    helper.append_op(type="slice", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
+    return out
+
+
+def strided_slice(input: Variable, axes: Sequence[int], starts: Any, ends: Any, strides: Any) -> Variable:
+    """The part from starts to ends along axes, in steps of strides."""
+    check_variable("strided_slice", "input", input)
+    helper = LayerHelper("strided_slice")
+    inputs: dict[str, Any] = {"Input": [input]}
+    attrs: dict[str, Any] = {"axes": list(axes)}
+    _bounds(helper, inputs, attrs, {"Starts": starts, "Ends": ends, "Strides": strides}, len(axes))
+    out = helper.create_variable_for_type_inference(input.dtype)
+    helper.append_op(type="strided_slice", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
+    return out
+
+
+def crop(x: Variable, shape: Any = None, offsets: Any = None, name: str | None = None) -> Variable:
+    """The piece of x of the given shape (a list, or the shape of a Variable) at offsets (zeros by default)."""
+    helper = LayerHelper("crop", name=name)
+    if not isinstance(shape, (list, tuple, Variable)):
+        raise ValueError("The shape should be a list, tuple or Variable.")
+    inputs: dict[str, Any] = {"X": [x]}
+    attrs: dict[str, Any] = {}
+    if isinstance(shape, Variable):
+        inputs["Y"] = [shape]
+    else:
+        attrs["shape"] = [int(d) for d in shape]
+    if isinstance(offsets, Variable):
+        inputs["Offsets"] = [offsets]
+    else:
+        attrs["offsets"] = [0] * len(x.shape) if offsets is None else [int(o) for o in offsets]
+    out = helper.create_variable_for_type_inference(x.dtype)
+    helper.append_op(type="crop", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
+    return out
+
+
+def crop_tensor(x: Variable, shape: Any = None, offsets: Any = None, name: str | None = None) -> Variable:
+    """The piece of x of the given shape at offsets; -1 in shape reaches to the end; both may be Variables."""
+    helper = LayerHelper("crop_tensor", name=name)
+    inputs: dict[str, Any] = {"X": [x]}
+    attrs: dict[str, Any] = {}
+    if isinstance(offsets, Variable):
+        inputs["Offsets"] = [offsets]
+    else:
+        starts = [0] * len(x.shape) if offsets is None else offsets
+        attrs["offsets"] = plain_dims(starts)
+        if has_variables(starts):
+            inputs["OffsetsTensor"] = dims_as_variables(helper, starts)
+    if isinstance(shape, Variable):
+        inputs["Shape"] = [shape]
+    else:
+        wanted = list(x.shape) if shape is None else shape
+        attrs["shape"] = plain_dims(wanted)
+        if has_variables(wanted):
+            inputs["ShapeTensor"] = dims_as_variables(helper, wanted)
+    out = helper.create_variable_for_type_inference(x.dtype)
+    helper.append_op(type="crop_tensor", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
+    return out
+
+
+def pad(x: Variable, paddings: Sequence[int], pad_value: float = 0.0, name: str | None = None) -> Variable:
+    """x with pad_value around it: paddings are (before, after) of every dim in a flat list."""
+    attrs = {"paddings": [int(p) for p in paddings], "pad_value": float(pad_value)}
+    return apply(LayerHelper("pad", name=name), "pad", check_variable("pad", "x", x), attrs)
+
+
+def pad2d(
+    input: Variable,
+    paddings: Any = (0, 0, 0, 0),
+    mode: str = "constant",
+    pad_value: float = 0.0,
+    data_format: str = "NCHW",
+    name: str | None = None,
+) -> Variable:
+    """Images with a border [top, bottom, left, right]: "constant", "reflect" or "edge"."""
+    if mode not in ("constant", "reflect", "edge"):
+        raise ValueError(f"pad2d: mode must be constant, reflect or edge, got {mode!r}")
+    helper = LayerHelper("pad2d", name=name)
+    inputs: dict[str, Any] = {"X": [check_variable("pad2d", "input", input)]}
+    attrs: dict[str, Any] = {"mode": mode, "pad_value": float(pad_value), "data_format": data_format}
+    if isinstance(paddings, Variable):
+        inputs["Paddings"] = [paddings]
+    else:
+        attrs["paddings"] = [int(p) for p in paddings]
+    out = helper.create_variable_for_type_inference(input.dtype)
+    helper.append_op(type="pad2d", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
+    return out
+
+
+def pad_constant_like(x: Variable, y: Variable, pad_value: float = 0.0, name: str | None = None) -> Variable:
+    """y filled up with pad_value to the shape of x."""
+    helper = LayerHelper("pad_constant_like", name=name)
+    out = helper.create_variable_for_type_inference(y.dtype)
+    helper.append_op(
+        type="pad_constant_like",
+        inputs={"X": [x], "Y": [y]},
+        outputs={"Out": [out]},
+        attrs={"pad_value": float(pad_value)},
+    )
+    return out
+
+
+def expand(x: Variable, expand_times: Any, name: str | None = None) -> Variable:
+    """x repeated along each dim."""
+    check_variable("expand", "x", x)
+    helper = LayerHelper("expand", name=name)
+    inputs: dict[str, Any] = {"X": [x]}
+    attrs: dict[str, Any] = {}
+    if isinstance(expand_times, Variable):
+        expand_times.stop_gradient = True
+        inputs["ExpandTimes"] = [expand_times]
+    else:
+        attrs["expand_times"] = plain_dims(expand_times)
+        if has_variables(expand_times):
+            inputs["expand_times_tensor"] = dims_as_variables(helper, expand_times)
+    out = helper.create_variable_for_type_inference(x.dtype)
+    helper.append_op(type="expand", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
+    return out
+
+
+def expand_as(x: Variable, target_tensor: Variable, name: str | None = None) -> Variable:
+    """x repeated to the shape of the target."""
+    helper = LayerHelper("expand_as", name=name)
+    out = helper.create_variable_for_type_inference(x.dtype)
+    inputs = {"X": [x], "target_tensor": [target_tensor]}
+    helper.append_op(type="expand_as", inputs=inputs, outputs={"Out": [out]})
+    return out
+
+
+def shape(input: Variable) -> Variable:
+    """The dims at run time, as an int32 tensor."""
+    helper = LayerHelper("shape")
+    out = helper.create_variable_for_type_inference("int32")
+    helper.append_op(type="shape", inputs={"Input": [input]}, outputs={"Out": [out]})
+    return out
+
+
+def size(input: Variable) -> Variable:
+    """The number of elements at run time."""
+    helper = LayerHelper("size")
+    out = helper.create_variable_for_type_inference("int64")
+    helper.append_op(type="size", inputs={"Input": [input]}, outputs={"Out": [out]})
+    return out
+
+
+def rank(input: Variable) -> Variable:
+    """The number of dims as a tensor."""
+    import numpy as np
+
+    from fluidio.layers.tensor import assign
+
+    return assign(np.array(len(input.shape), "int32"))

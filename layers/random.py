@@ -1,0 +1,183 @@
+"""Layers that draw random numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluidio.dtypes import DTypeLike, to_vartype
+from fluidio.layer_helper import LayerHelper
+from fluidio.layers.arguments import check_variable, dims_as_variables, has_variables, plain_dims
+from fluidio.program import Variable, unique_name
+
+__all__ = [
+    "dropout",
+    "gaussian_random",
+    "gaussian_random_batch_size_like",
+    "random_crop",
+    "sampling_id",
+    "uniform_random",
+    "uniform_random_batch_size_like",
+]
+
+
+def dropout(
+    x: Variable,
+    dropout_prob: float,
+    is_test: bool = False,
+    seed: int | None = None,
+    name: str | None = None,
+    dropout_implementation: str = "downgrade_in_infer",
+) -> Variable:
+    """Zero elements with probability dropout_prob in training.
+
+    Args:
+        seed: fixes the mask, the same in every step; else the program's random_seed does, else each step draws anew.
+        dropout_implementation: "downgrade_in_infer" multiplies by 1 - p at test time, "upscale_in_train" divides
+            by it in training.
+    """
+    check_variable("dropout", "x", x)
+    helper = LayerHelper("dropout", name=name)
+    if (seed is None or seed == 0) and helper.main_program.random_seed != 0:
+        seed = helper.main_program.random_seed
+    out = helper.create_variable_for_type_inference(x.dtype)
+    mask = helper.create_variable_for_type_inference("uint8", stop_gradient=True)
+    helper.append_op(
+        type="dropout",
+        inputs={"X": [x]},
+        outputs={"Out": [out], "Mask": [mask]},
+        attrs={
+            "dropout_prob": dropout_prob,
+            "is_test": is_test,
+            "fix_seed": seed is not None,
+            "seed": 0 if seed is None else seed,
+            "dropout_implementation": dropout_implementation,
+        },
+    )
+    return out
+
+
+def random_crop(x: Variable, shape: Any, seed: Any = None) -> Variable:
+    """A random piece of each instance; `shape` are its last dims. The seed moves on with every run.
+
+    Fluid: without a seed one is drawn when the layer is built.
+    """
+    import random
+
+    helper = LayerHelper("random_crop")
+    if seed is None:
+        seed = random.randint(-65536, 65535)
+    attrs: dict[str, Any] = {"shape": [int(d) for d in shape]}
+    if isinstance(seed, int):
+        attrs["startup_seed"] = seed
+        seed_variable = helper.create_variable(
+            name=unique_name.generate("random_crop_seed"), dtype="int64", shape=[1], persistable=True
+        )
+    elif isinstance(seed, Variable):
+        seed_variable = seed
+    else:
+        raise ValueError("'seed' must be a Variable or an int.")
+    out = helper.create_variable_for_type_inference(x.dtype)
+    helper.append_op(
+        type="random_crop",
+        inputs={"X": [x], "Seed": [seed_variable]},
+        outputs={"Out": [out], "SeedOut": [seed_variable]},
+        attrs=attrs,
+    )
+    return out
+
+
+def _shape(helper: LayerHelper, shape: Any, inputs: dict[str, Any], attrs: dict[str, Any]) -> None:
+    if isinstance(shape, Variable):
+        shape.stop_gradient = True
+        inputs["ShapeTensor"] = [shape]
+        attrs["shape"] = [-1] * (shape.shape[0] if shape.shape else 1)
+        return
+    attrs["shape"] = plain_dims(shape)
+    if has_variables(shape):
+        inputs["ShapeTensorList"] = dims_as_variables(helper, shape)
+
+
+def uniform_random(
+    shape: Any, dtype: DTypeLike = "float32", min: float = -1.0, max: float = 1.0, seed: int = 0
+) -> Variable:
+    """Uniform numbers in [min, max); seed 0 draws anew in every run."""
+    helper = LayerHelper("uniform_random")
+    inputs: dict[str, Any] = {}
+    attrs: dict[str, Any] = {"dtype": to_vartype(dtype), "min": float(min), "max": float(max), "seed": seed}
+    _shape(helper, shape, inputs, attrs)
+    out = helper.create_variable_for_type_inference(dtype)
+    helper.append_op(type="uniform_random", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
+    return out
+
+
+def gaussian_random(
+    shape: Any, mean: float = 0.0, std: float = 1.0, seed: int = 0, dtype: DTypeLike = "float32"
+) -> Variable:
+    """Normal numbers; seed 0 draws anew in every run."""
+    helper = LayerHelper("gaussian_random")
+    attrs: dict[str, Any] = {"dtype": to_vartype(dtype), "mean": float(mean), "std": float(std), "seed": seed}
+    inputs: dict[str, Any] = {}
+    _shape(helper, shape, inputs, attrs)
+    out = helper.create_variable_for_type_inference(dtype)
+    helper.append_op(type="gaussian_random", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
+    return out
+
+
+def _like(op_type: str, input: Variable, shape: Any, dtype: DTypeLike, **attrs: Any) -> Variable:
+    helper = LayerHelper(op_type)
+    out = helper.create_variable_for_type_inference(dtype)
+    helper.append_op(
+        type=op_type,
+        inputs={"Input": [input]},
+        outputs={"Out": [out]},
+        attrs={"shape": [int(d) for d in shape], "dtype": to_vartype(dtype), **attrs},
+    )
+    return out
+
+
+def uniform_random_batch_size_like(
+    input: Variable,
+    shape: Any,
+    dtype: DTypeLike = "float32",
+    input_dim_idx: int = 0,
+    output_dim_idx: int = 0,
+    min: float = -1.0,
+    max: float = 1.0,
+    seed: int = 0,
+) -> Variable:
+    """Uniform numbers with as many rows as the input."""
+    return _like(
+        "uniform_random_batch_size_like", input, shape, dtype, input_dim_idx=input_dim_idx,
+        output_dim_idx=output_dim_idx, min=float(min), max=float(max), seed=seed,
+    )  # fmt: skip
+
+
+def gaussian_random_batch_size_like(
+    input: Variable,
+    shape: Any,
+    input_dim_idx: int = 0,
+    output_dim_idx: int = 0,
+    mean: float = 0.0,
+    std: float = 1.0,
+    seed: int = 0,
+    dtype: DTypeLike = "float32",
+) -> Variable:
+    """Normal numbers with as many rows as the input."""
+    return _like(
+        "gaussian_random_batch_size_like", input, shape, dtype, input_dim_idx=input_dim_idx,
+        output_dim_idx=output_dim_idx, mean=float(mean), std=float(std), seed=seed,
+    )  # fmt: skip
+
+
+def sampling_id(
+    x: Variable, min: float = 0.0, max: float = 1.0, seed: int = 0, dtype: DTypeLike = "float32"
+) -> Variable:
+    """For each row of probabilities a random column, drawn by them.
+
+    Fluid: the result is int64 whatever dtype says.
+    """
+    helper = LayerHelper("sampling_id")
+    out = helper.create_variable_for_type_inference(dtype)
+    attrs = {"min": float(min), "max": float(max), "seed": seed}
+    helper.append_op(type="sampling_id", inputs={"X": [x]}, outputs={"Out": [out]}, attrs=attrs)
+    return out

@@ -1,0 +1,92 @@
+"""Sums, means and extremes over dims, running sums, cosines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fluidio.layer_helper import LayerHelper
+from fluidio.layers.arguments import apply, check_variable
+from fluidio.program import Variable
+
+__all__ = [
+    "cos_sim",
+    "cumsum",
+    "logsumexp",
+    "reduce_all",
+    "reduce_any",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_sum",
+    "sum",
+]
+
+
+def _reduce(op_type: str) -> Callable[..., Variable]:
+    def layer(input: Variable, dim: Any = None, keep_dim: bool = False, name: str | None = None) -> Variable:
+        helper = LayerHelper(op_type, name=name)
+        check_variable(op_type, "input", input)
+        dims = [dim] if isinstance(dim, int) else list(dim or [])
+        everything = not dims or len(dims) == len(input.shape)
+        attrs = {"dim": dims or [0], "keep_dim": keep_dim, "reduce_all": everything}
+        return apply(helper, op_type, input, attrs)
+
+    layer.__name__ = layer.__qualname__ = op_type
+    layer.__doc__ = f"The {op_type.removeprefix('reduce_')} over dims (all by default); keep_dim leaves ones in place."
+    return layer
+
+
+reduce_all = _reduce("reduce_all")
+reduce_any = _reduce("reduce_any")
+reduce_max = _reduce("reduce_max")
+reduce_mean = _reduce("reduce_mean")
+reduce_min = _reduce("reduce_min")
+reduce_prod = _reduce("reduce_prod")
+reduce_sum = _reduce("reduce_sum")
+
+
+def sum(x: Any) -> Variable:
+    """The sum of a list of tensors of one shape."""
+    helper = LayerHelper("sum")
+    parts = list(x) if isinstance(x, (list, tuple)) else [x]
+    out = helper.create_variable_for_type_inference(parts[0].dtype)
+    helper.append_op(type="sum", inputs={"X": parts}, outputs={"Out": [out]}, attrs={"use_mkldnn": False})
+    return out
+
+
+def cumsum(
+    x: Variable, axis: int | None = None, exclusive: bool | None = None, reverse: bool | None = None
+) -> Variable:
+    """Running sums along axis (the last by default)."""
+    attrs = {"axis": axis, "exclusive": exclusive, "reverse": reverse}
+    return apply(LayerHelper("cumsum"), "cumsum", x, {k: v for k, v in attrs.items() if v is not None})
+
+
+def logsumexp(
+    x: Variable, dim: Any = None, keepdim: bool = False, out: Any = None, name: str | None = None
+) -> Variable:
+    """log of the sum of exp over dims."""
+    from fluidio.layers.ops import exp, log
+
+    total = reduce_sum(exp(x), dim=dim, keep_dim=keepdim)
+    if out is None:
+        return log(total, name)
+    LayerHelper("log", name=name).append_op(type="log", inputs={"X": [total]}, outputs={"Out": [out]})
+    checked: Variable = out
+    return checked
+
+
+def cos_sim(X: Variable, Y: Variable) -> Variable:
+    """The cosine of the angle between rows of X and of Y."""
+    helper = LayerHelper("cos_sim")
+    out = helper.create_variable_for_type_inference(X.dtype)
+    x_norm = helper.create_variable_for_type_inference(X.dtype)
+    y_norm = helper.create_variable_for_type_inference(X.dtype)
+    helper.append_op(
+        type="cos_sim",
+        inputs={"X": [X], "Y": [Y]},
+        outputs={"Out": [out], "XNorm": [x_norm], "YNorm": [y_norm]},
+    )
+    return out
