@@ -12,6 +12,7 @@ from fluidio import (
     core,
     executor,
     initializer,
+    input,
     io,
     layers,
     ops,
@@ -25,6 +26,7 @@ from fluidio.backward import gradients
 from fluidio.data_layer import data
 from fluidio.era import use_era
 from fluidio.executor import BuildStrategy, CompiledProgram, ExecutionStrategy, Executor, ParallelExecutor
+from fluidio.input import embedding, one_hot
 from fluidio.param_attr import ParamAttr, WeightNormParamAttr
 from fluidio.places import (
     CPUPlace,
@@ -90,15 +92,18 @@ __all__ = [
     "data",
     "default_main_program",
     "default_startup_program",
+    "embedding",
     "executor",
     "get_cuda_device_count",
     "global_scope",
     "gradients",
     "initializer",
+    "input",
     "io",
     "is_compiled_with_cuda",
     "layers",
     "name_scope",
+    "one_hot",
     "ops",
     "optimizer",
     "param_attr",

@@ -324,7 +324,7 @@ def calc_gradient(
         raise ValueError(f"{len(targets)} targets but {len(seeds)} target_gradients")
     block = targets[0].block
     program = block.program
-    no_grad = _no_grad_names(program, no_grad_set) - {v.name for v in inputs}
+    no_grad = _no_grad_names(program, no_grad_set)
     known: dict[str, str] = {}
     forward_ops = list(block.ops)
     with program._role(OpRole.Backward):
@@ -373,4 +373,5 @@ def gradients(
         >>> dx.name
         'x@GRAD'
     """
-    return calc_gradient(targets, inputs, target_gradients, no_grad_set)
+    found = calc_gradient(targets, inputs, target_gradients, no_grad_set)
+    return [] if found == [None] else found

@@ -174,7 +174,7 @@ def _transpose(
             "dilations": dilations,
             "groups": groups,
             "use_cudnn": use_cudnn,
-            "data_format": data_format,
+            "data_format": "NHWC" if last else "NCHW",
         },
     )
     axis = dims + 1 if last else 1

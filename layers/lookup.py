@@ -196,5 +196,4 @@ def shard_index(input: Variable, index_num: int, nshards: int, shard_id: int, ig
         outputs={"Out": [out]},
         attrs={"index_num": index_num, "nshards": nshards, "shard_id": shard_id, "ignore_value": ignore_value},
     )
-    out.stop_gradient = True
     return out

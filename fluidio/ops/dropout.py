@@ -77,7 +77,7 @@ def _infer_random_crop(c: InferContext) -> None:
     c.set("SeedOut", (1,), VarType.INT64)
 
 
-@op("random_crop", "X Seed", "Out SeedOut", {"shape": [], "startup_seed": 0},
+@op("random_crop", "X Seed?", "Out SeedOut", {"shape": [], "startup_seed": 0},
     infer=_infer_random_crop, grad=False, lod="none")  # fmt: skip
 def random_crop(k: Call, x: Any, seed: Any) -> Any:
     """Out = a random piece of each instance; the seed moves on with every run."""
@@ -87,7 +87,8 @@ def random_crop(k: Call, x: Any, seed: Any) -> Any:
     ranges = [size - new for size, new in zip(x.shape[lead:], wanted)]
     if any(r < 0 for r in ranges):
         raise EnforceNotMet(f"a crop of {list(wanted)} does not fit into X {list(x.shape)}")
-    offsets, following = _offsets(int(k.dev.download(seed).reshape(-1)[0]), count, ranges)
+    number = k.attrs["startup_seed"] if seed is None else int(k.dev.download(seed).reshape(-1)[0])
+    offsets, following = _offsets(number, count, ranges)
     flat = x.reshape(count, *x.shape[lead:])
     out = k.xp.empty((count, *wanted), x.dtype)
     for i in range(count):

@@ -44,7 +44,11 @@ def gather(k: Call, x: Any, index: Any) -> Any:
 @gradient("gather", "X Index Out@GRAD", "X@GRAD")
 def gather_grad(k: Call, x: Any, index: Any, dout: Any) -> Any:
     dx = k.xp.zeros_like(x)
-    k.dev.scatter_add(dx, index.reshape(-1), dout)
+    if k.attrs["overwrite"]:
+        # Fluid: of several picks of one row only the last one's gradient counts, unless overwrite=False.
+        dx[index.reshape(-1)] = dout
+    else:
+        k.dev.scatter_add(dx, index.reshape(-1), dout)
     return dx
 
 
@@ -109,14 +113,11 @@ def scatter(k: Call, x: Any, ids: Any, updates: Any) -> Any:
 
 @gradient("scatter", "Ids Updates Out@GRAD", "X@GRAD Updates@GRAD")
 def scatter_grad(k: Call, ids: Any, updates: Any, dout: Any) -> Any:
-    rows = ids.reshape(-1)
-    dx = None
-    if k.wants("X@GRAD"):
-        dx = dout.copy()
-        # Fluid: with overwrite=False X@GRAD is Out@GRAD as it is.
-        if k.attrs["overwrite"]:
-            dx[rows] = 0
-    return dx, dout[rows] if k.wants("Updates@GRAD") else None
+    # Fluid: X@GRAD is Out@GRAD as it is, the replaced rows included.
+    return (
+        dout[...] if k.wants("X@GRAD") else None,
+        dout.take(ids.reshape(-1), axis=0) if k.wants("Updates@GRAD") else None,
+    )
 
 
 @op("scatter_nd_add", "X Index Updates", "Out", infer=same_as("X"), grad=True)

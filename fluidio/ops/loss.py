@@ -200,10 +200,10 @@ def softmax_with_cross_entropy_grad(k: Call, label: Any, prob: Any, dloss: Any) 
         return (prob - label) * dloss
     rows, moved = _class_rows(k, prob)
     ids, d = label.reshape(-1), dloss.reshape(-1)
-    ignored = ids == k.attrs["ignore_index"]
-    d = xp.where(ignored, prob.dtype.type(0), d)
     dx = rows * d[:, None]
-    dx[xp.arange(rows.shape[0]), xp.where(ignored, 0, ids)] -= d
+    # Fluid: on the CPU rows that are ignored have a gradient all the same.
+    inside = (ids >= 0) & (ids < rows.shape[1])
+    dx[xp.arange(rows.shape[0]), xp.where(inside, ids, 0)] -= d * inside
     if not moved:
         return dx.reshape(prob.shape)
     axis = k.attrs["axis"] % prob.ndim

@@ -121,8 +121,8 @@ def spectral_norm_grad(k: Call, weight: Any, u: Any, v: Any, dout: Any) -> Any:
     matrix = _as_matrix(k, weight)
     u, v = _iterate(k, matrix, u, v)
     sigma = u @ matrix @ v
-    d = _as_matrix(k, dout)
-    dmatrix = (d - u[:, None] * v[None, :] * ((d * matrix).sum() / sigma)) / sigma
+    # Fluid: element by element with the sum of Out, not the sum of Out times its gradient as it should be.
+    dmatrix = _as_matrix(k, dout) * (1 - u[:, None] * v[None, :] * (matrix.sum() / sigma)) / sigma
     moved = k.xp.moveaxis(weight, k.attrs["dim"], 0).shape
     return k.xp.moveaxis(dmatrix.reshape(moved), 0, k.attrs["dim"])
 

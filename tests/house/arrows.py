@@ -18,7 +18,7 @@ ORDER = [
     "backward block_backward grad_vars initializer regularizer clip optimizer param_attr layer_helper data_layer "
     "weight_norm",
     "layers | executor",
-    "io recordio_writer",
+    "input io recordio_writer",
     "nets metrics evaluator average profiler debugger transpiler contrib core",
     "testing",
     "dataset convert torch tf",

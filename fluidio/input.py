@@ -1,0 +1,33 @@
+"""`fluid.embedding` and `fluid.one_hot`: the forms of 1.6 on, which keep every dim of the ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fluidio.dtypes import DTypeLike
+from fluidio.layers import lookup
+from fluidio.program import Variable
+
+__all__ = ["embedding", "one_hot"]
+
+
+def embedding(
+    input: Variable,
+    size: Sequence[int],
+    is_sparse: bool = False,
+    is_distributed: bool = False,
+    padding_idx: int | None = None,
+    param_attr: Any = None,
+    dtype: DTypeLike = "float32",
+) -> Variable:
+    """Rows of a learned table [size[0], size[1]]; ids of shape [...] give [..., size[1]].
+
+    Args as for `fluid.layers.embedding`, which takes ids of shape [..., 1].
+    """
+    return lookup.lookup("lookup_table_v2", input, size, is_sparse, is_distributed, padding_idx, param_attr, dtype)
+
+
+def one_hot(input: Variable, depth: Any, allow_out_of_range: bool = False) -> Variable:
+    """Rows of zeros with a one at each id; ids of shape [...] give [..., depth]."""
+    return lookup.hot("one_hot_v2", input, depth, allow_out_of_range)
