@@ -1,6 +1,6 @@
-"""`fluid.layers.nn`: the layers of networks, which live in modules by theme."""
+"""`fluid.layers.nn`: the layers of networks, which live in modules by theme; those of `ops` are seen here too."""
 
-from fluidio.layers import activation, conv, dense, image, lookup, manipulate, norm, ops, pool, random, reduce, user
+from fluidio.layers import activation, conv, dense, image, lookup, manipulate, norm, pool, random, reduce, user
 from fluidio.layers.activation import *
 from fluidio.layers.conv import *
 from fluidio.layers.dense import *
@@ -22,7 +22,6 @@ __all__ += image.__all__
 __all__ += lookup.__all__
 __all__ += manipulate.__all__
 __all__ += norm.__all__
-__all__ += ops.__all__
 __all__ += pool.__all__
 __all__ += random.__all__
 __all__ += reduce.__all__

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.skipif("reduce_sum" not in OP_TABLE, reason="op clip is
 
 def updates(clip: Any = None, before: Any = None, **layer: Any) -> dict[str, Any]:
     """Return what one step of SGD with rate 1 takes away from weight and bias."""
+    fluid.default_startup_program().random_seed = fluid.default_main_program().random_seed = 7
     loss = build(**layer)
     if before is not None:
         before(loss)
