@@ -6,13 +6,14 @@
 is the whole port of a program; `python -m fluidio run train.py` runs it unmodified.
 """
 
+import typing as _typing
+
 from fluidio import (
     backward,
     clip,
     core,
     executor,
     initializer,
-    input,
     io,
     layers,
     ops,
@@ -22,11 +23,11 @@ from fluidio import (
     regularizer,
     tensor,
 )
-from fluidio.backward import gradients
+from fluidio.backward import append_backward, gradients
 from fluidio.data_layer import data
 from fluidio.era import use_era
 from fluidio.executor import BuildStrategy, CompiledProgram, ExecutionStrategy, Executor, ParallelExecutor
-from fluidio.input import embedding, one_hot
+from fluidio.io import load, load_program_state, save, set_program_state
 from fluidio.param_attr import ParamAttr, WeightNormParamAttr
 from fluidio.places import (
     CPUPlace,
@@ -61,28 +62,105 @@ from fluidio.tensor import (
 )
 from fluidio.version import __version__
 
+if _typing.TYPE_CHECKING:
+    from fluidio import (
+        average,
+        contrib,
+        debugger,
+        default_scope_funcs,
+        evaluator,
+        framework,
+        input,
+        install_check,
+        layer_helper,
+        metrics,
+        nets,
+        paddle,
+        profiler,
+        proto,
+        recordio,
+        recordio_writer,
+        transpiler,
+        wrapped_decorator,
+    )
+    from fluidio import layer_helper as layer_helper_base
+    from fluidio.contrib import inferencer as inferencer
+    from fluidio.contrib import trainer as trainer
+    from fluidio.contrib.inferencer import Inferencer
+    from fluidio.contrib.trainer import (
+        BeginEpochEvent,
+        BeginStepEvent,
+        CheckpointConfig,
+        EndEpochEvent,
+        EndStepEvent,
+        Trainer,
+    )
+    from fluidio.executor import compiled as compiler
+    from fluidio.executor import compiled as parallel_executor
+    from fluidio.executor.fetch_var import fetch_var
+    from fluidio.framework import (
+        IrGraph,
+        device_guard,
+        get_flags,
+        get_var,
+        in_dygraph_mode,
+        load_op_library,
+        require_version,
+        set_flags,
+    )
+    from fluidio.input import embedding, one_hot
+    from fluidio.layers import learning_rate_scheduler as learning_rate_decay
+    from fluidio.program import data_feeder as data_feeder
+    from fluidio.tensor import create as lod_tensor
+    from fluidio.transpiler import (
+        DistributeTranspiler,
+        DistributeTranspilerConfig,
+        HashName,
+        InferenceTranspiler,
+        RoundRobin,
+        memory_optimize,
+        release_memory,
+    )
+
 __all__ = [
+    "BeginEpochEvent",
+    "BeginStepEvent",
     "BuildStrategy",
     "CPUPlace",
     "CUDAPinnedPlace",
     "CUDAPlace",
+    "CheckpointConfig",
     "CompiledProgram",
     "DataFeeder",
+    "DistributeTranspiler",
+    "DistributeTranspilerConfig",
+    "EndEpochEvent",
+    "EndStepEvent",
     "ExecutionStrategy",
     "Executor",
+    "HashName",
+    "InferenceTranspiler",
+    "Inferencer",
+    "IrGraph",
     "LoDTensor",
     "LoDTensorArray",
     "ParallelExecutor",
     "ParamAttr",
     "Parameter",
     "Program",
+    "RoundRobin",
     "Scope",
     "Tensor",
+    "Trainer",
     "Variable",
     "WeightNormParamAttr",
     "__version__",
+    "append_backward",
+    "average",
     "backward",
     "clip",
+    "compiler",
+    "contrib",
     "core",
     "cpu_places",
     "create_lod_tensor",
@@ -90,28 +168,72 @@ __all__ = [
     "cuda_pinned_places",
     "cuda_places",
     "data",
+    "data_feeder",
+    "debugger",
     "default_main_program",
+    "default_scope_funcs",
     "default_startup_program",
+    "device_guard",
     "embedding",
+    "evaluator",
     "executor",
+    "fetch_var",
+    "framework",
     "get_cuda_device_count",
+    "get_flags",
+    "get_var",
     "global_scope",
     "gradients",
+    "in_dygraph_mode",
+    "inferencer",
     "initializer",
     "input",
+    "install_check",
     "io",
     "is_compiled_with_cuda",
+    "layer_helper",
+    "layer_helper_base",
     "layers",
+    "learning_rate_decay",
+    "load",
+    "load_op_library",
+    "load_program_state",
+    "lod_tensor",
+    "memory_optimize",
+    "metrics",
     "name_scope",
+    "nets",
     "one_hot",
     "ops",
     "optimizer",
+    "paddle",
+    "parallel_executor",
     "param_attr",
+    "profiler",
     "program_guard",
+    "proto",
+    "recordio",
     "recordio_writer",
     "regularizer",
+    "release_memory",
+    "require_version",
+    "save",
     "scope_guard",
+    "set_flags",
+    "set_program_state",
     "tensor",
+    "trainer",
+    "transpiler",
     "unique_name",
     "use_era",
+    "wrapped_decorator",
 ]
+
+
+def __getattr__(name: str) -> _typing.Any:
+    """Load what is not needed by every program when it is asked for."""
+    from fluidio.faces import find
+
+    value = find(name)
+    globals()[name] = value
+    return value

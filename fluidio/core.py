@@ -1,7 +1,12 @@
 """The face of `fluid.core`: the C++ names that scripts touch."""
 
+from __future__ import annotations
+
+import enum
+from typing import Any, NoReturn
+
 from fluidio.dtypes import VarType, convert_np_dtype_to_dtype_
-from fluidio.errors import EnforceNotMet, EOFException
+from fluidio.errors import EnforceNotMet, EOFException, not_supported
 from fluidio.places import (
     CPUPlace,
     CUDAPinnedPlace,
@@ -11,20 +16,28 @@ from fluidio.places import (
     is_compiled_with_cuda,
 )
 from fluidio.program import OpRole
+from fluidio.program.attr_types import AttrType
 from fluidio.program.desc import BlockDesc, OpDesc, ProgramDesc, VarDesc
 from fluidio.tensor import LoDTensor, LoDTensorArray, Scope, SelectedRows
 
 __all__ = [
+    "AnalysisConfig",
+    "AttrType",
     "BlockDesc",
     "CPUPlace",
     "CUDAPinnedPlace",
     "CUDAPlace",
     "EOFException",
     "EnforceNotMet",
+    "Graph",
     "LoDTensor",
     "LoDTensorArray",
+    "NativeConfig",
     "OpDesc",
     "OpRole",
+    "PaddleBuf",
+    "PaddleDType",
+    "PaddleTensor",
     "Place",
     "ProgramDesc",
     "Scope",
@@ -32,6 +45,117 @@ __all__ = [
     "VarDesc",
     "VarType",
     "convert_np_dtype_to_dtype_",
+    "create_paddle_predictor",
     "get_cuda_device_count",
     "is_compiled_with_cuda",
+    "op_proto_and_checker_maker",
 ]
+
+
+class op_proto_and_checker_maker:
+    """Names of the attributes that every op has."""
+
+    OpRole = OpRole
+
+    @staticmethod
+    def kOpRoleAttrName() -> str:
+        return "op_role"
+
+    @staticmethod
+    def kOpRoleVarAttrName() -> str:
+        return "op_role_var"
+
+    @staticmethod
+    def kOpNameScopeAttrName() -> str:
+        return "op_namescope"
+
+    @staticmethod
+    def kOpDeviceAttrName() -> str:
+        return "op_device"
+
+
+def _set_eager_deletion_mode(threshold: float = 0.0, fraction: float = 1.0, fast: bool = True) -> None:
+    """Do nothing: a plan frees each value after its last use."""
+
+
+def is_compiled_with_mkldnn() -> bool:
+    return False
+
+
+def is_compiled_with_brpc() -> bool:
+    return False
+
+
+def is_compiled_with_dist() -> bool:
+    return False
+
+
+def kGradVarSuffix() -> str:
+    return "@GRAD"
+
+
+def kEmptyVarName() -> str:
+    return "@EMPTY@"
+
+
+def get_num_devices() -> int:
+    return get_cuda_device_count()
+
+
+class PaddleDType(enum.IntEnum):
+    """Dtypes of the C++ inference library."""
+
+    FLOAT32 = 0
+    INT64 = 1
+    INT32 = 2
+
+
+_INFERENCE = "load the model with fluid.io.load_inference_model and run it with fluid.Executor"
+
+
+class _Inference:
+    """Part of the C++ inference library, which is not here."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        not_supported(f"fluid.core.{type(self).__name__}", _INFERENCE)
+
+
+class NativeConfig(_Inference):
+    """Not here."""
+
+
+class AnalysisConfig(_Inference):
+    """Not here."""
+
+    class Precision(enum.IntEnum):
+        Float32 = 0
+        Int8 = 1
+        Half = 2
+
+
+class PaddleTensor(_Inference):
+    """Not here."""
+
+
+class PaddleBuf(_Inference):
+    """Not here."""
+
+
+def create_paddle_predictor(config: Any) -> NoReturn:
+    """Refuse: the C++ inference library is not here."""
+    not_supported("fluid.core.create_paddle_predictor", _INFERENCE)
+
+
+class Graph:
+    """Graphs of the C++ core are not here."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        not_supported("fluid.core.Graph", "work on the Program: program.blocks, block.ops, block.vars")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "RecordIOWriter":
+        from fluidio.recordio_writer import RecordIOWriter
+
+        return RecordIOWriter
+    raise AttributeError(f"fluid.core.{name} is part of the C++ core and not here")

@@ -6,6 +6,7 @@ from fluidio.layers import (
     dynamic_rnn,
     if_else,
     io,
+    learning_rate_scheduler,
     loss,
     metric,
     nn,
@@ -22,6 +23,8 @@ from fluidio.layers.control_flow import *
 from fluidio.layers.dynamic_rnn import *
 from fluidio.layers.if_else import *
 from fluidio.layers.io import *
+from fluidio.layers.learning_rate_scheduler import *
+from fluidio.layers.learning_rate_scheduler import _decay_step_counter as _decay_step_counter
 from fluidio.layers.loss import *
 from fluidio.layers.metric import *
 from fluidio.layers.nn import *
@@ -39,6 +42,7 @@ __all__ = [
     "dynamic_rnn",
     "if_else",
     "io",
+    "learning_rate_scheduler",
     "loss",
     "map_structure",
     "metric",
@@ -56,6 +60,7 @@ __all__ += control_flow.__all__
 __all__ += dynamic_rnn.__all__
 __all__ += if_else.__all__
 __all__ += io.__all__
+__all__ += learning_rate_scheduler.__all__
 __all__ += loss.__all__
 __all__ += metric.__all__
 __all__ += nn.__all__

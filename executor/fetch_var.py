@@ -1,0 +1,28 @@
+"""Take a variable out of a scope by name (Fluid's `_fetch_var`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fluidio.tensor import Scope, global_scope
+
+__all__ = ["_fetch_var", "fetch_var"]
+
+
+def fetch_var(name: str, scope: Scope | None = None, return_numpy: bool = True) -> Any:
+    """Return the value of a variable of a scope, as an array or as the LoDTensor itself."""
+    if not isinstance(name, str):
+        raise AssertionError(f"a variable's name is a str, got {type(name).__name__}")
+    held = (global_scope() if scope is None else scope).find_var(name)
+    if held is None:
+        raise AssertionError(
+            f"Cannot find {name} in scope. Perhaps you need to make the variable persistable by using "
+            "var.persistable = True in your program."
+        )
+    tensor = held.get_tensor()
+    return np.array(tensor) if return_numpy else tensor
+
+
+_fetch_var = fetch_var

@@ -1,0 +1,32 @@
+"""Names of `fluid.contrib` that are not built: calling them says what to do instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluidio.errors import not_supported
+
+__all__ = ["Compressor", "HDFSClient", "QuantizeTranspiler"]
+
+
+class QuantizeTranspiler:
+    """Quantisation-aware training is not supported."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        not_supported(
+            "fluid.contrib.QuantizeTranspiler", "train in float32 and quantise the saved parameters with another tool"
+        )
+
+
+class Compressor:
+    """Model compression (slim) is not supported."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        not_supported("fluid.contrib.Compressor", "train the small network with fluid.Executor directly")
+
+
+class HDFSClient:
+    """HDFS is not supported."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        not_supported("fluid.contrib.HDFSClient", "copy the files with `hadoop fs -get`, or read them through fsspec")

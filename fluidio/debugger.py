@@ -1,0 +1,68 @@
+"""Look at programs: as text, or as a Graphviz drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fluidio.program import Block, Parameter, Program
+from fluidio.program.op_def import EMPTY
+
+__all__ = ["draw_block_graphviz", "pprint_block_codes", "pprint_program_codes"]
+
+
+def draw_block_graphviz(block: Block, highlights: Sequence[Any] | None = None, path: str = "./temp.dot") -> None:
+    """Write a block as a Graphviz file: ops as boxes, variables as ellipses, parameters filled.
+
+    Args:
+        highlights: names of variables to draw in red.
+
+    Fluid: the PDF beside the file is left to you: `dot -Tpdf temp.dot -o temp.pdf`.
+    """
+    marked = {str(getattr(name, "name", name)) for name in highlights or ()}
+    lines = ["digraph G {", "  rankdir=TB;", '  node [fontname="Helvetica"];']
+    drawn: set[str] = set()
+    for index, op in enumerate(block.ops):
+        lines.append(f'  op_{index} [label="{_text(op.type)}", shape=box, style=rounded];')
+        for name in dict.fromkeys([*op.input_arg_names, *op.output_arg_names]):
+            if name != EMPTY and name not in drawn:
+                drawn.add(name)
+                lines.append(_variable(block, name, name in marked))
+        lines += [f'  "{_text(name)}" -> op_{index};' for name in op.input_arg_names if name != EMPTY]
+        lines += [f'  op_{index} -> "{_text(name)}";' for name in op.output_arg_names if name != EMPTY]
+    lines.append("}")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+def _variable(block: Block, name: str, marked: bool) -> str:
+    variable = block._find_var_recursive(name)
+    label = _text(name)
+    if variable is not None:
+        label += f"\\n{variable.dtype.name.lower()} {list(variable.shape)}"
+    style = ["shape=ellipse"]
+    if isinstance(variable, Parameter):
+        style.append('style=filled, fillcolor="lightgrey"')
+    if marked:
+        style.append('color="red"')
+    return f'  "{_text(name)}" [label="{label}", {", ".join(style)}];'
+
+
+def _text(name: str) -> str:
+    return name.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def pprint_program_codes(program_desc: Any) -> None:
+    """Print a program (or its desc, or its bytes) as text."""
+    if isinstance(program_desc, (bytes, bytearray)):
+        program_desc = Program.parse_from_string(bytes(program_desc))
+    print(getattr(program_desc, "_program", program_desc))
+
+
+def pprint_block_codes(block_desc: Any, show_backward: bool = False) -> None:
+    """Print a block (or its desc) as text; gradient ops too with `show_backward`."""
+    block: Block = getattr(block_desc, "_block", block_desc)
+    print(f"block_{block.idx}:")
+    for op in block.ops:
+        if show_backward or not op.type.endswith("_grad"):
+            print(f"  {op}")

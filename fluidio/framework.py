@@ -1,0 +1,144 @@
+"""The face of `fluid.framework`: programs and the small functions that stood beside them."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from fluidio import core
+from fluidio.dtypes import VarType, convert_np_dtype_to_dtype_
+from fluidio.errors import not_supported
+from fluidio.flags import get_flags, set_flags
+from fluidio.places import CPUPlace, cpu_places, cuda_pinned_places, cuda_places, is_compiled_with_cuda
+from fluidio.program import (
+    Block,
+    Operator,
+    Parameter,
+    Program,
+    Variable,
+    default_main_program,
+    default_startup_program,
+    name_scope,
+    program_guard,
+    switch_main_program,
+    switch_startup_program,
+    unique_name,
+)
+from fluidio.program.op_def import grad_name as grad_var_name
+
+__all__ = [
+    "EMPTY_VAR_NAME",
+    "GRAD_VAR_SUFFIX",
+    "TEMP_VAR_NAME",
+    "Block",
+    "IrGraph",
+    "Operator",
+    "Parameter",
+    "Program",
+    "Variable",
+    "convert_np_dtype_to_dtype_",
+    "core",
+    "cpu_places",
+    "cuda_pinned_places",
+    "cuda_places",
+    "default_main_program",
+    "default_startup_program",
+    "device_guard",
+    "dtype_is_floating",
+    "get_flags",
+    "get_var",
+    "grad_var_name",
+    "in_dygraph_mode",
+    "is_compiled_with_cuda",
+    "load_op_library",
+    "name_scope",
+    "program_guard",
+    "require_version",
+    "set_flags",
+    "switch_main_program",
+    "switch_startup_program",
+    "unique_name",
+]
+
+EMPTY_VAR_NAME = "@EMPTY@"
+TEMP_VAR_NAME = "@TEMP@"
+GRAD_VAR_SUFFIX = "@GRAD"
+
+
+def _get_var(name: str, program: Program | None = None) -> Variable:
+    """Return a variable of the global block of a program (the default one) by name."""
+    if not isinstance(name, str):
+        raise AssertionError(f"a variable's name is a str, got {type(name).__name__}")
+    return (program or default_main_program()).global_block().var(name)
+
+
+get_var = _get_var
+
+
+def dtype_is_floating(dtype: Any) -> bool:
+    """Tell whether a dtype is float16, float32 or float64."""
+    kind = dtype if isinstance(dtype, VarType) else convert_np_dtype_to_dtype_(dtype)
+    return kind in (VarType.FP16, VarType.FP32, VarType.FP64)
+
+
+def in_dygraph_mode() -> bool:
+    """Say that programs are static: there is no imperative mode here."""
+    return False
+
+
+def _current_expected_place() -> CPUPlace:
+    return CPUPlace()
+
+
+_VERSION = re.compile(r"\d+(\.\d+){0,3}")
+
+
+def require_version(min_version: str, max_version: str | None = None) -> None:
+    """Check the arguments and accept every version below 2.0.
+
+    Raises:
+        Exception: the script needs Paddle 2.0, whose API is another.
+    """
+    for name, value in (("min_version", min_version), ("max_version", max_version)):
+        if value is None and name == "max_version":
+            continue
+        if not isinstance(value, str):
+            raise TypeError(f"The type of '{name}' in require_version must be str, but received {type(value)}.")
+        if not _VERSION.fullmatch(value):
+            raise ValueError(
+                f"The value of '{name}' in require_version must be in format '\\d+(\\.\\d+){{0,3}}', like '1.5.2.0', "
+                f"but received {value}"
+            )
+    if int(min_version.split(".")[0]) >= 2:
+        raise Exception(
+            f"VersionError: PaddlePaddle version {min_version} or higher is required; fluidio answers to 0.12 - 1.8"
+        )
+
+
+@contextlib.contextmanager
+def device_guard(device: str | None = None) -> Iterator[None]:
+    """Run the block as it is: a program runs whole on the executor's place.
+
+    Fluid: ops built in the block were put on that device.
+    """
+    if device is not None and device.split(":")[0] not in ("cpu", "gpu"):
+        raise ValueError(
+            f"The Attr(device) should be 'cpu' or 'gpu', and it can also be empty string or None, got {device!r}"
+        )
+    yield
+
+
+def load_op_library(lib_filename: str) -> None:
+    """Refuse: compiled ops of Fluid's C++ core cannot run here."""
+    not_supported(
+        f"fluid.load_op_library({lib_filename!r})", "write the op in Python with layers.py_func, forward and backward"
+    )
+
+
+class IrGraph:
+    """Graphs of the C++ core are not here."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        not_supported("fluid.framework.IrGraph", "work on the Program: program.blocks, block.ops, block.vars")

@@ -1,0 +1,106 @@
+"""`fluid.profiler`: a table of the time that each kind of op took, and a Chrome trace of them all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from fluidio.executor.timeline import Event, Timeline
+
+__all__ = ["cuda_profiler", "profiler", "reset_profiler", "start_profiler", "stop_profiler"]
+
+_STATES = ("CPU", "GPU", "All")
+_OPTIONS = ("Default", "OpDetail", "AllOpDetail")
+_KEYS = (None, "default", "calls", "total", "max", "min", "ave")
+
+_timeline = Timeline()
+_state = ""
+
+
+def start_profiler(state: str, tracer_option: str = "Default") -> None:
+    """Begin to time the ops.
+
+    Args:
+        state: "CPU", "GPU" or "All"; the ops of the executor's place are timed in any case.
+        tracer_option: accepted; there is one level of detail.
+    """
+    global _state
+    if state not in _STATES:
+        raise ValueError("The state must be 'CPU' or 'GPU' or 'All'.")
+    if tracer_option not in _OPTIONS:
+        raise ValueError("tracer option must be 'Default', 'OpDetail', 'AllOpDetail'.")
+    _state = state
+    _timeline.start()
+
+
+def stop_profiler(sorted_key: str | None = None, profile_path: str = "/tmp/profile") -> None:
+    """End timing, print the table and write a Chrome trace.
+
+    Args:
+        sorted_key: "calls", "total", "max", "min" or "ave", largest first; by first appearance otherwise.
+        profile_path: where the trace goes; open it in chrome://tracing or Perfetto.
+
+    Fluid: the file held a protobuf for Fluid's own timeline tool; here it is the trace itself.
+    """
+    if sorted_key not in _KEYS:
+        raise ValueError("The sorted_key must be None or in 'calls', 'total', 'max', 'min' and 'ave'")
+    _timeline.stop()
+    print(report(_timeline.events, _state, sorted_key))
+    folder = os.path.dirname(profile_path)
+    if folder:
+        os.makedirs(folder, exist_ok=True)
+    with open(profile_path, "w", encoding="utf-8") as file:
+        file.write(_timeline.chrome_trace())
+    _timeline.clear()
+
+
+def reset_profiler() -> None:
+    """Forget what has been timed so far."""
+    _timeline.clear()
+
+
+@contextlib.contextmanager
+def profiler(
+    state: str, sorted_key: str | None = None, profile_path: str = "/tmp/profile", tracer_option: str = "Default"
+) -> Iterator[None]:
+    """Time the ops of the block; see start_profiler and stop_profiler."""
+    start_profiler(state, tracer_option)
+    try:
+        yield
+    finally:
+        stop_profiler(sorted_key, profile_path)
+
+
+@contextlib.contextmanager
+def cuda_profiler(output_file: str, output_mode: str | None = None, config: Any = None) -> Iterator[None]:
+    """Run the block as it is.
+
+    Fluid: this drove NVIDIA's nvprof, which no longer exists; use Nsight, or `profiler("GPU")` here.
+    """
+    warnings.warn("cuda_profiler has no effect: use fluid.profiler.profiler('GPU') or NVIDIA Nsight", stacklevel=3)
+    yield
+
+
+def report(events: Sequence[Event], place: str, sorted_key: str | None) -> str:
+    """Return the table of events by kind of op, times in milliseconds."""
+    groups: dict[str, list[float]] = {}
+    for event in events:
+        groups.setdefault(event.name, []).append(event.duration / 1e6)
+    rows = [(name, len(t), sum(t), min(t), max(t), sum(t) / len(t)) for name, t in groups.items()]
+    column = {"calls": 1, "total": 2, "min": 3, "max": 4, "ave": 5}.get(sorted_key or "")
+    if column is not None:
+        rows.sort(key=lambda row: row[column], reverse=True)
+    whole = sum(row[2] for row in rows)
+    order = f"Sorted by {sorted_key} in descending order" if column is not None else "Sorted by first appearance"
+    lines = [
+        "", "------------------------->     Profiling Report     <-------------------------", "",
+        f"Place: {place}", "Time unit: ms", order, "",
+        f"{'Event':<32}{'Calls':<12}{'Total':<12}{'Min.':<12}{'Max.':<12}{'Ave.':<12}{'Ratio.':<12}",
+    ]  # fmt: skip
+    for name, calls, total, low, high, mean in rows:
+        share = total / whole if whole else 0.0
+        lines.append(f"{name:<32}{calls:<12}{total:<12.6g}{low:<12.6g}{high:<12.6g}{mean:<12.6g}{share:<12.6g}")
+    return "\n".join(lines) + "\n"

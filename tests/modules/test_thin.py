@@ -1,0 +1,191 @@
+"""Names that have little to do here do that little, and say what they do not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import fluidio as fluid
+from fluidio import transpiler
+from fluidio.transpiler import passes
+
+
+def test_the_trainer_program_of_the_transpiler_is_the_program() -> None:
+    main = fluid.default_main_program()
+    config = fluid.DistributeTranspilerConfig()
+    config.slice_var_up = False
+    t = fluid.DistributeTranspiler(config=config)
+    with pytest.raises(RuntimeError, match="transpile"):
+        t.get_trainer_program()
+    t.transpile(0, program=main, pservers="127.0.0.1:6174", trainers=1)
+    assert t.get_trainer_program() is main
+    assert t.get_startup_program("127.0.0.1:6174") is fluid.default_startup_program()
+    with pytest.raises(NotImplementedError, match="no parameter servers"):
+        t.get_pserver_program("127.0.0.1:6174")
+
+
+def test_several_trainers_are_told_that_each_is_alone() -> None:
+    with pytest.warns(UserWarning, match="2 trainers"):
+        fluid.DistributeTranspiler().transpile(0, trainers=2)
+
+
+def test_memory_optimize_says_once_that_there_is_nothing_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passes, "_told", False)
+    with pytest.warns(UserWarning, match="freed after their last use"):
+        fluid.memory_optimize(fluid.default_main_program(), skip_opt_set={"x"}, print_log=True, level=0)
+    fluid.release_memory(fluid.default_main_program())
+    transpiler.memory_optimize(fluid.default_main_program())
+
+
+def test_the_inference_transpiler_leaves_the_program_alone() -> None:
+    fluid.layers.fc(fluid.layers.data("x", [3]), 2)
+    before = str(fluid.default_main_program())
+    fluid.InferenceTranspiler().transpile(fluid.default_main_program(), fluid.CPUPlace())
+    assert str(fluid.default_main_program()) == before
+    with pytest.raises(TypeError, match="Program"):
+        fluid.InferenceTranspiler().transpile("main", fluid.CPUPlace())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="place"):
+        fluid.InferenceTranspiler().transpile(fluid.default_main_program(), "cpu")
+
+
+def test_dispatchers_spread_variables_over_servers() -> None:
+    names = ["a", "b", "c"]
+    turns = transpiler.RoundRobin(["one", "two"])
+    assert turns.dispatch(names) == ["one", "two", "one"]
+    turns.reset()
+    assert turns.dispatch(["a"]) == ["one"]
+    assert transpiler.HashName(["one", "two"]).dispatch(names) == transpiler.HashName(["one", "two"]).dispatch(names)
+
+
+@pytest.mark.parametrize("version", ["0.14.0", "1.4", "1.8.5", "1.9.9"])
+def test_every_version_below_2_is_good_enough(version: str) -> None:
+    fluid.require_version(version)
+    fluid.require_version("0.12", version)
+
+
+def test_require_version_checks_its_arguments() -> None:
+    with pytest.raises(Exception, match=r"2\.0 or higher is required"):
+        fluid.require_version("2.0")
+    with pytest.raises(TypeError, match="must be str"):
+        fluid.require_version(1)
+    with pytest.raises(ValueError, match="format"):
+        fluid.require_version("1.x")
+
+
+def test_flags_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fluidio.flags._flags", {"FLAGS_check_nan_inf": False, "FLAGS_eager_delete_tensor_gb": 0.0})
+    fluid.set_flags({"FLAGS_check_nan_inf": True})
+    assert fluid.get_flags("FLAGS_check_nan_inf") == {"FLAGS_check_nan_inf": True}
+    monkeypatch.setenv("FLAGS_eager_delete_tensor_gb", "1.5")
+    assert fluid.get_flags(["FLAGS_eager_delete_tensor_gb"]) == {"FLAGS_eager_delete_tensor_gb": 1.5}
+    monkeypatch.setenv("FLAGS_eager_delete_tensor_gb", "much")
+    with pytest.raises(ValueError, match="should be a float"):
+        fluid.get_flags("FLAGS_eager_delete_tensor_gb")
+    for call in (lambda: fluid.set_flags({"FLAGS_nonsense": 1}), lambda: fluid.get_flags("FLAGS_nonsense")):
+        with pytest.raises(ValueError, match="FLAGS_nonsense"):
+            call()
+
+
+def test_run_check_trains_a_step(capsys: pytest.CaptureFixture[str]) -> None:
+    fluid.install_check.run_check()
+    assert "works well" in capsys.readouterr().out
+
+
+def test_local_scopes_nest() -> None:
+    from fluidio import default_scope_funcs as funcs
+
+    funcs.var("outside").set_int(1)
+
+    def inside() -> None:
+        funcs.var("inside").set_int(2)
+        assert funcs.find_var("outside") is not None
+
+    funcs.scoped_function(inside)
+    assert funcs.find_var("inside") is None
+    with pytest.raises(RuntimeError, match="enter_local_scope"):
+        funcs.leave_local_scope()
+
+
+def test_a_context_manager_keeps_its_name() -> None:
+    from fluidio.wrapped_decorator import signature_safe_contextmanager, wrap_decorator
+
+    @signature_safe_contextmanager
+    def guard() -> Any:
+        """Guard."""
+        yield 5
+
+    with guard() as value:
+        assert value == 5
+    assert guard.__doc__ == "Guard."
+    twice = wrap_decorator(lambda func: lambda: func() * 2)
+    assert twice(lambda: 4)() == 8
+
+
+@pytest.mark.parametrize("name", ["NativeConfig", "AnalysisConfig", "PaddleTensor", "PaddleBuf", "Graph"])
+def test_the_inference_library_is_not_here_and_says_what_is(name: str) -> None:
+    with pytest.raises(NotImplementedError, match=r"load_inference_model|Program"):
+        getattr(fluid.core, name)()
+
+
+def test_names_of_core() -> None:
+    assert fluid.core.op_proto_and_checker_maker.OpRole.Backward == 1
+    assert fluid.core.op_proto_and_checker_maker.kOpRoleAttrName() == "op_role"
+    assert fluid.core.VarDesc.VarType.FP32 == 5
+    assert fluid.core.RecordIOWriter.Compressor.Snappy == 1
+    assert fluid.core.PaddleDType.INT64 == 1
+    fluid.core._set_eager_deletion_mode(0.0, 1.0, True)
+    with pytest.raises(NotImplementedError, match="load_inference_model"):
+        fluid.core.create_paddle_predictor(None)
+    with pytest.raises(AttributeError, match=r"C\+\+ core"):
+        _ = fluid.core.no_such_thing
+
+
+@pytest.mark.parametrize("name", ["dygraph", "DatasetFactory", "incubate"])
+def test_what_is_not_here_names_the_nearest_thing(name: str) -> None:
+    with pytest.raises(NotImplementedError, match=f"fluid.{name} is not supported by fluidio"):
+        getattr(fluid, name)
+    assert not hasattr(fluid, name)
+
+
+def test_modules_of_fluid_resolve() -> None:
+    assert fluid.framework.Parameter is fluid.Parameter
+    assert fluid.framework._get_var is fluid.get_var
+    assert fluid.data_feeder.DataFeeder is fluid.DataFeeder
+    assert fluid.lod_tensor.create_lod_tensor is fluid.create_lod_tensor
+    assert fluid.compiler.CompiledProgram is fluid.CompiledProgram
+    assert fluid.layer_helper.LayerHelper is not None
+    assert fluid.trainer.Trainer is fluid.Trainer
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = fluid.nonsense
+
+
+def test_variables_are_found_and_fetched_by_name() -> None:
+    fluid.layers.fc(fluid.layers.data("x", [3]), 2)
+    assert fluid.get_var("fc_0.w_0").shape == (3, 2)
+    fluid.Executor(fluid.CPUPlace()).run(fluid.default_startup_program())
+    assert fluid.fetch_var("fc_0.b_0").tolist() == [0, 0]
+    assert fluid._fetch_var("fc_0.b_0", return_numpy=False).shape() == [2]
+    with pytest.raises(AssertionError, match="Cannot find"):
+        fluid.fetch_var("nobody")
+
+
+def test_static_mode_is_all_there_is() -> None:
+    assert fluid.in_dygraph_mode() is False
+    with fluid.device_guard("gpu:0"):
+        pass
+    with pytest.raises(ValueError, match="should be .cpu. or .gpu."), fluid.device_guard("tpu"):
+        pass
+    with pytest.raises(NotImplementedError, match="py_func"):
+        fluid.load_op_library("ops.so")
+    with pytest.raises(NotImplementedError, match="Program"):
+        fluid.IrGraph(None)
+
+
+def test_a_tensor_desc_is_read_as_scripts_read_parameter_files() -> None:
+    from fluidio.proto import framework_pb2
+
+    desc = framework_pb2.VarType.TensorDesc()
+    desc.ParseFromString(b"\x08\x05\x10\x02\x10\x03")
+    assert (desc.data_type, desc.dims) == (framework_pb2.VarType.FP32, [2, 3])
+    assert desc.SerializeToString() == b"\x08\x05\x10\x02\x10\x03"
