@@ -8,6 +8,7 @@ from typing import Any
 
 from fluidio.dtypes import VarType
 from fluidio.layer_helper import LayerHelper
+from fluidio.layers.branches import Switch
 from fluidio.layers.tensor import cast, create_global_var, fill_constant
 from fluidio.optimizer.counter import step_counter
 from fluidio.optimizer.lars import append_LARS
@@ -45,6 +46,10 @@ def _apply(op_type: str, x: Variable, y: Variable | None = None) -> Variable:
     else:
         helper.append_op(type=op_type, inputs={"X": [x], "Y": [y]}, outputs={"Out": [out]}, attrs={"axis": -1})
     return out
+
+
+def _assign(x: Variable, out: Variable) -> None:
+    LayerHelper("assign").append_op(type="assign", inputs={"X": [x]}, outputs={"Out": [out]})
 
 
 def noam_decay(d_model: Any, warmup_steps: Any, learning_rate: float = 1.0) -> Variable:
@@ -100,10 +105,6 @@ def piecewise_decay(boundaries: Sequence[int], values: Sequence[float]) -> Varia
     """values[i] while t < boundaries[i], then the last value."""
     if len(values) - len(boundaries) != 1:
         raise ValueError("len(values) - len(boundaries) should be 1")
-    from fluidio.layers.control_flow import Switch
-
-    from fluidio.layers.tensor import assign
-
     with default_main_program()._lr_schedule_guard():
         step = _decay_step_counter()
         rate = create_global_var([1], 0.0, "float32", persistable=True, name=unique_name.generate("learning_rate"))
@@ -112,10 +113,10 @@ def piecewise_decay(boundaries: Sequence[int], values: Sequence[float]) -> Varia
                 limit = fill_constant([1], "float32", float(boundary), force_cpu=True)
                 constant = fill_constant([1], "float32", float(value))
                 with switch.case(step < limit):
-                    assign(constant, rate)
+                    _assign(constant, rate)
             last = fill_constant([1], "float32", float(values[-1]))
             with switch.default():
-                assign(last, rate)
+                _assign(last, rate)
         return rate
 
 
@@ -128,10 +129,6 @@ def cosine_decay(learning_rate: Any, step_each_epoch: int, epochs: int) -> Varia
 
 def linear_lr_warmup(learning_rate: Any, warmup_steps: int, start_lr: float, end_lr: float) -> Variable:
     """From start_lr to end_lr in warmup_steps steps, then `learning_rate`, a number or another schedule."""
-    from fluidio.layers.control_flow import Switch
-
-    from fluidio.layers.tensor import assign
-
     dtype = learning_rate.dtype if isinstance(learning_rate, Variable) else VarType.FP32
     with default_main_program()._lr_schedule_guard():
         name = unique_name.generate("learning_rate_warmup")
@@ -139,9 +136,9 @@ def linear_lr_warmup(learning_rate: Any, warmup_steps: int, start_lr: float, end
         step = _decay_step_counter()
         with Switch() as switch:
             with switch.case(step < warmup_steps):
-                assign(start_lr + (end_lr - start_lr) * (step / float(warmup_steps)), rate)
+                _assign(start_lr + (end_lr - start_lr) * (step / float(warmup_steps)), rate)
             with switch.default():
                 if not isinstance(learning_rate, Variable):
                     learning_rate = fill_constant([1], dtype, float(learning_rate))
-                assign(learning_rate, rate)
+                _assign(learning_rate, rate)
         return rate
