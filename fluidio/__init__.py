@@ -80,6 +80,7 @@ if _typing.TYPE_CHECKING:
         proto,
         recordio,
         recordio_writer,
+        testing,
         transpiler,
         wrapped_decorator,
     )
@@ -222,6 +223,7 @@ __all__ = [
     "set_flags",
     "set_program_state",
     "tensor",
+    "testing",
     "trainer",
     "transpiler",
     "unique_name",

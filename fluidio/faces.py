@@ -31,6 +31,7 @@ LAZY_MODULES = {
     "proto": "fluidio.proto",
     "recordio": "fluidio.recordio",
     "recordio_writer": "fluidio.recordio_writer",
+    "testing": "fluidio.testing",
     "trainer": "fluidio.contrib.trainer",
     "transpiler": "fluidio.transpiler",
     "wrapped_decorator": "fluidio.wrapped_decorator",
