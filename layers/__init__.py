@@ -1,8 +1,10 @@
 """What a user writes: functions that append ops to the default program."""
 
 from fluidio.layers import (
+    beam,
     branches,
     control_flow,
+    crf,
     dynamic_rnn,
     if_else,
     io,
@@ -18,8 +20,10 @@ from fluidio.layers import (
     tensor_array,
     utils,
 )
+from fluidio.layers.beam import *
 from fluidio.layers.branches import *
 from fluidio.layers.control_flow import *
+from fluidio.layers.crf import *
 from fluidio.layers.dynamic_rnn import *
 from fluidio.layers.if_else import *
 from fluidio.layers.io import *
@@ -37,8 +41,10 @@ from fluidio.layers.tensor_array import *
 from fluidio.layers.utils import map_structure
 
 __all__ = [
+    "beam",
     "branches",
     "control_flow",
+    "crf",
     "dynamic_rnn",
     "if_else",
     "io",
@@ -55,8 +61,10 @@ __all__ = [
     "tensor_array",
     "utils",
 ]
+__all__ += beam.__all__
 __all__ += branches.__all__
 __all__ += control_flow.__all__
+__all__ += crf.__all__
 __all__ += dynamic_rnn.__all__
 __all__ += if_else.__all__
 __all__ += io.__all__

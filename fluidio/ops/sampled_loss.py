@@ -1,0 +1,199 @@
+"""Losses over many classes that look at a few only: noise-contrastive estimation, hierarchical sigmoid."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fluidio.dtypes import VarType
+from fluidio.errors import EnforceNotMet
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import gradient, op
+from fluidio.program.infer import InferContext
+from fluidio.tensor import SelectedRows
+
+__all__: list[str] = []
+
+
+def _sigmoid(xp: Any, x: Any) -> Any:
+    return 1 / (1 + xp.exp(-x))
+
+
+def _rows_grad(k: Call, weight: Any, rows: Any, values: Any) -> Any:
+    """Return a gradient by rows: sparse if asked for, else dense."""
+    if k.attrs["is_sparse"]:
+        used = np.unique(np.asarray(k.dev.download(rows)))
+        place = k.dev.upload(np.searchsorted(used, np.asarray(k.dev.download(rows))))
+        summed = k.xp.zeros((used.size, *weight.shape[1:]), weight.dtype)
+        k.dev.scatter_add(summed, place, values)
+        return SelectedRows(k.dev.upload(used), weight.shape[0], summed)
+    dense = k.xp.zeros_like(weight)
+    k.dev.scatter_add(dense, rows, values)
+    return dense
+
+
+# -- nce -----------------------------------------------------------------------------------------------------------
+
+
+def _infer_nce(c: InferContext) -> None:
+    x, label = c.input("Input"), c.shape("Label")
+    true = label[1] if len(label) == 2 else 1
+    count = true + c.attrs["num_neg_samples"]
+    c.set("Cost", (x.shape[0], 1), x.dtype, 0)
+    c.set("SampleLogits", (x.shape[0], count), x.dtype, 0)
+    c.set("SampleLabels", (x.shape[0], count), VarType.INT64, 0)
+
+
+def _probabilities(k: Call, samples: Any, custom: Any) -> Any:
+    """Return how likely the sampler draws each class."""
+    classes = k.attrs["num_total_classes"]
+    if k.attrs["sampler"] == 0:
+        return np.full(samples.shape, 1.0 / classes)
+    if k.attrs["sampler"] == 1:
+        return np.log((samples + 2.0) / (samples + 1.0)) / np.log(classes + 1.0)
+    return np.asarray(k.dev.download(custom)).reshape(-1)[samples]
+
+
+def _draw(k: Call, count: int, custom: Any) -> Any:
+    a = k.attrs
+    classes, seed = a["num_total_classes"], a["seed"]
+    engine = k.state.get("engine")
+    if engine is None:
+        engine = k.state["engine"] = np.random.default_rng(seed or None)
+    if a["sampler"] == 0:
+        return engine.integers(0, classes, count)
+    if a["sampler"] == 1:
+        return (np.exp(engine.random(count) * np.log(classes + 1.0)) - 1).astype(np.int64) % classes
+    weights = np.asarray(k.dev.download(custom), np.float64).reshape(-1)
+    return engine.choice(classes, count, p=weights / weights.sum())
+
+
+@op("nce",
+    "Input Label Weight Bias? SampleWeight? CustomDistProbs? CustomDistAlias? CustomDistAliasProbs?",
+    "Cost SampleLogits SampleLabels",
+    {"num_total_classes": 1, "num_neg_samples": 10, "sampler": 0, "seed": 0, "is_sparse": False,
+     "remote_prefetch": False, "custom_neg_classes": []},
+    infer=_infer_nce, grad=True, lod="none")  # fmt: skip
+def nce(
+    k: Call, x: Any, label: Any, weight: Any, bias: Any, sample_weight: Any, probs: Any, alias: Any, alias_probs: Any
+) -> Any:
+    """Cost = telling the true classes from num_neg_samples classes drawn at random.
+
+    Fluid: the classes are drawn by another generator than Fluid's, so that costs agree in distribution only.
+    """
+    xp = k.xp
+    truth = np.asarray(k.dev.download(label), np.int64).reshape(x.shape[0], -1)
+    classes = k.attrs["num_total_classes"]
+    if truth.size and (truth.min() < 0 or truth.max() >= classes):
+        raise EnforceNotMet(f"label {truth.max()} is out of range: num_total_classes is {classes}")
+    negative = k.attrs["custom_neg_classes"]
+    drawn = np.asarray(negative, np.int64) if len(negative) else None
+    count = drawn.size if drawn is not None else k.attrs["num_neg_samples"]
+    if drawn is None:
+        drawn = _draw(k, count * x.shape[0], probs).reshape(x.shape[0], count)
+    samples = np.concatenate([truth, np.broadcast_to(drawn, (x.shape[0], count))], axis=1)
+    noise = k.dev.upload((_probabilities(k, samples, probs) * k.attrs["num_neg_samples"]).astype(x.dtype))
+    at = k.dev.upload(samples)
+    logits = xp.einsum("nd,nsd->ns", x, weight[at])
+    if bias is not None:
+        logits += bias.reshape(-1)[at]
+    out = _sigmoid(xp, logits)
+    true = truth.shape[1]
+    cost = -xp.log(out[:, :true] / (out[:, :true] + noise[:, :true])).sum(axis=1)
+    cost -= xp.log(noise[:, true:] / (out[:, true:] + noise[:, true:])).sum(axis=1)
+    if sample_weight is not None:
+        cost *= sample_weight.reshape(-1)
+    return cost.reshape(-1, 1), out, at
+
+
+@gradient("nce",
+          "Input Label Weight Bias SampleWeight CustomDistProbs SampleLogits SampleLabels Cost@GRAD",
+          "Input@GRAD Weight@GRAD Bias@GRAD", lod="none")  # fmt: skip
+def nce_grad(
+    k: Call, x: Any, label: Any, weight: Any, bias: Any, sample_weight: Any, probs: Any, out: Any, samples: Any,
+    dcost: Any,
+) -> Any:  # fmt: skip
+    true = label.reshape(x.shape[0], -1).shape[1]
+    host = np.asarray(k.dev.download(samples))
+    noise = k.dev.upload((_probabilities(k, host, probs) * k.attrs["num_neg_samples"]).astype(x.dtype))
+    slope = out * (1 - out)
+    dlogits = slope / (out + noise)
+    dlogits[:, :true] = -noise[:, :true] * (1 - out[:, :true]) / (out[:, :true] + noise[:, :true])
+    scale = dcost.reshape(-1, 1)
+    if sample_weight is not None:
+        scale = scale * sample_weight.reshape(-1, 1)
+    dlogits = dlogits * scale
+    dx = k.xp.einsum("ns,nsd->nd", dlogits, weight[samples]) if k.wants("Input@GRAD") else None
+    flat = samples.reshape(-1)
+    dweight = dbias = None
+    if k.wants("Weight@GRAD"):
+        values = (dlogits[:, :, None] * x[:, None, :]).reshape(flat.size, -1)
+        dweight = _rows_grad(k, weight, flat, values)
+    if k.wants("Bias@GRAD"):
+        dbias = _rows_grad(k, bias, flat, dlogits.reshape(-1, *(1,) * (bias.ndim - 1)))
+    return dx, dweight, dbias
+
+
+# -- hierarchical sigmoid ------------------------------------------------------------------------------------------
+
+
+def _infer_tree(c: InferContext) -> None:
+    x = c.input("X")
+    c.set("Out", (x.shape[0], 1), x.dtype, 0)
+
+
+def _path(k: Call, label: Any, table: Any, code: Any) -> tuple[Any, Any, Any]:
+    """Return the nodes on the way to each label, the turns taken there, and which of them exist."""
+    ids = np.asarray(k.dev.download(label), np.int64).reshape(-1)
+    if table is not None:
+        nodes = np.asarray(k.dev.download(table), np.int64)
+        turns = np.asarray(k.dev.download(code), np.int64)
+        if nodes.shape[0] != ids.size:  # the whole tree, a row for each class
+            nodes, turns = nodes[ids], turns[ids]
+        exists = nodes >= 0
+        return np.where(exists, nodes, 0), np.where(exists, turns, 0), exists
+    classes = k.attrs["num_classes"]
+    if ids.size and (ids.min() < 0 or ids.max() >= classes):
+        raise EnforceNotMet(f"label {ids.max()} is out of range: num_classes is {classes}")
+    # A complete binary tree: the bits of label + num_classes, from the second highest down, are the turns.
+    number = ids + classes
+    depth = int(2 * classes - 1).bit_length() - 1
+    bits = np.arange(depth)
+    length = np.floor(np.log2(number)).astype(np.int64)[:, None]
+    exists = bits < length
+    return np.where(exists, (number[:, None] >> (bits + 1)) - 1, 0), (number[:, None] >> bits) & 1, exists
+
+
+@op("hierarchical_sigmoid", "X W Label PathTable? PathCode? Bias?", "Out PreOut",
+    {"num_classes": 2, "is_sparse": False, "remote_prefetch": False}, infer=_infer_tree, grad=True,
+    lod="none")  # fmt: skip
+def hierarchical_sigmoid(k: Call, x: Any, weight: Any, label: Any, table: Any, code: Any, bias: Any) -> Any:
+    """Out = the cost of the turns on the way to the label in a tree of classes."""
+    xp = k.xp
+    nodes, turns, exists = (k.dev.upload(part) for part in _path(k, label, table, code))
+    pre = xp.einsum("nd,nsd->ns", x, weight[nodes])
+    if bias is not None:
+        pre += bias.reshape(-1)[nodes]
+    pre = xp.clip(pre, -40.0, 40.0) * exists
+    cost = ((xp.log1p(xp.exp(pre)) - turns * pre) * exists).sum(axis=1)
+    return cost.astype(x.dtype).reshape(-1, 1), pre.astype(x.dtype)
+
+
+@gradient("hierarchical_sigmoid", "X W Label PathTable PathCode Bias PreOut Out@GRAD", "X@GRAD W@GRAD Bias@GRAD",
+          lod="none")  # fmt: skip
+def hierarchical_sigmoid_grad(
+    k: Call, x: Any, weight: Any, label: Any, table: Any, code: Any, bias: Any, pre: Any, dout: Any
+) -> Any:
+    nodes, turns, exists = (k.dev.upload(part) for part in _path(k, label, table, code))
+    dpre = ((_sigmoid(k.xp, pre) - turns) * exists * dout.reshape(-1, 1)).astype(x.dtype)
+    dx = k.xp.einsum("ns,nsd->nd", dpre, weight[nodes]) if k.wants("X@GRAD") else None
+    used = exists.reshape(-1)
+    flat = nodes.reshape(-1)[used]
+    dweight = dbias = None
+    if k.wants("W@GRAD"):
+        values = (dpre[:, :, None] * x[:, None, :]).reshape(used.size, -1)[used]
+        dweight = _rows_grad(k, weight, flat, values)
+    if k.wants("Bias@GRAD"):
+        dbias = _rows_grad(k, bias, flat, dpre.reshape(-1)[used].reshape(-1, *(1,) * (bias.ndim - 1)))
+    return dx, dweight, dbias
