@@ -14,6 +14,7 @@ from fluidio.layers import (
     nn,
     ops,
     recurrent,
+    sampled_loss,
     sequence_lod,
     static_rnn,
     tensor,
@@ -34,6 +35,7 @@ from fluidio.layers.metric import *
 from fluidio.layers.nn import *
 from fluidio.layers.ops import *
 from fluidio.layers.recurrent import *
+from fluidio.layers.sampled_loss import *
 from fluidio.layers.sequence_lod import *
 from fluidio.layers.static_rnn import *
 from fluidio.layers.tensor import *
@@ -55,6 +57,7 @@ __all__ = [
     "nn",
     "ops",
     "recurrent",
+    "sampled_loss",
     "sequence_lod",
     "static_rnn",
     "tensor",
@@ -74,6 +77,7 @@ __all__ += metric.__all__
 __all__ += nn.__all__
 __all__ += ops.__all__
 __all__ += recurrent.__all__
+__all__ += sampled_loss.__all__
 __all__ += sequence_lod.__all__
 __all__ += static_rnn.__all__
 __all__ += tensor.__all__

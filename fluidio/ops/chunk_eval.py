@@ -30,7 +30,7 @@ def _infer(c: InferContext) -> None:
 
 def _chunks(ids: Any, offsets: Any, scheme: str, types: int) -> tuple[Any, Any, Any]:
     """Return first row, last row and type of every chunk."""
-    count, begin, inside, end, single = _SCHEMES[scheme]
+    count, begin, _inside, end, single = _SCHEMES[scheme]
     kind, tag = np.divmod(ids, count)
     other = kind >= types
     first = np.zeros(ids.size, bool)

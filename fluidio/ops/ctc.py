@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -38,9 +39,7 @@ class _Ctc:
             offsets = last_level(k, "Logits", logits.shape[0])
             label_offsets = last_level(k, "Label", label.shape[0])
             if offsets.size != label_offsets.size:
-                raise EnforceNotMet(
-                    f"Logits holds {offsets.size - 1} sequences, but Label {label_offsets.size - 1}"
-                )
+                raise EnforceNotMet(f"Logits holds {offsets.size - 1} sequences, but Label {label_offsets.size - 1}")
             self.times, self.sizes = np.diff(offsets), np.diff(label_offsets)
             rows, self.valid = padded_rows(offsets)
             flat = np.asarray(k.dev.download(label), np.int64).reshape(-1)
@@ -93,7 +92,7 @@ def _alphas(log_p: Any, states: Any, jump: Any, times: Any) -> Any:
 def _loss_and_grad(ctc: _Ctc, blank: int) -> tuple[Any, Any]:
     """Return the loss of each sequence and its gradient by the scores, in float64."""
     scores = ctc.scores.astype(np.float64)
-    batch, time, classes = scores.shape
+    batch, time, _classes = scores.shape
     shifted = scores - scores.max(axis=2, keepdims=True)
     log_p = shifted - np.log(np.exp(shifted).sum(axis=2, keepdims=True))
     count = 2 * ctc.labels.shape[1] + 1
@@ -240,7 +239,7 @@ def edit_distance(k: Call, guesses: Any, truths: Any, guess_lengths: Any, truth_
         else:
             offsets = last_level(k, slot, host.shape[0]).tolist()
             flat = host.reshape(-1)
-            sides.append([flat[a:b] for a, b in zip(offsets[:-1], offsets[1:])])
+            sides.append([flat[a:b] for a, b in itertools.pairwise(offsets)])
     if len(sides[0]) != len(sides[1]):
         raise EnforceNotMet(f"Hyps holds {len(sides[0])} sequences, but Refs {len(sides[1])}")
     out = np.array([_distance(guess, truth) for guess, truth in zip(*sides)], np.float32)

@@ -51,7 +51,7 @@ def _probabilities(k: Call, samples: Any, custom: Any) -> Any:
     if k.attrs["sampler"] == 0:
         return np.full(samples.shape, 1.0 / classes)
     if k.attrs["sampler"] == 1:
-        return np.log((samples + 2.0) / (samples + 1.0)) / np.log(classes + 1.0)
+        return np.log((samples + 2.0) / (samples + 1.0)) / np.log(classes)
     return np.asarray(k.dev.download(custom)).reshape(-1)[samples]
 
 
@@ -64,7 +64,7 @@ def _draw(k: Call, count: int, custom: Any) -> Any:
     if a["sampler"] == 0:
         return engine.integers(0, classes, count)
     if a["sampler"] == 1:
-        return (np.exp(engine.random(count) * np.log(classes + 1.0)) - 1).astype(np.int64) % classes
+        return (np.exp(engine.random(count) * np.log(classes)) - 1).astype(np.int64) % classes
     weights = np.asarray(k.dev.download(custom), np.float64).reshape(-1)
     return engine.choice(classes, count, p=weights / weights.sum())
 
@@ -176,7 +176,8 @@ def hierarchical_sigmoid(k: Call, x: Any, weight: Any, label: Any, table: Any, c
     if bias is not None:
         pre += bias.reshape(-1)[nodes]
     pre = xp.clip(pre, -40.0, 40.0) * exists
-    cost = ((xp.log1p(xp.exp(pre)) - turns * pre) * exists).sum(axis=1)
+    # Fluid: shorter paths are padded with turns of weight zero, each of which costs log 2.
+    cost = (xp.log1p(xp.exp(pre)) - turns * pre).sum(axis=1)
     return cost.astype(x.dtype).reshape(-1, 1), pre.astype(x.dtype)
 
 
