@@ -9,12 +9,8 @@ import pytest
 
 import fluidio as fluid
 from fluidio import clip as C
-from fluidio.program.op_def import OP_TABLE
 from fluidio.testing import fresh
 from tests.optimizer.helpers import batch, build
-
-needs_clip = pytest.mark.skipif("clip" not in OP_TABLE, reason="op clip is not there yet")
-pytestmark = pytest.mark.skipif("reduce_sum" not in OP_TABLE, reason="op clip is not there yet")
 
 
 def updates(clip: Any = None, before: Any = None, **layer: Any) -> dict[str, Any]:
@@ -32,14 +28,12 @@ def updates(clip: Any = None, before: Any = None, **layer: Any) -> dict[str, Any
     return {n: start[n] - np.array(fluid.global_scope().find_var(n).get_tensor()) for n in names}  # type: ignore[union-attr]
 
 
-@needs_clip
 def test_by_value_keeps_every_element_within_the_bounds() -> None:
     got = updates(C.GradientClipByValue(max=0.5, min=-0.25))
     for value in got.values():
         assert value.max() <= 0.5 + 1e-6 and value.min() >= -0.25 - 1e-6
 
 
-@needs_clip
 def test_by_norm_scales_each_gradient_alone() -> None:
     for value in updates(C.GradientClipByNorm(0.3)).values():
         assert np.linalg.norm(value) == pytest.approx(0.3, rel=1e-4)
@@ -88,7 +82,6 @@ def test_set_gradient_clip_wants_a_clip() -> None:
         C.set_gradient_clip(0.5)
 
 
-@needs_clip
 def test_error_clip_bounds_the_error_that_flows_through_a_variable() -> None:
     x = fluid.layers.data("x", [4])
     hidden = fluid.layers.fc(x, 3, bias_attr=False)

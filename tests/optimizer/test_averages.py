@@ -1,0 +1,103 @@
+"""Averages of parameters, and slow weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fluidio as fluid
+from fluidio import optimizer as O
+from tests.optimizer.helpers import batch, build, weight
+
+
+def steps(count: int, after: Any) -> tuple[Any, list[Any], Any]:
+    """Train with SGD and what `after()` adds; return (executor, weights after each step, what `after` returned)."""
+    loss = build(bias_attr=False)
+    O.SGD(0.05).minimize(loss)
+    made = after()
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(fluid.default_startup_program())
+    history = []
+    for step in range(count):
+        exe.run(feed=batch(step), fetch_list=[])
+        history.append(weight())
+    return exe, history, made
+
+
+def test_the_moving_average_is_unbiased_and_swapped_in_and_out() -> None:
+    def average() -> Any:
+        made = O.ExponentialMovingAverage(0.9, name="mean_")
+        made.update()
+        return made
+
+    exe, history, ema = steps(4, average)
+    mean = np.zeros_like(history[0])
+    for value in history:
+        mean = 0.9 * mean + 0.1 * value
+    wanted = mean / (1 - 0.9**4)
+    for _ in range(2):  # applying twice does not correct the bias twice
+        with ema.apply(exe):
+            np.testing.assert_allclose(weight(), wanted, rtol=1e-5)
+        np.testing.assert_array_equal(weight(), history[-1])
+    with ema.apply(exe, need_restore=False):
+        pass
+    np.testing.assert_allclose(weight(), wanted, rtol=1e-5)
+    ema.restore(exe)
+    np.testing.assert_array_equal(weight(), history[-1])
+
+
+def test_thres_steps_begin_with_a_smaller_decay() -> None:
+    def average() -> Any:
+        made = O.ExponentialMovingAverage(0.999, thres_steps=fluid.layers.autoincreased_step_counter(begin=0))
+        made.update()
+        return made
+
+    _, history, _ = steps(2, average)
+    first = (1 - 1 / 10) * history[0]
+    second = 2 / 11 * first + (1 - 2 / 11) * history[1]
+    np.testing.assert_allclose(weight("fc_0.w_0_ema_0"), second, rtol=1e-5)
+
+
+def test_the_model_average_covers_the_window() -> None:
+    exe, history, average = steps(
+        6, lambda: O.ModelAverage(0.5, min_average_window=2, max_average_window=3)
+    )  # fmt: skip
+    # A window closes when it holds at least 2 and min(3, updates / 2) values: after steps 2 and 4, not after 6.
+    with average.apply(exe):
+        got = weight()
+    np.testing.assert_allclose(got, np.mean(history[2:], axis=0), rtol=1e-5)
+    np.testing.assert_array_equal(weight(), history[-1])
+
+
+def test_a_parameter_can_stay_out_of_the_average() -> None:
+    loss = build(param_attr=fluid.ParamAttr(do_model_average=False))
+    O.SGD(0.1).minimize(loss)
+    O.ModelAverage(0.15)
+    types = [
+        op.input("param") for op in fluid.default_main_program().global_block().ops if op.type.startswith("average")
+    ]
+    assert types == [["fc_0.b_0"]]
+
+
+def test_slow_weights_follow_every_k_steps() -> None:
+    loss = build(bias_attr=False)
+    O.LookaheadOptimizer(O.SGD(0.05), alpha=0.5, k=3).minimize(loss)
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(fluid.default_startup_program())
+    slow = weight()
+    fast = slow.copy()
+    for step in range(7):
+        feed = batch(step)
+        exe.run(feed=feed, fetch_list=[])
+        fast = fast - 0.05 * 2 * feed["x"].T @ (feed["x"] @ fast - feed["y"]) / 5
+        if (step + 1) % 3 == 0:
+            slow = fast = slow + 0.5 * (fast - slow)
+        np.testing.assert_allclose(weight(), fast, rtol=1e-4)
+
+
+@pytest.mark.parametrize("arguments", [{"alpha": 1.5}, {"k": 0}, {"k": 1.5}])
+def test_lookahead_checks_its_arguments(arguments: dict[str, Any]) -> None:
+    with pytest.raises(AssertionError):
+        O.LookaheadOptimizer(O.SGD(0.1), **arguments)
