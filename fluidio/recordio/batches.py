@@ -71,7 +71,14 @@ def iter_batches(
         paths = partition(paths, part[1], part[0], on_error=on_error)
     random = np.random.default_rng([seed, epoch])
     order = random if shuffle is True else None
-    blocks = iter_blocks(paths, on_error=on_error, verify_inner=verify_inner, threads=threads, order=order)
+    blocks = iter_blocks(
+        paths,
+        on_error=on_error,
+        verify_inner=verify_inner,
+        threads=threads,
+        order=order,
+        block_size=None if shuffle else batch_size,
+    )
     if shuffle:
         blocks = shuffled(blocks, _DEFAULT_WINDOW if shuffle is True else shuffle, random)
     for batch in rebatch(blocks, batch_size, drop_last=drop_last):
@@ -85,12 +92,17 @@ def iter_blocks(
     verify_inner: bool = False,
     threads: int = 0,
     order: np.random.Generator | None = None,
+    block_size: int | None = None,
 ) -> Iterator[RecordBlock]:
     """Yield the blocks of some files in order, or chunk by chunk in a random order drawn from `order`."""
     if order is None and threads < 1:
+        done = 0
         for path in expand(paths):
-            with BlockReader(path, on_error=on_error, verify_inner=verify_inner) as reader:
+            with BlockReader(
+                path, on_error=on_error, verify_inner=verify_inner, block_size=block_size, records_before=done
+            ) as reader:
                 yield from reader
+                done = reader.records_delivered
         return
     work = chunk_tasks(paths, on_error=on_error)
     if order is not None:
@@ -159,6 +171,9 @@ def rebatch(blocks: Iterable[RecordBlock], size: int, *, drop_last: bool = False
     held = 0
     for block in blocks:
         start, total = 0, len(block)
+        if total == size and not held:
+            yield block
+            continue
         if held:
             start = min(size - held, total)
             parts.append(block.slice(0, start))

@@ -52,31 +52,45 @@ class Decoder:
         self._innermost_first = False
         self._warned = False
 
-    def decode(self, payload: memoryview, table: RecordTable, start: int = 0) -> Iterator[RecordBlock]:
+    def decode(
+        self, payload: memoryview, table: RecordTable, start: int = 0, *, size: int | None = None, first: int = 0
+    ) -> Iterator[RecordBlock]:
         """Yield the records from number `start` as blocks; one block unless their layouts differ.
 
         The blocks own their memory: `payload` may be overwritten once the iterator has ended or is dropped.
+
+        Args:
+            size: where all records look alike, give blocks of so many records: small ones are still in the cache when
+                they are used, and their memory when the next ones are made.
+            first: the size of the first of them.
 
         Raises:
             RecordError: a record does not decode; all records before it have been yielded.
         """
         if start >= table.count:
             return
-        block = self._at_once(payload, table)
+        plan = self._dense(payload, table)
+        if plan is not None:
+            size = size or table.count
+            stop = start + (first or size)
+            while start < table.count:
+                stop = min(stop, table.count)
+                columns = [_strided(payload, start, stop - start, plan.stride, head) for head in plan.heads]
+                yield RecordBlock(columns, stop - start)
+                start, stop = stop, stop + size
+            return
+        block = None if self._innermost_first else ragged.decode(payload, table)
         if block is not None:
             yield block if start == 0 else block.slice(start, table.count)
             return
         yield from self._each(payload, table, start)
 
-    def _at_once(self, payload: memoryview, table: RecordTable) -> RecordBlock | None:
-        if self._innermost_first:
-            return None
-        block = self._dense(payload, table) if table.stride is not None else None
-        return ragged.decode(payload, table) if block is None else block
-
     # -- all records alike ----------------------------------------------------------------------------------------
 
-    def _dense(self, payload: memoryview, table: RecordTable) -> RecordBlock | None:
+    def _dense(self, payload: memoryview, table: RecordTable) -> _Plan | None:
+        """Return the layout that all records share, None if they do not."""
+        if table.stride is None or self._innermost_first:
+            return None
         plan = self._plan
         if plan is None or not _fits(plan, payload, table):
             plan = self._plan = _make_plan(payload, table)
@@ -87,7 +101,7 @@ class Decoder:
             words = np.ndarray((count,), dtype, payload, offset, (stride,))
             if (words != words[0]).any():
                 return None
-        return RecordBlock([_strided(payload, count, stride, head) for head in plan.heads], count)
+        return plan
 
     # -- one by one -----------------------------------------------------------------------------------------------
 
@@ -206,16 +220,18 @@ def _fits(plan: _Plan, payload: memoryview, table: RecordTable) -> bool:
     )
 
 
-def _strided(payload: memoryview, count: int, stride: int, head: TensorHead) -> Column:
+def _strided(payload: memoryview, first: int, count: int, stride: int, head: TensorHead) -> Column:
+    """Copy one tensor of `count` records out of the chunk."""
     rows = head.dims[0]
     nbytes = head.stop - head.start
+    at = head.start + first * stride
     data = np.empty((count * rows, *head.dims[1:]), head.dtype)
     if nbytes in (1, 2, 4, 8):
-        data.reshape(-1).view(f"<u{nbytes}")[:] = np.ndarray((count,), f"<u{nbytes}", payload, head.start, (stride,))
+        data.reshape(-1).view(f"<u{nbytes}")[:] = np.ndarray((count,), f"<u{nbytes}", payload, at, (stride,))
     elif nbytes:
-        source = np.ndarray((count, nbytes), np.uint8, payload, head.start, (stride, 1))
+        source = np.ndarray((count, nbytes), np.uint8, payload, at, (stride, 1))
         data.reshape(-1).view(np.uint8).reshape(count, nbytes)[:] = source
-    levels = tuple(_repeat(level, count) for level in head.lod)
+    levels = tuple([_repeat(level, count) for level in head.lod]) if head.lod else ()
     return Column(data, None, levels, num_records=count)
 
 
