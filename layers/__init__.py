@@ -3,8 +3,10 @@
 from fluidio.layers import (
     beam,
     branches,
+    cells,
     control_flow,
     crf,
+    decode,
     dynamic_rnn,
     if_else,
     io,
@@ -23,13 +25,14 @@ from fluidio.layers import (
 )
 from fluidio.layers.beam import *
 from fluidio.layers.branches import *
+from fluidio.layers.cells import *
 from fluidio.layers.control_flow import *
 from fluidio.layers.crf import *
+from fluidio.layers.decode import *
 from fluidio.layers.dynamic_rnn import *
 from fluidio.layers.if_else import *
 from fluidio.layers.io import *
 from fluidio.layers.learning_rate_scheduler import *
-from fluidio.layers.learning_rate_scheduler import _decay_step_counter as _decay_step_counter
 from fluidio.layers.loss import *
 from fluidio.layers.metric import *
 from fluidio.layers.nn import *
@@ -45,8 +48,10 @@ from fluidio.layers.utils import map_structure
 __all__ = [
     "beam",
     "branches",
+    "cells",
     "control_flow",
     "crf",
+    "decode",
     "dynamic_rnn",
     "if_else",
     "io",
@@ -66,8 +71,10 @@ __all__ = [
 ]
 __all__ += beam.__all__
 __all__ += branches.__all__
+__all__ += cells.__all__
 __all__ += control_flow.__all__
 __all__ += crf.__all__
+__all__ += decode.__all__
 __all__ += dynamic_rnn.__all__
 __all__ += if_else.__all__
 __all__ += io.__all__
