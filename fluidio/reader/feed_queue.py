@@ -25,23 +25,30 @@ __all__ = ["FeedQueue", "Tensors"]
 Tensors = list[tuple[Any, LoD]]
 """One batch: array and LoD of each slot."""
 
+_MOMENT = 0.002  # seconds that a consumer may wait for a full queue
 _LOOK_ROUND = 1.0  # seconds after which a waiting consumer checks that somebody is still there
 _JOIN = 5.0  # seconds that reset() waits for a generator which is busy
 
 
 class _Epoch:
-    """The items of one epoch on their way; `ended` and `error` say why no more come."""
+    """The items of one epoch on their way; `ended` and `error` say why no more come.
+
+    Two busy threads that hand single items over spend more time on the interpreter lock than on the items. So when
+    a whole queue of them is made within `_MOMENT`, producer and consumer work in turns: fill it, empty it, fill it.
+    """
 
     def __init__(self, capacity: int) -> None:
         self.items: deque[Tensors] = deque()
         self.capacity = capacity
         self.refill_at = capacity // 2  # waking a full producer for each item would cost a thread switch each time
+        self.in_turns = False
+        self._quickest = float("inf")
         self.closed = False
         self.ended = False
         self.error: BaseException | None = None
         self.thread: threading.Thread | None = None
-        self.producer_waits = False
-        self.consumer_waits = False
+        self.producers_waiting = 0
+        self.consumers_waiting = 0
         self.producer_wait = 0.0
         self.consumer_wait = 0.0
         lock = threading.RLock()  # a garbage collection inside put() may let go of the queue, which calls abandon()
@@ -55,18 +62,24 @@ class _Epoch:
         if self.closed or self.ended:
             return False
         items.append(item)
-        if self.consumer_waits:
+        if self.consumers_waiting and (not self.in_turns or len(items) >= self.capacity):
             with self._data:
                 self._data.notify_all()
         return True
 
+    def took(self, seconds: float) -> None:
+        """Hear how long the source needed for an item; the quickest of the last ones counts."""
+        self._quickest = min(self._quickest * 1.05, seconds)
+        self.in_turns = self._quickest * self.capacity < _MOMENT
+        self.refill_at = 0 if self.in_turns else self.capacity // 2
+
     def _wait_for_room(self) -> None:
         began = time.perf_counter()
         with self._room:
-            self.producer_waits = True
-            while len(self.items) > self.refill_at and not self.closed:
+            self.producers_waiting += 1
+            while len(self.items) > self.refill_at and not self.closed and not self.ended:
                 self._room.wait()
-            self.producer_waits = False
+            self.producers_waiting -= 1
         self.producer_wait += time.perf_counter() - began
 
     def take(self, name: str) -> Tensors | None:
@@ -80,7 +93,7 @@ class _Epoch:
             if self.error is not None:
                 _fail(name, self.error)
             return None
-        if self.producer_waits and len(items) <= self.refill_at:
+        if self.producers_waiting and len(items) <= self.refill_at:
             with self._room:
                 self._room.notify_all()
         return item
@@ -88,14 +101,19 @@ class _Epoch:
     def _wait_for_data(self, name: str) -> None:
         began = time.perf_counter()
         with self._data:
-            self.consumer_waits = True
-            while not self.items and not self.ended and not self.closed:
-                if not self._data.wait(_LOOK_ROUND) and self.thread is not None and not self.thread.is_alive():
-                    if self.ended or self.items:
-                        break
-                    raise deserted_error(name)
-            self.consumer_waits = False
+            self.consumers_waiting += 1
+            try:
+                while not self.items and not self.ended and not self.closed:
+                    patience = _MOMENT if self.in_turns else _LOOK_ROUND
+                    if not self._data.wait(patience) and self._deserted():
+                        raise deserted_error(name)
+            finally:
+                self.consumers_waiting -= 1
         self.consumer_wait += time.perf_counter() - began
+
+    def _deserted(self) -> bool:
+        gone = self.thread is not None and not self.thread.is_alive()
+        return gone and not self.items and not self.ended
 
     def finish(self, error: BaseException | None = None) -> None:
         """Say that no more items come: what waits is still delivered, then the end or the error."""
@@ -323,11 +341,14 @@ def _feed(source: Callable[[], Iterable[Tensors]], epoch: _Epoch, skip: int) -> 
     items: Any = None
     try:
         items = iter(source())
+        began = time.perf_counter()
         for item in items:
+            epoch.took(time.perf_counter() - began)
             if skip > 0:
                 skip -= 1
             elif not epoch.put(item):
                 break
+            began = time.perf_counter()
         epoch.finish()
     except BaseException as error:
         epoch.finish(error)

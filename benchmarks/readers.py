@@ -1,0 +1,154 @@
+"""Measure readers: cost of a step beside the real Fluid 1.8.5, overlap, threads, and the whole chain from files.
+
+    python benchmarks/readers.py overhead --fluid185 "/path/to/fluid185" [--rounds 5]
+    python benchmarks/readers.py overlap
+    python benchmarks/readers.py threads
+    python benchmarks/readers.py chain
+
+`overhead` starts a process for each framework in every round, one after the other, and compares medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import fluidio as fluid
+from fluidio.recordio import BlockReader, Writer
+
+ROOT = Path(__file__).resolve().parents[1]
+SLOTS: dict[str, Any] = {"shapes": [(-1, 784), (-1, 1)], "lod_levels": [0, 0], "dtypes": ["float32", "int64"]}
+
+
+def overhead(options: argparse.Namespace) -> None:
+    """Compare microseconds per step with the real framework, in interleaved rounds."""
+    rows = str(ROOT / "benchmarks" / "reader_rows.py")
+    commands = {"fluidio": [sys.executable, rows, str(options.batches)]}
+    if options.fluid185:
+        commands["1.8.5"] = [*shlex.split(options.fluid185), rows, str(options.batches)]
+    found: dict[str, dict[str, list[float]]] = {name: {} for name in commands}
+    for _ in range(options.rounds):
+        for name, command in commands.items():
+            env = {**os.environ, **({"PYTHONPATH": str(ROOT)} if name == "fluidio" else {})}
+            out = subprocess.run(command, env=env, capture_output=True, text=True, check=True, cwd=tempfile.gettempdir())
+            for row, (wall, _cpu) in json.loads(out.stdout.splitlines()[-1]).items():
+                found[name].setdefault(row, []).append(wall)
+    print(f"{'us per step, median of ' + str(options.rounds) + ' rounds':44}", *[f"{name:>10}" for name in commands])
+    for row in found["fluidio"]:
+        medians = [statistics.median(found[name][row]) for name in commands]
+        ratio = f"{medians[0] / medians[1]:8.2f} x" if len(medians) > 1 else ""
+        print(f"{row:44}", *[f"{m:10.1f}" for m in medians], ratio)
+
+
+def overlap(options: argparse.Namespace) -> None:
+    """Run a source of 5 ms and a step of 5 ms, both of which release the interpreter lock."""
+    x = fluid.layers.data("x", [4])
+    loader = fluid.io.DataLoader.from_generator([x], capacity=4, iterable=True)
+    count = 200
+
+    def source() -> Iterator[Any]:
+        for _ in range(count):
+            time.sleep(0.005)
+            yield [np.zeros((2, 4), "float32")]
+
+    def measured(work: Callable[[], Any]) -> float:
+        began = time.perf_counter()
+        work()
+        return time.perf_counter() - began
+
+    loader.set_batch_generator(source, places=fluid.CPUPlace())
+    alone = measured(lambda: [None for _ in source()])
+    step = measured(lambda: [time.sleep(0.005) for _ in range(count)])
+    both = measured(lambda: [time.sleep(0.005) for _ in loader()])
+    print(f"source alone {alone:.3f} s, steps alone {step:.3f} s, together {both:.3f} s = {both / max(alone, step):.2f} x")
+
+
+def _write(folder: str, files: int, records: int, compressor: str) -> list[str]:
+    rng = np.random.default_rng(0)
+    paths = []
+    for index in range(files):
+        paths.append(os.path.join(folder, f"{compressor}-{index}.recordio"))
+        with Writer(paths[-1], compressor, max_num_records=1000) as writer:
+            images = np.round(rng.random((records, 784), np.float32) * 20).astype("float32")
+            writer.write_block([images, np.arange(records, dtype="int64").reshape(-1, 1)])
+    return paths
+
+
+def _read_all(paths: list[str], threads: int, batch: int, double: bool) -> float:
+    """Return records per second of a whole epoch through a program that does nothing else."""
+    main, startup = fluid.Program(), fluid.Program()
+    with fluid.program_guard(main, startup), fluid.scope_guard(fluid.Scope()), fluid.unique_name.guard():
+        source = fluid.layers.open_files(paths, thread_num=threads, **SLOTS)
+        reader = fluid.layers.batch(source, batch, drop_last=False)
+        _, label = fluid.layers.read_file(fluid.layers.double_buffer(reader) if double else reader)
+        exe = fluid.Executor(fluid.CPUPlace())
+        exe.run(startup)
+        for _ in range(2):  # the first epoch warms up
+            source.reset()
+            began, count = time.perf_counter(), 0
+            for (labels,) in exe.epoch(main, fetch_list=[label], reader=source):
+                count += len(labels)
+            seconds = time.perf_counter() - began
+    return count / seconds
+
+
+def _decode_all(paths: list[str]) -> float:
+    began, count = time.perf_counter(), 0
+    for path in paths:
+        with BlockReader(path) as blocks:
+            for block in blocks:
+                count += len(block)
+    return count / (time.perf_counter() - began)
+
+
+def threads(options: argparse.Namespace) -> None:
+    """Compare one and two reading threads."""
+    with tempfile.TemporaryDirectory() as folder:
+        for compressor in ("snappy", "none"):
+            paths = _write(folder, 4, 20_000, compressor)
+            rates: dict[int, list[float]] = {1: [], 2: []}
+            for _ in range(options.rounds):
+                for count, found in rates.items():
+                    found.append(_read_all(paths, count, 128, False))
+            one, two = (statistics.median(rates[count]) for count in (1, 2))
+            print(f"open_files, {compressor}: 1 thread {one:,.0f} records/s, 2 threads {two:,.0f} = {two / one:.2f} x")
+
+
+def chain(options: argparse.Namespace) -> None:
+    """Compare open_files (8 files) -> batch 128 -> double_buffer -> program with plain block decoding."""
+    with tempfile.TemporaryDirectory() as folder:
+        for compressor in ("snappy", "none"):
+            paths = _write(folder, 8, 10_000, compressor)
+            raw, whole = [], []
+            for _ in range(options.rounds):
+                raw.append(_decode_all(paths))
+                whole.append(_read_all(paths, 2, 128, True))
+            decoded, read = statistics.median(raw), statistics.median(whole)
+            print(f"{compressor}: blocks {decoded:,.0f} records/s, the chain {read:,.0f} = {read / decoded:.2f} x")
+
+
+def main() -> None:
+    """Run one of the measurements."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["overhead", "overlap", "threads", "chain"])
+    parser.add_argument("--fluid185", default="", help="command that runs a script with the real Fluid 1.8.5")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--batches", type=int, default=1000)
+    options = parser.parse_args()
+    {"overhead": overhead, "overlap": overlap, "threads": threads, "chain": chain}[options.what](options)
+
+
+if __name__ == "__main__":
+    main()
