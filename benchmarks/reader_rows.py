@@ -6,7 +6,6 @@ A trivial program reads batches of 32 x 784 float32 and 32 x 1 int64 that exist 
 benchmarks/readers.py, which interleaves rounds of several frameworks.
 """
 
-from __future__ import print_function
 
 import json
 import sys
@@ -80,7 +79,10 @@ def py_reader_row(double):
     main, startup = fluid.Program(), fluid.Program()
     with fluid.program_guard(main, startup), fluid.unique_name.guard():
         reader = fluid.layers.py_reader(
-            capacity=16, shapes=[(-1, 784), (-1, 1)], dtypes=["float32", "int64"], name="bench%d" % double,
+            capacity=16,
+            shapes=[(-1, 784), (-1, 1)],
+            dtypes=["float32", "int64"],
+            name="bench%d" % double,
             use_double_buffer=double,
         )
         x, y = fluid.layers.read_file(reader)

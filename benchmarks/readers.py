@@ -42,7 +42,9 @@ def overhead(options: argparse.Namespace) -> None:
     for _ in range(options.rounds):
         for name, command in commands.items():
             env = {**os.environ, **({"PYTHONPATH": str(ROOT)} if name == "fluidio" else {})}
-            out = subprocess.run(command, env=env, capture_output=True, text=True, check=True, cwd=tempfile.gettempdir())
+            out = subprocess.run(
+                command, env=env, capture_output=True, text=True, check=True, cwd=tempfile.gettempdir()
+            )
             for row, (wall, _cpu) in json.loads(out.stdout.splitlines()[-1]).items():
                 found[name].setdefault(row, []).append(wall)
     print(f"{'us per step, median of ' + str(options.rounds) + ' rounds':44}", *[f"{name:>10}" for name in commands])
@@ -72,7 +74,9 @@ def overlap(options: argparse.Namespace) -> None:
     alone = measured(lambda: [None for _ in source()])
     step = measured(lambda: [time.sleep(0.005) for _ in range(count)])
     both = measured(lambda: [time.sleep(0.005) for _ in loader()])
-    print(f"source alone {alone:.3f} s, steps alone {step:.3f} s, together {both:.3f} s = {both / max(alone, step):.2f} x")
+    print(
+        f"source alone {alone:.3f} s, steps alone {step:.3f} s, together {both:.3f} s = {both / max(alone, step):.2f} x"
+    )
 
 
 def _write(folder: str, files: int, records: int, compressor: str) -> list[str]:

@@ -22,7 +22,11 @@ def _one(c: InferContext) -> None:
 @op("mean", "X", "Out", infer=_one, grad=True, lod="none")
 def mean(k: Call, x: Any) -> Any:
     """Out = the mean of all elements, shape [1]."""
-    return x.mean(dtype=x.dtype).reshape(1)
+    if k.dev.is_gpu or x.dtype.kind != "f":
+        return x.mean(dtype=x.dtype).reshape(1)
+    out = k.xp.add.reduce(x.reshape(-1), keepdims=True)  # what ndarray.mean does, without its 5 us of Python
+    out /= x.size
+    return out
 
 
 @gradient("mean", "X Out@GRAD", "X@GRAD")
