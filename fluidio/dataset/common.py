@@ -4,7 +4,7 @@ Files lie in `DATA_HOME/<module>/<file>`, the cache that Paddle itself used. The
 
     FLUIDIO_DATA_HOME   another place than ~/.cache/paddle/dataset
     FLUIDIO_CHECK_MD5   0: take files whose md5 is not the published one
-    FLUIDIO_FAKE_DATA   1: generated data of the same shape, no files and no network needed
+    FLUIDIO_FAKE_DATA   1: a data set without any file in the cache is made up, with the same shape; no network needed
 """
 
 from __future__ import annotations
@@ -69,11 +69,12 @@ def download(url: str, module_name: str, md5sum: str | None, save_name: str | No
     Fluid: from 1.6 on names contain "%2F"; files under the older, shorter names are found as well.
     """
     name = save_name or url.split("/")[-1]
-    if os.environ.get("FLUIDIO_FAKE_DATA", "0") not in ("", "0"):
+    folder = os.path.join(DATA_HOME, module_name)
+    # A data set is real or made up as a whole: real pictures with made-up labels would be worse than an error.
+    if os.environ.get("FLUIDIO_FAKE_DATA", "0") not in ("", "0") and not (os.path.isdir(folder) and os.listdir(folder)):
         from fluidio.dataset import fake
 
         return fake.path(module_name, name)
-    folder = os.path.join(DATA_HOME, module_name)
     for candidate in dict.fromkeys([name, name.split("%2F")[-1]]):
         path = os.path.join(folder, candidate)
         if os.path.exists(path):

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.errors import ReaderError
-from fluidio.reader import processes
+from fluidio.reader import messages, processes
 from fluidio.reader.threads import Channel, producing
 
 __all__ = ["WorkerInfo", "get_worker_info", "iterate_batches"]
@@ -117,8 +117,9 @@ def _in_workers(job: _Job, batch_sampler: Iterable[Sequence[int]], timeout: floa
     home = os.getpid()
     crew: list[_Worker] = []
     try:
-        for number in range(job.workers):
-            crew.append(_Worker(number, seed + number & 0xFFFFFFFF, job, crew))
+        with processes.uninterrupted():
+            for number in range(job.workers):
+                crew.append(_Worker(number, seed + number & 0xFFFFFFFF, job, crew))
         tasks = zip(itertools.cycle(crew), batch_sampler)
         under_way: list[_Worker] = []
         for worker, indices in itertools.islice(tasks, _AHEAD * job.workers):
@@ -161,28 +162,27 @@ class _Worker:
     def receive(self, crew: Sequence[_Worker], timeout: float) -> Any:
         """Return this worker's next batch."""
         latest = time.monotonic() + timeout
+
+        def check() -> None:
+            for worker in crew:
+                if not worker.process.is_alive():  # a worker lives until the parent ends it
+                    raise worker.dead()
+            if timeout and time.monotonic() > latest:
+                raise ReaderError(
+                    f"DataLoader: worker {self.number} (process {self.process.pid}) gave no batch "
+                    f"for {timeout} s; raise `timeout`, or look what dataset[i] waits for"
+                )
+
         try:
-            while not self.connection.poll(min(_LOOK_ROUND, timeout or _LOOK_ROUND)):
-                for worker in crew:
-                    worker.check()
-                if timeout and time.monotonic() > latest:
-                    raise ReaderError(
-                        f"DataLoader: worker {self.number} (process {self.process.pid}) gave no batch "
-                        f"for {timeout} s; raise `timeout`, or look what dataset[i] waits for"
-                    )
-            return self._read()
+            return self._read(check, min(_LOOK_ROUND, timeout or _LOOK_ROUND))
         except (EOFError, ConnectionError):
-            raise self._dead() from None
+            raise self.dead() from None
 
-    def check(self) -> None:
-        if not self.process.is_alive():  # a worker lives until the parent ends it
-            raise self._dead()
-
-    def _dead(self) -> ReaderError:
+    def dead(self) -> ReaderError:
         return ReaderError(f"DataLoader: {processes.death_note(self.process)} (worker {self.number})")
 
-    def _read(self) -> Any:
-        kind, payload, sizes = pickle.loads(self.connection.recv_bytes())
+    def _read(self, check: Callable[[], None], every: float) -> Any:
+        kind, payload, sizes = pickle.loads(messages.receive(self.connection, check, every))
         if kind == "error":
             error = processes.unpack_error(payload)
             notes = [note for note in error.__notes__ if note.startswith("while reading")]
@@ -192,6 +192,7 @@ class _Worker:
             ) from error
         if kind == "plain":
             return pickle.loads(payload)
+        messages.wait_for(self.connection, check, every)
         file = reduction.recv_handle(self.connection)
         try:
             memory = memoryview(mmap.mmap(file, sum(map(_aligned, sizes))))
@@ -222,7 +223,7 @@ def _work(number: int, seed: int, job: _Job, connection: Connection) -> None:
         except BrokenPipeError:
             os._exit(0)
         except BaseException as error:
-            connection.send_bytes(pickle.dumps(("error", processes.pack_error(error), [])))
+            messages.send(connection, pickle.dumps(("error", processes.pack_error(error), [])))
             tasks.threads[0].join()  # the parent ends us when it has read this
 
 
@@ -241,14 +242,14 @@ def _send(connection: Connection, batch: Any, shared: bool) -> None:
     sizes = [raw.nbytes for raw in raws]
     if not shared or sum(sizes) < _SHARED_FROM:
         payload = pickle.dumps(batch, 5) if buffers else payload
-        connection.send_bytes(pickle.dumps(("plain", payload, [])))
+        messages.send(connection, pickle.dumps(("plain", payload, [])))
         return
     file = os.memfd_create("fluidio-batch")
     try:
         os.ftruncate(file, sum(map(_aligned, sizes)))
         for start, raw in zip(itertools.accumulate(map(_aligned, sizes), initial=0), raws):
             _write_at(file, raw, start)
-        connection.send_bytes(pickle.dumps(("shared", payload, sizes)))
+        messages.send(connection, pickle.dumps(("shared", payload, sizes)))
         reduction.send_handle(connection, file, os.getppid())
     finally:
         os.close(file)

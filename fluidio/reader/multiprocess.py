@@ -14,7 +14,7 @@ from typing import Any
 
 from fluidio.era import era
 from fluidio.errors import ReaderError
-from fluidio.reader import processes
+from fluidio.reader import messages, processes
 from fluidio.reader.threads import Channel, Reader, producing
 
 __all__ = ["multiprocess_reader"]
@@ -51,8 +51,9 @@ def multiprocess_reader(
         children: list[_Child] = []
         home = os.getpid()
         try:
-            for number, reader in enumerate(readers):
-                children.append(_Child(number, reader, ahead, through_json, children))
+            with processes.uninterrupted():
+                for number, reader in enumerate(readers):
+                    children.append(_Child(number, reader, ahead, through_json, children))
             yield from _in_turn(children) if use_pipe else _as_they_come(children)
         finally:
             for child in children:
@@ -84,24 +85,26 @@ class _Child:
     def receive(self) -> None:
         """Wait for the next message and take it in."""
         try:
-            while not self.connection.poll(_LOOK_ROUND):
-                if not self.process.is_alive() and not self.connection.poll():
-                    raise EOFError  # some other child of ours still holds the far end of the pipe
-            kind, data = self.connection.recv_bytes(1), self.connection.recv_bytes()
+            message = messages.receive(self.connection, self._check, _LOOK_ROUND)
         except (EOFError, OSError):
             raise ReaderError(
                 f"multiprocess_reader: {processes.death_note(self.process)} while it ran readers[{self.number}]"
             ) from None
+        kind, data = message[:1], memoryview(message)[1:]
         if kind == _END:
             self.ended = True
         elif kind == _ERROR:
-            error = processes.unpack_error(data)
+            error = processes.unpack_error(bytes(data))
             raise ReaderError(
                 f"multiprocess reader raises an exception: readers[{self.number}] raised "
                 f"{type(error).__name__}: {error}"
             ) from error
         else:
             self._unpack(io.BytesIO(data), len(data))
+
+    def _check(self) -> None:
+        if not self.process.is_alive() and not self.connection.poll():
+            raise EOFError
 
     def _unpack(self, data: io.BytesIO, size: int) -> None:
         while data.tell() < size:
@@ -140,15 +143,12 @@ def _work(reader: Reader[Any], connection: Connection, ahead: int, through_json:
     with producing("multiprocess_reader", [channel], (partial(_pickle_all, reader, channel, through_json), channel)):
         try:
             for message in _joined(channel):
-                connection.send_bytes(_ITEMS)
-                connection.send_bytes(message)
-            connection.send_bytes(_END)
-            connection.send_bytes(b"")
+                messages.send(connection, _ITEMS, message)
+            messages.send(connection, _END)
         except BrokenPipeError:
             return  # the consumer has walked away
         except BaseException as error:
-            connection.send_bytes(_ERROR)
-            connection.send_bytes(processes.pack_error(error.__cause__ or error))
+            messages.send(connection, _ERROR, processes.pack_error(error.__cause__ or error))
     connection.close()
 
 

@@ -8,19 +8,21 @@ and Python repairs its own locks after a fork. So the warning, and only that one
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import pickle
 import signal
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
+from types import FrameType
 from typing import Any
 
-__all__ = ["context", "death_note", "pack_error", "start", "stop", "unpack_error"]
+__all__ = ["context", "death_note", "pack_error", "start", "stop", "uninterrupted", "unpack_error"]
 
 _forking = threading.Lock()  # warnings.catch_warnings is not made for two threads at once
 
@@ -29,6 +31,27 @@ def context() -> BaseContext:
     """Return the way to start processes: fork, or spawn where there is no fork."""
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
     return multiprocessing.get_context(method)
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold Ctrl-C back while processes are started.
+
+    Python ignores exceptions of what it runs around a fork, so a KeyboardInterrupt there would be lost; and one right
+    after it would leave a process that nobody knows of.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: held.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if held:
+            handler(*held[0])
 
 
 def start(

@@ -105,6 +105,17 @@ def test_generated_data_needs_no_files_and_can_be_learnt(
     assert not home.exists()
 
 
+def test_real_files_are_used_before_generated_ones_and_never_mixed_with_them(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLUIDIO_FAKE_DATA", "1")
+    (home / "mnist").mkdir(parents=True)
+    (home / "mnist/images.gz").write_bytes(b"hello")
+    assert common.download("http://127.0.0.1:9/images.gz", "mnist", MD5_OF_HELLO) == str(home / "mnist/images.gz")
+    with pytest.raises(RuntimeError, match="cannot download"):
+        common.download("http://127.0.0.1:9/labels.gz", "mnist", MD5_OF_HELLO)
+
+
 def test_generated_data_that_does_not_exist_is_an_error() -> None:
     with pytest.raises(RuntimeError, match="no generated data for flowers"):
         fake.path("flowers", "x")

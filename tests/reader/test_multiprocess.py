@@ -207,3 +207,38 @@ def test_a_script_that_ends_in_mid_epoch_exits_cleanly() -> None:
         [sys.executable, "-W", "error", "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=30
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "0 0 0\n", "")
+
+
+def test_ctrl_c_ends_all_processes_with_one_traceback() -> None:
+    script = """
+        import itertools, signal
+        from fluidio import reader
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job may inherit "ignore"
+        print("ready", flush=True)
+        for pair in zip(reader.multiprocess_reader([itertools.count] * 2)(), reader.buffered(itertools.count, 2)()):
+            pass
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == -signal.SIGINT
+    assert errors.count("Traceback") == 1 and errors.rstrip().endswith("KeyboardInterrupt")
+
+
+def test_an_interrupt_while_processes_start_is_held_back_and_not_lost() -> None:
+    done = []
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt), processes.uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            done.append("the block ran to its end")
+        assert done and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
