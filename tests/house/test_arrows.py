@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.house import arrows
-from tests.house.repository import modules
+from tests.house.repository import ROOT, modules
 
 MODULES = modules()
 FACE = "fluidio"  # its __init__ re-exports from everywhere; nobody below `paddle` may go through it
@@ -54,6 +54,11 @@ def test_the_allowed_upward_arrows_are_in_use() -> None:
 )
 def test_the_order_is_read_as_written(importer: str, imported: str, wrong: bool) -> None:
     assert arrows.is_wrong(importer, imported) is wrong
+
+
+def test_the_architecture_shows_the_same_order() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    assert [group for group in arrows.ORDER if group != "__main__" and f" {group}\n" not in text] == []
 
 
 def test_a_module_without_a_place_is_an_error() -> None:
