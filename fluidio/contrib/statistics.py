@@ -14,7 +14,7 @@ __all__ = ["memory_usage", "op_freq_statistic"]
 def memory_usage(program: Program, batch_size: int) -> tuple[float, float, str]:
     """Estimate the memory that the values of one step take: (lower bound, upper bound, unit).
 
-    Fluid: the sum of all ops' outputs, with 5 and 10 per cent on top; values freed early are counted too.
+    The sum of all ops' outputs, with 5 and 10 per cent on top; values freed early are counted too, as in Fluid.
     """
     if not isinstance(program, Program):
         raise TypeError(

@@ -43,8 +43,8 @@ def save_inference_model(
     Returns:
         the names of the targets (None before Fluid 1.4).
 
-    Fluid: from 1.4 on a `scale` op by 1 is appended to the program for each target, so that feeding and fetching one
-    variable works; so it is here (the era decides).
+    As in Fluid from 1.4 on, a `scale` op by 1 is appended to the program for each target, so that feeding and
+    fetching one variable works: the era decides.
     """
     names = _checked(feeded_var_names, str, "'feed_var_names' should be a list of str.")
     targets = _checked(target_vars, Variable, "'target_vars' should be a list of Variable.")

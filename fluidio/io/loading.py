@@ -34,7 +34,7 @@ def load_vars(
     Raises:
         EnforceNotMet: a file is missing or damaged; the text names it.
 
-    Fluid: in 1.8 a loaded parameter must have the shape that the program declares; before, it replaced it.
+    As in Fluid, in 1.8 a loaded parameter must have the shape that the program declares; before, it replaced it.
     """
     program = as_program(main_program)
     variables = variables_of(program, vars, predicate)

@@ -22,7 +22,7 @@ _STATE = (
 class AdamOptimizer(Optimizer):
     """Adam; epsilon stands outside the root and is not corrected for bias, as in Fluid.
 
-    Fluid: until 1.7 `scale` ops after all updates carried the beta powers on; in 1.8 the op does (the era decides).
+    Until 1.7 `scale` ops after all updates carried the beta powers on; in 1.8 the op does: the era decides.
     """
 
     type = "adam"
@@ -119,7 +119,7 @@ class AdamaxOptimizer(Optimizer):
 class LambOptimizer(AdamOptimizer):
     """Adam scaled to each parameter's norm, for large batches.
 
-    Fluid: the op of 1.8 takes the beta powers and corrects no bias; so it is here.
+    As in 1.8, the op takes the beta powers and corrects no bias.
     """
 
     type = "lamb"

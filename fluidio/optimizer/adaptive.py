@@ -56,7 +56,7 @@ class DecayedAdagradOptimizer(Optimizer):
 class AdadeltaOptimizer(Optimizer):
     """Scale by running root means of gradients and updates.
 
-    Fluid: the learning rate is asked for and not used; so it is here.
+    As in Fluid, the learning rate is asked for and not used.
     """
 
     type = "adadelta"

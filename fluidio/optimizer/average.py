@@ -53,18 +53,17 @@ _COUNTS = ("num_accumulates", "old_num_accumulates", "num_updates")
 class ModelAverage(Optimizer, _Swapped):
     """Average the parameters over a window of steps; build it after `minimize`.
 
-    Fluid: in 0.12 the first argument was the list of `minimize`'s pairs; a list is understood as that.
+    In 0.12 the first argument was the list of `minimize`'s pairs; a list is understood as that.
     """
 
     type = "average_accumulates"
 
     def __init__(
         self, average_window_rate: Any, min_average_window: Any = 10000, max_average_window: Any = 10000,
-        regularization: Any = None, name: str | None = None, **legacy: Any,
+        regularization: Any = None, name: str | None = None,
     ) -> None:  # fmt: skip
         if isinstance(average_window_rate, (list, tuple)):
-            average_window_rate = min_average_window if min_average_window != 10000 else 0.15
-            min_average_window, max_average_window = legacy.get("min_average_window", 10000), max_average_window
+            average_window_rate, min_average_window = min_average_window, 10000
         Optimizer.__init__(self, 0.0, regularization=regularization, name=name)
         _Swapped.__init__(self)
         self._attrs = {

@@ -12,7 +12,7 @@ __all__ = ["step_counter"]
 def step_counter(counter_name: str | None = None, begin: int = 1, step: int = 1) -> Variable:
     """Return the counter of that name, made if absent: int64 [1], `begin` in the first run.
 
-    Fluid: the op that counts is put in front of the program, so a run that ends with EOF counts too.
+    As in Fluid, the op that counts stands in front of the program, so a run that ends with EOF counts too.
     """
     helper = LayerHelper("global_step_counter")
     name = counter_name or "@STEP_COUNTER@"

@@ -1,0 +1,52 @@
+"""`fluidio apis`: which names of Fluid work, differ or raise."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from pathlib import Path
+
+from fluidio.cli.api_table import PHASES, Api, judge, table
+from fluidio.cli.op_table import golden_cases, markdown
+
+__all__ = ["HELP", "add_arguments", "run"]
+
+HELP = "list which of Fluid's names work, differ or raise"
+
+_STATUSES = ("works", "differs", "raises")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="*", metavar="NAME", help="these names only, e.g. fluid.layers.fc")
+    parser.add_argument("--json", action="store_true", help="print a list of {name, phase, keywords, status, note}")
+    parser.add_argument("--status", choices=_STATUSES, help="names with this verdict only")
+    parser.add_argument("--ops", action="store_true", help="print the table of ops as Markdown instead (docs/ops.md)")
+    parser.add_argument("--golden", type=Path, metavar="DIR", help="with --ops: a folder of golden programs to name")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.ops:
+        print(markdown(golden_cases(args.golden) if args.golden else {}), end="")
+        return 0
+    apis = [judge(Api(name, "-")) for name in args.names] if args.names else table()
+    shown = [api for api in apis if args.status in (None, api.status)]
+    if args.json:
+        print(json.dumps([api.as_dict() for api in shown], indent=1))
+        return 0
+    width = max((len(api.name) for api in shown), default=0)
+    for api in shown:
+        print(f"{api.phase}  {api.status:<7}  {api.name:<{width}}  {api.note}".rstrip())
+    if not args.names:
+        print(_summary(apis))
+    return 0
+
+
+def _summary(apis: list[Api]) -> str:
+    lines = [""]
+    for phase, what in PHASES.items():
+        counts = Counter(api.status for api in apis if api.phase == phase)
+        total = sum(counts.values())
+        parts = ", ".join(f"{counts[status]} {status}" for status in _STATUSES)
+        lines.append(f"phase {phase} ({what}): {total} names: {parts}")
+    return "\n".join(lines)

@@ -1,0 +1,95 @@
+"""`fluidio apis` judges every name that legacy programs use."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fluidio.cli import main
+from fluidio.cli.api_table import Api, judge, legacy_apis, table
+from fluidio.cli.op_table import golden_cases, markdown, row
+from fluidio.ops import OP_TABLE
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def verdict(name: str, *keywords: str) -> tuple[str, str]:
+    api = judge(Api(name, "-", list(keywords)))
+    return api.status, api.note
+
+
+def test_every_name_has_a_verdict_and_every_verdict_but_works_a_reason() -> None:
+    apis = table()
+    assert len(apis) == len(legacy_apis()) == 530
+    assert {api.status for api in apis} == {"works", "differs", "raises"}
+    assert [api.name for api in apis if api.status != "works" and not api.note] == []
+
+
+def test_a_name_that_is_there_works() -> None:
+    assert verdict("fluid.layers.fc", "input", "size", "act") == ("works", "")
+    assert verdict(".global_block") == ("works", "")
+    assert verdict("paddle.batch") == ("works", "")
+
+
+def test_a_keyword_that_nobody_takes_is_told() -> None:
+    status, note = verdict("fluid.layers.fc", "flavour")
+    assert status == "differs" and "flavour" in note
+
+
+def test_the_docstring_says_what_differs() -> None:
+    status, note = verdict("fluid.optimizer.DGCMomentumOptimizer")
+    assert status == "differs" and "one machine" in note
+
+
+def test_a_name_that_is_not_there_raises_with_advice() -> None:
+    assert verdict("fluid.DatasetFactory") == (
+        "raises", "feed the program with fluid.io.DataLoader.from_generator or layers.py_reader",
+    )  # fmt: skip
+    assert verdict("paddle.nn.Linear") == ("raises", "Paddle 2.x, not Fluid")
+
+
+def test_the_recordio_programs_have_all_their_names() -> None:
+    assert [api.name for api in table() if api.phase == "1" and api.status == "raises"] == []
+
+
+def test_the_listing_ends_with_a_summary(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["apis", "--status", "differs"]) == 0
+    out = capsys.readouterr().out
+    assert "phase 1 (RecordIO programs): 107 names" in out
+    assert all(line.split()[1] == "differs" for line in out.split("\n\n")[0].splitlines())
+
+
+def test_json_is_one_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["apis", "--json", "fluid.layers.fc", "fluid.layers.nothing"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(api["name"], api["status"]) for api in found] == [
+        ("fluid.layers.fc", "works"),
+        ("fluid.layers.nothing", "raises"),
+    ]
+
+
+def test_the_op_table_has_a_line_for_every_op(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["apis", "--ops"]) == 0
+    out = capsys.readouterr().out
+    assert out == markdown({})
+    assert "| `mul` | X Y | Out |" in out
+    assert "`mul_grad`" not in out
+
+
+def test_the_document_holds_no_stale_line() -> None:
+    golden = golden_cases(ROOT / "tests" / "data" / "golden")
+    lines = [line for line in (ROOT / "docs" / "ops.md").read_text("utf-8").splitlines() if line.startswith("| `")]
+    assert len(lines) > 100
+    stale = []
+    for line in lines:
+        name = line.split("`")[1]
+        if name not in OP_TABLE or _start(row(OP_TABLE[name], golden.get(name, []))) != _start(line):
+            stale.append(name)
+    assert stale == [], "run: python -m fluidio apis --ops --golden tests/data/golden > docs/ops.md"
+
+
+def _start(line: str) -> list[str]:
+    """Return op, inputs and outputs of a line."""
+    return [cell.strip() for cell in line.split(" | ")[:3]]
