@@ -32,15 +32,19 @@ CLOCK = time.perf_counter
 STRIDE, IMAGE, LABEL = 3205, 35, 3197  # the layout of one record and its length word
 
 
-def best(*jobs: Callable[[], Any], rounds: int = 7) -> list[float]:
-    """Return the best time of each job; the jobs take turns, so that a busy moment hits them all."""
+def best(*jobs: Callable[[], Any], rounds: int = 7, threads: bool = False) -> list[float]:
+    """Return the best time of each job; the jobs take turns, so that a busy moment hits them all.
+
+    A job that uses `threads` is measured by the clock on the wall, always.
+    """
+    clock = time.perf_counter if threads else CLOCK
     times = [float("inf")] * len(jobs)
     gc.collect()
     for _ in range(rounds):
         for index, job in enumerate(jobs):
-            start = CLOCK()
+            start = clock()
             job()
-            times[index] = min(times[index], CLOCK() - start)
+            times[index] = min(times[index], clock() - start)
     return times
 
 
@@ -113,7 +117,7 @@ def dense(folder: Path, count: int) -> None:
         rates = f"{count / ours / 1e3:.0f} k rec/s, floor {count / least / 1e3:.0f} k"
         met = ours / least <= 1.35
         say(f"dense {compressor}, batches of 128: time / floor", f"{ours / least:.2f}  ({rates})", "<= 1.35", met)
-        (ours,) = best(functools.partial(batches, path, threads=2), rounds=3)
+        (ours,) = best(functools.partial(batches, path, threads=2), rounds=3, threads=True)
         say(f"dense {compressor}, two threads", f"{count / ours / 1e3:.0f} k rec/s")
         (ours,) = best(functools.partial(batches, path, shuffle=True), rounds=3)
         say(f"dense {compressor}, shuffled", f"{count / ours / 1e3:.0f} k rec/s")
@@ -171,7 +175,7 @@ def write(folder: Path, count: int) -> None:
     megabytes = count * STRIDE / 1e6
     (ours,) = best(lambda: from_arrays("none"), rounds=3)
     say("write dense from arrays, none", f"{megabytes / ours:.0f} MB/s", ">= 500", megabytes / ours >= 500)
-    one, two = best(lambda: from_arrays("snappy"), lambda: from_arrays("snappy", 2), rounds=3)
+    one, two = best(lambda: from_arrays("snappy"), lambda: from_arrays("snappy", 2), rounds=3, threads=True)
     say("write dense from arrays, snappy", f"{megabytes / one:.0f} MB/s, two threads {megabytes / two:.0f}")
     for compressor in ("none", "snappy"):
         (ours,) = best(functools.partial(from_samples, compressor), rounds=3)
@@ -193,7 +197,8 @@ def guide(folder: Path, images: Any, labels: list[int]) -> None:
     reader = batch(lambda: zip(images, labels), batch_size=1)
     path = folder / "guide.recordio"
     for number, compressor in enumerate(("none", "snappy")):
-        (ours,) = best(functools.partial(convert_reader_to_recordio_file, path, reader, feeder, number), rounds=3)
+        job = functools.partial(convert_reader_to_recordio_file, path, reader, feeder, number)
+        (ours,) = best(job, rounds=3, threads=True)
         rate = len(labels) / ours
         say(f"write the guide's way, {compressor}", f"{rate / 1e3:.0f} k rec/s", ">= 50", rate >= 5e4)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import threading
 from array import array
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -99,6 +100,7 @@ class File:
         self._num_edges = 0
         self._decoded: OrderedDict[int, _Spots] = OrderedDict()
         self._decoded_bytes = 0
+        self._lock = threading.Lock()
         self._chunks = ChunkReader(self._source)
         self._chunks.dialect = self._index.dialect
 
@@ -141,7 +143,7 @@ class File:
         """Return record number `index`; negative numbers count from the end.
 
         A chunk is verified the first time it is touched; then its records come straight from the file (stored
-        plainly) or from a small cache of decoded chunks.
+        plainly) or from a small cache of decoded chunks. Several threads may call this.
         """
         self._reading()
         index += self._start if index >= 0 else self._stop
@@ -149,7 +151,10 @@ class File:
             raise IndexError(f"record {index - self._start} of {self.name}, which has {self._stop - self._start}")
         edges = self._edges
         chunk = bisect.bisect_right(edges, index) - 1
-        spots = self._spots.get(chunk) or self._find(chunk)
+        spots = self._spots.get(chunk)
+        if spots is None:
+            with self._lock:
+                spots = self._find(chunk)
         number = index - edges[chunk]
         if spots.edges is None:
             start = spots.base + number * spots.stride + 4
@@ -169,9 +174,10 @@ class File:
 
     def _find(self, number: int) -> _Spots:
         """Return the places of a chunk's records, verified on first touch."""
-        known = self._decoded.get(number)
+        known = self._spots.get(number) or self._decoded.get(number)
         if known is not None:
-            self._decoded.move_to_end(number)
+            if number in self._decoded:
+                self._decoded.move_to_end(number)
             return known
         chunk = self._read_chunk(self._chunks, number)
         table = chunk.table

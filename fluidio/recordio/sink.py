@@ -81,7 +81,7 @@ class LocalSink:
         views = [memoryview(header), memoryview(stored)]
         total = sum(len(view) for view in views)
         try:
-            done = os.writev(self._fd, views)
+            done = os.writev(self._fd, views) if hasattr(os, "writev") else os.write(self._fd, b"".join(views))
             rest = memoryview(b"".join(views))[done:] if done < total else memoryview(b"")
             while rest:
                 rest = rest[os.write(self._fd, rest) :]

@@ -43,7 +43,7 @@ class LocalSource:
         self._open = True
         try:
             self.size = os.fstat(self._fd).st_size
-            os.pread(self._fd, 1, 0)  # a directory says so here
+            _pread(self._fd, 1, 0)  # a directory says so here
         except OSError:
             self.close()
             raise
@@ -53,9 +53,9 @@ class LocalSource:
 
     def read(self, offset: int, size: int) -> bytes:
         self._check()
-        data = os.pread(self._fd, size, offset)
+        data = _pread(self._fd, size, offset)
         while len(data) < size:
-            more = os.pread(self._fd, size - len(data), offset + len(data))
+            more = _pread(self._fd, size - len(data), offset + len(data))
             if not more:
                 break
             data += more
@@ -65,7 +65,7 @@ class LocalSource:
         self._check()
         done = 0
         while done < len(target):
-            count = os.preadv(self._fd, [target[done:]], offset + done)
+            count = _pread_into(self._fd, target[done:], offset + done)
             if count == 0:
                 break
             done += count
@@ -83,6 +83,25 @@ class LocalSource:
     def __del__(self) -> None:
         if getattr(self, "_open", False):
             self.close()
+
+
+if hasattr(os, "pread"):
+    _pread = os.pread
+else:  # Windows: one position for each file, so reads take turns
+    _turn = threading.Lock()
+
+    def _pread(fd: int, size: int, offset: int, /) -> bytes:
+        with _turn:
+            os.lseek(fd, offset, os.SEEK_SET)
+            return os.read(fd, size)
+
+
+def _pread_into(fd: int, target: memoryview, offset: int) -> int:
+    if hasattr(os, "preadv"):
+        return os.preadv(fd, [target], offset)
+    data = _pread(fd, len(target), offset)
+    target[: len(data)] = data
+    return len(data)
 
 
 class StreamSource:

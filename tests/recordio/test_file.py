@@ -7,6 +7,7 @@ import json
 import os
 import random
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +172,17 @@ def test_the_cache_of_decoded_chunks_stays_small(tmp_path: Path, monkeypatch: py
         assert [file.get(i) for i in order] == [records[i] for i in order]
         assert file._decoded_bytes <= 1000
         assert len(file._decoded) <= 2
+
+
+def test_several_threads_may_read_one_file(tmp_path: Path) -> None:
+    for compressor in ("none", "snappy"):
+        path = tmp_path / compressor
+        with Writer(path, compressor, 3) as writer:
+            for number in range(300):
+                writer.write(b"%d" % number)
+        with File(path) as file, ThreadPoolExecutor(4) as pool:
+            order = [i * 7 % 300 for i in range(1200)]
+            assert list(pool.map(file.get, order)) == [b"%d" % i for i in order]
 
 
 def test_a_file_that_changed_under_us_is_noticed(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -27,6 +28,19 @@ def write_numbers(path: Any, count: int, start: int = 0) -> None:
     numbers = np.arange(start, start + count, dtype=np.float32)
     with Writer(path, "none", 50) as writer:
         writer.write_block([Column(np.repeat(numbers[:, None], 300, axis=1))])
+
+
+def test_systems_without_pread_and_writev_read_and_write_too(tmp_path: Path) -> None:
+    script = (
+        "import os\n"
+        "del os.pread, os.preadv, os.writev\n"
+        "from fluidio import recordio\n"
+        f"with recordio.Writer({str(tmp_path / 'a')!r}, 'none', 3) as w:\n"
+        "    for i in range(10): w.write(str(i))\n"
+        f"with recordio.File({str(tmp_path / 'a')!r}) as f:\n"
+        "    assert [int(f.get(i)) for i in range(10)] == [int(r) for r in f] == list(range(10))\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 # -- file objects ------------------------------------------------------------------------------------------------------
