@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -10,9 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.errors import RecordIOError
 from fluidio.recordio.block import Column, RecordBlock
 from fluidio.recordio.block_reader import BlockReader
 from fluidio.recordio.chunks import OnError
+from fluidio.recordio.encode import is_dense
+from fluidio.recordio.index import build_index
 from fluidio.recordio.paths import expand
 from fluidio.recordio.ranges import chunk_tasks, partition
 from fluidio.recordio.tasks import Task
@@ -36,8 +40,43 @@ def load(
         >>> image.data.shape, label.data.dtype                                      # doctest: +SKIP
         ((60000, 784), dtype('int64'))
     """
-    blocks = list(iter_blocks(paths, on_error=on_error, verify_inner=verify_inner, threads=threads))
-    return RecordBlock.concat(blocks).columns if blocks else ()
+    files = expand(paths)
+    blocks = iter_blocks(files, on_error=on_error, verify_inner=verify_inner, threads=threads)
+    first = next(blocks, None)
+    if first is None:
+        return ()
+    if not is_dense(first):
+        return RecordBlock.concat([first, *blocks]).columns
+    return _fill(first, blocks, _announced(files)).columns
+
+
+def _announced(files: list[Any]) -> int:
+    """Return the number of records that headers announce; 0 for streams, which can be read only once."""
+    if not all(isinstance(file, (str, Task)) for file in files):
+        return 0
+    try:
+        return sum(len(f) if isinstance(f, Task) else build_index(f, partial=True).num_records for f in files)
+    except RecordIOError:
+        return 0  # the reader tells
+
+
+def _fill(first: RecordBlock, rest: Iterator[RecordBlock], expected: int) -> RecordBlock:
+    """Return all blocks as one; dense ones are copied as they come, so that memory holds the data once, not twice."""
+    heights = [column.rows_per_record or 0 for column in first.columns]
+    room = max(expected, len(first))
+    columns = [np.empty((room * n, *c.data.shape[1:]), c.data.dtype) for n, c in zip(heights, first.columns)]
+    done = 0
+    others: list[RecordBlock] = []
+    for block in itertools.chain([first], rest):
+        alike = block.layout == first.layout and [c.rows_per_record for c in block.columns] == heights
+        if others or not alike or done + len(block) > room:
+            others.append(block)
+            continue
+        for target, height, column in zip(columns, heights, block.columns):
+            target[done * height : (done + len(block)) * height] = column.data
+        done += len(block)
+    filled = [Column(t[: done * n], num_records=done) for t, n in zip(columns, heights)]
+    return RecordBlock.concat([RecordBlock(filled, done), *others])
 
 
 def iter_batches(

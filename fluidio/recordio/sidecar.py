@@ -1,6 +1,6 @@
 """Keep the index of a file with very many chunks beside it, and believe it only as far as the data agrees.
 
-The sidecar `NAME.index` holds the size and time of the data file, the places of its chunks and a checksum of itself.
+The sidecar `.NAME.index` holds the size and time of the data file, the places of its chunks and a checksum of itself.
 It is made anew when any of these or a sample of the headers does not fit, and ignored when it cannot be written.
 """
 
@@ -20,9 +20,8 @@ from fluidio.recordio.dialects import HEADER_SIZE, MAGIC, dialect_of
 from fluidio.recordio.index import ChunkIndex, build_index
 from fluidio.recordio.source import LocalSource, is_url, opened
 
-__all__ = ["SUFFIX", "open_index", "read_sidecar", "write_sidecar"]
+__all__ = ["open_index", "read_sidecar", "sidecar_path", "write_sidecar"]
 
-SUFFIX = ".index"
 _WORTH_IT = 4096  # chunks; hopping over fewer takes milliseconds
 _MAGIC = b"fluidio-index-1\n"
 _head = struct.Struct("<16sQQ16sQ")  # magic, size, mtime_ns, dialect, chunks
@@ -52,6 +51,12 @@ def open_index(
     return index
 
 
+def sidecar_path(path: str | os.PathLike[str]) -> str:
+    """Return the sidecar's name; it begins with a dot, so that globs over the data do not find it."""
+    folder, name = os.path.split(os.fspath(path))
+    return os.path.join(folder, f".{name}.index")
+
+
 def write_sidecar(path: str, source: LocalSource, index: ChunkIndex) -> None:
     """Write the index beside the file, whole or not at all; nothing for a damaged file."""
     if index.problem is not None or index.dialect is None:
@@ -59,11 +64,12 @@ def write_sidecar(path: str, source: LocalSource, index: ChunkIndex) -> None:
     stat = os.fstat(source.fileno())
     head = _head.pack(_MAGIC, stat.st_size, stat.st_mtime_ns, index.dialect.name.encode(), index.num_chunks)
     body = head + b"".join(a.astype("<i8").tobytes() for a in (index.offsets, index.counts, index.ends))
-    temporary = f"{path}{SUFFIX}.{os.getpid()}"
+    target = sidecar_path(path)
+    temporary = f"{target}.{os.getpid()}"
     try:
         with open(temporary, "wb") as file:
             file.write(body + struct.pack("<I", crc32(body)))
-        os.replace(temporary, path + SUFFIX)
+        os.replace(temporary, target)
     except OSError:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
@@ -73,7 +79,7 @@ def write_sidecar(path: str, source: LocalSource, index: ChunkIndex) -> None:
 def read_sidecar(path: str, source: LocalSource) -> ChunkIndex | None:
     """Return the stored index if there is one and it fits the file, else None."""
     try:
-        with open(path + SUFFIX, "rb") as file:
+        with open(sidecar_path(path), "rb") as file:
             data = file.read()
     except OSError:
         return None

@@ -19,7 +19,8 @@ from fluidio import recordio
 from fluidio.errors import CutTailError, ForeignFileError, RecordIOError
 from fluidio.recordio import File, Index, Scanner, Writer
 from fluidio.recordio import file as file_module
-from fluidio.recordio.sidecar import SUFFIX, open_index
+from fluidio.recordio.paths import expand
+from fluidio.recordio.sidecar import open_index, sidecar_path
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "recordio"
 MANIFEST: dict[str, dict[str, Any]] = json.loads((DATA / "manifest.json").read_text())
@@ -216,7 +217,7 @@ def test_a_sidecar_is_written_on_request_and_used(tmp_path: Path, monkeypatch: p
     assert list(tmp_path.iterdir()) == [path]
     with File(path, sidecar=True) as file:
         assert file.count() == 50
-    assert Path(f"{path}{SUFFIX}").exists()
+    assert Path(sidecar_path(path)).exists()
 
     def fail(*_: Any, **__: Any) -> None:
         raise AssertionError("hopped although a sidecar is there")
@@ -229,7 +230,7 @@ def test_a_sidecar_is_written_on_request_and_used(tmp_path: Path, monkeypatch: p
 
 def test_a_stale_or_damaged_sidecar_is_not_believed(tmp_path: Path) -> None:
     path = tmp_path / "a.recordio"
-    sidecar = Path(f"{path}{SUFFIX}")
+    sidecar = Path(sidecar_path(path))
     many_chunks(path)
     open_index(path, sidecar=True)
     good = sidecar.read_bytes()
@@ -266,10 +267,12 @@ def test_files_of_many_chunks_get_a_sidecar_unasked(tmp_path: Path) -> None:
     many_chunks(path, 5000)
     with File(path, sidecar=False) as file:
         assert file.count() == 5000
-    assert not Path(f"{path}{SUFFIX}").exists()
+    assert not Path(sidecar_path(path)).exists()
     with File(path) as file:
         assert file.count() == 5000
-    assert Path(f"{path}{SUFFIX}").exists()
+    assert Path(sidecar_path(path)).exists()
+    assert recordio.reader(str(tmp_path / "*")).read() == b"0"
+    assert expand(str(tmp_path / "*")) == [str(path)]
 
 
 # -- other packages' names ---------------------------------------------------------------------------------------------

@@ -189,6 +189,25 @@ def test_ranges_need_a_path() -> None:
         list(iter_batches(io.BytesIO(), 4, threads=2))
 
 
+def test_load_takes_dense_records_of_any_height_and_damage(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with Writer(path, "none", 4) as writer:
+        writer.write_block([np.arange(20, dtype=np.float32).reshape(10, 2)])
+        writer.write_tensors([(np.full((3, 2), 99, np.float32), ())])
+        writer.write_block([np.arange(20, 30, dtype=np.float32).reshape(5, 2)])
+    (column,) = load(path)
+    assert column.num_records == 16
+    assert column.data[:, 0].tolist() == [*range(0, 20, 2), 99, 99, 99, *range(20, 30, 2)]
+    assert column.offsets().tolist() == [*range(11), *range(13, 19)]
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(RecordIOError, match="checksum"):
+        load(path)
+    (column,) = load(path, on_error="skip")
+    assert column.num_records == 12
+
+
 @given(st.integers(1, 60), st.booleans())
 def test_batches_are_the_records_in_order(size: int, drop_last: bool) -> None:
     data = io.BytesIO()
