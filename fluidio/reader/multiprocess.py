@@ -164,7 +164,7 @@ def _pickle_all(reader: Reader[Any], channel: Channel[bytes], through_json: bool
 
 def _joined(channel: Channel[bytes]) -> Iterator[bytes]:
     """Yield what waits in the channel, some samples together but none later than it could."""
-    while pickles := channel.take(most=64):
+    while pickles := channel.take(most=512):
         while pickles:
             message = bytearray(pickles.pop(0))
             while pickles and len(message) + len(pickles[0]) <= _MESSAGE:
