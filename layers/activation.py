@@ -107,7 +107,8 @@ def hard_shrink(x: Variable, threshold: float | None = None) -> Variable:
 
 def softshrink(x: Variable, alpha: float | None = None) -> Variable:
     """x moved towards zero by alpha (0.5), zero where it is closer."""
-    return _layer("softshrink", x, **{"lambda": alpha})
+    attrs: dict[str, Any] = {"lambda": alpha}
+    return _layer("softshrink", x, None, **attrs)
 
 
 def thresholded_relu(x: Variable, threshold: float | None = None) -> Variable:

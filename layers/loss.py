@@ -112,7 +112,7 @@ def square_error_cost(input: Variable, label: Variable) -> Variable:
 
 def mse_loss(input: Variable, label: Variable) -> Variable:
     """Mean of squared differences."""
-    from fluidio.layers.reduce import reduce_mean
+    from fluidio.layers.reductions import reduce_mean
 
     return reduce_mean(square_error_cost(input, label))
 
@@ -243,7 +243,7 @@ def label_smooth(
 def dice_loss(input: Variable, label: Variable, epsilon: float = 1e-05, name: str | None = None) -> Variable:
     """One minus twice the overlap of probabilities and labels over their sum, averaged over examples."""
     from fluidio.layers.lookup import one_hot
-    from fluidio.layers.reduce import reduce_mean, reduce_sum
+    from fluidio.layers.reductions import reduce_mean, reduce_sum
 
     hot = one_hot(label, depth=input.shape[-1])
     dims = list(range(1, len(input.shape)))
@@ -257,7 +257,7 @@ def npair_loss(anchor: Variable, positive: Variable, labels: Variable, l2_reg: f
     from fluidio.layers.dense import matmul
     from fluidio.layers.manipulate import expand, reshape, transpose
     from fluidio.layers.ops import equal, square
-    from fluidio.layers.reduce import reduce_mean, reduce_sum
+    from fluidio.layers.reductions import reduce_mean, reduce_sum
 
     batch = labels.shape[0]
     column = reshape(labels, shape=[batch, 1], inplace=True)

@@ -91,7 +91,8 @@ def kldiv_loss(k: Call, x: Any, target: Any) -> Any:
 
 
 def _share(kind: str, x: Any) -> int:
-    return {"sum": 1, "mean": x.size, "batchmean": x.shape[0]}[kind]
+    shares: dict[str, int] = {"sum": 1, "mean": x.size, "batchmean": x.shape[0]}
+    return shares[kind]
 
 
 @gradient("kldiv_loss", "X Target Loss@GRAD", "X@GRAD")

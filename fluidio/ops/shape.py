@@ -128,12 +128,20 @@ def _squeezed(axes: Sequence[int], shape: tuple[int, ...], c: InferContext | Non
     return tuple(d for i, d in enumerate(shape) if i not in wanted)
 
 
+def _infer_squeeze(c: InferContext) -> tuple[int, ...]:
+    return _squeezed(c.attrs["axes"], c.shape("X"), c)
+
+
+def _squeeze_target(k: Call, x: Any, one: Any, several: Any) -> tuple[int, ...]:
+    return _squeezed(k.attrs["axes"], x.shape)
+
+
 _register(
     "squeeze",
     "X",
     {"axes": []},
-    lambda c: _squeezed(c.attrs["axes"], c.shape("X"), c),
-    lambda k, x, one, several: _squeezed(k.attrs["axes"], x.shape),
+    _infer_squeeze,
+    _squeeze_target,
 )
 
 
@@ -147,12 +155,20 @@ def _unsqueezed(axes: Sequence[int], shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(dims)
 
 
+def _infer_unsqueeze(c: InferContext) -> tuple[int, ...]:
+    return _unsqueezed(c.attrs["axes"] or [0] * len(c.inputs("AxesTensorList")), c.shape("X"))
+
+
+def _unsqueeze_target(k: Call, x: Any, one: Any, several: Any) -> tuple[int, ...]:
+    return _unsqueezed(host_ints(k, one, several) or k.attrs["axes"], x.shape)
+
+
 _register(
     "unsqueeze",
     "X AxesTensor? AxesTensorList*?",
     {"axes": []},
-    lambda c: _unsqueezed(c.attrs["axes"] or [0] * len(c.inputs("AxesTensorList")), c.shape("X")),
-    lambda k, x, one, several: _unsqueezed(host_ints(k, one, several) or k.attrs["axes"], x.shape),
+    _infer_unsqueeze,
+    _unsqueeze_target,
 )
 
 
@@ -161,12 +177,20 @@ def _flattened(shape: tuple[int, ...], axis: int) -> tuple[int, int]:
     return (-1 if left is None else left, -1 if right is None else right)
 
 
+def _infer_flatten(c: InferContext) -> tuple[int, ...]:
+    return _flattened(c.shape("X"), c.attrs["axis"])
+
+
+def _flatten_target(k: Call, x: Any, one: Any, several: Any) -> tuple[int, ...]:
+    return _flattened(x.shape, k.attrs["axis"])
+
+
 _register(
     "flatten",
     "X",
     {"axis": 1},
-    lambda c: _flattened(c.shape("X"), c.attrs["axis"]),
-    lambda k, x, one, several: _flattened(x.shape, k.attrs["axis"]),
+    _infer_flatten,
+    _flatten_target,
 )
 
 
