@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from fluidio.layer_helper import LayerHelper
@@ -24,27 +23,47 @@ __all__ = [
 ]
 
 
-def _reduce(op_type: str) -> Callable[..., Variable]:
-    def layer(input: Variable, dim: Any = None, keep_dim: bool = False, name: str | None = None) -> Variable:
-        helper = LayerHelper(op_type, name=name)
-        check_variable(op_type, "input", input)
-        dims = [dim] if isinstance(dim, int) else list(dim or [])
-        everything = not dims or len(dims) == len(input.shape)
-        attrs = {"dim": dims or [0], "keep_dim": keep_dim, "reduce_all": everything}
-        return apply(helper, op_type, input, attrs)
-
-    layer.__name__ = layer.__qualname__ = op_type
-    layer.__doc__ = f"The {op_type.removeprefix('reduce_')} over dims (all by default); keep_dim leaves ones in place."
-    return layer
+def _reduce(op_type: str, input: Variable, dim: Any, keep_dim: bool, name: str | None) -> Variable:
+    helper = LayerHelper(op_type, name=name)
+    check_variable(op_type, "input", input)
+    dims = [dim] if isinstance(dim, int) else list(dim or [])
+    everything = not dims or len(dims) == len(input.shape)
+    return apply(helper, op_type, input, {"dim": dims or [0], "keep_dim": keep_dim, "reduce_all": everything})
 
 
-reduce_all = _reduce("reduce_all")
-reduce_any = _reduce("reduce_any")
-reduce_max = _reduce("reduce_max")
-reduce_mean = _reduce("reduce_mean")
-reduce_min = _reduce("reduce_min")
-reduce_prod = _reduce("reduce_prod")
-reduce_sum = _reduce("reduce_sum")
+def reduce_all(input: Variable, dim: Any = None, keep_dim: bool = False, name: str | None = None) -> Variable:
+    """Whether all elements are true, over dims (all by default); keep_dim leaves ones in their place."""
+    return _reduce("reduce_all", input, dim, keep_dim, name)
+
+
+def reduce_any(input: Variable, dim: Any = None, keep_dim: bool = False, name: str | None = None) -> Variable:
+    """Whether any element is true, over dims (all by default); keep_dim leaves ones in their place."""
+    return _reduce("reduce_any", input, dim, keep_dim, name)
+
+
+def reduce_max(input: Variable, dim: Any = None, keep_dim: bool = False, name: str | None = None) -> Variable:
+    """The largest element over dims (all by default); keep_dim leaves ones in their place."""
+    return _reduce("reduce_max", input, dim, keep_dim, name)
+
+
+def reduce_mean(input: Variable, dim: Any = None, keep_dim: bool = False, name: str | None = None) -> Variable:
+    """The mean over dims (all by default); keep_dim leaves ones in their place."""
+    return _reduce("reduce_mean", input, dim, keep_dim, name)
+
+
+def reduce_min(input: Variable, dim: Any = None, keep_dim: bool = False, name: str | None = None) -> Variable:
+    """The smallest element over dims (all by default); keep_dim leaves ones in their place."""
+    return _reduce("reduce_min", input, dim, keep_dim, name)
+
+
+def reduce_prod(input: Variable, dim: Any = None, keep_dim: bool = False, name: str | None = None) -> Variable:
+    """The product over dims (all by default); keep_dim leaves ones in their place."""
+    return _reduce("reduce_prod", input, dim, keep_dim, name)
+
+
+def reduce_sum(input: Variable, dim: Any = None, keep_dim: bool = False, name: str | None = None) -> Variable:
+    """The sum over dims (all by default); keep_dim leaves ones in their place."""
+    return _reduce("reduce_sum", input, dim, keep_dim, name)
 
 
 def sum(x: Any) -> Variable:
