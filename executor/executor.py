@@ -11,6 +11,7 @@ from fluidio.errors import EOFException
 from fluidio.executor.devices import backend_for
 from fluidio.executor.feed import check_feed_names, feed_dict, set_feeds
 from fluidio.executor.fetch import check_fetch_names, fetch_names, take
+from fluidio.executor.memory import keep_freed_memory
 from fluidio.executor.plan import Plan
 from fluidio.places import CPUPlace, CUDAPlace, PlaceLike, is_compiled_with_cuda
 from fluidio.program import Program, default_main_program
@@ -40,6 +41,7 @@ class Executor:
         self.place = place
         self._dev = backend_for(place)
         self._closed = False
+        keep_freed_memory()
 
     def run(
         self,

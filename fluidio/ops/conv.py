@@ -52,8 +52,19 @@ def _infer(c: InferContext) -> None:
     c.set("Output", shape, c.dtype("Input"), c.input("Input").lod_level)
 
 
+_CACHED = 2 << 20
+"""Bytes of columns to work on at once: about what a core's cache holds."""
+_SHORT_ROW = 16
+"""Copying rows shorter than this one by one costs more than turning the images first."""
+
+
 class Geometry:
-    """The numbers of one convolution on one input: sizes, paddings, strides, where the columns come from."""
+    """The numbers of one convolution on one input, and the way to its columns and back.
+
+    Images with short rows are turned: a block of them lies in memory as [channels, *spatial, images], so that
+    neighbours in a row and their like in other images are one run of memory, and all columns of the block are one
+    matrix. Others stay [images, channels, *spatial]. Large images come one by one, in bands of rows.
+    """
 
     def __init__(self, k: Call, shape: tuple[int, ...], w: Any) -> None:
         a = k.attrs
@@ -66,87 +77,131 @@ class Geometry:
         if any(o < 1 for o in self.outs):
             raise EnforceNotMet(f"an input of {list(self.sizes)} is too small for a filter of {list(self.kernel)}")
         self.padded = tuple(n + p + q for n, (p, q) in zip(self.sizes, self.pads))
-        self.inner = (slice(None), slice(None), *(slice(p, p + n) for n, (p, _) in zip(self.sizes, self.pads)))
+        self.is_padded = self.padded != tuple(self.sizes)
         self.images, self.channels, self.groups = shape[0], shape[1], a["groups"]
-        self.area = windows.volume(self.outs)
         self.depth = self.channels // self.groups * windows.volume(self.kernel)
         """Rows of the columns of one group."""
+        self.row = windows.volume(self.outs[1:])
         # A 1x1 kernel that visits every element in turn needs no columns: the image is its own.
-        self.direct = windows.volume(self.kernel) == 1 and self.padded == tuple(self.sizes) and max(self.strides) == 1
+        self.direct = windows.volume(self.kernel) == 1 and not self.is_padded and max(self.strides) == 1
+        per_row = self.depth * self.groups * self.row * w.dtype.itemsize
+        self.block = self.images if k.dev.is_gpu else max(1, min(self.images, _CACHED // (per_row * self.outs[0])))
+        self.band = self.outs[0] if self.block > 1 else max(1, min(self.outs[0], _CACHED // per_row))
+        self.turned = self.block > 1 and self.outs[-1] < _SHORT_ROW and not self.direct
+        self.lead = 1 if self.turned else 2
+        inner = tuple(slice(p, p + n) for n, (p, _) in zip(self.sizes, self.pads))
+        self.inner = (slice(None),) * self.lead + inner
 
-    def block(self, itemsize: int) -> int:
-        return windows.block_rows(self.depth * self.groups * self.area, itemsize, self.images)
+    def blocks(self) -> list[slice]:
+        """Return the blocks of images."""
+        return [slice(i, min(i + self.block, self.images)) for i in range(0, self.images, self.block)]
 
-    def pad(self, k: Call, x: Any, name: str = "padded") -> Any:
-        """Return X with zeros around it, in scratch memory; X itself if there is nothing to add."""
-        if self.padded == tuple(self.sizes):
+    def bands(self) -> list[tuple[int, int]]:
+        """Return the bands of output rows."""
+        return [(i, min(i + self.band, self.outs[0])) for i in range(0, self.outs[0], self.band)]
+
+    def shape(self, images: int, sizes: windows.Ints) -> tuple[int, ...]:
+        """Return the shape in which some images lie in memory."""
+        return (self.channels, *sizes, images) if self.turned else (images, self.channels, *sizes)
+
+    def turn(self, k: Call, x: Any) -> Any:
+        """Return images [N, C, *] as a view in the order in which they lie in memory."""
+        return k.xp.moveaxis(x, 0, -1) if self.turned else x
+
+    def load(self, k: Call, x: Any) -> Any:
+        """Return some images as they lie in memory, zeros around them."""
+        if not self.turned and not self.is_padded:
             return x
-        padded = k.scratch(name, (*x.shape[:2], *self.padded), x.dtype)
-        padded[...] = 0
-        padded[self.inner] = x
-        return padded
+        loaded = k.scratch("images", self.shape(x.shape[0], self.padded), x.dtype)
+        if self.is_padded:
+            loaded[...] = 0
+        loaded[self.inner] = self.turn(k, x)
+        return loaded
 
-    def columns(self, k: Call, x: Any) -> Any:
-        """Return the columns [n, groups, depth, area] of some padded images."""
-        shape = (x.shape[0], self.groups, self.depth, self.area)
-        if self.direct:
-            return x.reshape(shape)
-        wide = (x.shape[0], self.channels, *self.kernel, *self.outs)
-        columns = k.scratch("columns", wide, x.dtype)
-        columns[...] = windows.view(k.xp, x, self.kernel, self.strides, self.dilations, self.outs)
-        return columns.reshape(shape)
+    def _rows(self, images: Any, band: tuple[int, int]) -> Any:
+        start = band[0] * self.strides[0]
+        return images[:, start:] if self.turned else images[:, :, start:]
 
-    def fold(self, k: Call, columns: Any) -> Any:
-        """Return images whose elements are the sums of the columns taken from them (a view into scratch memory)."""
-        n = columns.shape[0]
+    def columns(self, k: Call, images: Any, band: tuple[int, int]) -> Any:
+        """Return the columns of a band of output rows: [groups, depth, places * N], or [N, groups, depth, places]."""
+        rows, outs = self._rows(images, band), [band[1] - band[0], *self.outs[1:]]
         if self.direct:
-            return columns.reshape(n, self.channels, *self.sizes)
-        padded = k.scratch("folded", (n, self.channels, *self.padded), columns.dtype)
-        padded[...] = 0
-        wide = columns.reshape(n, self.channels, *self.kernel, *self.outs)
-        windows.add_back(padded, wide, self.kernel, self.strides, self.dilations, self.outs)
-        return padded[self.inner]
+            return rows[:, :, : outs[0]].reshape(images.shape[0], self.groups, self.depth, -1)
+        found = windows.view(k.xp, rows, self.lead, self.kernel, self.strides, self.dilations, outs)
+        columns = k.scratch("columns", found.shape, images.dtype)
+        columns[...] = found
+        lead = (self.groups,) if self.turned else (images.shape[0], self.groups)
+        return columns.reshape(*lead, self.depth, -1)
+
+    def add(self, images: Any, columns: Any, band: tuple[int, int]) -> None:
+        """Add columns to the elements of the images that they were taken from."""
+        outs = [band[1] - band[0], *self.outs[1:]]
+        n = images.shape[-1] if self.turned else images.shape[0]
+        wide = columns.reshape(self.shape(n, (*self.kernel, *outs)))
+        windows.add_back(self._rows(images, band), self.lead, wide, self.kernel, self.strides, self.dilations, outs)
+
+    def outputs(self, k: Call, y: Any, band: tuple[int, int]) -> Any:
+        """Return a band of outputs of some images as [groups, filters, places * N], or [N, groups, filters, places]."""
+        rows = y[:, :, band[0] : band[1]]
+        each = y.shape[1] // self.groups
+        if not self.turned:
+            return rows.reshape(y.shape[0], self.groups, each, -1)
+        turned = k.xp.moveaxis(rows, 0, -1)
+        buffer = k.scratch("outputs", turned.shape, y.dtype)
+        buffer[...] = turned
+        return buffer.reshape(self.groups, each, -1)
+
+
+def _filters(w: Any, g: Geometry) -> Any:
+    return w.reshape(g.groups, w.shape[0] // g.groups, g.depth)
 
 
 def correlate(k: Call, x: Any, w: Any, g: Geometry) -> Any:
     """Return the convolution of X [N, C, *] with W [F, C / groups, *]."""
-    xp = k.xp
-    filters = w.reshape(g.groups, w.shape[0] // g.groups, g.depth)
-    out = xp.empty((g.images, g.groups, filters.shape[1], g.area), x.dtype)
-    step = g.block(x.dtype.itemsize)
-    for start in range(0, g.images, step):
-        part = slice(start, start + step)
-        columns = g.columns(k, g.pad(k, x[part]))
-        xp.matmul(filters, columns, out=out[part])
-    return out.reshape(g.images, w.shape[0], *g.outs)
+    filters = _filters(w, g)
+    out = k.xp.empty((g.images, w.shape[0], *g.outs), x.dtype)
+    for part in g.blocks():
+        images = g.load(k, x[part])
+        for band in g.bands():
+            columns = g.columns(k, images, band)
+            target = out[part][:, :, band[0] : band[1]]
+            if not g.turned and g.band == g.outs[0]:
+                k.xp.matmul(filters, columns, out=target.reshape(-1, g.groups, filters.shape[1], columns.shape[-1]))
+                continue
+            lead = columns.shape[:-2]
+            product = k.scratch("product", (*lead, filters.shape[1], columns.shape[-1]), x.dtype)
+            k.xp.matmul(filters, columns, out=product)
+            turned = g.turn(k, target)
+            turned[...] = product.reshape(turned.shape)
+    return out
 
 
 def spread(k: Call, y: Any, w: Any, g: Geometry) -> Any:
     """Return the transposed convolution: X@GRAD of `correlate` for an output gradient Y."""
-    xp = k.xp
-    filters = w.reshape(g.groups, w.shape[0] // g.groups, g.depth).swapaxes(1, 2)
-    flat = y.reshape(g.images, g.groups, -1, g.area)
-    x = xp.empty((g.images, g.channels, *g.sizes), y.dtype)
-    step = g.block(y.dtype.itemsize)
-    for start in range(0, g.images, step):
-        part = slice(start, start + step)
-        n = flat[part].shape[0]
-        columns = k.scratch("dcolumns", (n, g.groups, g.depth, g.area), y.dtype)
-        xp.matmul(filters, flat[part], out=columns)
-        x[part] = g.fold(k, columns)
+    filters = _filters(w, g).swapaxes(1, 2)
+    x = k.xp.empty((g.images, g.channels, *g.sizes), y.dtype)
+    for part in g.blocks():
+        images = k.scratch("images", g.shape(part.stop - part.start, g.padded), y.dtype)
+        images[...] = 0
+        for band in g.bands():
+            outputs = g.outputs(k, y[part], band)
+            columns = k.scratch("columns", (*outputs.shape[:-2], g.depth, outputs.shape[-1]), y.dtype)
+            k.xp.matmul(filters, outputs, out=columns)
+            g.add(images, columns, band)
+        turned = g.turn(k, x[part])
+        turned[...] = images[g.inner]
     return x
 
 
 def filter_gradient(k: Call, x: Any, y: Any, w: Any, g: Geometry) -> Any:
     """Return W@GRAD of `correlate` for inputs X and output gradients Y."""
-    xp = k.xp
-    flat = y.reshape(g.images, g.groups, -1, g.area)
-    total = xp.zeros((g.groups, w.shape[0] // g.groups, g.depth), w.dtype)
-    step = g.block(x.dtype.itemsize)
-    for start in range(0, g.images, step):
-        part = slice(start, start + step)
-        columns = g.columns(k, g.pad(k, x[part]))
-        total += xp.matmul(flat[part], columns.swapaxes(2, 3)).sum(axis=0)
+    total = k.xp.zeros((g.groups, w.shape[0] // g.groups, g.depth), w.dtype)
+    for part in g.blocks():
+        images = g.load(k, x[part])
+        for band in g.bands():
+            columns = g.columns(k, images, band)
+            found = k.xp.matmul(g.outputs(k, y[part], band), columns.swapaxes(-1, -2))
+            total += found if g.turned else found.sum(axis=0)
     return total.reshape(w.shape)
 
 

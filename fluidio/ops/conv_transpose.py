@@ -111,7 +111,7 @@ def unfold(k: Call, x: Any) -> Any:
     a = k.attrs
     pads, outs = _unfold_parts(a, x.shape[2:])
     padded = k.xp.pad(x, [(0, 0), (0, 0), *pads])
-    columns = windows.view(k.xp, padded, a["kernel_sizes"], a["strides"], a["dilations"], outs)
+    columns = windows.view(k.xp, padded, 2, a["kernel_sizes"], a["strides"], a["dilations"], outs)
     return columns.reshape(x.shape[0], -1, windows.volume(outs))
 
 
@@ -121,5 +121,5 @@ def unfold_grad(k: Call, x: Any, dy: Any) -> Any:
     pads, outs = _unfold_parts(a, x.shape[2:])
     padded = k.xp.zeros((*x.shape[:2], *(n + p + q for n, (p, q) in zip(x.shape[2:], pads))), x.dtype)
     wide = dy.reshape(*x.shape[:2], *a["kernel_sizes"], *outs)
-    windows.add_back(padded, wide, a["kernel_sizes"], a["strides"], a["dilations"], outs)
+    windows.add_back(padded, 2, wide, a["kernel_sizes"], a["strides"], a["dilations"], outs)
     return padded[(slice(None), slice(None), *(slice(p, p + n) for n, (p, _) in zip(x.shape[2:], pads)))]

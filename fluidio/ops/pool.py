@@ -134,11 +134,16 @@ def _max_grad(k: Call, x: Any, out: Any, dout: Any, g: _Geometry) -> Any:
     """Give each window's gradient to its first largest element."""
     xp = k.xp
     dx = xp.zeros_like(x)
-    left = dout.copy()
+    apart = all(n <= s for n, s in zip(g.kernel, g.strides))
+    waiting = xp.ones(out.shape, bool)
     for source, place in g.places():
-        share = left[place] * (x[source] == out[place])
-        dx[source] += share
-        left[place] -= share
+        hit = x[source] == out[place]
+        hit &= waiting[place]
+        if apart:
+            xp.multiply(dout[place], hit, out=dx[source])
+        else:
+            dx[source] += dout[place] * hit
+        waiting[place] ^= hit
     return dx
 
 

@@ -44,30 +44,28 @@ def out_sizes(sizes: Ints, spans: Ints, strides: Ints, pads: Pairs, ceil: bool =
     ]
 
 
-def view(xp: Any, x: Any, kernel: Ints, strides: Ints, dilations: Ints, outs: Ints) -> Any:
-    """Return all windows of X [N, C, *spatial] as a view [N, C, *kernel, *outs], without copying."""
-    steps = x.strides[2:]
+def view(xp: Any, x: Any, lead: int, kernel: Ints, strides: Ints, dilations: Ints, outs: Ints) -> Any:
+    """Return all windows of X [lead dims, *spatial, rest] as a view [lead dims, *kernel, *outs, rest]."""
+    dims = len(kernel)
+    steps = x.strides[lead : lead + dims]
     return xp.lib.stride_tricks.as_strided(
         x,
-        (*x.shape[:2], *kernel, *outs),
+        (*x.shape[:lead], *kernel, *outs, *x.shape[lead + dims :]),
         (
-            *x.strides[:2],
+            *x.strides[:lead],
             *(step * d for step, d in zip(steps, dilations)),
             *(step * s for step, s in zip(steps, strides)),
+            *x.strides[lead + dims :],
         ),
     )
 
 
-def add_back(target: Any, columns: Any, kernel: Ints, strides: Ints, dilations: Ints, outs: Ints) -> None:
-    """Add columns [N, C, *kernel, *outs] to the elements of `target` that `view` took them from."""
+def add_back(target: Any, lead: int, columns: Any, kernel: Ints, strides: Ints, dilations: Ints, outs: Ints) -> None:
+    """Add columns [lead dims, *kernel, *outs, rest] to the elements of `target` that `view` took them from."""
+    every = (slice(None),) * lead
     for offset in product(*(range(k) for k in kernel)):
         place = tuple(slice(o * d, o * d + s * (n - 1) + 1, s) for o, d, s, n in zip(offset, dilations, strides, outs))
-        target[(slice(None), slice(None), *place)] += columns[(slice(None), slice(None), *offset)]
-
-
-def block_rows(per_image: int, itemsize: int, images: int) -> int:
-    """Return how many images to work on at once so that their columns stay in the cache."""
-    return max(1, min(images, (1 << 20) // max(per_image * itemsize, 1)))
+        target[(*every, *place)] += columns[(*every, *offset)]
 
 
 def volume(sizes: Ints) -> int:

@@ -1,0 +1,59 @@
+"""Time training steps beside the real Fluid 1.8.5, one maths thread each, in turns.
+
+    python benchmarks/training.py [--real /path/to/fluid185] [--seconds 3] [--rounds 3] [CASE ...]
+
+`--real` is a Python with paddlepaddle 1.8.5 (or FLUIDIO_REAL_FLUID); without it only our own times are printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SCRIPT = HERE / "training_cases.py"
+LIMITS = {"mlp": 0.6, "lenet": 1.5, "lstm": 0.8, "text_conv": 1.0}
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "CPU_NUM": "1"}
+
+
+def run(python: list[str], case: str, seconds: float, which: str) -> float:
+    """Return the milliseconds of a step in one fresh process."""
+    env = {**os.environ, **ONE_THREAD, "FLUID_UNDER_TEST": which, "GLOG_minloglevel": "1"}
+    if which != "paddle":
+        env["PYTHONPATH"] = str(HERE.parent)
+    done = subprocess.run(
+        [*python, str(SCRIPT), case, str(seconds)], env=env, capture_output=True, text=True, check=False, timeout=600
+    )
+    if done.returncode:
+        raise SystemExit(f"{case} ({which}) failed:\n{done.stderr[-2000:]}")
+    return float(done.stdout.split()[-2])
+
+
+def main() -> None:
+    """Measure each case in turns and print medians and ratios."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", nargs="*", default=["mlp", "lenet"])
+    parser.add_argument("--real", default=os.environ.get("FLUIDIO_REAL_FLUID"))
+    parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    for case in options.cases:
+        ours: list[float] = []
+        theirs: list[float] = []
+        for _ in range(options.rounds):
+            ours.append(run([sys.executable], case, options.seconds, "fluidio"))
+            if options.real:
+                theirs.append(run([options.real], case, options.seconds, "paddle"))
+        line = f"{case:10s} fluidio {statistics.median(ours):8.3f} ms"
+        if theirs:
+            ratio = statistics.median(ours) / statistics.median(theirs)
+            line += f"   Fluid 1.8.5 {statistics.median(theirs):8.3f} ms   ratio {ratio:.2f} (at most {LIMITS[case]})"
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""Programs that `training.py` times, written for Fluid 1.8.5 and fluidio alike (also for old Pythons).
+
+    python training_cases.py CASE SECONDS
+
+prints the median time of a step in milliseconds. Each case is a function that returns (loss, batches): add yours to
+CASES.
+"""
+
+import os
+import sys
+import time
+
+if os.environ.get("FLUID_UNDER_TEST") == "paddle":
+    import paddle.fluid as fluid
+else:
+    import fluidio as fluid
+
+import numpy as np
+
+
+def mlp():
+    """784-100-10 on batches of 128, Adam."""
+    x = fluid.layers.data(name="x", shape=[784], dtype="float32")
+    y = fluid.layers.data(name="y", shape=[1], dtype="int64")
+    hidden = fluid.layers.fc(input=x, size=100, act="relu")
+    prob = fluid.layers.fc(input=hidden, size=10, act="softmax")
+    loss = fluid.layers.mean(fluid.layers.cross_entropy(input=prob, label=y))
+    fluid.optimizer.Adam(learning_rate=0.001).minimize(loss)
+    rng = np.random.RandomState(0)
+    batches = [
+        {"x": rng.rand(128, 784).astype("float32"), "y": rng.randint(0, 10, (128, 1)).astype("int64")} for _ in range(8)
+    ]
+    return loss, batches
+
+
+def lenet():
+    """Two blocks of convolution and pooling on 28 x 28 images, batches of 64, Adam."""
+    image = fluid.layers.data(name="image", shape=[1, 28, 28], dtype="float32")
+    y = fluid.layers.data(name="y", shape=[1], dtype="int64")
+    conv = fluid.layers.conv2d(input=image, num_filters=20, filter_size=5, act="relu")
+    pool = fluid.layers.pool2d(input=conv, pool_size=2, pool_stride=2, pool_type="max")
+    conv = fluid.layers.conv2d(input=pool, num_filters=50, filter_size=5, act="relu")
+    pool = fluid.layers.pool2d(input=conv, pool_size=2, pool_stride=2, pool_type="max")
+    prob = fluid.layers.fc(input=pool, size=10, act="softmax")
+    loss = fluid.layers.mean(fluid.layers.cross_entropy(input=prob, label=y))
+    fluid.optimizer.Adam(learning_rate=0.001).minimize(loss)
+    rng = np.random.RandomState(0)
+    batches = [
+        {"image": rng.rand(64, 1, 28, 28).astype("float32"), "y": rng.randint(0, 10, (64, 1)).astype("int64")}
+        for _ in range(4)
+    ]
+    return loss, batches
+
+
+CASES = {"mlp": mlp, "lenet": lenet}
+
+
+def measure(case, seconds):
+    """Train for about so many seconds; return the median time of a step in milliseconds and the last loss."""
+    fluid.default_startup_program().random_seed = fluid.default_main_program().random_seed = 1
+    loss, batches = CASES[case]()
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(fluid.default_startup_program())
+    program = fluid.default_main_program()
+    for feed in batches:
+        exe.run(program, feed=feed, fetch_list=[loss])
+    times = []
+    end = time.time() + seconds
+    value = None
+    while time.time() < end:
+        for feed in batches:
+            start = time.time()
+            value = exe.run(program, feed=feed, fetch_list=[loss])[0]
+            times.append(time.time() - start)
+    return float(np.median(times)) * 1e3, float(np.asarray(value).reshape(-1)[0])
+
+
+if __name__ == "__main__":
+    took, last = measure(sys.argv[1], float(sys.argv[2]))
+    print("%.4f %.6f" % (took, last))
