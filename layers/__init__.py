@@ -1,48 +1,69 @@
 """What a user writes: functions that append ops to the default program."""
 
 from fluidio.layers import (
+    activation,
     beam,
     branches,
     cells,
     control_flow,
+    conv,
     crf,
     decode,
+    dense,
     dynamic_rnn,
     if_else,
+    image,
     io,
     learning_rate_scheduler,
+    lookup,
     loss,
+    manipulate,
     metric,
     nn,
+    norm,
     ops,
+    pool,
+    random,
     recurrent,
+    reductions,
     sampled_loss,
     sequence_lod,
     static_rnn,
     tensor,
     tensor_array,
+    user,
     utils,
 )
+from fluidio.layers.activation import *
 from fluidio.layers.beam import *
 from fluidio.layers.branches import *
 from fluidio.layers.cells import *
 from fluidio.layers.control_flow import *
+from fluidio.layers.conv import *
 from fluidio.layers.crf import *
 from fluidio.layers.decode import *
+from fluidio.layers.dense import *
 from fluidio.layers.dynamic_rnn import *
 from fluidio.layers.if_else import *
+from fluidio.layers.image import *
 from fluidio.layers.io import *
 from fluidio.layers.learning_rate_scheduler import *
+from fluidio.layers.lookup import *
 from fluidio.layers.loss import *
+from fluidio.layers.manipulate import *
 from fluidio.layers.metric import *
-from fluidio.layers.nn import *
+from fluidio.layers.norm import *
 from fluidio.layers.ops import *
+from fluidio.layers.pool import *
+from fluidio.layers.random import *
 from fluidio.layers.recurrent import *
+from fluidio.layers.reductions import *
 from fluidio.layers.sampled_loss import *
 from fluidio.layers.sequence_lod import *
 from fluidio.layers.static_rnn import *
 from fluidio.layers.tensor import *
 from fluidio.layers.tensor_array import *
+from fluidio.layers.user import *
 from fluidio.layers.utils import map_structure
 
 __all__ = [
@@ -69,23 +90,33 @@ __all__ = [
     "tensor_array",
     "utils",
 ]
+__all__ += activation.__all__
 __all__ += beam.__all__
 __all__ += branches.__all__
 __all__ += cells.__all__
 __all__ += control_flow.__all__
+__all__ += conv.__all__
 __all__ += crf.__all__
 __all__ += decode.__all__
+__all__ += dense.__all__
 __all__ += dynamic_rnn.__all__
 __all__ += if_else.__all__
+__all__ += image.__all__
 __all__ += io.__all__
 __all__ += learning_rate_scheduler.__all__
+__all__ += lookup.__all__
 __all__ += loss.__all__
+__all__ += manipulate.__all__
 __all__ += metric.__all__
-__all__ += nn.__all__
+__all__ += norm.__all__
 __all__ += ops.__all__
+__all__ += pool.__all__
+__all__ += random.__all__
 __all__ += recurrent.__all__
+__all__ += reductions.__all__
 __all__ += sampled_loss.__all__
 __all__ += sequence_lod.__all__
 __all__ += static_rnn.__all__
 __all__ += tensor.__all__
 __all__ += tensor_array.__all__
+__all__ += user.__all__

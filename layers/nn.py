@@ -1,6 +1,5 @@
-"""`fluid.layers.nn`: the layers of networks, which live in modules by theme; those of `ops` are seen here too."""
+"""`fluid.layers.nn`: the layers of networks, which live in modules by theme."""
 
-from fluidio.layers import activation, conv, image, lookup, manipulate, norm, pool, random, reductions, user
 from fluidio.layers.activation import *
 from fluidio.layers.conv import *
 from fluidio.layers.dense import *
@@ -13,15 +12,3 @@ from fluidio.layers.pool import *
 from fluidio.layers.random import *
 from fluidio.layers.reductions import *
 from fluidio.layers.user import *
-
-__all__ = ["bilinear_tensor_product", "bmm", "fc", "matmul", "mean", "mul", "scale", "softmax", "topk"]
-__all__ += activation.__all__
-__all__ += conv.__all__
-__all__ += image.__all__
-__all__ += lookup.__all__
-__all__ += manipulate.__all__
-__all__ += norm.__all__
-__all__ += pool.__all__
-__all__ += random.__all__
-__all__ += reductions.__all__
-__all__ += user.__all__
