@@ -91,10 +91,18 @@ def normal(seed: int, shape: Sequence[int], mean: float, std: float, dtype: npt.
         pairs *= 2
     x, y, r2 = x[accepted][:need], y[accepted][:need], r2[accepted][:need]
     # float32 np.log is off by 1 ulp in a tenth of its results: go through float64.
-    m = np.sqrt(kind(-2) * np.log(r2.astype(np.float64)).astype(kind) / r2)
+    m = np.sqrt(kind(-2) * _log(r2).astype(kind) / r2)
     z = np.stack([y * m, x * m], axis=1).reshape(-1)[:count]
     scaled: npt.NDArray[Any] = (z * kind(np.float32(std)) + kind(np.float32(mean))).astype(dtype).reshape(shape)
     return scaled
+
+
+def _log(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return logarithms in float64; of float64 numbers those of the C library, from which NumPy's differ by an ulp."""
+    if values.dtype == np.float64:
+        return np.fromiter(map(math.log, values.tolist()), np.float64, values.size)
+    logs: npt.NDArray[np.float64] = np.log(values.astype(np.float64))
+    return logs
 
 
 _NUMERATOR = (
