@@ -20,7 +20,17 @@ OPTIMIZERS: dict[str, Callable[[], Any]] = {
     "momentum": lambda: fluid.optimizer.Momentum(0.1, 0.9),
     "nesterov": lambda: fluid.optimizer.Momentum(0.1, 0.9, use_nesterov=True),
     "adam": lambda: fluid.optimizer.Adam(0.01),
+    "adagrad": lambda: fluid.optimizer.Adagrad(0.05),
+    "decayed adagrad": lambda: fluid.optimizer.DecayedAdagrad(0.05),
+    "adadelta": lambda: fluid.optimizer.Adadelta(0.1),
+    "adamax": lambda: fluid.optimizer.Adamax(0.01),
+    "rmsprop": lambda: fluid.optimizer.RMSProp(0.01, momentum=0.5),
+    "centred rmsprop": lambda: fluid.optimizer.RMSProp(0.01, centered=True),
+    "ftrl": lambda: fluid.optimizer.Ftrl(0.05, l1=0.01, l2=0.01),
+    "lamb": lambda: fluid.optimizer.LambOptimizer(0.01),
+    "lars": lambda: fluid.optimizer.LarsMomentum(0.1, 0.9),
 }
+FUSED = sorted(OPTIMIZERS.keys() - {"centred rmsprop", "lamb", "lars"})
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
@@ -44,6 +54,15 @@ def test_a_step_waits_once_allocates_nothing_and_launches_little(sim: Any) -> No
     assert found["launch"] + found["library_call"] <= 40
     assert found["malloc"] == found["host_alloc"] == 0
     assert found["pageable_async"] == 0
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_an_update_is_one_launch_for_each_parameter(sim: Any, name: str) -> None:
+    train(fluid.CUDAPlace(0), OPTIMIZERS[name], before_last=sim.reset)
+    updates = [s.name for s in sim.timeline() if s.kind == "kernel" and s.name.startswith("fluidio_")]
+    kernel = "fluidio_" + {"nesterov": "momentum"}.get(name, name).replace(" ", "_")
+    assert updates.count(kernel) == 6
+    assert len([s for s in sim.timeline() if s.kind in ("kernel", "library")]) <= 40
 
 
 def test_a_step_without_fetch_does_not_wait(sim: Any) -> None:

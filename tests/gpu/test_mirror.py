@@ -1,0 +1,40 @@
+"""The tests of ops, optimizers, programs and readers pass on a GPU as well."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.gpu, pytest.mark.slow, pytest.mark.timeout(900)]
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("ops", "optimizer", "executor", "layers", "readers", "program")
+# Tests about the host itself, not about results; nothing else may be left out.
+NOT_HERE: dict[str, str] = {}
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_folder_passes_on_a_gpu(cupy: Any, folder: str) -> None:
+    if not (ROOT / "tests" / folder).is_dir():
+        pytest.fail(f"tests/{folder} has moved: name it here as it is called now")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "tests.gpu.mirror",
+        f"tests/{folder}",
+        "-p",
+        "no:cacheprovider",
+    ]
+    for name in NOT_HERE:
+        command += ["--deselect", name]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+    assert done.returncode == 0, f"{failed}\n{done.stdout[-3000:]}"
