@@ -9,6 +9,7 @@ from fluidio.executor.readers.file import FileReader
 from fluidio.executor.readers.multi_pass import MultiPass
 from fluidio.executor.readers.open_files import OpenFiles
 from fluidio.executor.readers.queue import QueueReader
+from fluidio.executor.readers.queue_buffer import QueueBuffer
 from fluidio.executor.readers.random_data import RandomData
 from fluidio.executor.readers.shuffle import Shuffle
 
@@ -19,6 +20,7 @@ __all__ = [
     "FileReader",
     "MultiPass",
     "OpenFiles",
+    "QueueBuffer",
     "QueueReader",
     "RandomData",
     "Reader",

@@ -8,7 +8,8 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from fluidio.executor.readers.base import Reader, Spec, Tensors, block_of
@@ -17,7 +18,7 @@ from fluidio.executor.readers.blocks import BlockBuffer
 from fluidio.reader.threads import Channel
 from fluidio.recordio import RecordBlock
 
-__all__ = ["CopyStage", "DoubleBuffer"]
+__all__ = ["CopyStage", "DoubleBuffer", "stage_next"]
 
 _AHEAD = 2  # blocks or batches that wait; one more is in the thread's hands
 _RECORDS = 256  # records of one block, when records and not batches are read
@@ -110,7 +111,7 @@ class DoubleBuffer(Reader):
         self._channel = channel
         self._thread = threading.Thread(
             target=_prefetch,
-            args=(self.underlying, channel, self._stage, self.waits),
+            args=(self._reading(), channel, self.waits),
             name=f"fluidio-{self.name}",
             daemon=True,
         )
@@ -119,6 +120,16 @@ class DoubleBuffer(Reader):
         self._finalizer.atexit = False
         self._thread.start()
         return channel
+
+    def _reading(self) -> Callable[[], Any]:
+        """Return what the thread calls for each item; it must not hold this reader, which stops when it is let go."""
+        below, stage = self.underlying, self._stage
+        assert below is not None
+        if stage is None:
+            return partial(below.read_block, _RECORDS)
+        if isinstance(below, Batch):
+            return partial(stage_next, partial(below.read_into, stage.allocate), stage)
+        return partial(stage_next, below.read_next, stage)
 
     def _stop_soon(self) -> None:
         if self._channel is not None:
@@ -178,20 +189,16 @@ class DoubleBuffer(Reader):
             super().load_state_dict(state)
 
 
-def _prefetch(underlying: Reader, channel: Channel[Hand], stage: CopyStage | None, waits: list[float]) -> None:
+def stage_next(read: Callable[[], Tensors | None], stage: CopyStage) -> Any:
+    """Read an item and start its copy; None at the end."""
+    tensors = read()
+    return None if tensors is None else stage.stage(tensors)
+
+
+def _prefetch(read: Callable[[], Any], channel: Channel[Hand], waits: list[float]) -> None:
     """Read until the end, an error, or until nobody wants more."""
     try:
-        while True:
-            item: Any
-            if stage is None:
-                item = underlying.read_block(_RECORDS)
-            else:
-                tensors = (
-                    underlying.read_into(stage.allocate) if isinstance(underlying, Batch) else underlying.read_next()
-                )
-                item = None if tensors is None else stage.stage(tensors)
-            if item is None:
-                break
+        while (item := read()) is not None:
             began = time.perf_counter()
             if not channel.put((item, None)):
                 break

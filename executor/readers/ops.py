@@ -18,6 +18,7 @@ from fluidio.executor.readers.file import FileReader
 from fluidio.executor.readers.multi_pass import MultiPass
 from fluidio.executor.readers.open_files import OpenFiles
 from fluidio.executor.readers.queue import QueueReader
+from fluidio.executor.readers.queue_buffer import QueueBuffer
 from fluidio.executor.readers.random_data import RandomData
 from fluidio.executor.readers.shuffle import Shuffle
 from fluidio.ops.kernel import Call
@@ -244,7 +245,10 @@ def _make_random(k: Call, name: str, spec: Spec) -> Reader:
 def _make_double_buffer(k: Call, f: Any, name: str, below: Reader, spec: Spec) -> Reader:
     on_device = k.dev.is_gpu and k.attrs["place"] != "CPU"
     maker = getattr(k.dev, "copy_stage", None) if on_device else None
-    return DoubleBuffer(name, below, spec, maker() if maker is not None else None)
+    stage = maker() if maker is not None else None
+    if stage is not None and isinstance(below, QueueReader):
+        return QueueBuffer(name, below, stage, spec)
+    return DoubleBuffer(name, below, spec, stage)
 
 
 def _make_custom(k: Call, f: Any, name: str, below: Reader, spec: Spec) -> Reader:

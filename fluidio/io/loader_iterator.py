@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from fluidio.executor.devices import backend_for
-from fluidio.executor.readers import DoubleBuffer, QueueReader
+from fluidio.executor.readers import DoubleBuffer, QueueBuffer, QueueReader
 from fluidio.places import CUDAPlace, cuda_means_cpu, unwrap
 from fluidio.reader.feed_queue import FeedQueue, Tensors
 from fluidio.tensor import LoDTensor
@@ -51,11 +51,11 @@ class LoaderIterator(Iterator[Any]):
         self._drop_last = drop_last
         self._expected = expected
         self._on_device = [_device(place) for place in places]
-        self._read = queue.take
+        self._read: Callable[[], Tensors | None] = queue.take
         self._buffer: DoubleBuffer | None = None
         stage = getattr(backend_for(places[0]), "copy_stage", None) if self._on_device == [True] else None
         if stage is not None:
-            self._buffer = DoubleBuffer(queue.name, QueueReader(queue.name, queue), (), stage())
+            self._buffer = QueueBuffer(queue.name, QueueReader(queue.name, queue), stage())
             self._read = self._buffer.read_next
 
     def __next__(self) -> Any:

@@ -199,6 +199,11 @@ class FeedQueue:
     def capacity(self) -> int:
         return self._capacity
 
+    @property
+    def current(self) -> object:
+        """Return a token of the epoch: another one means that the queue began anew."""
+        return self._current
+
     # -- life cycle ---------------------------------------------------------------------------------------------
 
     def start(self, source: Callable[[], Iterable[Tensors]]) -> None:
@@ -222,8 +227,11 @@ class FeedQueue:
         self._finalizer.atexit = False
         epoch.thread.start()
 
-    def take(self) -> Tensors | None:
+    def take(self, deliver: bool = True) -> Tensors | None:
         """Return the next batch, None at the end of the epoch.
+
+        Args:
+            deliver: count it as delivered; who reads ahead does so when it is handed on.
 
         Raises:
             EnforceNotMet: `start()` was not called.
@@ -240,7 +248,7 @@ class FeedQueue:
             self.state = step(self.state, Event.END, self.name)
             self._tell_drops()
             return None
-        self.delivered += 1
+        self.delivered += deliver
         self._items += 1
         for array, _ in item:
             self._bytes += array.nbytes

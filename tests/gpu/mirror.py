@@ -17,16 +17,15 @@ if _REASON is not None:
     raise pytest.UsageError(_REASON)
 
 import fluidio.executor.executor as executor  # noqa: E402
+from fluidio.executor.devices import backend_for  # noqa: E402
 from fluidio.places import CPUPlace, CUDAPlace, unwrap  # noqa: E402
-
-_real = executor.backend_for
 
 
 def _on_gpu(place: Any) -> Any:
-    return _real(CUDAPlace(0) if isinstance(unwrap(place), CPUPlace) else place)
+    return backend_for(CUDAPlace(0) if isinstance(unwrap(place), CPUPlace) else place)
 
 
-executor.backend_for = _on_gpu
+vars(executor)["backend_for"] = _on_gpu
 
 
 @pytest.fixture(autouse=True)

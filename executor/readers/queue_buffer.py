@@ -1,0 +1,64 @@
+"""QueueBuffer: the double buffer over a queue on a device; a thread brings the queue's batches there.
+
+The queue knows whether it was started, has ended or failed; here is only what is under way between it and the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from fluidio.executor.readers.base import Spec, Tensors, block_of
+from fluidio.executor.readers.double_buffer import CopyStage, DoubleBuffer, stage_next
+from fluidio.executor.readers.queue import QueueReader
+from fluidio.reader.lifecycle import State
+from fluidio.recordio import RecordBlock
+
+__all__ = ["QueueBuffer"]
+
+
+class QueueBuffer(DoubleBuffer):
+    """Copies the batches of a queue to a device ahead of the program; otherwise it behaves as the queue does."""
+
+    def __init__(self, name: str, underlying: QueueReader, stage: CopyStage, spec: Spec = ()) -> None:
+        super().__init__(name, underlying, spec, stage)
+        self._reader = underlying
+        self._queue = underlying.queue
+        self._round: Any = None  # the epoch of the queue that the thread reads
+
+    def read_next(self) -> Tensors | None:
+        with self._lock:
+            if self._channel is not None and self._round is not self._queue.current:
+                self._stop_soon()  # start() began a new epoch without a reset()
+                self._stop()
+            if self._channel is None:
+                if self._queue.state is not State.RUNNING:
+                    return self._reader.read_next()  # it says why there is nothing
+                self._round = self._queue.current
+            item: Tensors | None = self._take()
+            if item is None:
+                return self._reader.read_next()  # the end, or the error once more
+            self._queue.delivered += 1
+            return item
+
+    def read_block(self, most: int) -> RecordBlock | None:
+        item = self.read_next()
+        return None if item is None else block_of(item)
+
+    def _reading(self) -> Callable[[], Any]:
+        assert self._stage is not None
+        return partial(stage_next, partial(self._queue.take, False), self._stage)
+
+    def progress(self) -> tuple[int, int]:
+        return self._reader.progress()
+
+    def stats(self) -> dict[str, Any]:
+        return self._reader.stats()
+
+    def state_dict(self) -> dict[str, Any]:
+        return self._reader.state_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.shutdown()
+        self._reader.load_state_dict(state)
