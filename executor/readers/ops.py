@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any
 
 from fluidio.dtypes import VarType
@@ -21,6 +22,7 @@ from fluidio.executor.readers.queue import QueueReader
 from fluidio.executor.readers.queue_buffer import QueueBuffer
 from fluidio.executor.readers.random_data import RandomData
 from fluidio.executor.readers.shuffle import Shuffle
+from fluidio.executor.readers.wait_clock import WaitClock
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
@@ -108,8 +110,17 @@ def read(k: Call, f: Any) -> None:
     reader = f.values[k.ins["Reader"][0]]
     if reader is None:
         raise EnforceNotMet(f"the reader {k.op.input('Reader')[0]} does not exist yet: run the startup program first")
+    clock = k.state.get("clock")
+    if clock is None:
+        clock = k.state["clock"] = WaitClock()
+    start = perf_counter()
     item = reader.read_next()
+    end = perf_counter()
+    clock.note(start, end)
     if item is None:
+        slow = clock.verdict(end, reader.source().name)
+        if slow:
+            warnings.warn(slow, stacklevel=2)
         raise end_of_epoch(reader)
     layout = layout_of(item)
     if layout != k.state.get("layout"):

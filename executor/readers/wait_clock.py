@@ -1,0 +1,38 @@
+"""WaitClock: how much of an epoch a program waited for its data."""
+
+from __future__ import annotations
+
+__all__ = ["WaitClock"]
+
+_LONG_ENOUGH = 5.0  # seconds; shorter epochs say nothing
+_MOSTLY = 0.5
+
+
+class WaitClock:
+    """Adds up the waits of one `read` op and judges them at the end of the epoch, once."""
+
+    __slots__ = ("began", "told", "waited")
+
+    def __init__(self) -> None:
+        self.began = 0.0
+        self.waited = 0.0
+        self.told = False
+
+    def note(self, start: float, end: float) -> None:
+        """Add a read that lasted from `start` to `end`."""
+        if not self.began:
+            self.began = start
+        self.waited += end - start
+
+    def verdict(self, now: float, name: str) -> str:
+        """Return a warning when most of the epoch was waiting, else ""; begin anew."""
+        took, waited = now - self.began, self.waited
+        self.began = self.waited = 0.0
+        if self.told or took < _LONG_ENOUGH or waited < _MOSTLY * took:
+            return ""
+        self.told = True
+        return (
+            f"the program waited for reader {name} during {waited / took:.0%} of the epoch ({waited:.0f} of {took:.0f} "
+            "s): reading is the bottleneck. Files: more thread_num in open_files, and double_buffer; generators: "
+            "xmap_readers or a DataLoader with num_workers; reader.stats() shows where the time goes"
+        )
