@@ -34,49 +34,66 @@ def split_weight(weight: Any) -> tuple[Any, Any]:
 
 
 class _Step:
-    """One GRU step on a batch of rows; gates are updated in place."""
+    """One GRU step on a batch of rows; gates [3, rows, size] are updated in place."""
 
     def __init__(self, k: Call, weight: Any, gate: Activation, candidate: Activation) -> None:
         self.k, self.xp = k, k.xp
         self.size = weight.shape[0]
-        self.gates_weight, self.state_weight = split_weight(weight)
+        both, self.state_weight = split_weight(weight)
+        self.gates_weight = self.xp.ascontiguousarray(both.reshape(self.size, 2, self.size).transpose(1, 0, 2))
         self.gate, self.candidate = gate, candidate
         self.origin = k.attrs["origin_mode"]
 
-    def forward(self, g: Any, old: Any, reset_out: Any, out: Any) -> None:
-        xp, size = self.xp, self.size
-        both = g[:, : 2 * size]
-        both += old @ self.gates_weight
-        both[...] = self.gate.apply(xp, both)
-        u, r, c = g[:, :size], g[:, size : 2 * size], g[:, 2 * size :]
+    def split(self, x: Any) -> Any:
+        """Return [rows, 3 * size] as [3, rows, size]."""
+        return self.xp.ascontiguousarray(x.reshape(-1, 3, self.size).transpose(1, 0, 2))
+
+    def join(self, gates: Any) -> Any:
+        return gates.transpose(1, 0, 2).reshape(-1, 3 * self.size)
+
+    def forward(self, g: Any, old: Any, reset_out: Any, out: Any, work: Any) -> None:
+        """Fill `reset_out` and `out`; `work` is [2, rows, size] of scratch memory."""
+        xp = self.xp
+        g[:2] += xp.matmul(old, self.gates_weight, out=work)
+        self.gate.apply(xp, g[:2])
+        u, r, c = g
         xp.multiply(r, old, out=reset_out)
-        c += reset_out @ self.state_weight
-        c[...] = self.candidate.apply(xp, c)
+        c += xp.matmul(reset_out, self.state_weight, out=work[0])
+        self.candidate.apply(xp, c)
         # h = (1 - u) old + u c, or with origin_mode h = u old + (1 - u) c
         xp.subtract(*((old, c) if self.origin else (c, old)), out=out)
         out *= u
         out += c if self.origin else old
 
-    def backward(self, g: Any, old: Any, dh: Any, dg: Any) -> Any:
+    def prepare(self, gates: Any, old: Any) -> None:
+        """Compute for all rows what the way back needs: slopes of the gates and the share that is kept."""
+        u, r, c = gates
+        self.keep = u if self.origin else 1 - u
+        self.to_update = (old - c if self.origin else c - old) * self.gate.slope(u)
+        self.to_candidate = (1 - self.keep) * self.candidate.slope(c)
+        self.to_reset = old * self.gate.slope(r)
+        self.reset = r
+        self.state_back = self.xp.ascontiguousarray(self.state_weight.T)
+        self.gates_back = self.xp.ascontiguousarray(self.gates_weight.transpose(0, 2, 1))
+
+    def backward(self, rows: slice, dh: Any, dg: Any) -> Any:
         """Fill dg with the gradient of the pre-activations and return that of the old state."""
-        xp, size = self.xp, self.size
-        u, r, c = g[:, :size], g[:, size : 2 * size], g[:, 2 * size :]
-        difference = old - c if self.origin else c - old
-        xp.multiply(dh * difference, self.gate.slope(u), out=dg[:, :size])
-        keep = u if self.origin else 1 - u
-        xp.multiply(dh * (1 - keep), self.candidate.slope(c), out=dg[:, 2 * size :])
-        dreset = dg[:, 2 * size :] @ self.state_weight.T
-        xp.multiply(dreset * old, self.gate.slope(r), out=dg[:, size : 2 * size])
-        dold = dh * keep
-        dold += dreset * r
-        dold += dg[:, : 2 * size] @ self.gates_weight.T
+        xp = self.xp
+        xp.multiply(dh, self.to_update[rows], out=dg[0])
+        xp.multiply(dh, self.to_candidate[rows], out=dg[2])
+        dreset = dg[2] @ self.state_back
+        xp.multiply(dreset, self.to_reset[rows], out=dg[1])
+        dold = xp.matmul(dg[:2], self.gates_back).sum(axis=0)
+        dreset *= self.reset[rows]
+        dold += dreset
+        dold += xp.multiply(dh, self.keep[rows], out=dreset)
         return dold
 
     def weight_grad(self, weight: Any, old: Any, reset: Any, dg: Any) -> Any:
         size, xp = self.size, self.xp
         whole = xp.empty(weight.size, weight.dtype)
-        whole[: 2 * size * size] = (old.T @ dg[:, : 2 * size]).reshape(-1)
-        whole[2 * size * size :] = (reset.T @ dg[:, 2 * size :]).reshape(-1)
+        whole[: 2 * size * size].reshape(size, 2, size)[...] = (old.T @ dg[:2]).transpose(1, 0, 2)
+        whole[2 * size * size :] = (reset.T @ dg[2]).reshape(-1)
         return whole.reshape(weight.shape)
 
 
@@ -88,16 +105,18 @@ def gru(k: Call, x: Any, h0: Any, weight: Any, bias: Any) -> Any:
     a = k.attrs
     batches = TimeMajor(last_level(k, "Input", x.shape[0]), a["is_reverse"])
     rows = k.dev.upload(batches.rows)
-    gates = x[rows]
-    if bias is not None:
-        gates += bias.reshape(-1)
+    step = _Step(k, weight, activation(a["gate_activation"]), activation(a["activation"]))
+    gates = step.split(x[rows])
     size = weight.shape[0]
+    if bias is not None:
+        gates += bias.reshape(3, 1, size)
     hidden = k.xp.empty((batches.total, size), x.dtype)
     reset = k.xp.empty_like(hidden)
-    step = _Step(k, weight, activation(a["gate_activation"]), activation(a["activation"]))
+    work = k.scratch("work", (2, batches.first, size), x.dtype)
     old = batches.start_state(k, h0, size, x.dtype)
     for start, stop in batches.steps:
-        step.forward(gates[start:stop], old[: stop - start], reset[start:stop], hidden[start:stop])
+        n = stop - start
+        step.forward(gates[:, start:stop], old[:n], reset[start:stop], hidden[start:stop], work[:, :n])
         old = hidden[start:stop]
     k.out_lods["Hidden"] = k.lod("Input")
     out = k.xp.empty_like(hidden)
@@ -114,8 +133,8 @@ def gru_grad(k: Call, x: Any, h0: Any, weight: Any, bias: Any, gates: Any, reset
     batches = TimeMajor(last_level(k, "Input", x.shape[0]), a["is_reverse"])
     rows = k.dev.upload(batches.rows)
     step = _Step(k, weight, activation(a["gate_activation"]), activation(a["activation"]))
-    start_state = batches.start_state(k, h0, weight.shape[0], x.dtype)
-    before = batches.previous(k, hidden, start_state)
+    before = batches.previous(k, hidden, batches.start_state(k, h0, weight.shape[0], x.dtype))
+    step.prepare(gates, before)
     dhidden = dout[rows]
     dgates = k.xp.empty_like(gates)
     carried: Any = None
@@ -123,13 +142,13 @@ def gru_grad(k: Call, x: Any, h0: Any, weight: Any, bias: Any, gates: Any, reset
         dh = dhidden[start:stop]
         if carried is not None:
             dh[: carried.shape[0]] += carried
-        carried = step.backward(gates[start:stop], before[start:stop], dh, dgates[start:stop])
+        carried = step.backward(slice(start, stop), dh, dgates[:, start:stop])
     k.out_lods["Input@GRAD"] = k.lod("Input")
     dx = k.xp.empty_like(x)
-    dx[rows] = dgates
+    dx[rows] = step.join(dgates)
     dh0 = batches.state_grad(k, h0, carried) if k.wants("H0@GRAD") else None
     dweight = step.weight_grad(weight, before, reset, dgates) if k.wants("Weight@GRAD") else None
-    dbias = dgates.sum(axis=0).reshape(bias.shape) if k.wants("Bias@GRAD") else None
+    dbias = dgates.sum(axis=1).reshape(bias.shape) if k.wants("Bias@GRAD") else None
     return dx, dh0, dweight, dbias
 
 
@@ -155,21 +174,24 @@ def _unit(k: Call, weight: Any) -> _Step:
     {"activation": 2, "gate_activation": 1, "origin_mode": False}, infer=_infer_gru_unit, grad=True)  # fmt: skip
 def gru_unit(k: Call, x: Any, old: Any, weight: Any, bias: Any) -> Any:
     """Hidden = one step of a GRU for each row."""
-    gates = x.copy() if bias is None else x + bias.reshape(-1)
+    step = _unit(k, weight)
+    gates = step.split(x if bias is None else x + bias.reshape(-1))
     reset, hidden = k.xp.empty_like(old), k.xp.empty_like(old)
-    _unit(k, weight).forward(gates, old, reset, hidden)
-    return gates, reset, hidden
+    step.forward(gates, old, reset, hidden, k.scratch("work", (2, *old.shape), old.dtype))
+    return step.join(gates), reset, hidden
 
 
 @gradient("gru_unit", "Input HiddenPrev Weight Bias Gate ResetHiddenPrev Hidden@GRAD",
           "Input@GRAD HiddenPrev@GRAD Weight@GRAD Bias@GRAD")  # fmt: skip
 def gru_unit_grad(k: Call, x: Any, old: Any, weight: Any, bias: Any, gates: Any, reset: Any, dh: Any) -> Any:
     step = _unit(k, weight)
-    dgates = k.xp.empty_like(gates)
-    dold = step.backward(gates, old, dh, dgates)
+    split = step.split(gates)
+    step.prepare(split, old)
+    dgates = k.xp.empty_like(split)
+    dold = step.backward(slice(None), dh, dgates)
     dweight = step.weight_grad(weight, old, reset, dgates) if k.wants("Weight@GRAD") else None
-    dbias = dgates.sum(axis=0).reshape(bias.shape) if k.wants("Bias@GRAD") else None
-    return dgates, dold, dweight, dbias
+    dbias = dgates.sum(axis=1).reshape(bias.shape) if k.wants("Bias@GRAD") else None
+    return step.join(dgates), dold, dweight, dbias
 
 
 def _infer_lstm_unit(c: InferContext) -> None:
@@ -179,12 +201,12 @@ def _infer_lstm_unit(c: InferContext) -> None:
 
 def _parts(k: Call, x: Any) -> tuple[Any, Any, Any, Any]:
     """Return input, forget, output gates and candidate of an lstm_unit."""
-    sigmoid = activation("sigmoid").apply
     size = x.shape[1] // 4
     xp = k.xp
-    i = sigmoid(xp, x[:, :size].copy())
-    f = sigmoid(xp, x[:, size : 2 * size] + x.dtype.type(k.attrs["forget_bias"]))
-    o = sigmoid(xp, x[:, 2 * size : 3 * size].copy())
+    i, o = x[:, :size].copy(), x[:, 2 * size : 3 * size].copy()
+    f = x[:, size : 2 * size] + x.dtype.type(k.attrs["forget_bias"])
+    for gate in (i, f, o):
+        activation("sigmoid").apply(xp, gate)
     return i, f, o, xp.tanh(x[:, 3 * size :])
 
 

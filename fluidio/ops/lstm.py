@@ -38,7 +38,11 @@ def _infer_lstm(c: InferContext) -> None:
 
 
 class _Cell:
-    """What forward and backward of one call share."""
+    """What forward and backward of one call share.
+
+    Gates are kept as [4, rows, size], each gate by itself and rows in time-major order: then every array of a step is
+    one piece of memory. BatchGate holds that.
+    """
 
     def __init__(self, k: Call, x: Any, weight: Any, bias: Any) -> None:
         a = k.attrs
@@ -49,65 +53,88 @@ class _Cell:
         self.gate = activation(a["gate_activation"])
         self.cell = activation(a["cell_activation"])
         self.candidate = activation(a["candidate_activation"])
+        # sigmoid(x) = (1 + tanh(x / 2)) / 2: with halved inputs one tanh does all gates.
+        self.halved = self.gate.name == "sigmoid" and self.candidate.name == "tanh"
         flat, size = bias.reshape(-1), self.size
-        self.bias = flat[: 4 * size]
-        self.peepholes = flat[4 * size :].reshape(3, size) if a["use_peepholes"] else None
-        self.one_tanh = self.gate.name == "sigmoid" and self.candidate.name == "tanh"
+        self.bias = flat[: 4 * size].reshape(4, 1, size)
+        self.weight = self.xp.ascontiguousarray(weight.reshape(-1, 4, size).transpose(1, 0, 2))
+        self.peepholes: Any = None
+        if a["use_peepholes"]:
+            wide = (3, max(self.batches.first, 1), size)
+            self.peepholes = self.xp.ascontiguousarray(self.xp.broadcast_to(flat[4 * size :].reshape(3, 1, size), wide))
 
-    def activate(self, gates: Any, old_cell: Any) -> None:
-        """Turn pre-activations into candidate, input and forget gates (and the output gate without peepholes)."""
-        size, xp = self.size, self.xp
-        end = 4 * size
-        if self.peepholes is not None:
-            gates[:, size : 2 * size] += old_cell * self.peepholes[0]
-            gates[:, 2 * size : 3 * size] += old_cell * self.peepholes[1]
-            end = 3 * size
-        if self.one_tanh:
-            # sigmoid(x) = (1 + tanh(x / 2)) / 2: one call does all gates.
-            rest, half = gates[:, size:end], gates.dtype.type(0.5)
-            rest *= half
-            xp.tanh(gates[:, :end], out=gates[:, :end])
-            rest *= half
-            rest += half
+    def sorted_gates(self, x: Any) -> Any:
+        """Return the input's share of the gates, bias added."""
+        gates = self.xp.ascontiguousarray(x[self.rows].reshape(-1, 4, self.size).transpose(1, 0, 2))
+        gates += self.bias
+        return gates
+
+    def activate(self, gates: Any) -> None:
+        """Turn pre-activations of gates 1 ... into values between 0 and 1, and gate 0 into the candidate."""
+        if self.halved:
+            self.xp.tanh(gates, out=gates)
+            _unhalve(gates[1:])
         else:
-            gates[:, :size] = self.candidate.apply(xp, gates[:, :size])
-            gates[:, size:end] = self.gate.apply(xp, gates[:, size:end])
+            self.candidate.apply(self.xp, gates[0])
+            self.gate.apply(self.xp, gates[1:])
 
-    def activate_output(self, gates: Any, new_cell: Any) -> None:
-        if self.peepholes is not None:
-            out = gates[:, 3 * self.size :]
-            out += new_cell * self.peepholes[2]
-            out[...] = self.gate.apply(self.xp, out)
+    def activate_output(self, gate: Any) -> None:
+        if self.halved:
+            self.xp.tanh(gate, out=gate)
+            _unhalve(gate)
+        else:
+            self.gate.apply(self.xp, gate)
 
 
-def _forward(k: Call, cell: _Cell, x: Any, h0: Any, c0: Any, weight: Any, project: Any) -> tuple[Any, ...]:
+def _unhalve(gates: Any) -> None:
+    half = gates.dtype.type(0.5)
+    gates *= half
+    gates += half
+
+
+def _forward(k: Call, cell: _Cell, x: Any, h0: Any, c0: Any, project: Any) -> tuple[Any, ...]:
     """Return time-major gates, cells, hidden states and (projected) outputs."""
     xp, size, batches = k.xp, cell.size, cell.batches
-    gates = x[cell.rows]
-    gates += cell.bias
+    gates = cell.sorted_gates(x)
+    weight, peepholes = cell.weight, cell.peepholes
+    if cell.halved:
+        half = x.dtype.type(0.5)
+        gates[1:] *= half
+        weight = weight.copy()
+        weight[1:] *= half
+        peepholes = None if peepholes is None else peepholes * half
     cells = xp.empty((batches.total, size), x.dtype)
     hidden = xp.empty_like(cells)
     outputs = hidden if project is None else xp.empty((batches.total, project.shape[1]), x.dtype)
-    width = outputs.shape[1]
-    state: Any = batches.start_state(k, h0, width, x.dtype) if batches.time else None
-    old: Any = batches.start_state(k, c0, size, x.dtype) if batches.time else None
-    product = k.scratch("product", (batches.first, 4 * size), x.dtype)
+    state = batches.start_state(k, h0, outputs.shape[1], x.dtype)
+    old = batches.start_state(k, c0, size, x.dtype)
+    product = k.scratch("product", (4, batches.first, size), x.dtype)
     work = k.scratch("work", (batches.first, size), x.dtype)
+    clip = k.attrs.get("cell_clip")
     for step, (start, stop) in enumerate(batches.steps):
         n = stop - start
-        g = gates[start:stop]
+        g = gates[:, start:stop]
+        scratch = work[:n]
+        before = old[:n]
         if step or h0 is not None:
-            g += xp.matmul(state[:n], weight, out=product[:n])
-        cell.activate(g, old[:n])
-        new = xp.multiply(g[:, :size], g[:, size : 2 * size], out=cells[start:stop])
-        new += xp.multiply(g[:, 2 * size : 3 * size], old[:n], out=work[:n])
-        if k.attrs.get("cell_clip"):
-            xp.clip(new, -k.attrs["cell_clip"], k.attrs["cell_clip"], out=new)
-        cell.activate_output(g, new)
+            g += xp.matmul(state[:n], weight, out=product[:, :n])
+        if peepholes is None:
+            cell.activate(g)
+        else:
+            g[1] += xp.multiply(before, peepholes[0, :n], out=scratch)
+            g[2] += xp.multiply(before, peepholes[1, :n], out=scratch)
+            cell.activate(g[:3])
+        new = xp.multiply(g[0], g[1], out=cells[start:stop])
+        new += xp.multiply(g[2], before, out=scratch)
+        if clip:
+            xp.clip(new, -clip, clip, out=new)
+        if peepholes is not None:
+            g[3] += xp.multiply(new, peepholes[2, :n], out=scratch)
+            cell.activate_output(g[3])
         h = hidden[start:stop]
         h[...] = new
-        h[...] = cell.cell.apply(xp, h)
-        h *= g[:, 3 * size :]
+        cell.cell.apply(xp, h)
+        h *= g[3]
         if project is not None:
             _project(k, h, project, outputs[start:stop])
         old, state = new, outputs[start:stop]
@@ -116,7 +143,7 @@ def _forward(k: Call, cell: _Cell, x: Any, h0: Any, c0: Any, weight: Any, projec
 
 def _project(k: Call, h: Any, project: Any, out: Any) -> None:
     k.xp.matmul(h, project, out=out)
-    out[...] = activation(k.attrs["proj_activation"]).apply(k.xp, out)
+    activation(k.attrs["proj_activation"]).apply(k.xp, out)
     if k.attrs["proj_clip"]:
         k.xp.clip(out, -k.attrs["proj_clip"], k.attrs["proj_clip"], out=out)
 
@@ -133,7 +160,7 @@ def lstm(k: Call, x: Any, h0: Any, c0: Any, weight: Any, bias: Any) -> Any:
     """Hidden, Cell = an LSTM over each sequence; Input holds the input's part of the gates already."""
     cell = _Cell(k, x, weight, bias)
     k.out_lods["Hidden"] = k.out_lods["Cell"] = k.lod("Input")
-    gates, cells, hidden, _ = _forward(k, cell, x, h0, c0, weight, None)
+    gates, cells, hidden, _ = _forward(k, cell, x, h0, c0, None)
     return _scattered(k, cell, hidden), _scattered(k, cell, cells), gates, cells
 
 
@@ -156,7 +183,7 @@ def lstmp(k: Call, x: Any, h0: Any, c0: Any, weight: Any, project: Any, bias: An
     """Projection, Cell = an LSTM whose hidden state goes through ProjWeight before it is handed on."""
     cell = _Cell(k, x, weight, bias)
     k.out_lods["Projection"] = k.out_lods["Cell"] = k.lod("Input")
-    gates, cells, hidden, outputs = _forward(k, cell, x, h0, c0, weight, project)
+    gates, cells, hidden, outputs = _forward(k, cell, x, h0, c0, project)
     return _scattered(k, cell, outputs), _scattered(k, cell, cells), gates, cells, hidden
 
 
@@ -181,24 +208,23 @@ def _backward(
     if gates is None or cells is None:
         raise EnforceNotMet("the gradient needs BatchGate and BatchCellPreAct, which the forward op does not keep")
     xp, size, batches = k.xp, cell.size, cell.batches
-    dtype = x.dtype
+    dtype, peepholes = x.dtype, cell.peepholes
     dout = xp.zeros_like(outputs) if dout is None else dout[cell.rows]
     dcells = None if dcell is None else dcell[cell.rows]
-    shaped = gates.reshape(-1, 4, size)
-    c, i, f, o = shaped[:, 0], shaped[:, 1], shaped[:, 2], shaped[:, 3]
-    start_cell = batches.start_state(k, c0, size, dtype)
-    before = batches.previous(k, cells, start_cell)
-    seen = cell.cell.apply(xp, cells.copy())
+    c, i, f, o = gates
+    before = batches.previous(k, cells, batches.start_state(k, c0, size, dtype))
+    seen = cells.copy()
+    cell.cell.apply(xp, seen)
     # Everything that does not depend on the way back is computed for all steps at once.
     to_output = seen * cell.gate.slope(o)
     to_cell = o * cell.cell.slope(seen)
-    factors = xp.empty((batches.total, 3, size), dtype)
-    xp.multiply(i, cell.candidate.slope(c), out=factors[:, 0])
-    xp.multiply(c, cell.gate.slope(i), out=factors[:, 1])
-    xp.multiply(before, cell.gate.slope(f), out=factors[:, 2])
-    dgates = xp.empty((batches.total, 4 * size), dtype)
-    dshaped = dgates.reshape(-1, 4, size)
-    transposed = weight.T
+    factors = xp.empty((3, batches.total, size), dtype)
+    xp.multiply(i, cell.candidate.slope(c), out=factors[0])
+    xp.multiply(c, cell.gate.slope(i), out=factors[1])
+    xp.multiply(before, cell.gate.slope(f), out=factors[2])
+    dgates = xp.empty((4, batches.total, size), dtype)
+    transposed = xp.ascontiguousarray(cell.weight.transpose(0, 2, 1))
+    product = k.scratch("product", (4, batches.first, outputs.shape[1]), dtype)
     dprojected: Any = None
     project_slope: Any = None
     if project is not None:
@@ -207,45 +233,47 @@ def _backward(
     next_dc: Any = None
     next_n = 0
     for start, stop in reversed(batches.steps):
+        n = stop - start
         dh = dout[start:stop]
         if next_n:
-            dh[:next_n] += dgates[stop : stop + next_n] @ transposed
+            part = xp.matmul(dgates[:, stop : stop + next_n], transposed, out=product[:, :next_n])
+            dh[:next_n] += part.sum(axis=0)
         if project is not None:
             dh = xp.multiply(dh, project_slope[start:stop], out=dprojected[start:stop]) @ project.T
-        dg_out = xp.multiply(dh, to_output[start:stop], out=dshaped[start:stop, 3])
+        dg = dgates[:, start:stop]
+        xp.multiply(dh, to_output[start:stop], out=dg[3])
         dc = dh * to_cell[start:stop]
         if next_n:
             dc[:next_n] += next_dc
         if dcells is not None:
             dc += dcells[start:stop]
-        if cell.peepholes is not None:
-            dc += dg_out * cell.peepholes[2]
-        dg = xp.multiply(factors[start:stop], dc[:, None], out=dshaped[start:stop, :3])
+        if peepholes is not None:
+            dc += dg[3] * peepholes[2, :n]
+        xp.multiply(factors[:, start:stop], dc, out=dg[:3])
         dc *= f[start:stop]
-        if cell.peepholes is not None:
-            dc += dg[:, 1] * cell.peepholes[0]
-            dc += dg[:, 2] * cell.peepholes[1]
-        next_dc, next_n = dc, stop - start
+        if peepholes is not None:
+            dc += dg[1] * peepholes[0, :n]
+            dc += dg[2] * peepholes[1, :n]
+        next_dc, next_n = dc, n
     first = batches.first
     dx = xp.empty_like(x)
-    dx[cell.rows] = dgates
-    dh0 = batches.state_grad(k, h0, dgates[:first] @ transposed) if k.wants("H0@GRAD") else None
-    dc0 = batches.state_grad(k, c0, next_dc) if k.wants("C0@GRAD") else None
-    dweight = dbias = dproject = None
+    dx[cell.rows] = dgates.transpose(1, 0, 2).reshape(-1, 4 * size)
+    dh0 = dc0 = dweight = dbias = dproject = None
+    if k.wants("H0@GRAD"):
+        dh0 = batches.state_grad(k, h0, xp.matmul(dgates[:, :first], transposed).sum(axis=0))
+    if k.wants("C0@GRAD"):
+        dc0 = batches.state_grad(k, c0, next_dc)
     if k.wants("Weight@GRAD"):
-        dweight = outputs[k.dev.upload(batches.before)].T @ dgates[first:]
+        dweight = outputs[k.dev.upload(batches.before)].T @ dgates[:, first:]
         if h0 is not None:
-            dweight += batches.start_state(k, h0, outputs.shape[1], dtype).T @ dgates[:first]
+            dweight += batches.start_state(k, h0, outputs.shape[1], dtype).T @ dgates[:, :first]
+        dweight = dweight.transpose(1, 0, 2).reshape(weight.shape)
     if k.wants("Bias@GRAD"):
-        dbias = _bias_grad(k, cell, bias, dgates, dshaped, before, cells)
+        parts = [dgates.sum(axis=1).reshape(-1)]
+        if peepholes is not None:
+            parts += [(dgates[1] * before).sum(axis=0), (dgates[2] * before).sum(axis=0)]
+            parts += [(dgates[3] * cells).sum(axis=0)]
+        dbias = xp.concatenate(parts).reshape(bias.shape)
     if project is not None and k.wants("ProjWeight@GRAD"):
         dproject = hidden.T @ dprojected
     return dx, dh0, dc0, dweight, dbias, dproject
-
-
-def _bias_grad(k: Call, cell: _Cell, bias: Any, dgates: Any, dshaped: Any, before: Any, cells: Any) -> Any:
-    parts = [dgates.sum(axis=0)]
-    if cell.peepholes is not None:
-        parts += [(dshaped[:, 1] * before).sum(axis=0), (dshaped[:, 2] * before).sum(axis=0)]
-        parts += [(dshaped[:, 3] * cells).sum(axis=0)]
-    return k.xp.concatenate(parts).reshape(bias.shape)

@@ -81,30 +81,38 @@ class TimeMajor:
 
 @dataclass(frozen=True)
 class Activation:
-    """A function of arrays that may work in place, and its derivative in terms of its result."""
+    """A function that replaces the numbers of an array, and its derivative in terms of its result."""
 
     name: str
-    apply: Callable[[Any, Any], Any]
+    apply: Callable[[Any, Any], None]
     slope: Callable[[Any], Any]
 
 
-def _sigmoid(xp: Any, x: Any) -> Any:
-    x *= x.dtype.type(0.5)
+def _sigmoid(xp: Any, x: Any) -> None:
+    half = x.dtype.type(0.5)
+    x *= half
     xp.tanh(x, out=x)
-    x += x.dtype.type(1)
-    x *= x.dtype.type(0.5)
-    return x
+    x *= half
+    x += half
 
 
-def _relu(xp: Any, x: Any) -> Any:
-    return xp.maximum(x, x.dtype.type(0), out=x)
+def _tanh(xp: Any, x: Any) -> None:
+    xp.tanh(x, out=x)
+
+
+def _relu(xp: Any, x: Any) -> None:
+    xp.maximum(x, x.dtype.type(0), out=x)
+
+
+def _identity(xp: Any, x: Any) -> None:
+    return None
 
 
 ACTIVATIONS = {
     "sigmoid": Activation("sigmoid", _sigmoid, lambda y: y * (1 - y)),
-    "tanh": Activation("tanh", lambda xp, x: xp.tanh(x, out=x), lambda y: 1 - y * y),
+    "tanh": Activation("tanh", _tanh, lambda y: 1 - y * y),
     "relu": Activation("relu", _relu, lambda y: (y > 0).astype(y.dtype)),
-    "identity": Activation("identity", lambda xp, x: x, lambda y: y * 0 + 1),
+    "identity": Activation("identity", _identity, lambda y: y * 0 + 1),
 }
 
 
