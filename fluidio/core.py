@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import enum
-from typing import Any, NoReturn
+from typing import Any
 
 from fluidio.dtypes import VarType, convert_np_dtype_to_dtype_
 from fluidio.errors import EnforceNotMet, EOFException, not_supported
@@ -21,7 +20,6 @@ from fluidio.program.desc import BlockDesc, OpDesc, ProgramDesc, VarDesc
 from fluidio.tensor import LoDTensor, LoDTensorArray, Scope, SelectedRows
 
 __all__ = [
-    "AnalysisConfig",
     "AttrType",
     "BlockDesc",
     "CPUPlace",
@@ -32,12 +30,8 @@ __all__ = [
     "Graph",
     "LoDTensor",
     "LoDTensorArray",
-    "NativeConfig",
     "OpDesc",
     "OpRole",
-    "PaddleBuf",
-    "PaddleDType",
-    "PaddleTensor",
     "Place",
     "ProgramDesc",
     "Scope",
@@ -45,7 +39,6 @@ __all__ = [
     "VarDesc",
     "VarType",
     "convert_np_dtype_to_dtype_",
-    "create_paddle_predictor",
     "get_cuda_device_count",
     "is_compiled_with_cuda",
     "op_proto_and_checker_maker",
@@ -102,50 +95,6 @@ def get_num_devices() -> int:
     return get_cuda_device_count()
 
 
-class PaddleDType(enum.IntEnum):
-    """Dtypes of the C++ inference library."""
-
-    FLOAT32 = 0
-    INT64 = 1
-    INT32 = 2
-
-
-_INFERENCE = "load the model with fluid.io.load_inference_model and run it with fluid.Executor"
-
-
-class _Inference:
-    """Part of the C++ inference library, which is not here."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        not_supported(f"fluid.core.{type(self).__name__}", _INFERENCE)
-
-
-class NativeConfig(_Inference):
-    """Not here."""
-
-
-class AnalysisConfig(_Inference):
-    """Not here."""
-
-    class Precision(enum.IntEnum):
-        Float32 = 0
-        Int8 = 1
-        Half = 2
-
-
-class PaddleTensor(_Inference):
-    """Not here."""
-
-
-class PaddleBuf(_Inference):
-    """Not here."""
-
-
-def create_paddle_predictor(config: Any) -> NoReturn:
-    """Refuse: the C++ inference library is not here."""
-    not_supported("fluid.core.create_paddle_predictor", _INFERENCE)
-
-
 class Graph:
     """Graphs of the C++ core are not here."""
 
@@ -153,9 +102,17 @@ class Graph:
         not_supported("fluid.core.Graph", "work on the Program: program.blocks, block.ops, block.vars")
 
 
+_INFERENCE = ("AnalysisConfig", "NativeConfig", "PaddleBuf", "PaddleDType", "PaddleTensor", "create_paddle_predictor")
+
+
 def __getattr__(name: str) -> Any:
+    """Load what few scripts use when it is asked for."""
     if name == "RecordIOWriter":
         from fluidio.recordio_writer import RecordIOWriter
 
         return RecordIOWriter
+    if name in _INFERENCE:
+        from fluidio import inference
+
+        return getattr(inference, name)
     raise AttributeError(f"fluid.core.{name} is part of the C++ core and not here")

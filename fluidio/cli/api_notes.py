@@ -47,7 +47,6 @@ METHODS = {
 }
 """Methods are seen in scripts without their class; these are the ones meant."""
 
-_INFERENCE = "C++ inference library: use fluid.io.load_inference_model and fluid.Executor"
 _INTERNAL = "an internal of Fluid's own code and tests"
 _PADDLE2 = "Paddle 2.x, not Fluid"
 _TYPO = "a misspelling in one program"
@@ -58,12 +57,7 @@ RAISES = {
     "fluid.contrib.QuantizeTranspiler": "quantisation-aware training is not supported: train in float32",
     "fluid.contrib.slim.*": "model compression is not supported: train with fluid.Executor directly",
     "fluid.contrib.utils.*": "HDFS is not supported: copy the files first",
-    "fluid.core.AnalysisConfig": _INFERENCE,
     "fluid.core.Graph": "C++ graphs: work on the Program",
-    "fluid.core.NativeConfig": _INFERENCE,
-    "fluid.core.PaddleBuf": _INFERENCE,
-    "fluid.core.PaddleTensor": _INFERENCE,
-    "fluid.core.create_paddle_predictor": _INFERENCE,
     "fluid.load_op_library": "compiled C++ ops cannot run here: use layers.py_func",
     "fluid.CleanupFuncRegistrar.register": _INTERNAL,
     "fluid.DataLoaderBase": _INTERNAL,

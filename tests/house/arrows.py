@@ -20,7 +20,7 @@ ORDER = [
     "layers | executor",
     "input io recordio_writer",
     "nets metrics evaluator average profiler debugger transpiler contrib core framework flags faces proto "
-    "install_check default_scope_funcs wrapped_decorator",
+    "inference install_check default_scope_funcs wrapped_decorator",
     "testing",
     "dataset convert torch tf",
     "paddle",

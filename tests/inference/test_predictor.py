@@ -1,0 +1,115 @@
+"""The inference API on a model of the real 1.8.5 gives its outputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fluidio as fluid
+from fluidio.inference import (
+    AnalysisConfig,
+    NativeConfig,
+    PaddleBuf,
+    PaddleDType,
+    PaddleTensor,
+    create_paddle_predictor,
+)
+from tests.io.networks import MODELS
+
+MLP = str(MODELS / "mlp")
+
+
+def data(case: str = "mlp") -> dict[str, Any]:
+    with np.load(MODELS / f"{case}.npz") as held:
+        return {name: held[name] for name in held.files}
+
+
+def native() -> NativeConfig:
+    config = fluid.core.NativeConfig()
+    config.model_dir = MLP
+    config.use_gpu = False
+    config.specify_input_name = True
+    made: NativeConfig = config
+    return made
+
+
+def analysis() -> AnalysisConfig:
+    config = AnalysisConfig(MLP)
+    config.disable_gpu()
+    config.switch_specify_input_names(True)
+    config.switch_ir_optim(False)
+    config.enable_memory_optim()
+    return config
+
+
+@pytest.mark.parametrize("make", [native, analysis])
+def test_tensors_go_in_and_out(make: Any) -> None:
+    held = data()
+    tensor = fluid.core.PaddleTensor()
+    tensor.name = "x"
+    tensor.shape = [4, 6]
+    tensor.dtype = fluid.core.PaddleDType.FLOAT32
+    tensor.data = fluid.core.PaddleBuf(held["in_x"].flatten())
+    predictor = create_paddle_predictor(make())
+    (out,) = predictor.run([tensor])
+    assert (out.name, out.shape, out.dtype, out.lod) == (
+        "save_infer_model/scale_0.tmp_0", [4, 3], PaddleDType.FLOAT32, [],
+    )  # fmt: skip
+    np.testing.assert_allclose(out.as_ndarray(), held["out"], rtol=1e-5)
+    np.testing.assert_allclose(out.data.float_data(), held["out"].ravel(), rtol=1e-5)
+    assert out.data.length() == 48
+    (again,) = predictor.clone().run([PaddleTensor(held["in_x"])])
+    np.testing.assert_array_equal(again.as_ndarray(), out.as_ndarray())
+
+
+def test_zero_copy_ports() -> None:
+    held = data("mlp_combined")
+    folder = MODELS / "mlp_combined"
+    config = AnalysisConfig(str(folder / "model"), str(folder / "params"))
+    config.switch_use_feed_fetch_ops(False)
+    predictor = create_paddle_predictor(config)
+    predictor.get_input_tensor(predictor.get_input_names()[0]).copy_from_cpu(held["in_x"])
+    predictor.zero_copy_run()
+    out = predictor.get_output_tensor(predictor.get_output_names()[0])
+    np.testing.assert_allclose(out.copy_to_cpu(), held["out"], rtol=1e-5)
+    assert out.shape() == [4, 3]
+
+
+def test_sequences_keep_their_lod() -> None:
+    held = data("text")
+    config = AnalysisConfig(str(MODELS / "text" / "model"), str(MODELS / "text" / "params"))
+    offsets = [np.concatenate([[0], np.cumsum(held["len_words"])]).tolist()]
+    (out,) = create_paddle_predictor(config).run([PaddleTensor(held["in_words"], lod=offsets)])
+    np.testing.assert_allclose(out.as_ndarray(), held["out"], rtol=1e-5)
+
+
+def test_two_predictors_do_not_share_parameters_with_the_program() -> None:
+    create_paddle_predictor(native())
+    assert fluid.global_scope().find_var("fc_0.w_0") is None
+
+
+def test_buffers_know_their_bytes() -> None:
+    assert PaddleBuf([1, 2]).int64_data() == [1, 2]
+    assert PaddleBuf([1.5]).tolist() == [1.5]
+    assert PaddleBuf(8).length() == 8 and PaddleBuf().empty()
+    assert PaddleBuf(np.array([3], "int32")).int32_data() == [3]
+    with pytest.raises(ValueError, match="unsupported data type"):
+        PaddleBuf([1]).tolist("int8")
+    with pytest.raises(TypeError, match="float32, int64 or int32"):
+        PaddleTensor(np.ones(2, "float64"))
+
+
+def test_mistakes_are_named() -> None:
+    predictor = create_paddle_predictor(native())
+    with pytest.raises(ValueError, match="takes 1 inputs"):
+        predictor.run([])
+    with pytest.raises(ValueError, match="no input 'y'"):
+        predictor.get_input_tensor("y")
+    with pytest.raises(ValueError, match="no output 'y'"):
+        predictor.get_output_tensor("y")
+    with pytest.raises(TypeError, match="NativeConfig or AnalysisConfig"):
+        create_paddle_predictor("model")  # type: ignore[arg-type]
+    with pytest.raises(NotImplementedError, match="tensorrt"):
+        AnalysisConfig(MLP).enable_tensorrt_engine()
