@@ -1,3 +1,5 @@
+"""WaitClock judges an epoch by the share of it that was waiting."""
+
 from fluidio.executor.readers.wait_clock import WaitClock
 
 
