@@ -51,7 +51,7 @@ class CupyBackend:
                 return array if array.device.id == self.device else cupy.array(array)
             if hasattr(array, "__cuda_array_interface__"):
                 return cupy.asarray(array)
-            host = np.ascontiguousarray(array)
+            host = np.asarray(array, order="C")  # not ascontiguousarray: it makes one dimension of none
             if is_pinned(cupy, host):
                 host = host.copy()  # CuPy would copy out of it later, when its owner may have changed it
             return cupy.asarray(host)  # staged through CuPy's own pinned pool, which watches the copy's event
