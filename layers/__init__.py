@@ -5,11 +5,13 @@ from fluidio.layers import (
     beam,
     branches,
     cells,
+    collective,
     control_flow,
     conv,
     crf,
     decode,
     dense,
+    device,
     dynamic_rnn,
     if_else,
     image,
@@ -43,11 +45,13 @@ from fluidio.layers.conv import *
 from fluidio.layers.crf import *
 from fluidio.layers.decode import *
 from fluidio.layers.dense import *
+from fluidio.layers.device import *
 from fluidio.layers.dynamic_rnn import *
 from fluidio.layers.if_else import *
 from fluidio.layers.image import *
 from fluidio.layers.io import *
 from fluidio.layers.learning_rate_scheduler import *
+from fluidio.layers.learning_rate_scheduler import _decay_step_counter as _decay_step_counter
 from fluidio.layers.lookup import *
 from fluidio.layers.loss import *
 from fluidio.layers.manipulate import *
@@ -70,9 +74,11 @@ __all__ = [
     "beam",
     "branches",
     "cells",
+    "collective",
     "control_flow",
     "crf",
     "decode",
+    "device",
     "dynamic_rnn",
     "if_else",
     "io",
@@ -99,6 +105,7 @@ __all__ += conv.__all__
 __all__ += crf.__all__
 __all__ += decode.__all__
 __all__ += dense.__all__
+__all__ += device.__all__
 __all__ += dynamic_rnn.__all__
 __all__ += if_else.__all__
 __all__ += image.__all__

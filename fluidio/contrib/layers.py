@@ -1,12 +1,11 @@
-"""`fluid.contrib.layers`: fused ops, as the ops they fuse, and recurrent layers over steps."""
+"""`fluid.contrib.layers`: fused ops, as the ops they fuse, and recurrent layers over padded batches."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from fluidio import layers
-from fluidio.errors import not_supported
+from fluidio.contrib.basic_rnn import basic_gru, basic_lstm
 from fluidio.program import Variable
 
 __all__ = ["basic_gru", "basic_lstm", "fused_elemwise_activation"]
@@ -40,13 +39,3 @@ def _unary(name: str, x: Variable, factor: float) -> Variable:
         raise ValueError(f"functor {name!r}: use scale, relu, tanh or sigmoid")
     out: Variable = getattr(layers, name)(x)
     return out
-
-
-def basic_lstm(*args: Any, **options: Any) -> Any:
-    """Not built."""
-    not_supported("fluid.contrib.layers.basic_lstm", "use layers.rnn with layers.LSTMCell, or layers.dynamic_lstm")
-
-
-def basic_gru(*args: Any, **options: Any) -> Any:
-    """Not built."""
-    not_supported("fluid.contrib.layers.basic_gru", "use layers.rnn with layers.GRUCell, or layers.dynamic_gru")

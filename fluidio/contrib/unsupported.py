@@ -6,16 +6,7 @@ from typing import Any
 
 from fluidio.errors import not_supported
 
-__all__ = ["Compressor", "HDFSClient", "QuantizeTranspiler"]
-
-
-class QuantizeTranspiler:
-    """Quantisation-aware training is not supported."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        not_supported(
-            "fluid.contrib.QuantizeTranspiler", "train in float32 and quantise the saved parameters with another tool"
-        )
+__all__ = ["Compressor", "HDFSClient"]
 
 
 class Compressor:

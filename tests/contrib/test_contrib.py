@@ -44,7 +44,7 @@ def test_mixed_precision_stays_in_float32_and_says_so() -> None:
     assert optimizer.get_scaled_loss() is loss
 
 
-@pytest.mark.parametrize("name", ["QuantizeTranspiler", "Compressor", "HDFSClient", "basic_lstm", "basic_gru"])
+@pytest.mark.parametrize("name", ["Compressor", "HDFSClient"])
 def test_what_is_not_built_says_what_to_do(name: str) -> None:
     with pytest.raises(NotImplementedError, match=name):
         getattr(contrib, name)()
@@ -76,3 +76,17 @@ def test_fused_activations_are_the_two_ops(functors: list[str], expected: list[f
     assert got.tolist() == [expected]
     with pytest.raises(ValueError, match="length should be 2"):
         contrib.fused_elemwise_activation(x, y, ["relu"])
+
+
+def test_quantisation_stays_in_float32_and_says_so() -> None:
+    transpiler = contrib.QuantizeTranspiler(weight_bits=8, activation_quantize_type="range_abs_max")
+    network()
+    before = str(fluid.default_main_program())
+    with pytest.warns(UserWarning, match="float32"):
+        transpiler.training_transpile(fluid.default_main_program())
+    transpiler.freeze_program(fluid.default_main_program(), fluid.CPUPlace())
+    assert str(fluid.default_main_program()) == before
+    with pytest.raises(NotImplementedError, match="convert_to_int8"):
+        transpiler.convert_to_int8(fluid.default_main_program(), fluid.CPUPlace())
+    with pytest.raises(ValueError, match="activation_quantize_type"):
+        contrib.QuantizeTranspiler(activation_quantize_type="nonsense")

@@ -1,0 +1,189 @@
+"""`basic_gru` and `basic_lstm`: recurrent layers over padded batches, several deep, both ways on request."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fluidio import layers
+from fluidio.dtypes import DTypeLike
+from fluidio.layer_helper import LayerHelper
+from fluidio.param_attr import ParamAttr
+from fluidio.program import Variable, unique_name
+
+__all__ = ["basic_gru", "basic_lstm"]
+
+Cell = Callable[[Variable, list[Variable]], list[Variable]]
+
+
+class _Options:
+    """What all cells of a stack share."""
+
+    def __init__(
+        self, size: int, param_attr: Any, bias_attr: Any, gate: Any, act: Any, dtype: DTypeLike, forget: float = 0.0
+    ) -> None:
+        self.size = size
+        self.param_attr = param_attr
+        self.bias_attr = bias_attr
+        self.gate = gate or layers.sigmoid
+        self.act = act or layers.tanh
+        self.dtype = dtype
+        self.forget = forget
+
+
+def _parameters(helper: LayerHelper, options: _Options, width: int, sizes: Sequence[int]) -> list[tuple[Any, Any]]:
+    """Create weights [width, size] and biases [size]; a name given for one becomes a name for each."""
+    pairs = []
+    for kind, attr in (("w", options.param_attr), ("b", options.bias_attr)):
+        made = []
+        for index, size in enumerate(sizes):
+            each = copy.copy(ParamAttr._to_attr(attr))
+            if isinstance(each, ParamAttr) and each.name is not None and len(sizes) > 1:
+                each.name += "_gate" if index == 0 else "_candidate"
+            shape = [width, size] if kind == "w" else [size]
+            made.append(helper.create_parameter(each, shape, options.dtype, is_bias=kind == "b"))
+        pairs.append(made)
+    return list(zip(*pairs))
+
+
+def _affine(parts: list[Variable], weight: Any, bias: Any) -> Variable:
+    product = layers.matmul(layers.concat(parts, axis=1), weight)
+    return product if bias is None else layers.elementwise_add(product, bias)
+
+
+def _gru_cell(scope: str, width: int, options: _Options) -> Cell:
+    helper = LayerHelper("BasicGRUUnit", name=unique_name.generate(f"{scope}/BasicGRUUnit"))
+    size = options.size
+    (gate_w, gate_b), (new_w, new_b) = _parameters(helper, options, width + size, [2 * size, size])
+
+    def step(x: Variable, states: list[Variable]) -> list[Variable]:
+        (hidden,) = states
+        reset, update = layers.split(options.gate(_affine([x, hidden], gate_w, gate_b)), num_or_sections=2, dim=1)
+        candidate = options.act(_affine([x, reset * hidden], new_w, new_b))
+        return [update * hidden + (1 - update) * candidate]
+
+    return step
+
+
+def _lstm_cell(scope: str, width: int, options: _Options) -> Cell:
+    helper = LayerHelper("BasicLSTMUnit", name=unique_name.generate(f"{scope}/BasicLSTMUnit"))
+    ((weight, bias),) = _parameters(helper, options, width + options.size, [4 * options.size])
+
+    def step(x: Variable, states: list[Variable]) -> list[Variable]:
+        hidden, cell = states
+        i, j, f, o = layers.split(_affine([x, hidden], weight, bias), num_or_sections=4, dim=-1)
+        new_cell = cell * options.gate(f + options.forget) + options.gate(i) * options.act(j)
+        return [options.act(new_cell) * options.gate(o), new_cell]
+
+    return step
+
+
+def _one_way(
+    make: Callable[[str, int, _Options], Cell], scope: str, x: Variable, initial: list[Variable | None], depth: int,
+    mask: Variable | None, dropout_prob: float, options: _Options,
+) -> tuple[Variable, list[Variable]]:  # fmt: skip
+    """Run a stack over [time, batch, width]; return all outputs and the last states, [depth, batch, size] each."""
+    kinds = len(initial)
+    first = [[None if init is None else init[layer] for init in initial] for layer in range(depth)]
+    rnn = layers.StaticRNN()
+    with rnn.step():
+        current = rnn.step_input(x)
+        keep = None if mask is None else rnn.step_input(mask)
+        width = x.shape[-1]
+        for layer in range(depth):
+            states = [_memory(rnn, init, x, options) for init in first[layer]]
+            new = make(f"{scope}_layers_{layer}", width, options)(current, states)
+            if keep is not None:
+                new = [
+                    layers.elementwise_mul(n, keep, axis=0) - layers.elementwise_mul(s, keep - 1, axis=0)
+                    for n, s in zip(new, states)
+                ]
+            for state, value in zip(states, new):
+                rnn.update_memory(state, value)
+                rnn.step_output(value)
+            current, width = new[0], options.size
+            if dropout_prob and dropout_prob > 0.0:
+                current = layers.dropout(current, dropout_prob=dropout_prob)
+        rnn.step_output(current)
+    outputs = rnn()
+    every = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+    lasts = []
+    for kind in range(kinds):
+        steps = [_last(every[layer * kinds + kind]) for layer in range(depth)]
+        lasts.append(layers.reshape(layers.concat(steps, axis=0), shape=[depth, -1, options.size]))
+    return every[-1], lasts
+
+
+def _memory(rnn: Any, init: Variable | None, like: Variable, options: _Options) -> Variable:
+    if init is None:
+        made: Variable = rnn.memory(shape=[-1, options.size], batch_ref=like)
+    else:
+        made = rnn.memory(init=init)
+    return made
+
+
+def _last(steps: Variable) -> Variable:
+    return layers.slice(steps, axes=[0], starts=[-1], ends=[2**31 - 1])
+
+
+def _run(
+    make: Callable[[str, int, _Options], Cell], input: Variable, initial: list[Variable | None], num_layers: int,
+    sequence_length: Variable | None, dropout_prob: float, bidirectional: bool, batch_first: bool, options: _Options,
+    name: str,
+) -> tuple[Variable, list[Variable]]:  # fmt: skip
+    x = layers.transpose(input, [1, 0, 2]) if batch_first else input
+    mask = None
+    if sequence_length is not None:
+        found = layers.sequence_mask(sequence_length, maxlen=x.shape[0], dtype="float32")
+        mask = layers.transpose(found, [1, 0])
+    ways = 2 if bidirectional else 1
+    split: list[list[Variable | None]] = [[None] * len(initial) for _ in range(ways)]
+    for kind, init in enumerate(initial):
+        if init is not None:
+            shaped = layers.reshape(init, shape=[num_layers, ways, -1, options.size])
+            for way in range(ways):
+                split[way][kind] = shaped[:, way]
+    out, lasts = _one_way(make, name, x, split[0], num_layers, mask, dropout_prob, options)
+    if bidirectional:
+        back = layers.reverse(x, axis=[0])
+        back_mask = None if mask is None else layers.reverse(mask, axis=[0])
+        other, other_lasts = _one_way(
+            make, f"{name}_reverse", back, split[1], num_layers, back_mask, dropout_prob, options
+        )
+        out = layers.concat([out, layers.reverse(other, axis=[0])], axis=2)
+        lasts = [
+            layers.reshape(layers.concat([a, b], axis=1), shape=[num_layers * 2, -1, options.size])
+            for a, b in zip(lasts, other_lasts)
+        ]
+    return (layers.transpose(out, [1, 0, 2]) if batch_first else out), lasts
+
+
+def basic_gru(
+    input: Variable, init_hidden: Variable | None, hidden_size: int, num_layers: int = 1,
+    sequence_length: Variable | None = None, dropout_prob: float = 0.0, bidirectional: bool = False,
+    batch_first: bool = True, param_attr: Any = None, bias_attr: Any = None, gate_activation: Any = None,
+    activation: Any = None, dtype: DTypeLike = "float32", name: str = "basic_gru",
+) -> tuple[Variable, Variable]:  # fmt: skip
+    """Run GRUs over [batch, time, width]; return outputs and last states [layers * ways, batch, size]."""
+    options = _Options(hidden_size, param_attr, bias_attr, gate_activation, activation, dtype)
+    out, (last,) = _run(
+        _gru_cell, input, [init_hidden], num_layers, sequence_length, dropout_prob, bidirectional, batch_first,
+        options, name,
+    )  # fmt: skip
+    return out, last
+
+
+def basic_lstm(
+    input: Variable, init_hidden: Variable | None, init_cell: Variable | None, hidden_size: int, num_layers: int = 1,
+    sequence_length: Variable | None = None, dropout_prob: float = 0.0, bidirectional: bool = False,
+    batch_first: bool = True, param_attr: Any = None, bias_attr: Any = None, gate_activation: Any = None,
+    activation: Any = None, forget_bias: float = 1.0, dtype: DTypeLike = "float32", name: str = "basic_lstm",
+) -> tuple[Variable, Variable, Variable]:  # fmt: skip
+    """Run LSTMs over [batch, time, width]; return outputs, last hidden and last cell states."""
+    options = _Options(hidden_size, param_attr, bias_attr, gate_activation, activation, dtype, forget_bias)
+    out, (hidden, cell) = _run(
+        _lstm_cell, input, [init_hidden, init_cell], num_layers, sequence_length, dropout_prob, bidirectional,
+        batch_first, options, name,
+    )  # fmt: skip
+    return out, hidden, cell
