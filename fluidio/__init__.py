@@ -8,27 +8,8 @@ is the whole port of a program; `python -m fluidio run train.py` runs it unmodif
 
 import typing as _typing
 
-from fluidio import (
-    backward,
-    clip,
-    core,
-    executor,
-    initializer,
-    io,
-    layers,
-    ops,
-    optimizer,
-    param_attr,
-    recordio_writer,
-    regularizer,
-    tensor,
-)
-from fluidio.backward import append_backward, gradients
-from fluidio.data_layer import data
 from fluidio.era import use_era
-from fluidio.executor import BuildStrategy, CompiledProgram, ExecutionStrategy, Executor, ParallelExecutor
-from fluidio.io import load, load_program_state, save, set_program_state
-from fluidio.param_attr import ParamAttr, WeightNormParamAttr
+from fluidio.faces import find as _find
 from fluidio.places import (
     CPUPlace,
     CUDAPinnedPlace,
@@ -40,7 +21,6 @@ from fluidio.places import (
     is_compiled_with_cuda,
 )
 from fluidio.program import (
-    DataFeeder,
     Parameter,
     Program,
     Variable,
@@ -65,26 +45,39 @@ from fluidio.version import __version__
 if _typing.TYPE_CHECKING:
     from fluidio import (
         average,
+        backward,
+        clip,
         contrib,
+        core,
         debugger,
         default_scope_funcs,
         evaluator,
+        executor,
         framework,
+        initializer,
         input,
         install_check,
+        io,
         layer_helper,
+        layers,
         metrics,
         nets,
+        ops,
+        optimizer,
         paddle,
+        param_attr,
         profiler,
         proto,
         recordio,
         recordio_writer,
+        regularizer,
+        tensor,
         testing,
         transpiler,
         wrapped_decorator,
     )
     from fluidio import layer_helper as layer_helper_base
+    from fluidio.backward import append_backward, gradients
     from fluidio.contrib import inferencer as inferencer
     from fluidio.contrib import trainer as trainer
     from fluidio.contrib.inferencer import Inferencer
@@ -96,6 +89,8 @@ if _typing.TYPE_CHECKING:
         EndStepEvent,
         Trainer,
     )
+    from fluidio.data_layer import data
+    from fluidio.executor import BuildStrategy, CompiledProgram, ExecutionStrategy, Executor, ParallelExecutor
     from fluidio.executor import compiled as compiler
     from fluidio.executor import compiled as parallel_executor
     from fluidio.executor.fetch_var import fetch_var
@@ -110,8 +105,12 @@ if _typing.TYPE_CHECKING:
         set_flags,
     )
     from fluidio.input import embedding, one_hot
+    from fluidio.io import load, load_program_state, save, set_program_state
     from fluidio.layers import learning_rate_scheduler as learning_rate_decay
+    from fluidio.paddle.hook import install_as_paddle
+    from fluidio.param_attr import ParamAttr, WeightNormParamAttr
     from fluidio.program import data_feeder as data_feeder
+    from fluidio.program.data_feeder import DataFeeder
     from fluidio.tensor import create as lod_tensor
     from fluidio.transpiler import (
         DistributeTranspiler,
@@ -189,6 +188,7 @@ __all__ = [
     "inferencer",
     "initializer",
     "input",
+    "install_as_paddle",
     "install_check",
     "io",
     "is_compiled_with_cuda",
@@ -233,9 +233,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> _typing.Any:
-    """Load what is not needed by every program when it is asked for."""
-    from fluidio.faces import find
-
-    value = find(name)
+    """Load the rest of the house when it is asked for."""
+    value = _find(name)
     globals()[name] = value
     return value

@@ -5,32 +5,46 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from fluidio.program.op_def import fill_on_demand
+
 __all__ = ["LAZY_MODULES", "LAZY_NAMES", "MISSING", "NotHere", "find"]
 
 LAZY_MODULES = {
     "average": "fluidio.average",
+    "backward": "fluidio.backward",
+    "clip": "fluidio.clip",
     "compiler": "fluidio.executor.compiled",
     "contrib": "fluidio.contrib",
+    "core": "fluidio.core",
     "data_feeder": "fluidio.program.data_feeder",
     "debugger": "fluidio.debugger",
     "default_scope_funcs": "fluidio.default_scope_funcs",
     "evaluator": "fluidio.evaluator",
+    "executor": "fluidio.executor",
     "framework": "fluidio.framework",
     "inferencer": "fluidio.contrib.inferencer",
+    "initializer": "fluidio.initializer",
     "input": "fluidio.input",
     "install_check": "fluidio.install_check",
+    "io": "fluidio.io",
     "layer_helper": "fluidio.layer_helper",
     "layer_helper_base": "fluidio.layer_helper",
+    "layers": "fluidio.layers",
     "learning_rate_decay": "fluidio.layers.learning_rate_scheduler",
     "lod_tensor": "fluidio.tensor.create",
     "metrics": "fluidio.metrics",
     "nets": "fluidio.nets",
+    "ops": "fluidio.ops",
+    "optimizer": "fluidio.optimizer",
     "paddle": "fluidio.paddle",
     "parallel_executor": "fluidio.executor.compiled",
+    "param_attr": "fluidio.param_attr",
     "profiler": "fluidio.profiler",
     "proto": "fluidio.proto",
     "recordio": "fluidio.recordio",
     "recordio_writer": "fluidio.recordio_writer",
+    "regularizer": "fluidio.regularizer",
+    "tensor": "fluidio.tensor",
     "testing": "fluidio.testing",
     "trainer": "fluidio.contrib.trainer",
     "transpiler": "fluidio.transpiler",
@@ -40,30 +54,46 @@ LAZY_MODULES = {
 LAZY_NAMES = {
     "BeginEpochEvent": "fluidio.contrib.trainer",
     "BeginStepEvent": "fluidio.contrib.trainer",
+    "BuildStrategy": "fluidio.executor",
     "CheckpointConfig": "fluidio.contrib.trainer",
+    "CompiledProgram": "fluidio.executor",
+    "DataFeeder": "fluidio.program.data_feeder",
     "DistributeTranspiler": "fluidio.transpiler",
     "DistributeTranspilerConfig": "fluidio.transpiler",
     "EndEpochEvent": "fluidio.contrib.trainer",
     "EndStepEvent": "fluidio.contrib.trainer",
+    "ExecutionStrategy": "fluidio.executor",
+    "Executor": "fluidio.executor",
     "HashName": "fluidio.transpiler",
     "InferenceTranspiler": "fluidio.transpiler",
     "Inferencer": "fluidio.contrib.inferencer",
     "IrGraph": "fluidio.framework",
+    "ParallelExecutor": "fluidio.executor",
+    "ParamAttr": "fluidio.param_attr",
     "RoundRobin": "fluidio.transpiler",
     "Trainer": "fluidio.contrib.trainer",
+    "WeightNormParamAttr": "fluidio.param_attr",
     "_fetch_var": "fluidio.executor.fetch_var",
+    "append_backward": "fluidio.backward",
+    "data": "fluidio.data_layer",
     "device_guard": "fluidio.framework",
     "embedding": "fluidio.input",
     "fetch_var": "fluidio.executor.fetch_var",
     "get_flags": "fluidio.framework",
     "get_var": "fluidio.framework",
+    "gradients": "fluidio.backward",
     "in_dygraph_mode": "fluidio.framework",
+    "install_as_paddle": "fluidio.paddle.hook",
+    "load": "fluidio.io",
     "load_op_library": "fluidio.framework",
+    "load_program_state": "fluidio.io",
     "memory_optimize": "fluidio.transpiler",
     "one_hot": "fluidio.input",
     "release_memory": "fluidio.transpiler",
     "require_version": "fluidio.framework",
+    "save": "fluidio.io",
     "set_flags": "fluidio.framework",
+    "set_program_state": "fluidio.io",
 }
 
 _STATIC = "fluidio runs static programs: build one with fluid.program_guard and run it with fluid.Executor"
@@ -99,3 +129,7 @@ def find(name: str) -> Any:
     if name in MISSING:
         raise NotHere(f"fluid.{name} is not supported by fluidio: {MISSING[name]}")
     raise AttributeError(f"module 'fluidio' has no attribute {name!r}")
+
+
+fill_on_demand(lambda: importlib.import_module("fluidio.ops"))
+fill_on_demand(lambda: importlib.import_module("fluidio.executor.readers.ops"))

@@ -18,11 +18,10 @@ __all__ = [
     "EMPTY",
     "GRAD_SUFFIX",
     "OP_TABLE",
-    "SAVED_ATTR",
-    "STEPS_ATTR",
     "GradOp",
     "OpDef",
     "Slot",
+    "fill_on_demand",
     "find_op",
     "grad_name",
     "parse_slots",
@@ -95,10 +94,18 @@ class OpDef:
 
 
 OP_TABLE: dict[str, OpDef] = {}
+_loaders: list[Callable[[], object]] = []
+
+
+def fill_on_demand(load: Callable[[], object]) -> None:
+    """Let `load` bring more records into the table when a type is asked for that is not there yet."""
+    _loaders.append(load)
 
 
 def find_op(type: str) -> OpDef:
     """Return the record of an op type; ValueError names what is missing."""
+    while type not in OP_TABLE and _loaders:
+        _loaders.pop(0)()
     try:
         return OP_TABLE[type]
     except KeyError:
