@@ -10,6 +10,7 @@ from fluidio.errors import not_supported
 from fluidio.executor.executor import Executor
 from fluidio.executor.feed import check_feed_names
 from fluidio.executor.fetch import check_fetch_names, fetch_names, take
+from fluidio.executor.frame import Frame
 from fluidio.executor.parallel import ParallelPlan, Replicas
 from fluidio.executor.split import join_fetched, split_feed
 from fluidio.executor.strategies import BuildStrategy, ExecutionStrategy
@@ -113,8 +114,6 @@ class CompiledProgram:
                 f"Place type not match. You may set the wrong type of places: the executor runs on {exe.place}, the "
                 f"program was compiled for {self._places}"
             )
-        if len(self._places) > 1 and CUDAPlace in kinds and not cuda_means_cpu():
-            not_supported("data parallel on several GPUs", "use one CUDA place, or several CPU places")
 
     def _shared_replicas(self) -> Replicas | None:
         source = self._share_vars_from
@@ -137,7 +136,7 @@ class CompiledProgram:
         plan = self._plan(places, tuple(feeds[0]), names)
         assert self._replicas is not None
         frames = plan.run(scope, feeds, self._replicas)
-        each = [take(f, f.plan.fetch_slots, names, return_numpy) for f in frames] if names else []
+        each = [_fetch(f, names, return_numpy) for f in frames] if names else []
         columns = [list(column) for column in zip(*each)]
         return [join_fetched(column) for column in columns] if return_merged else columns
 
@@ -158,6 +157,11 @@ class CompiledProgram:
             )
             self._plans[key] = plan
         return plan
+
+
+def _fetch(f: Frame, names: tuple[str, ...], return_numpy: bool) -> list[Any]:
+    with f.plan.dev.active():
+        return take(f, f.plan.fetch_slots, names, return_numpy)
 
 
 def _places_like(place: Any) -> Sequence[Any]:

@@ -1,8 +1,10 @@
-"""Run one program on several CPU places at once: each on its own batch, gradients summed, parameters updated once.
+"""Run one program on several places at once: each on its own batch, gradients summed, parameters updated once.
 
 Ops of the forward and backward pass run for every place, in threads (kernels release the interpreter lock). Ops that
-update parameters or learning rates, and ops that make readers, run once. Readers are read for place 0, 1, 2, ... in
-this order, so item s * n + p goes to place p in step s.
+update parameters or learning rates, and ops that make readers, run once, on place 0. Readers are read for place
+0, 1, 2, ... in this order, so item s * n + p goes to place p in step s.
+
+CPU places share the parameters; every GPU has a copy of its own, renewed when place 0 has changed them.
 """
 
 from __future__ import annotations
@@ -14,8 +16,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import numpy as np
-
 from fluidio.dtypes import VarType
 from fluidio.errors import EOFException
 from fluidio.executor.bind import Step
@@ -25,6 +25,7 @@ from fluidio.executor.frame import Frame, value_of
 from fluidio.executor.plan import Plan, run_steps
 from fluidio.executor.readers.ops import end_of_epoch
 from fluidio.executor.split import split_tensor
+from fluidio.ops.kernel import Backend
 from fluidio.program import OpRole, Program
 from fluidio.tensor import LoDTensor, Scope, ScopeVariable, SelectedRows
 from fluidio.tensor.lod import merge
@@ -33,18 +34,30 @@ __all__ = ["ParallelPlan", "Replicas"]
 
 
 class Replicas:
-    """What the places beyond the first keep for themselves between runs: persistables that forward ops write."""
+    """What the places beyond the first keep between runs: persistables that they write, and copies on other GPUs."""
 
     def __init__(self, places: int) -> None:
         self.variables: list[dict[str, ScopeVariable]] = [{} for _ in range(places)]
+        self.origins: list[dict[str, Any]] = [{} for _ in range(places)]
 
-    def get(self, place: int, name: str, original: ScopeVariable) -> ScopeVariable:
-        """Return the place's own copy of a persistable, made from place 0's the first time."""
+    def own(self, place: int, name: str, original: ScopeVariable, dev: Backend) -> ScopeVariable:
+        """Return the place's own version of a persistable that it writes, made from place 0's the first time."""
         found = self.variables[place].get(name)
         if found is None:
             found = self.variables[place][name] = ScopeVariable(name)
-            value = original.value
-            found.value = value._copy() if isinstance(value, LoDTensor) and value.array is not None else value
+            value, lod = value_of(original)
+            is_array = hasattr(value, "dtype")
+            found.value = LoDTensor.wrap(dev.upload(value.copy()), lod) if is_array else original.value
+        return found
+
+    def copy(self, place: int, name: str, original: ScopeVariable, dev: Backend) -> ScopeVariable:
+        """Return a copy on the place's GPU of what place 0 has; renewed when that is another array now."""
+        value, lod = value_of(original)
+        found = self.variables[place].get(name)
+        if found is None or self.origins[place].get(name) is not value:
+            found = self.variables[place][name] = ScopeVariable(name)
+            found.value = LoDTensor.wrap(dev.upload(value), lod)
+            self.origins[place][name] = value
         return found
 
 
@@ -59,6 +72,9 @@ class ParallelPlan:
         self.plans = [Plan(program, feeds, fetches, backend_for(place)) for place in places]
         self._scale = scale
         self._balance = balance
+        self._on_gpus = len(places) > 1 and self.plans[0].dev.is_gpu
+        if self._on_gpus:
+            self._read_on_the_host()
         self._trains = any(_is_once(step) and not _makes_reader(step) for step in self.plans[0].steps)
         self._segments = _segments(self.plans[0].steps)
         self._find_crossings()
@@ -66,6 +82,13 @@ class ParallelPlan:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="fluidio-place") if threads else None
         if self._pool is not None:
             weakref.finalize(self, self._pool.shutdown, wait=False).atexit = False
+
+    def _read_on_the_host(self) -> None:
+        """Have double buffers leave items on the host: a copy ring serves one GPU, and one item at a time."""
+        for plan in self.plans:
+            for step in plan.steps:
+                if step.op.type == "create_double_buffer_reader":
+                    step.call.attrs = {**step.call.attrs, "place": "CPU"}
 
     def _find_crossings(self) -> None:
         """Find the gradients that parameter updates read, and the persistables that every place writes."""
@@ -89,15 +112,17 @@ class ParallelPlan:
         frames = [self._frame(place, scope, replicas) for place in range(len(self.plans))]
         for plan, f, feed in zip(self.plans, frames, feeds):
             if feed:
-                set_feeds(f, plan.feed_slots, plan.feed_variables, feed)
+                with plan.dev.active():
+                    set_feeds(f, plan.feed_slots, plan.feed_variables, feed)
         active = frames
         for kind, start, stop in self._segments:
             if kind == "each":
                 self._run_each(active, start, stop)
                 self._sum(active, start, stop)
             elif kind == "once":
-                run_steps(self.plans[0].steps[start:stop], frames[0])
-                self._share(frames, start, stop)
+                with self.plans[0].dev.active():
+                    run_steps(self.plans[0].steps[start:stop], frames[0])
+                self._share(frames, start, stop, replicas)
             else:
                 active = self._read(frames, start)
         return active
@@ -105,15 +130,21 @@ class ParallelPlan:
     def _frame(self, place: int, scope: Scope, replicas: Replicas) -> Frame:
         plan = self.plans[place]
         f = plan.frame(scope)
-        if place == 0 or not self._private:
+        if place == 0 or not (self._private or self._on_gpus):
             return f
         f.variables = list(f.variables)
-        for slot in self._private:
-            original = f.variables[slot]
-            if original is not None:
-                own = replicas.get(place, plan.name_of(slot), original)
-                f.variables[slot] = own
-                f.values[slot], f.lods[slot] = value_of(own)
+        for slot, original in enumerate(f.variables):
+            if original is None:
+                continue
+            name = plan.name_of(slot)
+            if slot in self._private:
+                own = replicas.own(place, name, original, plan.dev)
+            elif self._on_gpus and hasattr(value_of(original)[0], "dtype"):
+                own = replicas.copy(place, name, original, plan.dev)
+            else:
+                continue
+            f.variables[slot] = own
+            f.values[slot], f.lods[slot] = value_of(own)
         return f
 
     def _run_each(self, frames: Sequence[Frame], start: int, stop: int) -> None:
@@ -133,17 +164,36 @@ class ParallelPlan:
 
     def _sum(self, frames: Sequence[Frame], start: int, stop: int) -> None:
         """Add up the gradients that were computed in this segment."""
-        written = {slot for step in self.plans[0].steps[start:stop] for slot in step.writes}
-        for slot in self._sums & written:
-            total = _total([f.values[slot] for f in frames])
-            for f in frames:
-                f.values[slot] = total
+        slots = self._sums & {slot for step in self.plans[0].steps[start:stop] for slot in step.writes}
+        if not slots:
+            return
+        self._settle()
+        first = self.plans[0].dev
+        with first.active():
+            totals = {slot: _total([_moved(f.values[slot], first) for f in frames], first.xp) for slot in slots}
+        self._settle()
+        for plan, f in zip(self.plans, frames):
+            for slot, total in totals.items():
+                f.values[slot] = _moved(total, plan.dev)
 
-    def _share(self, frames: Sequence[Frame], start: int, stop: int) -> None:
+    def _share(self, frames: Sequence[Frame], start: int, stop: int, replicas: Replicas) -> None:
+        """Give what place 0 computed to the others."""
         written = {slot for step in self.plans[0].steps[start:stop] for slot in step.writes}
-        for f in frames[1:]:
+        self._settle()
+        for place, f in enumerate(frames[1:], 1):
+            dev = self.plans[place].dev
             for slot in written:
-                f.values[slot], f.lods[slot] = frames[0].values[slot], frames[0].lods[slot]
+                value = frames[0].values[slot]
+                f.values[slot], f.lods[slot] = _moved(value, dev), frames[0].lods[slot]
+                if self._on_gpus and f.variables[slot] is not None and hasattr(value, "dtype"):
+                    f.store(slot)
+                    replicas.origins[place][f.plan.name_of(slot)] = value
+
+    def _settle(self) -> None:
+        """Wait for all GPUs before arrays go from one to another."""
+        if self._on_gpus:
+            for plan in self.plans:
+                plan.dev.synchronize()  # type: ignore[attr-defined]
 
     # -- readers ------------------------------------------------------------------------------------------------
 
@@ -152,7 +202,8 @@ class ParallelPlan:
         served = 0
         try:
             for plan, f in zip(self.plans, frames):
-                run_steps([plan.steps[index]], f)
+                with plan.dev.active():
+                    run_steps([plan.steps[index]], f)
                 served += 1
             return frames
         except EOFException:
@@ -170,21 +221,29 @@ class ParallelPlan:
     def _divide(self, frames: Sequence[Frame], step: Step, served: int) -> bool:
         """Divide the last items among all places (BuildStrategy.enable_data_balance)."""
         slots = [slot for slot in step.writes if slot >= 0]
+        self._settle()
+        first = self.plans[0].dev
         whole = {}
-        for slot in slots:
-            lod = merge([f.lods[slot] for f in frames[:served]])
-            array = np.concatenate([f.values[slot] for f in frames[:served]])
-            if (len(lod[0]) - 1 if lod else len(array)) < len(frames):
-                return False
-            whole[slot] = split_tensor(array, lod, len(frames), ceil=False)
+        with first.active():
+            for slot in slots:
+                lod = merge([f.lods[slot] for f in frames[:served]])
+                array = first.xp.concatenate([_moved(f.values[slot], first) for f in frames[:served]])
+                if (len(lod[0]) - 1 if lod else len(array)) < len(frames):
+                    return False
+                whole[slot] = split_tensor(array, lod, len(frames), ceil=False)
+        self._settle()
         for slot, pieces in whole.items():
-            for f, (array, lod) in zip(frames, pieces):
-                f.set(slot, array, lod)
+            for plan, f, (array, lod) in zip(self.plans, frames, pieces):
+                f.set(slot, _moved(array, plan.dev), lod)
         return True
 
 
 def _job(steps: Sequence[Step], f: Frame, scale: float) -> Callable[[], None]:
     def run() -> None:
+        with f.plan.dev.active():
+            run_scaled()
+
+    def run_scaled() -> None:
         if scale == 1.0:
             run_steps(list(steps), f)
             return
@@ -193,17 +252,26 @@ def _job(steps: Sequence[Step], f: Frame, scale: float) -> Callable[[], None]:
             if step.op._attrs.get("op_role") == int(OpRole.Backward | OpRole.Loss):
                 run_steps(list(steps[begin : index + 1]), f)
                 for slot in step.writes:
-                    f.values[slot] = f.values[slot] * np.asarray(scale, f.values[slot].dtype)
+                    f.values[slot] = f.values[slot] * f.values[slot].dtype.type(scale)
                 begin = index + 1
         run_steps(list(steps[begin:]), f)
 
     return run
 
 
-def _total(values: Sequence[Any]) -> Any:
+def _moved(value: Any, dev: Backend) -> Any:
+    """Return a value on a place; the host's places share memory."""
+    if not dev.is_gpu:
+        return value
+    if isinstance(value, SelectedRows):
+        return SelectedRows(dev.upload(value.index), value.height(), dev.upload(value.value))
+    return dev.upload(value) if hasattr(value, "dtype") else value
+
+
+def _total(values: Sequence[Any], xp: Any) -> Any:
     if isinstance(values[0], SelectedRows):
-        rows = np.concatenate([np.asarray(v.index) for v in values])
-        return SelectedRows(rows, values[0].height(), np.concatenate([v.value for v in values]))
+        rows = xp.concatenate([xp.asarray(v.index) for v in values])
+        return SelectedRows(rows, values[0].height(), xp.concatenate([v.value for v in values]))
     total = values[0].copy()
     for value in values[1:]:
         total += value
