@@ -29,7 +29,7 @@ __all__ = [
 
 
 def autoincreased_step_counter(counter_name: str | None = None, begin: int = 1, step: int = 1) -> Variable:
-    """Return a variable that goes up by `step` with each run of the program; `begin` in the first."""
+    """Return a variable that goes up by `step` with each run of the program, from `begin - 1`."""
     return step_counter(counter_name, begin, step)
 
 

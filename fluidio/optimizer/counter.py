@@ -10,7 +10,7 @@ __all__ = ["step_counter"]
 
 
 def step_counter(counter_name: str | None = None, begin: int = 1, step: int = 1) -> Variable:
-    """Return the counter of that name, made if absent: int64 [1], `begin` in the first run.
+    """Return the counter of that name, made if absent: int64 [1], `begin - 1 + step` in the first run.
 
     As in Fluid, the op that counts stands in front of the program, so a run that ends with EOF counts too.
     """

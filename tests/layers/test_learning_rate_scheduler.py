@@ -23,7 +23,7 @@ def test_the_decay_counter_starts_at_begin_and_is_shared() -> None:
 
 def test_a_step_counter_of_its_own_counts_by_its_step() -> None:
     counter = fluid.layers.autoincreased_step_counter(counter_name="mine", begin=10, step=5)
-    assert rates(counter, 3) == [10.0, 15.0, 20.0]
+    assert rates(counter, 3) == [14.0, 19.0, 24.0]  # Fluid starts from begin - 1
 
 
 def test_piecewise_wants_one_value_more_than_boundaries() -> None:
