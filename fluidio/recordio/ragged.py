@@ -69,7 +69,7 @@ def _tensor(payload: memoryview, at: IntArray, ends: IntArray) -> _Tensor | None
     row_size = head.dtype.itemsize
     for dim in head.dims[1:]:
         row_size *= dim
-    if row_size > len(payload) or int(rows.max()) > len(payload):
+    if int(rows.max()) * row_size > len(payload):
         return None
     stops = at + rows * row_size
     if (stops > ends).any():

@@ -99,6 +99,22 @@ def test_the_bytes_are_those_of_the_original_writer(name: str) -> None:
     assert data == golden
 
 
+@pytest.mark.parametrize(
+    ("name", "compressor", "limit"),
+    [
+        ("go_paddle_none_basic", "none", 300),
+        ("go_wky_none_basic", "none", 6000),
+        ("go_paddle_snappy_basic", "snappy", 300),
+        ("elasticdl_no_compression_basic", "none", 300),
+        ("elasticdl_snappy_basic", "snappy", 300),
+    ],
+)
+def test_other_dialects_are_written_as_their_own_programs_do(name: str, compressor: str, limit: int) -> None:
+    golden = (DATA / f"{name}.recordio").read_bytes()
+    options: dict[str, Any] = {"compressor": compressor, "max_num_records": None, "max_chunk_bytes": limit}
+    assert written(read(io.BytesIO(golden)), dialect=name.split("_")[0], **options) == golden
+
+
 def test_blocks_of_golden_tensors_encode_to_the_golden_file() -> None:
     for name, limit in (("mnist_snappy", 300), ("seq_lod1_snappy", 64), ("dtypes_all", 1000)):
         out = io.BytesIO()
