@@ -85,7 +85,7 @@ class _Random(Initializer):
 
 
 class UniformInitializer(_Random):
-    """Uniform in [low, high]."""
+    """Uniform in [low, high]; on request `diag_val` at `diag_num` places, `diag_step` + 1 apart."""
 
     def __init__(
         self, low: float = -1.0, high: float = 1.0, seed: int = 0, diag_num: int = 0, diag_step: int = 0,
@@ -94,13 +94,13 @@ class UniformInitializer(_Random):
         super().__init__(seed)
         if low is None or high is None or high < low:
             raise AssertionError(f"Uniform needs low <= high, got {low} and {high}")
-        if diag_num:
-            raise NotImplementedError("Uniform(diag_num=...) is not supported: use NumpyArrayInitializer")
         self.low = low
         self.high = high
+        self._diagonal = {"diag_num": diag_num, "diag_step": diag_step, "diag_val": diag_val} if diag_num else {}
 
     def __call__(self, var: Variable, block: Block) -> Operator:
-        return self._fill("uniform_random", var, block, min=self.low, max=self.high, seed=self._seed(block))
+        options = {"min": self.low, "max": self.high, "seed": self._seed(block), **self._diagonal}
+        return self._fill("uniform_random", var, block, **options)
 
 
 class NormalInitializer(_Random):
@@ -191,7 +191,10 @@ class NumpyArrayInitializer(Initializer):
 
 
 class BilinearInitializer(Initializer):
-    """The kernel of bilinear up-sampling, for conv2d_transpose weights of shape [C, 1, K, K]."""
+    """The kernel of bilinear up-sampling, for conv2d_transpose weights of shape [C, 1, K, K].
+
+    Fluid: under Python 3 the rows were divided wrongly and the kernel came out skewed; here it is Python 2's.
+    """
 
     def __call__(self, var: Variable, block: Block) -> Operator:
         shape = var.shape

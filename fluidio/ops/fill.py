@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.dtypes import VarType, to_numpy
+from fluidio.errors import EnforceNotMet
 from fluidio.ops import random_engine
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op, same_as
@@ -102,16 +103,26 @@ def assign(k: Call, x: Any) -> Any:
 
 
 @op("uniform_random", "ShapeTensor? ShapeTensorList*?", "Out",
-    {"shape": [], "dtype": VarType.FP32, "min": -1.0, "max": 1.0, "seed": 0},
+    {"shape": [], "dtype": VarType.FP32, "min": -1.0, "max": 1.0, "seed": 0, "diag_num": 0, "diag_step": 0,
+     "diag_val": 1.0},
     infer=_declared, grad=False, lod="none")  # fmt: skip
 def uniform_random(k: Call, shape_tensor: Any, shape_list: list[Any]) -> Any:
-    """Out = uniform numbers in [min, max]; seed 0 takes one from the system at each run."""
+    """Out = uniform numbers in [min, max]; seed 0 takes one from the system at each run.
+
+    `diag_num` elements, the first and then one every diag_step + 1, are diag_val instead.
+    """
     a = k.attrs
     shape = [int(d) for d in k.dev.download(shape_tensor)] if shape_tensor is not None else a["shape"]
     if shape_list:
         shape = [int(k.dev.download(d).reshape(-1)[0]) for d in shape_list]
     seed = a["seed"] or random_engine.os_seed()
-    return k.dev.upload(random_engine.uniform(seed, shape, a["min"], a["max"], to_numpy(a["dtype"])))
+    values = random_engine.uniform(seed, shape, a["min"], a["max"], to_numpy(a["dtype"]))
+    if a["diag_num"]:
+        places = np.arange(a["diag_num"]) * (a["diag_step"] + 1)
+        if places[-1] >= values.size:
+            raise EnforceNotMet(f"diag_num {a['diag_num']} with diag_step {a['diag_step']} leaves shape {list(shape)}")
+        values.reshape(-1)[places] = a["diag_val"]
+    return k.dev.upload(values)
 
 
 @op("gaussian_random", "", "Out", {"shape": [], "dtype": VarType.FP32, "mean": 0.0, "std": 1.0, "seed": 0},

@@ -1,0 +1,63 @@
+"""Initializers beside the golden case: fans, mistakes, what is not random."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fluidio as fluid
+from fluidio import initializer as I
+from fluidio.errors import EnforceNotMet
+
+
+def value(initializer: Any, shape: list[int]) -> Any:
+    fluid.layers.create_parameter(shape, "float32", attr=fluid.ParamAttr(name="p", initializer=initializer))
+    fluid.Executor(fluid.CPUPlace()).run(fluid.default_startup_program())
+    return fluid.fetch_var("p")
+
+
+def test_the_bilinear_kernel_is_the_outer_product_of_its_line() -> None:
+    got = value(I.Bilinear(), [2, 1, 4, 4])
+    line = np.array([0.25, 0.75, 0.75, 0.25], "float32")
+    np.testing.assert_allclose(got, np.broadcast_to(np.outer(line, line), (2, 1, 4, 4)))
+
+
+def test_the_bilinear_kernel_wants_square_filters() -> None:
+    with pytest.raises(ValueError, match="must be 4"):
+        value(I.Bilinear(), [4, 4])
+    with pytest.raises(ValueError, match="equal"):
+        value(I.BilinearInitializer(), [1, 1, 2, 3])
+
+
+def test_without_a_seed_every_start_is_another() -> None:
+    first = value(I.Normal(), [100])
+    fluid.Executor(fluid.CPUPlace()).run(fluid.default_startup_program())
+    assert (fluid.fetch_var("p") != first).any()
+
+
+def test_truncated_normals_stay_within_two_deviations() -> None:
+    got = value(I.TruncatedNormal(loc=1.0, scale=0.5, seed=1), [1000])
+    assert got.min() >= 0.0 and got.max() <= 2.0
+
+
+@pytest.mark.parametrize(("make", "limit"), [(I.Xavier(), np.sqrt(6 / 70)), (I.MSRA(), np.sqrt(6 / 30))])
+def test_fans_decide_the_limits(make: Any, limit: float) -> None:
+    got = value(make, [30, 40])
+    assert 0.9 * limit < abs(got).max() <= limit
+
+
+def test_diagonals_must_fit() -> None:
+    with pytest.raises(EnforceNotMet, match="diag_num"):
+        value(I.Uniform(diag_num=4, diag_step=3), [3, 3])
+
+
+def test_uniform_wants_an_interval() -> None:
+    with pytest.raises(AssertionError, match="low <= high"):
+        I.Uniform(1.0, -1.0)
+
+
+def test_initial_values_are_made_on_the_cpu_anyway() -> None:
+    with I.init_on_cpu():
+        assert I.force_init_on_cpu()
