@@ -157,7 +157,11 @@ def _scattered(k: Call, cell: _Cell, values: Any) -> Any:
 @op("lstm", "Input H0? C0? Weight Bias", "Hidden Cell BatchGate? BatchCellPreAct?", _ATTRS,
     infer=_infer_lstm, grad=True, lod="kernel")  # fmt: skip
 def lstm(k: Call, x: Any, h0: Any, c0: Any, weight: Any, bias: Any) -> Any:
-    """Hidden, Cell = an LSTM over each sequence; Input holds the input's part of the gates already."""
+    """Hidden, Cell = an LSTM over each sequence; Input holds the input's part of the gates already.
+
+    Fluid: its gradient passes over Cell@GRAD, and 1.8.5 on CPUs with AVX loses the gradient through the cell where the
+    hidden size is a multiple of 8; here both are right.
+    """
     cell = _Cell(k, x, weight, bias)
     k.out_lods["Hidden"] = k.out_lods["Cell"] = k.lod("Input")
     gates, cells, hidden, _ = _forward(k, cell, x, h0, c0, None)
