@@ -89,6 +89,7 @@ if _typing.TYPE_CHECKING:
         EndStepEvent,
         Trainer,
     )
+    from fluidio.conversion import convert
     from fluidio.data_layer import data
     from fluidio.executor import BuildStrategy, CompiledProgram, ExecutionStrategy, Executor, ParallelExecutor
     from fluidio.executor import compiled as compiler
@@ -161,6 +162,7 @@ __all__ = [
     "clip",
     "compiler",
     "contrib",
+    "convert",
     "core",
     "cpu_places",
     "create_lod_tensor",

@@ -75,6 +75,7 @@ LAZY_NAMES = {
     "WeightNormParamAttr": "fluidio.param_attr",
     "_fetch_var": "fluidio.executor.fetch_var",
     "append_backward": "fluidio.backward",
+    "convert": "fluidio.conversion",
     "data": "fluidio.data_layer",
     "device_guard": "fluidio.framework",
     "embedding": "fluidio.input",

@@ -1,4 +1,4 @@
-"""Read pickles that hold data only: numbers, text, builtin containers and numpy arrays.
+"""Read pickles that hold data only: numbers, text, builtin containers and numpy arrays; write pickles for old readers.
 
 A pickle is a program: reading one runs what its author wrote. Legacy data sets, records and checkpoints only need
 arrays in lists and dicts, so everything else is refused unless the caller says `allow_pickle=True`.
@@ -20,9 +20,44 @@ import numpy as np
 
 from fluidio.errors import UnsafePickleError
 
-__all__ = ["load", "loads"]
+__all__ = ["dumps", "load", "loads"]
 
 Encoding = Literal["ASCII", "bytes", "latin1", "utf-8"]
+
+
+def dumps(value: Any) -> bytes:
+    """Return the pickle of `value` in protocol 2, with the names that NumPy's modules had before 2.0.
+
+    Python 2 and every NumPy can read it.
+    """
+    data = pickle.dumps(value, protocol=2)
+    if _NEW_NAME not in data:
+        return data
+    # In protocol 2 a name is plain text, so it can be replaced where it is surely a name: a pickle that holds arrays
+    # names each function once. Where the value itself may contain that text, the slow pickler tells them apart.
+    items = value if isinstance(value, (tuple, list)) else (value,)
+    kinds = sum(any(isinstance(item, kind) for item in items) for kind in (np.ndarray, np.generic))
+    objects = any(isinstance(item, np.ndarray) and item.dtype.hasobject for item in items)
+    if data.count(_NEW_NAME) == kinds and not objects:
+        return data.replace(_NEW_NAME, _OLD_NAME)
+    buffer = io.BytesIO()
+    _OldNamesPickler(buffer, protocol=2).dump(value)
+    return buffer.getvalue()
+
+
+_NEW_NAME = b"cnumpy._core.multiarray\n"
+_OLD_NAME = b"cnumpy.core.multiarray\n"
+
+
+class _OldNamesPickler(pickle._Pickler):
+    """Write NumPy's own functions under the module names of NumPy 1."""
+
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        if getattr(obj, "__module__", None) != "numpy._core.multiarray":
+            super().save_global(obj, name)
+            return
+        self.write(_OLD_NAME + (name or obj.__name__).encode() + b"\n")
+        self.memoize(obj)
 
 
 def loads(

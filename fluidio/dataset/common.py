@@ -224,4 +224,4 @@ def convert(output_path: str, reader: Reader, line_count: int, name_prefix: str)
         if lines or number == 0 or era().strict:
             with Writer(os.path.join(output_path, f"{name_prefix}-{number:05d}"), "snappy", None, dialect="go") as file:
                 for sample in lines:
-                    file.write(pickle.dumps(sample, protocol=2))
+                    file.write(pickles.dumps(sample))

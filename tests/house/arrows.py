@@ -22,7 +22,7 @@ ORDER = [
     "nets metrics evaluator average profiler debugger transpiler contrib core framework flags faces proto "
     "inference install_check default_scope_funcs wrapped_decorator",
     "testing",
-    "dataset convert torch tf",
+    "dataset conversion torch tf",
     "paddle",
     "demo",
     "cli",

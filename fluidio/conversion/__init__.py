@@ -1,0 +1,9 @@
+"""Conversion at scale: shards, parallel workers, other formats.
+
+`fluidio.convert` is the function `convert` of this package. (The package has another name because a package and a
+function cannot share one.)
+"""
+
+from fluidio.conversion.shards import convert, shard_name
+
+__all__ = ["convert", "shard_name"]

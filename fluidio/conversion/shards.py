@@ -1,0 +1,157 @@
+"""`convert`: the samples of a reader, pickled, dealt out over a number of RecordIO shards."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from fluidio import pickles
+from fluidio.conversion import storage
+from fluidio.recordio import Writer
+from fluidio.recordio.source import is_url
+
+__all__ = ["check_sample", "convert", "shard_name"]
+
+Reader = Callable[[], Iterable[Any]]
+
+_MEMORY = 256 << 20  # for the open chunks of all shards together
+_PLAIN = {int, float, str, bytes, bool, type(None), complex, np.ndarray}
+_CONTAINERS = (list, tuple, dict, set, frozenset)
+
+
+def shard_name(prefix: str, index: int, count: int) -> str:
+    """Return `prefix-aaaaa-of-bbbbb`, where bbbbb is the last index: the name of shard `index` of `count`."""
+    return f"{prefix}-{index:05d}-of-{count - 1:05d}"
+
+
+def convert(
+    output_path: str,
+    reader: Reader,
+    num_shards: int,
+    name_prefix: str,
+    max_lines_to_shuffle: int = 0,
+    *,
+    seed: int = 0,
+    compressor: str = "snappy",
+) -> list[str]:
+    """Write the samples of a reader into RecordIO shards `name_prefix-00000-of-00099`, ...
+
+    Sample number i goes to shard i % num_shards, so shards differ by at most one sample and reading one sample of
+    each in turn gives the original order. A sample is a value or a tuple of values: int, float, str, bytes, lists of
+    these, NumPy arrays. Other types are pickled too, with one note: reading them needs `allow_pickle=True`. On disk
+    each sample is one pickle of protocol 2 in the Go dialect, which readers of 2017 understand.
+
+    Args:
+        output_path: a directory, made if it is not there, or an fsspec URL.
+        reader: called once; each item of what it returns is a sample.
+        num_shards: how many files.
+        name_prefix: what the names of the files begin with.
+        max_lines_to_shuffle: permute windows of so many samples first; 0 keeps their order. Fluid: 1000 was the default
+            in 2017, and an unseeded order.
+        seed: for the permutation.
+
+    Returns:
+        The paths of the shards.
+
+    Example:
+        >>> convert("out", lambda: iter(range(10)), 2, "numbers")                   # doctest: +SKIP
+        ['out/numbers-00000-of-00001', 'out/numbers-00001-of-00001']
+    """
+    if num_shards < 1 or num_shards > 100_000:
+        raise ValueError(f"num_shards is {num_shards}, it should be 1 ... 100000")
+    names = [shard_name(name_prefix, index, num_shards) for index in range(num_shards)]
+    samples: Iterable[Any] = reader()
+    if max_lines_to_shuffle > 1:
+        samples = _shuffled(samples, max_lines_to_shuffle, random.Random(seed))
+    storage.make_folder(output_path)
+    targets = [storage.join(output_path, name) for name in names]
+    if not is_url(output_path):
+        _write(samples, targets, compressor)
+        return targets
+    with tempfile.TemporaryDirectory(prefix="fluidio-") as folder:
+        staged = [os.path.join(folder, name) for name in names]
+        _write(samples, staged, compressor)
+        for source, target in zip(staged, targets):
+            with storage.opened(target, "wb") as out:
+                storage.copy_file(source, out)
+    return targets
+
+
+def _shuffled(samples: Iterable[Any], window: int, rng: random.Random) -> Iterator[Any]:
+    held: list[Any] = []
+    for sample in samples:
+        held.append(sample)
+        if len(held) == window:
+            rng.shuffle(held)
+            yield from held
+            held = []
+    rng.shuffle(held)
+    yield from held
+
+
+def _write(samples: Iterable[Any], paths: list[str], compressor: str) -> None:
+    """Deal samples out; an error leaves no shard behind, because a part of them would pass for all."""
+    _allow_open_files(len(paths))
+    room = max(64 << 10, min(4 << 20, _MEMORY // len(paths)))
+    with contextlib.ExitStack() as stack:
+        writers = [
+            stack.enter_context(
+                Writer(path, compressor, min(10_000, room // 64), dialect="go", max_chunk_bytes=room, atomic=True)
+            )
+            for path in paths
+        ]
+        writes = [writer.write for writer in writers]
+        noted: set[type] = set()
+        count, total = 0, len(writes)
+        try:
+            for count, sample in enumerate(samples):
+                check_sample(sample, noted)
+                writes[count % total](pickles.dumps(sample))
+        except (TypeError, AttributeError, ValueError) as error:
+            error.add_note(f"in or after sample {count} of the reader; no shard was written")
+            raise
+
+
+def check_sample(sample: Any, noted: set[type]) -> None:
+    """Warn once for each type whose pickle is not read without consent."""
+    kind = type(sample)
+    if kind in _PLAIN:
+        strange = {kind} if kind is np.ndarray and sample.dtype.hasobject else set()
+    elif kind in _CONTAINERS:
+        items = (*sample.keys(), *sample.values()) if kind is dict else sample
+        strange = set(map(type, items)) - _PLAIN
+        if strange or np.ndarray in map(type, items):
+            for item in items:
+                if type(item) not in _PLAIN or type(item) is np.ndarray:
+                    check_sample(item, noted)
+        return
+    elif isinstance(sample, np.generic) and not sample.dtype.hasobject:
+        return
+    else:
+        strange = {kind}
+    for other in strange - noted:
+        noted.add(other)
+        text = "arrays of objects" if other is np.ndarray else f"values of type {other.__module__}.{other.__qualname__}"
+        warnings.warn(f"{text} are pickled as they are: reading them back needs allow_pickle=True", stacklevel=4)
+
+
+def _allow_open_files(count: int) -> None:
+    """Raise the soft limit of open files where the system lets us."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count + 64
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        raise OSError(f"{count} shards need {wanted} open files and the system allows {hard}: take fewer shards")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

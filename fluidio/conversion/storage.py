@@ -1,0 +1,199 @@
+"""Files by path or fsspec URL, behind the same few functions; what is written appears whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from typing import IO, Any, cast
+
+from fluidio.recordio.source import filesystem_of, is_url
+
+__all__ = [
+    "copy_file",
+    "digest",
+    "exists",
+    "join",
+    "listing",
+    "local_copy",
+    "make_folder",
+    "move",
+    "name_of",
+    "parent",
+    "read",
+    "remove",
+    "remove_folder",
+    "size",
+    "write",
+]
+
+_PIECE = 1 << 20
+
+
+def join(folder: str, name: str) -> str:
+    """Return the path or URL of a file in a folder."""
+    return f"{folder.rstrip('/')}/{name}" if is_url(folder) else os.path.join(folder, name)
+
+
+def parent(path: str) -> str:
+    """Return the folder of a file, "." for a bare name."""
+    return path.rpartition("/")[0] if is_url(path) else os.path.dirname(path) or "."
+
+
+def name_of(path: str) -> str:
+    """Return the last part of a path or URL."""
+    return path.rpartition("/")[2] if is_url(path) else os.path.basename(path)
+
+
+def make_folder(path: str) -> None:
+    """Make a folder and those above it; an object store does not need any."""
+    if is_url(path):
+        filesystem, inner = filesystem_of(path)
+        filesystem.makedirs(inner, exist_ok=True)
+    else:
+        os.makedirs(path, exist_ok=True)
+
+
+def exists(path: str) -> bool:
+    """Tell whether there is a file."""
+    if is_url(path):
+        filesystem, inner = filesystem_of(path)
+        filesystem.invalidate_cache()  # other machines write here too
+        return bool(filesystem.exists(inner))
+    return os.path.exists(path)
+
+
+def size(path: str) -> int:
+    """Return the size of a file in bytes."""
+    if is_url(path):
+        filesystem, inner = filesystem_of(path)
+        return int(filesystem.info(inner)["size"])
+    return os.path.getsize(path)
+
+
+def listing(folder: str) -> list[str]:
+    """Return the names of the files in a folder, sorted; none when there is no folder."""
+    if is_url(folder):
+        filesystem, inner = filesystem_of(folder)
+        filesystem.invalidate_cache()
+        try:
+            return sorted(str(found).rstrip("/").rpartition("/")[2] for found in filesystem.ls(inner, detail=False))
+        except FileNotFoundError:
+            return []
+    return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+
+
+def opened(path: str, mode: str = "rb") -> Any:
+    """Open a file for reading or writing bytes."""
+    if is_url(path):
+        filesystem, inner = filesystem_of(path)
+        return filesystem.open(inner, mode)
+    return open(path, mode)
+
+
+def read(path: str) -> bytes:
+    """Return the bytes of a small file."""
+    with opened(path) as file:
+        return cast(bytes, file.read())
+
+
+def write(path: str, data: bytes) -> None:
+    """Write a small file; readers see the old one or the new one, never a part."""
+    with writing(path) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def writing(path: str) -> Iterator[IO[bytes]]:
+    """Open a new file that gets its name only when everything is written."""
+    if is_url(path):
+        # Object stores show an object when it is complete; a spooled copy keeps a failed one from being completed.
+        with tempfile.SpooledTemporaryFile(max_size=64 << 20) as spool:
+            yield cast(IO[bytes], spool)
+            spool.seek(0)
+            with opened(path, "wb") as out:
+                shutil.copyfileobj(spool, out, _PIECE)
+        return
+    part = f"{path}.part-{os.getpid()}"
+    try:
+        with open(part, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(part)
+
+
+def digest(path: str) -> tuple[int, str]:
+    """Return size and SHA-256 of a file."""
+    found, count = hashlib.sha256(), 0
+    with opened(path) as file:
+        while data := file.read(_PIECE):
+            found.update(data)
+            count += len(data)
+    return count, found.hexdigest()
+
+
+def copy_file(source: str, out: IO[bytes], *hashes: Any) -> int:
+    """Append a file to an open one, feed its bytes to some hashes, and return their number."""
+    count = 0
+    with opened(source) as file:
+        while data := file.read(_PIECE):
+            out.write(data)
+            for found in hashes:
+                found.update(data)
+            count += len(data)
+    return count
+
+
+def move(source: str, target: str) -> None:
+    """Rename a file; both are in the same store."""
+    if is_url(source):
+        filesystem, inner = filesystem_of(source)
+        filesystem.mv(inner, filesystem_of(target)[1])
+    else:
+        os.replace(source, target)
+
+
+def remove(path: str) -> None:
+    """Delete a file if it is there."""
+    with contextlib.suppress(FileNotFoundError):
+        if is_url(path):
+            filesystem, inner = filesystem_of(path)
+            filesystem.rm(inner)
+        else:
+            os.unlink(path)
+
+
+def remove_folder(path: str) -> None:
+    """Delete a folder with all its files, if it is there."""
+    with contextlib.suppress(FileNotFoundError):
+        if is_url(path):
+            filesystem, inner = filesystem_of(path)
+            filesystem.rm(inner, recursive=True)
+        else:
+            shutil.rmtree(path)
+
+
+@contextlib.contextmanager
+def local_copy(path: str) -> Iterator[str]:
+    """Give the path of a local file to write; it is brought to `path` when the block ends well."""
+    if not is_url(path):
+        part = f"{path}.part-{os.getpid()}"
+        try:
+            yield part
+            os.replace(part, path)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(part)
+        return
+    with tempfile.TemporaryDirectory(prefix="fluidio-") as folder:
+        part = os.path.join(folder, name_of(path))
+        yield part
+        with opened(path, "wb") as out:
+            copy_file(part, out)
