@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import re
-import runpy
-import sys
 from typing import Any
 
 import pytest
 
-from tests.house.repository import ROOT
-
-
-def run(monkeypatch: pytest.MonkeyPatch, capfd: Any, script: str, *arguments: str) -> list[str]:
-    path = str(ROOT / "examples" / script)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setattr(sys, "argv", [path, *arguments])
-    runpy.run_path(path, run_name="__main__")
-    out: str = capfd.readouterr().out
-    return out.splitlines()
+from tests.examples.running import run_example
 
 
 def test_the_recordio_guide_trains_and_shares_files(monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
-    lines = run(monkeypatch, capfd, "recordio_guide.py", "--epochs", "2")
+    lines = run_example(monkeypatch, capfd, "recordio_guide.py", "--epochs", "2")
     assert lines[0] == "wrote 1797 records"
     first, second = (float(line.split()[-1]) for line in lines[1:3])
     assert second < first < 1.2
@@ -37,7 +26,7 @@ def test_the_recordio_guide_trains_and_shares_files(monkeypatch: pytest.MonkeyPa
 def test_the_async_guide_trains_and_tests_for_ten_epochs(
     monkeypatch: pytest.MonkeyPatch, capfd: Any, iterable: str, generator: str
 ) -> None:
-    lines = run(monkeypatch, capfd, "async_reading.py", "--iterable", iterable, "--generator", generator)
+    lines = run_example(monkeypatch, capfd, "async_reading.py", "--iterable", iterable, "--generator", generator)
     assert len(lines) == 10
     assert all("12 + 6 steps" in line for line in lines)
     losses = [float(line.split("test loss ")[1]) for line in lines]
