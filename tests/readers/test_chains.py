@@ -354,3 +354,46 @@ def test_a_program_built_again_over_other_files_reads_the_new_ones(tmp_path: Pat
     first.step()
     second = Subject(lambda: layers.batch(layers.io.open_recordio_file(new, **SLOTS), 2))
     assert second.epoch() == list(range(100, 106))
+
+
+def test_parallel_passes_everything_on(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "a.recordio", range(6))
+    subject = Subject(lambda: layers.batch(layers.io.parallel(layers.io.open_recordio_file(path, **SLOTS)), 3))
+    for _ in range(2):
+        assert subject.epoch() == list(range(6))
+        subject.reader.reset()
+
+
+def test_in_the_oldest_era_random_data_has_a_minimum_and_a_maximum() -> None:
+    with fluid.use_era("0.12"):
+        layers.random_data_generator(-1, 1, [[2, 3]], [0])
+    (op,) = fluid.default_startup_program().global_block().ops
+    assert (op.attr("min"), op.attr("max")) == (-1.0, 1.0)
+    fluid.Executor(fluid.CPUPlace()).run(fluid.default_startup_program())
+
+
+def test_until_0_14_the_eighth_argument_of_open_files_is_for_parallel(tmp_path: Path) -> None:
+    paths = write_files(tmp_path)
+    slots = [SLOTS["shapes"], SLOTS["lod_levels"], SLOTS["dtypes"]]
+    with fluid.use_era("0.14"):
+        old = Subject(lambda: layers.open_files(paths, *slots, 2, 4, 1, True)).epoch()
+    with fluid.scope_guard(fluid.Scope()):
+        new = Subject(lambda: layers.open_files(paths, *slots, 2, 4, 1, True)).epoch()
+    assert new == list(range(37))  # is_test
+    assert old != new
+    assert sorted(old) == new
+
+
+def test_load_reads_a_saved_tensor_in_every_run(tmp_path: Path) -> None:
+    path = str(tmp_path / "saved")
+    saved = layers.fill_constant([2, 3], "float32", 4.0)
+    fluid.default_main_program().global_block().append_op(
+        type="save", inputs={"X": [saved]}, outputs={}, attrs={"file_path": path}
+    )
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run()
+    main = fluid.Program()
+    with fluid.program_guard(main):
+        out = layers.create_tensor("float32")
+        layers.load(out, path)
+    assert exe.run(main, fetch_list=[out])[0].tolist() == [[4.0] * 3] * 2
