@@ -374,11 +374,11 @@ def test_in_the_oldest_era_random_data_has_a_minimum_and_a_maximum() -> None:
 
 def test_until_0_14_the_eighth_argument_of_open_files_is_for_parallel(tmp_path: Path) -> None:
     paths = write_files(tmp_path)
-    slots = [SLOTS["shapes"], SLOTS["lod_levels"], SLOTS["dtypes"]]
+    given: Any = (paths, SLOTS["shapes"], SLOTS["lod_levels"], SLOTS["dtypes"], 2, 4, 1, True)
     with fluid.use_era("0.14"):
-        old = Subject(lambda: layers.open_files(paths, *slots, 2, 4, 1, True)).epoch()
+        old = Subject(lambda: layers.open_files(*given)).epoch()
     with fluid.scope_guard(fluid.Scope()):
-        new = Subject(lambda: layers.open_files(paths, *slots, 2, 4, 1, True)).epoch()
+        new = Subject(lambda: layers.open_files(*given)).epoch()
     assert new == list(range(37))  # is_test
     assert old != new
     assert sorted(old) == new
