@@ -133,15 +133,17 @@ def iter_blocks(
     order: np.random.Generator | None = None,
     block_size: int | None = None,
 ) -> Iterator[RecordBlock]:
-    """Yield the blocks of some files in order, or chunk by chunk in a random order drawn from `order`."""
+    """Yield the blocks of some files in order, or chunk by chunk in a random order drawn from `order`.
+
+    With `block_size` blocks have at most so many records and also end at its multiples.
+    """
     if order is None and threads < 1:
-        done = 0
+        held = 0
         for path in expand(paths):
-            with BlockReader(
-                path, on_error=on_error, verify_inner=verify_inner, block_size=block_size, records_before=done
-            ) as reader:
-                yield from reader
-                done = reader.records_delivered
+            with BlockReader(path, on_error=on_error, verify_inner=verify_inner) as reader:
+                while (block := reader.read(block_size and block_size - held)) is not None:
+                    yield block
+                    held = (held + len(block)) % (block_size or 1)
         return
     work = chunk_tasks(paths, on_error=on_error)
     if order is not None:

@@ -8,7 +8,7 @@ from typing import Any
 from fluidio.errors import RecordIOError
 from fluidio.recordio.block import RecordBlock
 from fluidio.recordio.chunks import Chunk, ChunkReader, OnError
-from fluidio.recordio.columnar import Decoder, RecordError
+from fluidio.recordio.columnar import ChunkBlocks, Decoder, RecordError
 from fluidio.recordio.dialects import FLUID
 from fluidio.recordio.tasks import Task
 
@@ -28,9 +28,6 @@ class BlockReader:
         verify_inner: also check the checksums inside snappy streams.
         start: where to begin, as `tell()` gave it: (byte offset of a chunk, record in that chunk).
         stop: where to end, in the same form; None is the end of the file.
-        block_size: cut dense chunks into blocks of so many records, borders at its multiples and at chunks. Faster than
-            slicing whole chunks when it is the batch size.
-        records_before: count these as delivered already, for the borders.
 
     Example:
         >>> with BlockReader("mnist.recordio") as blocks:                           # doctest: +SKIP
@@ -46,22 +43,18 @@ class BlockReader:
         verify_inner: bool = False,
         start: tuple[int, int] | None = None,
         stop: tuple[int, int] | None = None,
-        block_size: int | None = None,
-        records_before: int = 0,
     ) -> None:
         if isinstance(path, Task):
             start = start or path.first
             stop = stop or path.last
             path = path.path
         self._stop = stop
-        self._block_size = block_size
-        self.records_delivered = records_before
         offset, record = start or (0, 0)
         self._chunks = ChunkReader(path, on_error=on_error, verify_inner=verify_inner, offset=offset)
         self._decoder = Decoder(self.name)
         self._damage: list[RecordIOError] = []
         self._chunk: Chunk | None = None
-        self._blocks: Iterator[RecordBlock] = iter(())
+        self._blocks: ChunkBlocks | None = None
         self._position = (offset, record)
 
     @property
@@ -102,11 +95,16 @@ class BlockReader:
             raise StopIteration
         return block
 
-    def read(self) -> RecordBlock | None:
-        """Return the next block, None at the end of the file or range."""
+    def read(self, limit: int | None = None) -> RecordBlock | None:
+        """Return the next block, None at the end of the file or range.
+
+        Args:
+            limit: at most so many records. Asking for a batch is faster than slicing a chunk: dense records are copied
+                when they are asked for.
+        """
         while self._stop is None or self._position < self._stop:
-            chunk = self._chunk
-            if chunk is None:
+            chunk, blocks = self._chunk, self._blocks
+            if chunk is None or blocks is None:
                 chunk = self._chunks.next()
                 if chunk is None:
                     self._position = (self._chunks.offset, 0)
@@ -115,9 +113,9 @@ class BlockReader:
                 # Another chunk than the one we were sent to: that one was damaged and skipped.
                 record = self._position[1] if chunk.offset == self._position[0] else 0
                 self._position = (chunk.offset, record)
-                self._blocks = self._decode(chunk, record)
+                blocks = self._blocks = self._decoder.open(chunk.payload, chunk.table, record)
             try:
-                block = next(self._blocks, None)
+                block = blocks.read(limit)
             except RecordError as error:
                 self._bad_record(chunk, error)
                 continue
@@ -127,14 +125,8 @@ class BlockReader:
                 continue
             block = self._within(chunk, block)
             if block is not None:
-                self.records_delivered += len(block)
                 return block
         return None
-
-    def _decode(self, chunk: Chunk, record: int) -> Iterator[RecordBlock]:
-        size = self._block_size
-        first = size - self.records_delivered % size if size else 0
-        return self._decoder.decode(chunk.payload, chunk.table, record, size=size, first=first)
 
     def _within(self, chunk: Chunk, block: RecordBlock) -> RecordBlock | None:
         """Move the position behind `block` and return what of it lies before the stop."""
@@ -160,7 +152,7 @@ class BlockReader:
         )
         # The next call starts behind the bad record, whether it was skipped or its error caught.
         following = cause.record + 1
-        self._blocks = self._decode(chunk, following)
+        self._blocks = self._decoder.open(chunk.payload, chunk.table, following)
         self._position = (chunk.offset, following) if following < chunk.table.count else (chunk.end, 0)
         if self._chunks.on_error == "raise":
             raise error from cause
@@ -169,8 +161,7 @@ class BlockReader:
     def close(self) -> None:
         """Close the file if it was opened here."""
         self._chunks.close()
-        self._chunk = None
-        self._blocks = iter(())
+        self._chunk = self._blocks = None
 
     def __enter__(self) -> BlockReader:
         return self

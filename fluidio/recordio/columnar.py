@@ -22,7 +22,7 @@ from fluidio.recordio.tensor_codec import TensorHead, decode_record, parse_head
 from fluidio.tensor import lod as lod_math
 from fluidio.tensor.lod import LoD
 
-__all__ = ["Decoder", "RecordError"]
+__all__ = ["ChunkBlocks", "Decoder", "RecordError"]
 
 
 class RecordError(CodecError):
@@ -52,38 +52,27 @@ class Decoder:
         self._innermost_first = False
         self._warned = False
 
-    def decode(
-        self, payload: memoryview, table: RecordTable, start: int = 0, *, size: int | None = None, first: int = 0
-    ) -> Iterator[RecordBlock]:
+    def decode(self, payload: memoryview, table: RecordTable, start: int = 0) -> Iterator[RecordBlock]:
         """Yield the records from number `start` as blocks; one block unless their layouts differ.
-
-        The blocks own their memory: `payload` may be overwritten once the iterator has ended or is dropped.
-
-        Args:
-            size: where all records look alike, give blocks of so many records: small ones are still in the cache when
-                they are used, and their memory when the next ones are made.
-            first: the size of the first of them.
 
         Raises:
             RecordError: a record does not decode; all records before it have been yielded.
         """
-        if start >= table.count:
-            return
-        plan = self._dense(payload, table)
-        if plan is not None:
-            size = size or table.count
-            stop = start + (first or size)
-            while start < table.count:
-                stop = min(stop, table.count)
-                columns = [_strided(payload, start, stop - start, plan.stride, head) for head in plan.heads]
-                yield RecordBlock(columns, stop - start)
-                start, stop = stop, stop + size
-            return
+        blocks = self.open(payload, table, start)
+        while (block := blocks.read()) is not None:
+            yield block
+
+    def open(self, payload: memoryview, table: RecordTable, start: int = 0) -> ChunkBlocks:
+        """Return the records from number `start`, to be taken as blocks."""
+        return ChunkBlocks(payload, table, start, self._dense(payload, table), self._others(payload, table, start))
+
+    def _others(self, payload: memoryview, table: RecordTable, start: int) -> Iterator[RecordBlock]:
+        """Yield the blocks of records that do not all look alike."""
         block = None if self._innermost_first else ragged.decode(payload, table)
         if block is not None:
             yield block if start == 0 else block.slice(start, table.count)
-            return
-        yield from self._each(payload, table, start)
+        else:
+            yield from self._each(payload, table, start)
 
     # -- all records alike ----------------------------------------------------------------------------------------
 
@@ -165,6 +154,51 @@ class Decoder:
         if not self._warned:
             self._warned = True
             warnings.warn(f"{self.name}: {text}", stacklevel=5)
+
+
+class ChunkBlocks:
+    """The records of one chunk, taken out as blocks of any size.
+
+    The blocks own their memory; `payload` must stay as it is until the last one is taken.
+    """
+
+    def __init__(
+        self, payload: memoryview, table: RecordTable, start: int, plan: _Plan | None, others: Iterator[RecordBlock]
+    ) -> None:
+        self._payload = payload
+        self._count = table.count
+        self._at = start
+        self._plan = plan
+        self._others = others
+        self._held: RecordBlock | None = None
+
+    def read(self, limit: int | None = None) -> RecordBlock | None:
+        """Return the next records, at most `limit`; None at the end.
+
+        Where all records look alike they are copied only now: a small block is still in the cache when it is used, and
+        its memory when the next one is made.
+        """
+        plan, start = self._plan, self._at
+        if plan is None:
+            return self._read_other(limit)
+        if start >= self._count:
+            return None
+        self._at = self._count if limit is None else min(self._count, start + limit)
+        count = self._at - start
+        return RecordBlock([_strided(self._payload, start, count, plan.stride, head) for head in plan.heads], count)
+
+    def _read_other(self, limit: int | None) -> RecordBlock | None:
+        held = self._held
+        if held is None:
+            held = self._held = next(self._others, None)
+            self._at = 0
+            if held is None:
+                return None
+        start = self._at
+        self._at = len(held) if limit is None else min(len(held), start + limit)
+        if self._at == len(held):
+            self._held = None
+        return held if self._at - start == len(held) else held.slice(start, self._at)
 
 
 def lod_problem(lod: LoD, rows: int) -> str:

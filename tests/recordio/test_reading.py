@@ -70,20 +70,31 @@ def test_a_reader_can_stop_at_every_place(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 10, 12, 100])
-def test_blocks_of_a_wanted_size_are_cut_at_its_multiples_and_at_chunks(tmp_path: Path, size: int) -> None:
+@pytest.mark.parametrize("dense", [True, False])
+def test_a_reader_gives_as_few_records_as_asked_for(tmp_path: Path, size: int, dense: bool) -> None:
     path = tmp_path / "a"
-    with Writer(path, "none", 10) as writer:
-        writer.write_block([np.arange(35, dtype=np.float32)[:, None]])
-    for before in (0, 4):
-        with BlockReader(path, block_size=size, records_before=before) as reader:
-            blocks = list(reader)
-            assert reader.records_delivered == before + 35
-        edges = {10, 20, 30, 35} | {n - before for n in range(before + 1, before + 35) if n % size == 0}
-        assert np.cumsum([len(block) for block in blocks]).tolist() == sorted(edges)
-        assert [int(v) for block in blocks for v in block.columns[0].data[:, 0]] == list(range(35))
+    if dense:
+        with Writer(path, "none", 10) as writer:
+            writer.write_block([np.arange(35, dtype=np.float32)[:, None]])
+    else:
+        numbered(path, 35)
+    with BlockReader(path) as reader:
+        places, sizes, found = [reader.tell()], [], []
+        while (block := reader.read(size)) is not None:
+            places.append(reader.tell())
+            sizes.append(len(block))
+            found += [int(v) for v in block.columns[0].data[:, 0]]
+    assert found == list(range(35))
+    assert sizes == [min(size, chunk - at) for chunk in (10, 10, 10, 5) for at in range(0, chunk, size)]
+    for place, done in zip(places, np.cumsum([0, *sizes]).tolist()):
+        with BlockReader(path, start=place) as reader:
+            assert block_numbers(reader) == list(range(done, 35))
     for task in tasks(path, 13):
-        with BlockReader(task, block_size=size) as reader:
-            assert block_numbers(reader) == list(range(task.start, task.stop))
+        with BlockReader(task) as reader:
+            found = []
+            while (block := reader.read(size)) is not None:
+                found += [int(v) for v in block.columns[0].data[:, 0]]
+            assert found == list(range(task.start, task.stop))
 
 
 def test_good_records_come_before_the_error_and_behind_it() -> None:
