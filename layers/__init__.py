@@ -11,6 +11,7 @@ from fluidio.layers import (
     crf,
     decode,
     dense,
+    detection,
     device,
     dynamic_rnn,
     if_else,
@@ -30,6 +31,7 @@ from fluidio.layers import (
     reductions,
     sampled_loss,
     sequence_lod,
+    ssd,
     static_rnn,
     tensor,
     tensor_array,
@@ -45,6 +47,7 @@ from fluidio.layers.conv import *
 from fluidio.layers.crf import *
 from fluidio.layers.decode import *
 from fluidio.layers.dense import *
+from fluidio.layers.detection import *
 from fluidio.layers.device import *
 from fluidio.layers.dynamic_rnn import *
 from fluidio.layers.if_else import *
@@ -64,6 +67,7 @@ from fluidio.layers.recurrent import *
 from fluidio.layers.reductions import *
 from fluidio.layers.sampled_loss import *
 from fluidio.layers.sequence_lod import *
+from fluidio.layers.ssd import *
 from fluidio.layers.static_rnn import *
 from fluidio.layers.tensor import *
 from fluidio.layers.tensor_array import *
@@ -105,6 +109,7 @@ __all__ += conv.__all__
 __all__ += crf.__all__
 __all__ += decode.__all__
 __all__ += dense.__all__
+__all__ += detection.__all__
 __all__ += device.__all__
 __all__ += dynamic_rnn.__all__
 __all__ += if_else.__all__
@@ -123,6 +128,7 @@ __all__ += recurrent.__all__
 __all__ += reductions.__all__
 __all__ += sampled_loss.__all__
 __all__ += sequence_lod.__all__
+__all__ += ssd.__all__
 __all__ += static_rnn.__all__
 __all__ += tensor.__all__
 __all__ += tensor_array.__all__

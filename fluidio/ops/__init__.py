@@ -11,6 +11,9 @@ from fluidio.ops import (
     conv_transpose,
     crf,
     ctc,
+    detection_boxes,
+    detection_match,
+    detection_nms,
     dropout,
     elementwise,
     embedding,
@@ -50,6 +53,7 @@ from fluidio.ops import (
     tensor_array,
     user,
     vector_norm,
+    yolo,
 )
 from fluidio.program.op_def import OP_TABLE
 
@@ -66,6 +70,9 @@ _MODULES = (
     conv_transpose,
     crf,
     ctc,
+    detection_boxes,
+    detection_match,
+    detection_nms,
     dropout,
     elementwise,
     embedding,
@@ -105,4 +112,5 @@ _MODULES = (
     tensor_array,
     user,
     vector_norm,
+    yolo,
 )

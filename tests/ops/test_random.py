@@ -55,7 +55,7 @@ def test_an_initial_value_is_that_of_the_real_framework(key: str, vectors: dict[
 @pytest.mark.parametrize("key", DROPOUTS)
 def test_dropout_keeps_what_the_real_framework_keeps(key: str, vectors: dict[str, Any]) -> None:
     entry = VECTORS[key]
-    parts = {name: vectors.get(f"{key.replace('/', '|')}|{name}") for name in ("x", "y", "mask", "gx")}
+    parts: dict[str, Any] = {name: vectors.get(f"{key.replace('/', '|')}|{name}") for name in ("x", "y", "mask", "gx")}
     fluid.default_main_program().random_seed = entry["program_seed"]
     x = L.data("x", list(parts["x"].shape), append_batch_size=False, stop_gradient=False)
     y = L.dropout(
@@ -63,7 +63,7 @@ def test_dropout_keeps_what_the_real_framework_keeps(key: str, vectors: dict[str
     )
     op = fluid.default_main_program().global_block().ops[-1]
     assert (op.attr("seed"), op.attr("fix_seed")) == (entry["seed_attr"], entry["fix_seed"])
-    fetch = [y]
+    fetch: list[Any] = [y]
     if parts["mask"] is not None:
         fetch.append(op.output("Mask")[0])
     exe = fluid.Executor(fluid.CPUPlace())

@@ -1,0 +1,237 @@
+"""Boxes of detectors: priors, anchors, overlaps, and boxes as offsets from priors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import op
+from fluidio.program.infer import InferContext
+
+__all__: list[str] = []
+
+
+def expanded_ratios(ratios: Sequence[float], flip: bool) -> list[float]:
+    """Return aspect ratios with 1 in front, without repeats, with their inverses if `flip`."""
+    found = [1.0]
+    for ratio in ratios:
+        if all(abs(ratio - other) >= 1e-6 for other in found):
+            found.append(float(ratio))
+            if flip:
+                found.append(1.0 / ratio)
+    return found
+
+
+def _half_sizes(attrs: dict[str, Any]) -> list[tuple[float, float]]:
+    """Return half widths and heights of the priors of one cell, in pixels and in Fluid's order."""
+    halves = []
+    ratios = expanded_ratios(attrs["aspect_ratios"], attrs["flip"])
+    for index, size in enumerate(attrs["min_sizes"]):
+        by_ratio = [(size * math.sqrt(r) / 2, size / math.sqrt(r) / 2) for r in ratios]
+        largest = []
+        if attrs["max_sizes"]:
+            side = math.sqrt(size * attrs["max_sizes"][index]) / 2
+            largest = [(side, side)]
+        if attrs["min_max_aspect_ratios_order"]:
+            halves += [by_ratio[0], *largest, *by_ratio[1:]]
+        else:
+            halves += [*by_ratio, *largest]
+    return halves
+
+
+def _infer_priors(c: InferContext, count: int, slots: tuple[str, str] = ("Boxes", "Variances")) -> None:
+    height, width = c.shape("Input")[2:]
+    shape: tuple[int, ...] = (height, width, count, 4)
+    if c.attrs.get("flatten_to_2d"):
+        shape = (height * width * count if min(height, width) >= 0 else -1, 4)
+    for slot in slots:
+        c.set(slot, shape, c.dtype("Input"), 0)
+
+
+def _infer_prior_box(c: InferContext) -> None:
+    a = c.attrs
+    sizes, largest = a["min_sizes"], a["max_sizes"]
+    c.check(not largest or len(largest) == len(sizes), f"{len(largest)} max_sizes do not fit {len(sizes)} min_sizes")
+    _infer_priors(c, len(_half_sizes(a)))
+
+
+def _centres(k: Call, feature: Any, image: Any) -> tuple[Any, Any, float, float]:
+    """Return the centres of all cells in pixels, and the size of a cell."""
+    height, width = feature.shape[2:]
+    step_w = k.attrs["step_w"] or image.shape[3] / width
+    step_h = k.attrs["step_h"] or image.shape[2] / height
+    xs = (np.arange(width) + k.attrs["offset"]) * step_w
+    ys = (np.arange(height) + k.attrs["offset"]) * step_h
+    return xs, ys, step_w, step_h
+
+
+def _with_variances(k: Call, boxes: Any, dtype: Any) -> Any:
+    variances = np.broadcast_to(np.array(k.attrs["variances"], dtype), boxes.shape).copy()
+    return k.dev.upload(boxes.astype(dtype)), k.dev.upload(variances)
+
+
+@op("prior_box", "Input Image", "Boxes Variances",
+    {"min_sizes": [], "max_sizes": [], "aspect_ratios": [], "variances": [0.1, 0.1, 0.2, 0.2], "flip": False,
+     "clip": False, "step_w": 0.0, "step_h": 0.0, "offset": 0.5, "min_max_aspect_ratios_order": False},
+    infer=_infer_prior_box, grad=False, lod="none")  # fmt: skip
+def prior_box(k: Call, feature: Any, image: Any) -> Any:
+    """Boxes [H, W, priors, 4] = boxes of several sizes and shapes around the centre of each cell, in parts of Image."""
+    xs, ys, _, _ = _centres(k, feature, image)
+    halves = np.array(_half_sizes(k.attrs))
+    boxes = np.empty((ys.size, xs.size, len(halves), 4))
+    for side, sign in ((0, -1), (2, 1)):
+        boxes[..., side] = (xs[None, :, None] + sign * halves[:, 0]) / image.shape[3]
+        boxes[..., side + 1] = (ys[:, None, None] + sign * halves[:, 1]) / image.shape[2]
+    if k.attrs["clip"]:
+        np.clip(boxes, 0, 1, out=boxes)
+    return _with_variances(k, boxes, feature.dtype)
+
+
+def _infer_density(c: InferContext) -> None:
+    a = c.attrs
+    _infer_priors(c, sum(d * d for d in a["densities"]) * len(a["fixed_ratios"]))
+
+
+@op("density_prior_box", "Input Image", "Boxes Variances",
+    {"variances": [0.1, 0.1, 0.2, 0.2], "clip": False, "flatten_to_2d": False, "step_w": 0.0, "step_h": 0.0,
+     "offset": 0.5, "fixed_sizes": [], "fixed_ratios": [], "densities": []},
+    infer=_infer_density, grad=False, lod="none")  # fmt: skip
+def density_prior_box(k: Call, feature: Any, image: Any) -> Any:
+    """Boxes = boxes of fixed sizes, several of them spread evenly over each cell."""
+    a = k.attrs
+    xs, ys, step_w, step_h = _centres(k, feature, image)
+    step = int((step_w + step_h) * 0.5)
+    found = []
+    for size, density in zip(a["fixed_sizes"], a["densities"]):
+        shift = int(step / density)
+        for ratio in a["fixed_ratios"]:
+            half_w, half_h = size * math.sqrt(ratio) / 2, size / math.sqrt(ratio) / 2
+            for i in range(density):
+                for j in range(density):
+                    x = xs - step / 2 + shift / 2 + j * shift
+                    y = ys - step / 2 + shift / 2 + i * shift
+                    box = np.empty((ys.size, xs.size, 4))
+                    box[..., 0], box[..., 2] = (x - half_w) / image.shape[3], (x + half_w) / image.shape[3]
+                    box[..., 1] = ((y - half_h) / image.shape[2])[:, None]
+                    box[..., 3] = ((y + half_h) / image.shape[2])[:, None]
+                    found.append(box)
+    boxes = np.stack(found, axis=2)
+    boxes[..., :2] = np.maximum(boxes[..., :2], 0)
+    boxes[..., 2:] = np.minimum(boxes[..., 2:], 1)
+    if a["clip"]:
+        np.clip(boxes, 0, 1, out=boxes)
+    return _with_variances(k, boxes.reshape(-1, 4) if a["flatten_to_2d"] else boxes, feature.dtype)
+
+
+def _infer_anchors(c: InferContext) -> None:
+    count = len(c.attrs["anchor_sizes"]) * len(c.attrs["aspect_ratios"])
+    _infer_priors(c, count, ("Anchors", "Variances"))
+
+
+@op("anchor_generator", "Input", "Anchors Variances",
+    {"anchor_sizes": [], "aspect_ratios": [], "variances": [0.1, 0.1, 0.2, 0.2], "stride": [], "offset": 0.5},
+    infer=_infer_anchors, grad=False, lod="none")  # fmt: skip
+def anchor_generator(k: Call, feature: Any) -> Any:
+    """Anchors [H, W, anchors, 4] = boxes in pixels around the centre of each cell."""
+    a = k.attrs
+    step_w, step_h = a["stride"]
+    height, width = feature.shape[2:]
+    sizes = []
+    for ratio in a["aspect_ratios"]:
+        base_w = math.floor(math.sqrt(step_w * step_h / ratio) + 0.5)
+        base_h = math.floor(base_w * ratio + 0.5)
+        sizes += [(s / step_w * base_w, s / step_h * base_h) for s in a["anchor_sizes"]]
+    halves = (np.array(sizes) - 1) / 2
+    xs = np.arange(width) * step_w + a["offset"] * (step_w - 1)
+    ys = np.arange(height) * step_h + a["offset"] * (step_h - 1)
+    boxes = np.empty((height, width, len(sizes), 4))
+    for side, sign in ((0, -1), (2, 1)):
+        boxes[..., side] = xs[None, :, None] + sign * halves[:, 0]
+        boxes[..., side + 1] = ys[:, None, None] + sign * halves[:, 1]
+    return _with_variances(k, boxes, feature.dtype)
+
+
+def overlaps(xp: Any, x: Any, y: Any, normalized: bool) -> Any:
+    """Return intersection over union of each box of X with each of Y."""
+    extra = 0 if normalized else 1
+    low = xp.maximum(x[:, None, :2], y[None, :, :2])
+    high = xp.minimum(x[:, None, 2:], y[None, :, 2:])
+    sides = xp.maximum(high - low + extra, 0)
+    shared = sides[..., 0] * sides[..., 1]
+
+    def area(b: Any) -> Any:
+        return (b[:, 2] - b[:, 0] + extra) * (b[:, 3] - b[:, 1] + extra)
+
+    return shared / xp.maximum(area(x)[:, None] + area(y)[None, :] - shared, 1e-12).astype(x.dtype, copy=False)
+
+
+def _infer_iou(c: InferContext) -> None:
+    c.set("Out", (c.shape("X")[0], c.shape("Y")[0]), c.dtype("X"), c.input("X").lod_level)
+
+
+@op("iou_similarity", "X Y", "Out", {"box_normalized": True}, infer=_infer_iou, grad=False)
+def iou_similarity(k: Call, x: Any, y: Any) -> Any:
+    """Out[i, j] = intersection over union of box i of X and box j of Y."""
+    return overlaps(k.xp, x, y, k.attrs["box_normalized"])
+
+
+def _infer_box_coder(c: InferContext) -> None:
+    target, prior = c.shape("TargetBox"), c.shape("PriorBox")
+    if c.attrs["code_type"] == "encode_center_size":
+        c.set("OutputBox", (target[0], prior[0], 4), c.dtype("TargetBox"), c.input("TargetBox").lod_level)
+    else:
+        c.check(len(target) == 3, f"TargetBox must have 3 dims to be decoded, it has shape {list(target)}")
+        c.same("OutputBox", "TargetBox")
+
+
+@op("box_coder", "PriorBox PriorBoxVar? TargetBox", "OutputBox",
+    {"code_type": "encode_center_size", "box_normalized": True, "axis": 0, "variance": []},
+    infer=_infer_box_coder, grad=False, lod="kernel")  # fmt: skip
+def box_coder(k: Call, prior: Any, prior_variance: Any, target: Any) -> Any:
+    """OutputBox = boxes as offsets from priors (encode), or offsets as boxes (decode)."""
+    xp, a = k.xp, k.attrs
+    k.out_lods["OutputBox"] = k.lod("TargetBox")
+    extra = 0 if a["box_normalized"] else 1
+    size = prior[:, 2:] - prior[:, :2] + extra
+    centre = prior[:, :2] + size / 2
+    if prior_variance is not None:
+        variance = prior_variance
+    else:
+        variance = xp.asarray(np.array([a["variance"] or [1.0] * 4], prior.dtype))
+    if a["code_type"] == "encode_center_size":
+        target_size = target[:, 2:] - target[:, :2] + extra
+        target_centre = (target[:, 2:] + target[:, :2]) / 2
+        out = xp.empty((target.shape[0], prior.shape[0], 4), target.dtype)
+        out[..., :2] = (target_centre[:, None] - centre[None]) / size[None]
+        out[..., 2:] = xp.log(xp.abs(target_size[:, None] / size[None]))
+        out /= variance[None]
+        return out
+    at = (None, slice(None)) if a["axis"] == 0 else (slice(None), None)
+    moved = target * variance[at]
+    new_centre = moved[..., :2] * size[at] + centre[at]
+    half = xp.exp(moved[..., 2:]) * size[at] / 2
+    return xp.concatenate([new_centre - half, new_centre + half - extra], axis=-1).astype(target.dtype, copy=False)
+
+
+def _infer_box_clip(c: InferContext) -> None:
+    c.same("Output", "Input")
+
+
+@op("box_clip", "Input ImInfo", "Output", infer=_infer_box_clip, grad=False, lod="kernel")
+def box_clip(k: Call, boxes: Any, info: Any) -> Any:
+    """Output = boxes cut to their image, whose height, width and scale ImInfo gives for each sequence."""
+    lod = k.lod("Input")
+    k.out_lods["Output"] = lod
+    starts = lod[-1] if lod else np.array([0, boxes.shape[0]])
+    sizes = k.dev.download(info)
+    out = boxes.copy()
+    for i, (start, stop) in enumerate(pairwise(starts)):
+        height, width, scale = (float(v) for v in sizes[i])
+        for side, limit in ((0, round(width / scale) - 1), (1, round(height / scale) - 1)):
+            out[start:stop, ..., side::2] = k.xp.clip(boxes[start:stop, ..., side::2], 0, limit)
+    return out

@@ -1,0 +1,129 @@
+"""Match predictions with the truth: bipartite_match, target_assign, mine_hard_examples. They work on the host."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from fluidio.dtypes import VarType
+from fluidio.errors import EnforceNotMet
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import op
+from fluidio.program.infer import InferContext
+
+__all__: list[str] = []
+
+_TINY = 1e-6
+
+
+def _infer_match(c: InferContext) -> None:
+    shape = c.shape("DistMat")
+    c.set("ColToRowMatchIndices", shape, VarType.INT32, 0)
+    c.set("ColToRowMatchDist", shape, c.dtype("DistMat"), 0)
+
+
+@op("bipartite_match", "DistMat", "ColToRowMatchIndices ColToRowMatchDist",
+    {"match_type": "bipartite", "dist_threshold": 0.5}, infer=_infer_match, grad=False, lod="kernel")  # fmt: skip
+def bipartite_match(k: Call, distances: Any) -> Any:
+    """For each column the row it is matched with (-1: none), row by row of the largest distances first.
+
+    With match_type "per_prediction" columns left over take their nearest row if it is above dist_threshold.
+    """
+    table = k.dev.download(distances)
+    lod = k.lod("DistMat")
+    starts = lod[-1] if lod else np.array([0, table.shape[0]])
+    indices = np.full((len(starts) - 1, table.shape[1]), -1, np.int32)
+    found = np.zeros(indices.shape, table.dtype)
+    for i, (start, stop) in enumerate(pairwise(starts)):
+        part = table[start:stop]
+        if not part.size:
+            continue
+        _match(part, indices[i], found[i])
+        if k.attrs["match_type"] == "per_prediction":
+            best = part.argmax(axis=0)
+            value = part[best, np.arange(part.shape[1])]
+            free = (indices[i] == -1) & (value >= k.attrs["dist_threshold"]) & (value >= _TINY)
+            indices[i][free], found[i][free] = best[free], value[free]
+    return k.dev.upload(indices), k.dev.upload(found)
+
+
+def _match(part: Any, indices: Any, found: Any) -> None:
+    """Take pairs from the largest distance down, each row and column once."""
+    left = set(range(part.shape[0]))
+    for flat in np.argsort(-part, axis=None, kind="stable"):
+        row, column = divmod(int(flat), part.shape[1])
+        if not left or part[row, column] < _TINY:
+            return
+        if row in left and indices[column] == -1:
+            left.remove(row)
+            indices[column], found[column] = row, part[row, column]
+
+
+def _infer_assign(c: InferContext) -> None:
+    matches = c.shape("MatchIndices")
+    c.set("Out", (*matches[:2], c.shape("X")[-1]), c.dtype("X"), 0)
+    c.set("OutWeight", (*matches[:2], 1), VarType.FP32, 0)
+
+
+@op("target_assign", "X MatchIndices NegIndices?", "Out OutWeight", {"mismatch_value": 0},
+    infer=_infer_assign, grad=False, lod="kernel")  # fmt: skip
+def target_assign(k: Call, x: Any, matches: Any, negatives: Any) -> Any:
+    """Out = for each prediction the row of X it is matched with, else mismatch_value; OutWeight says which count."""
+    rows, match = k.dev.download(x), k.dev.download(matches)
+    lod = k.lod("X")
+    if not lod:
+        raise EnforceNotMet("X must be a LoDTensor with the targets of each image as a sequence")
+    rows = rows.reshape(rows.shape[0], -1, rows.shape[-1])
+    starts = lod[-1][:-1].astype(np.int64)
+    hit = match > -1
+    columns = np.arange(match.shape[1]) % rows.shape[1]
+    chosen = rows[np.where(hit, match + starts[:, None], 0), columns[None, :]] if rows.size else None
+    mismatch = rows.dtype.type(k.attrs["mismatch_value"])
+    out = np.full((*match.shape, rows.shape[2]), mismatch, rows.dtype)
+    if chosen is not None:
+        out[hit] = chosen[hit]
+    weight = hit.astype(np.float32)[..., None]
+    if negatives is not None:
+        ids = k.dev.download(negatives).reshape(-1)
+        ends = k.lod("NegIndices")[-1]
+        for i in range(match.shape[0]):
+            picked = ids[ends[i] : ends[i + 1]]
+            out[i, picked], weight[i, picked] = mismatch, 1
+    return k.dev.upload(out), k.dev.upload(weight)
+
+
+def _infer_mine(c: InferContext) -> None:
+    c.set("NegIndices", (-1, 1), VarType.INT32, 1)
+    c.set("UpdatedMatchIndices", c.shape("MatchIndices"), c.dtype("MatchIndices"), 0)
+
+
+@op("mine_hard_examples", "ClsLoss LocLoss? MatchIndices MatchDist", "NegIndices UpdatedMatchIndices",
+    {"neg_pos_ratio": 1.0, "neg_dist_threshold": 0.5, "sample_size": 0, "mining_type": "max_negative"},
+    infer=_infer_mine, grad=False, lod="kernel")  # fmt: skip
+def mine_hard_examples(k: Call, class_loss: Any, place_loss: Any, matches: Any, distances: Any) -> Any:
+    """NegIndices = for each image the negatives with the largest losses, a few for each positive."""
+    a = k.attrs
+    loss, match, distance = (k.dev.download(v) for v in (class_loss, matches, distances))
+    hard = a["mining_type"] == "hard_example"
+    if hard and place_loss is not None:
+        loss = loss + k.dev.download(place_loss)
+    updated = match.copy()
+    chosen: list[Any] = []
+    for i in range(match.shape[0]):
+        if hard:
+            candidates = np.arange(match.shape[1])
+            count = min(a["sample_size"], candidates.size)
+        else:
+            candidates = np.flatnonzero((match[i] == -1) & (distance[i] < a["neg_dist_threshold"]))
+            positives = int((match[i] != -1).sum())
+            count = min(int(positives * a["neg_pos_ratio"]), candidates.size)
+        order = candidates[np.argsort(-loss[i, candidates], kind="stable")[:count]]
+        if hard:
+            updated[i][(match[i] > -1) & ~np.isin(np.arange(match.shape[1]), order)] = -1
+            order = order[match[i, order] == -1]
+        chosen.append(np.sort(order))
+    ids = np.concatenate(chosen).astype(np.int32).reshape(-1, 1)
+    k.out_lods["NegIndices"] = (np.cumsum([0, *(c.size for c in chosen)]).astype(np.int64),)
+    return k.dev.upload(ids), k.dev.upload(updated)
