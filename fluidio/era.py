@@ -33,7 +33,7 @@ class Era:
     lod_constructor_takes_offsets: bool = False
     """`LoDTensor(lod)` takes offsets, unvalidated (0.12); then lengths."""
     tensor_set_casts_to_float32: bool = True
-    """`LoDTensor.set` turns lists, int16, float16 and the rest into float32 (<= 1.5); then it keeps or refuses them."""
+    """`LoDTensor.set` turns lists and odd dtypes into float32 (<= 1.5; int16 and float16 too, if strict); then not."""
     pyreader_iterable: bool = True
     """`fluid.io.PyReader(iterable=...)` default: False in 1.4, True from 1.5."""
     return_list_place0_only: bool = True

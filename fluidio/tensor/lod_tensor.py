@@ -18,7 +18,7 @@ from fluidio.tensor.lod import NO_LOD, LoD
 __all__ = ["LoDTensor", "Tensor"]
 
 _ALWAYS_KEPT = frozenset("?bBilqfd")  # dtype characters that set() keeps in every version
-_KEPT_IN_18 = _ALWAYS_KEPT | frozenset("he")
+_KEPT = _ALWAYS_KEPT | frozenset("he")  # int16 and float16 became float32 until 1.5: only a strict old era does that
 _CPP_NAMES = {"bool": "bool", "int32": "int", "float32": "float", "float64": "double", "float16": "float16"}
 
 
@@ -257,7 +257,8 @@ def _as_settable(given: Any) -> np.ndarray[Any, Any]:
     if not host.dtype.isnative:
         host = host.astype(host.dtype.newbyteorder("="))
     casts = era().tensor_set_casts_to_float32
-    if host.dtype.char in (_ALWAYS_KEPT if casts else _KEPT_IN_18) and not (casts and isinstance(given, (list, tuple))):
+    kept = _ALWAYS_KEPT if casts and era().strict else _KEPT
+    if host.dtype.char in kept and not (casts and isinstance(given, (list, tuple))):
         return host
     if isinstance(given, LoDTensor):
         return host

@@ -55,12 +55,18 @@ def test_set_keeps_the_dtypes_of_fluid(version: str, dtype: str) -> None:
     assert tensor.shape() == [2, 3]
 
 
-@pytest.mark.parametrize(
-    "given_", [[1, 2], (1, 2), np.array([1, 2], "int16"), np.array([1, 2], "float16"), np.array([1, 2], "uint32")]
-)
-def test_until_15_set_turns_everything_else_into_float32(given_: Any) -> None:
+@pytest.mark.parametrize("given_", [[1, 2], (1, 2), np.array([1, 2], "uint32")])
+def test_until_15_set_turns_lists_and_odd_dtypes_into_float32(given_: Any) -> None:
     tensor = _tensor(given_)
     assert (tensor._dtype(), np.array(tensor).tolist()) == (VarType.FP32, [1, 2])
+
+
+@pytest.mark.parametrize("dtype", ["int16", "float16"])
+def test_16_bits_are_kept_but_in_a_strict_old_era(dtype: str) -> None:
+    given_ = np.array([1, 2], dtype)
+    assert np.array(_tensor(given_)).dtype == dtype
+    with use_era("1.5", strict=True):
+        assert _tensor(given_)._dtype() == VarType.FP32
 
 
 @pytest.mark.parametrize(
