@@ -135,7 +135,7 @@ class Accuracy(MetricBase):
         self.value: Any = 0.0
         self.weight: Any = 0.0
 
-    def update(self, value: Any, weight: Any) -> None:
+    def update(self, value: Any, weight: Any) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         if not (_is_number(value) or isinstance(value, np.ndarray)):
             raise ValueError("The 'value' must be a number(int, float) or a numpy ndarray.")
         if not _is_number(weight):
@@ -186,7 +186,7 @@ class EditDistance(MetricBase):
         self.seq_num = 0
         self.instance_error = 0
 
-    def update(self, distances: Any, seq_num: Any) -> None:
+    def update(self, distances: Any, seq_num: Any) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         if not isinstance(distances, np.ndarray):
             raise ValueError("The 'distances' must be a numpy ndarray.")
         if not _is_number(seq_num):

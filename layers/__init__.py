@@ -13,6 +13,7 @@ from fluidio.layers import (
     dense,
     detection,
     device,
+    distributions,
     dynamic_rnn,
     if_else,
     image,
@@ -49,6 +50,7 @@ from fluidio.layers.decode import *
 from fluidio.layers.dense import *
 from fluidio.layers.detection import *
 from fluidio.layers.device import *
+from fluidio.layers.distributions import *
 from fluidio.layers.dynamic_rnn import *
 from fluidio.layers.if_else import *
 from fluidio.layers.image import *
@@ -83,6 +85,7 @@ __all__ = [
     "crf",
     "decode",
     "device",
+    "distributions",
     "dynamic_rnn",
     "if_else",
     "io",
@@ -111,6 +114,7 @@ __all__ += decode.__all__
 __all__ += dense.__all__
 __all__ += detection.__all__
 __all__ += device.__all__
+__all__ += distributions.__all__
 __all__ += dynamic_rnn.__all__
 __all__ += if_else.__all__
 __all__ += image.__all__

@@ -57,7 +57,8 @@ def noam_decay(d_model: Any, warmup_steps: Any, learning_rate: float = 1.0) -> V
     with default_main_program()._lr_schedule_guard():
         step = _decay_step_counter(1)
         rising = (warmup_steps**-1.5) * step
-        return learning_rate * (d_model**-0.5) * _apply("elementwise_min", step**-0.5, rising)
+        rate: Variable = learning_rate * (d_model**-0.5) * _apply("elementwise_min", step**-0.5, rising)
+        return rate
 
 
 def _periods(decay_steps: Any, staircase: bool) -> Variable:
@@ -68,19 +69,22 @@ def _periods(decay_steps: Any, staircase: bool) -> Variable:
 def exponential_decay(learning_rate: Any, decay_steps: int, decay_rate: float, staircase: bool = False) -> Variable:
     """lr decay_rate^(t / decay_steps); with `staircase` the exponent is rounded down."""
     with default_main_program()._lr_schedule_guard():
-        return learning_rate * (decay_rate ** _periods(decay_steps, staircase))
+        rate: Variable = learning_rate * (decay_rate ** _periods(decay_steps, staircase))
+        return rate
 
 
 def natural_exp_decay(learning_rate: Any, decay_steps: int, decay_rate: float, staircase: bool = False) -> Variable:
     """lr exp(-decay_rate t / decay_steps)."""
     with default_main_program()._lr_schedule_guard():
-        return learning_rate * _apply("exp", -1 * decay_rate * _periods(decay_steps, staircase))
+        rate: Variable = learning_rate * _apply("exp", -1 * decay_rate * _periods(decay_steps, staircase))
+        return rate
 
 
 def inverse_time_decay(learning_rate: Any, decay_steps: int, decay_rate: float, staircase: bool = False) -> Variable:
     """lr / (1 + decay_rate t / decay_steps)."""
     with default_main_program()._lr_schedule_guard():
-        return learning_rate / (1 + decay_rate * _periods(decay_steps, staircase))
+        rate: Variable = learning_rate / (1 + decay_rate * _periods(decay_steps, staircase))
+        return rate
 
 
 def polynomial_decay(
@@ -98,7 +102,8 @@ def polynomial_decay(
         else:
             last = fill_constant([1], "float32", float(decay_steps))
             left = 1 - _apply("elementwise_min", step, last) / decay_steps
-        return (learning_rate - end_learning_rate) * (left**power) + end_learning_rate
+        rate: Variable = (learning_rate - end_learning_rate) * (left**power) + end_learning_rate
+        return rate
 
 
 def piecewise_decay(boundaries: Sequence[int], values: Sequence[float]) -> Variable:
@@ -124,7 +129,8 @@ def cosine_decay(learning_rate: Any, step_each_epoch: int, epochs: int) -> Varia
     """lr 0.5 (cos(epoch pi / epochs) + 1), constant within an epoch."""
     with default_main_program()._lr_schedule_guard():
         epoch = _apply("floor", _decay_step_counter() / step_each_epoch)
-        return learning_rate * 0.5 * (_apply("cos", epoch * math.pi / epochs) + 1)
+        rate: Variable = learning_rate * 0.5 * (_apply("cos", epoch * math.pi / epochs) + 1)
+        return rate
 
 
 def linear_lr_warmup(learning_rate: Any, warmup_steps: int, start_lr: float, end_lr: float) -> Variable:
