@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from fluidio.errors import RecordIOError
-from fluidio.recordio.block import Column, RecordBlock
+from fluidio.recordio.block import Allocate, Column, RecordBlock
 from fluidio.recordio.block_reader import BlockReader
 from fluidio.recordio.chunks import OnError
 from fluidio.recordio.encode import is_dense
@@ -119,7 +120,8 @@ def iter_batches(
         block_size=None if shuffle else batch_size,
     )
     if shuffle:
-        blocks = shuffled(blocks, _DEFAULT_WINDOW if shuffle is True else shuffle, random)
+        window = _DEFAULT_WINDOW if shuffle is True else shuffle
+        blocks = shuffled(blocks, window, random, block_size=batch_size)
     for batch in rebatch(blocks, batch_size, drop_last=drop_last):
         yield tuple((c.data, c.lod) if c.lod else c.data for c in batch.columns)
 
@@ -200,14 +202,44 @@ def _ahead(readers: _Readers, work: list[Task], threads: int) -> Iterator[Record
         pool.shutdown(cancel_futures=True)
 
 
-def shuffled(blocks: Iterable[RecordBlock], window: int, random: np.random.Generator) -> Iterator[RecordBlock]:
-    """Yield the records in windows of `window`, each window permuted."""
-    for block in rebatch(blocks, window):
-        yield block.take(random.permutation(len(block)))
+def shuffled(
+    blocks: Iterable[RecordBlock], window: int, random: np.random.Generator, *, block_size: int | None = None
+) -> Iterator[RecordBlock]:
+    """Yield the records in windows of `window`, each window permuted.
+
+    With `block_size` blocks have at most so many records and also end at its multiples: small blocks are gathered while
+    memory is hot. The window's own memory is used again and again, since all that leaves it is copied.
+    """
+    held = 0
+    for whole in rebatch(blocks, window, allocate=_Reused()):
+        order = random.permutation(len(whole))
+        start = 0
+        while start < len(whole):
+            stop = start + block_size - held if block_size else len(whole)
+            block = whole.take(order[start:stop])
+            start += len(block)
+            held = (held + len(block)) % (block_size or 1)
+            yield block
 
 
-def rebatch(blocks: Iterable[RecordBlock], size: int, *, drop_last: bool = False) -> Iterator[RecordBlock]:
-    """Yield blocks of exactly `size` records; only records on both sides of a border are copied."""
+class _Reused:
+    """Give the same memory for every request."""
+
+    def __init__(self) -> None:
+        self._memory: list[np.ndarray[Any, Any]] = []
+
+    def __call__(self, wanted: Sequence[tuple[tuple[int, ...], Any]]) -> list[Any]:
+        sizes = [math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in wanted]
+        if len(sizes) != len(self._memory) or any(a > len(m) for a, m in zip(sizes, self._memory)):
+            self._memory = [np.empty(size + size // 8, np.uint8) for size in sizes]
+        parts = zip(self._memory, sizes, wanted)
+        return [memory[:size].view(dtype).reshape(shape) for memory, size, (shape, dtype) in parts]
+
+
+def rebatch(
+    blocks: Iterable[RecordBlock], size: int, *, drop_last: bool = False, allocate: Allocate | None = None
+) -> Iterator[RecordBlock]:
+    """Yield blocks of exactly `size` records; only what crosses a border is copied (into arrays of `allocate`)."""
     parts: list[RecordBlock] = []
     held = 0
     for block in blocks:
@@ -221,11 +253,11 @@ def rebatch(blocks: Iterable[RecordBlock], size: int, *, drop_last: bool = False
             held += start
             if held < size:
                 continue
-            yield RecordBlock.concat(parts)
+            yield RecordBlock.concat(parts, allocate)
         for at in range(start, total - size + 1, size):
             yield block.slice(at, at + size)
             start = at + size
         parts = [block.slice(start, total)] if start < total else []
         held = total - start
     if held and not drop_last:
-        yield RecordBlock.concat(parts)
+        yield RecordBlock.concat(parts, allocate)

@@ -18,9 +18,9 @@ __all__ = ["Allocate", "Column", "Layout", "RecordBlock"]
 
 Array = npt.NDArray[Any]
 Layout = tuple[np.dtype[Any], tuple[int, ...], int]
+"""dtype, dims after the first, number of LoD levels."""
 Allocate = Callable[[Sequence[tuple[tuple[int, ...], Any]]], list[Any]]
 """Gives an array for each (shape, dtype)."""
-"""dtype, dims after the first, number of LoD levels."""
 
 
 class Column:
