@@ -237,14 +237,21 @@ class Reader:
             )
         self.shutdown()
         self.start(int(state["epoch"]))
-        left = int(state["items"])
-        items, volume = self.items, self.bytes
+        wanted = int(state["items"])
+        missing = wanted - self.skip(wanted)
+        if missing:
+            raise EnforceNotMet(f"reader {self.name}: the epoch ends {missing} items before the saved place")
+
+    def skip(self, count: int) -> int:
+        """Pass over items of a fresh epoch without counting them in `stats()`; return how many there were."""
+        items, volume, left = self.items, self.bytes, count
         while left > 0:
             block = self.read_block(left)
             if block is None:
-                raise EnforceNotMet(f"reader {self.name}: the epoch ends {left} items before the saved place")
+                break
             left -= len(block)
         self.items, self.bytes = items, volume
+        return count - left
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.state.value}, epoch {self.epoch}, {self.delivered} items)"

@@ -65,5 +65,11 @@ class Batch(Reader):
                 f"{self._size}; layers.batch(..., drop_last=False) delivers them"
             )
 
+    def skip(self, count: int) -> int:
+        assert self.underlying is not None
+        records = self.underlying.skip(count * self._size)
+        self.delivered = records // self._size if self._drop_last else -(-records // self._size)
+        return self.delivered
+
     def stats(self) -> dict[str, Any]:
         return {**super().stats(), "batch_size": self._size}

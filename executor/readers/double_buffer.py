@@ -150,6 +150,11 @@ class DoubleBuffer(Reader):
             self._finalizer.detach()
             self._finalizer = None
 
+    def skip(self, count: int) -> int:
+        assert self.underlying is not None
+        self.delivered = self.underlying.skip(count)  # before the thread begins
+        return self.delivered
+
     def start(self, epoch: int | None = None) -> None:
         if not self.passes_on:
             super().start(epoch)

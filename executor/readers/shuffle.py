@@ -55,6 +55,13 @@ class Shuffle(Reader):
             single = [part.slice(i, i + 1) for part in parts for i in range(len(part))]
             self._waiting = [single[i] for i in rng.permutation(len(single))]
 
+    def skip(self, count: int) -> int:
+        assert self.underlying is not None
+        fills = count // self._size  # whole buffers need no shuffling to be passed over
+        self.delivered = self.underlying.skip(fills * self._size)
+        self._fills = fills
+        return self.delivered + super().skip(count - self.delivered)
+
     def _begin(self) -> None:
         self._fills = 0
 

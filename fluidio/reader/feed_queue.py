@@ -85,14 +85,17 @@ class _Epoch:
     def take(self, name: str) -> Tensors | None:
         """Return the next item, None at the end; raise what the producer died of."""
         items = self.items
-        if not items:
-            self._wait_for_data(name)
-        try:
-            item = items.popleft()
-        except IndexError:
-            if self.error is not None:
-                _fail(name, self.error)
-            return None
+        while True:
+            over = self.ended or self.closed  # looked at first: nothing is added once it is true
+            try:
+                item = items.popleft()
+                break
+            except IndexError:
+                if over:
+                    if self.error is not None:
+                        _fail(name, self.error)
+                    return None
+                self._wait_for_data(name)
         if self.producers_waiting and len(items) <= self.refill_at:
             with self._room:
                 self._room.notify_all()

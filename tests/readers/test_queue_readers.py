@@ -332,3 +332,21 @@ def test_capacity_must_be_a_positive_number() -> None:
         py_reader(capacity=0)
     with pytest.raises(ValueError, match="Please give value to capacity"):
         loader(capacity=0)
+
+
+def test_several_threads_may_run_the_program_and_every_batch_comes_once() -> None:
+    subject = Subject(lambda: py_reader(capacity=2))
+    feed(subject, batches(range(60))).start()
+    found: list[int] = []
+
+    def work() -> None:
+        while (item := subject.step()) is not None:
+            found.extend(item)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert sorted(found) == list(range(60))
+    subject.reader.reset()
