@@ -25,24 +25,17 @@ __all__ = ["FeedQueue", "Tensors"]
 Tensors = list[tuple[Any, LoD]]
 """One batch: array and LoD of each slot."""
 
-_MOMENT = 0.002  # seconds that a consumer may wait for a full queue
 _LOOK_ROUND = 1.0  # seconds after which a waiting consumer checks that somebody is still there
 _JOIN = 5.0  # seconds that reset() waits for a generator which is busy
 
 
 class _Epoch:
-    """The items of one epoch on their way; `ended` and `error` say why no more come.
-
-    Two busy threads that hand single items over spend more time on the interpreter lock than on the items. So when
-    a whole queue of them is made within `_MOMENT`, producer and consumer work in turns: fill it, empty it, fill it.
-    """
+    """The items of one epoch on their way; `ended` and `error` say why no more come."""
 
     def __init__(self, capacity: int) -> None:
         self.items: deque[Tensors] = deque()
         self.capacity = capacity
         self.refill_at = capacity // 2  # waking a full producer for each item would cost a thread switch each time
-        self.in_turns = False
-        self._quickest = float("inf")
         self.closed = False
         self.ended = False
         self.error: BaseException | None = None
@@ -62,16 +55,10 @@ class _Epoch:
         if self.closed or self.ended:
             return False
         items.append(item)
-        if self.consumers_waiting and (not self.in_turns or len(items) >= self.capacity):
+        if self.consumers_waiting:
             with self._data:
                 self._data.notify_all()
         return True
-
-    def took(self, seconds: float) -> None:
-        """Hear how long the source needed for an item; the quickest of the last ones counts."""
-        self._quickest = min(self._quickest * 1.05, seconds)
-        self.in_turns = self._quickest * self.capacity < _MOMENT
-        self.refill_at = 0 if self.in_turns else self.capacity // 2
 
     def _wait_for_room(self) -> None:
         began = time.perf_counter()
@@ -107,8 +94,7 @@ class _Epoch:
             self.consumers_waiting += 1
             try:
                 while not self.items and not self.ended and not self.closed:
-                    patience = _MOMENT if self.in_turns else _LOOK_ROUND
-                    if not self._data.wait(patience) and self._deserted():
+                    if not self._data.wait(_LOOK_ROUND) and self._deserted():
                         raise deserted_error(name)
             finally:
                 self.consumers_waiting -= 1
@@ -352,14 +338,11 @@ def _feed(source: Callable[[], Iterable[Tensors]], epoch: _Epoch, skip: int) -> 
     items: Any = None
     try:
         items = iter(source())
-        began = time.perf_counter()
         for item in items:
-            epoch.took(time.perf_counter() - began)
             if skip > 0:
                 skip -= 1
             elif not epoch.put(item):
                 break
-            began = time.perf_counter()
         epoch.finish()
     except BaseException as error:
         epoch.finish(error)
