@@ -15,6 +15,7 @@ __all__ = [
     "box_clip",
     "box_coder",
     "density_prior_box",
+    "detection_map",
     "detection_output",
     "iou_similarity",
     "multiclass_nms",
@@ -361,3 +362,46 @@ def yolov3_loss(
         },
     )
     return loss
+
+
+def detection_map(
+    detect_res: Variable,
+    label: Variable,
+    class_num: int | None,
+    background_label: int = 0,
+    overlap_threshold: float = 0.3,
+    evaluate_difficult: bool = True,
+    has_state: Variable | None = None,
+    input_states: Sequence[Variable] | None = None,
+    out_states: Sequence[Variable] | None = None,
+    ap_version: str = "integral",
+) -> Variable:
+    """Mean average precision of detections [label, score, box] against the truth [label, (difficult,) box].
+
+    Args:
+        input_states, out_states: counts of positives, true and false positives to go on from and to write.
+        ap_version: "integral" or "11point".
+    """
+    helper = LayerHelper("detection_map")
+    states = list(out_states or [])
+    if not states:
+        states = [helper.create_variable_for_type_inference(t) for t in ("int32", "float32", "float32")]
+    inputs: dict[str, Any] = {"DetectRes": [detect_res], "Label": [label]}
+    if has_state is not None:
+        inputs["HasState"] = [has_state]
+    if input_states is not None:
+        inputs.update(zip(("PosCount", "TruePos", "FalsePos"), ([state] for state in input_states)))
+    out = helper.create_variable_for_type_inference("float32")
+    helper.append_op(
+        type="detection_map",
+        inputs=inputs,
+        outputs={"MAP": [out], "AccumPosCount": [states[0]], "AccumTruePos": [states[1]], "AccumFalsePos": [states[2]]},
+        attrs={
+            "overlap_threshold": float(overlap_threshold),
+            "evaluate_difficult": evaluate_difficult,
+            "ap_type": ap_version,
+            "class_num": class_num,
+            "background_label": background_label,
+        },
+    )
+    return out

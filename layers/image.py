@@ -9,7 +9,11 @@ from fluidio.layers.arguments import apply, check_variable, dims_as_variables, h
 from fluidio.program import Variable
 
 __all__ = [
+    "add_position_encoding",
     "affine_channel",
+    "affine_grid",
+    "fsp_matrix",
+    "grid_sampler",
     "image_resize",
     "image_resize_short",
     "pixel_shuffle",
@@ -182,3 +186,41 @@ def affine_channel(
         attrs={"data_layout": data_layout},
     )
     return helper.append_activation(out)
+
+
+def affine_grid(theta: Variable, out_shape: Any, name: str | None = None) -> Variable:
+    """Where each pixel of images of out_shape [N, C, H, W] comes from under affine maps theta [N, 2, 3]."""
+    helper = LayerHelper("affine_grid", name=name)
+    inputs: dict[str, Any] = {"Theta": [check_variable("affine_grid", "theta", theta)]}
+    attrs: dict[str, Any] = {}
+    if isinstance(out_shape, Variable):
+        inputs["OutputShape"] = [out_shape]
+    elif isinstance(out_shape, (list, tuple)):
+        attrs["output_shape"] = [int(d) for d in out_shape]
+    else:
+        raise ValueError("The out_shape should be a list, tuple or Variable.")
+    out = helper.create_variable_for_type_inference(theta.dtype)
+    helper.append_op(type="affine_grid", inputs=inputs, outputs={"Output": [out]}, attrs=attrs)
+    return out
+
+
+def grid_sampler(x: Variable, grid: Variable, name: str | None = None) -> Variable:
+    """Images read at the places of a grid [N, H, W, 2] in [-1, 1], zeros outside."""
+    helper = LayerHelper("grid_sampler", name=name)
+    out = helper.create_variable_for_type_inference(x.dtype)
+    helper.append_op(type="grid_sampler", inputs={"X": [x], "Grid": [grid]}, outputs={"Output": [out]})
+    return out
+
+
+def add_position_encoding(input: Variable, alpha: float, beta: float, name: str | None = None) -> Variable:
+    """alpha input plus beta times sines and cosines of the position in the sequence."""
+    helper = LayerHelper("add_position_encoding", name=name)
+    return apply(helper, "add_position_encoding", input, {"alpha": float(alpha), "beta": float(beta)})
+
+
+def fsp_matrix(x: Variable, y: Variable) -> Variable:
+    """Products of each channel of x with each of y, averaged over the pixels."""
+    helper = LayerHelper("fsp_matrix")
+    out = helper.create_variable_for_type_inference(x.dtype)
+    helper.append_op(type="fsp", inputs={"X": [x], "Y": [y]}, outputs={"Out": [out]})
+    return out

@@ -10,6 +10,7 @@ from fluidio.program import Variable
 
 __all__ = [
     "bpr_loss",
+    "center_loss",
     "cross_entropy",
     "dice_loss",
     "huber_loss",
@@ -21,9 +22,11 @@ __all__ = [
     "npair_loss",
     "rank_loss",
     "sigmoid_cross_entropy_with_logits",
+    "sigmoid_focal_loss",
     "smooth_l1",
     "softmax_with_cross_entropy",
     "square_error_cost",
+    "teacher_student_sigmoid_loss",
 ]
 
 
@@ -269,3 +272,60 @@ def npair_loss(anchor: Variable, positive: Variable, labels: Variable, l2_reg: f
     similar = matmul(anchor, positive, transpose_x=False, transpose_y=True)
     entropy = softmax_with_cross_entropy(logits=similar, label=share, soft_label=True)
     return penalty + reduce_mean(reduce_sum(share * entropy, 0))
+
+
+def center_loss(
+    input: Variable, label: Variable, num_classes: int, alpha: Any, param_attr: Any, update_center: bool = True
+) -> Variable:
+    """Half the squared distance of each row from its class's centre; the centres follow at rate alpha."""
+    from fluidio.initializer import Constant
+
+    helper = LayerHelper("center_loss", param_attr=param_attr)
+    centers = helper.create_parameter(helper.param_attr, [num_classes, input.shape[1]], input.dtype)
+    centers.stop_gradient = True
+    if isinstance(alpha, Variable):
+        rate = alpha
+    else:
+        rate = helper.create_variable(
+            name="centerloss_alpha", shape=[1], dtype="float32", persistable=True, stop_gradient=True,
+            initializer=Constant(float(alpha)),
+        )  # fmt: skip
+    diff = helper.create_variable_for_type_inference(input.dtype)
+    loss = helper.create_variable_for_type_inference(input.dtype)
+    helper.append_op(
+        type="center_loss",
+        inputs={"X": [input], "Label": [label], "Centers": [centers], "CenterUpdateRate": [rate]},
+        outputs={"SampleCenterDiff": [diff], "Loss": [loss], "CentersOut": [centers]},
+        attrs={"cluster_num": num_classes, "need_update": update_center},
+    )
+    return loss
+
+
+def sigmoid_focal_loss(
+    x: Variable, label: Variable, fg_num: Variable, gamma: float = 2.0, alpha: float = 0.25
+) -> Variable:
+    """Cross entropy of sigmoid(x) in which what is easy counts little; label 0 is the background."""
+    helper = LayerHelper("sigmoid_focal_loss")
+    out = helper.create_variable_for_type_inference(x.dtype)
+    helper.append_op(
+        type="sigmoid_focal_loss",
+        inputs={"X": [x], "Label": [label], "FgNum": [fg_num]},
+        outputs={"Out": [out]},
+        attrs={"gamma": float(gamma), "alpha": float(alpha)},
+    )
+    return out
+
+
+def teacher_student_sigmoid_loss(
+    input: Variable, label: Variable, soft_max_up_bound: float = 15.0, soft_max_lower_bound: float = -15.0
+) -> Variable:
+    """Cross entropy of clicks plus that of a teacher's scores, both in one label."""
+    helper = LayerHelper("teacher_student_sigmoid_loss")
+    out = helper.create_variable(dtype=input.dtype)
+    helper.append_op(
+        type="teacher_student_sigmoid_loss",
+        inputs={"X": [input], "Label": [label]},
+        outputs={"Y": [out]},
+        attrs={"soft_max_lower_bound": float(soft_max_lower_bound), "soft_max_up_bound": float(soft_max_up_bound)},
+    )
+    return out
