@@ -6,6 +6,7 @@ from typing import Any
 
 from fluidio.errors import EnforceNotMet
 from fluidio.executor.readers.base import Reader, Spec, Tensors
+from fluidio.reader.tally import TALLY
 from fluidio.recordio import RecordBlock
 from fluidio.recordio.block import Allocate
 
@@ -58,6 +59,7 @@ class Batch(Reader):
 
     def _drop(self, count: int) -> None:
         self.dropped += count
+        TALLY.add(dropped=count)
         if not self._warned:
             self._warned = True
             self.untold = (

@@ -27,6 +27,7 @@ from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
 from fluidio.reader.feed_queue import FeedQueue
+from fluidio.reader.tally import TALLY, records_in
 
 __all__ = ["end_of_epoch"]
 
@@ -117,6 +118,8 @@ def read(k: Call, f: Any) -> None:
     item = reader.read_next()
     end = perf_counter()
     clock.note(start, end)
+    if TALLY.wanted:
+        TALLY.add(waited=end - start, epochs=item is None, records=0 if item is None else records_in(item))
     if item is None:
         slow = clock.verdict(end, reader.source().name)
         if slow:

@@ -9,9 +9,10 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
+from fluidio.cli.api_table import Api, judge
 from fluidio.paddle.calls import Use, find_uses
 from fluidio.paddle.modernise import modernise, needs_modernising
-from fluidio.paddle.verdicts import Verdict, judge
+from fluidio.paddle.verdicts import nearest
 
 __all__ = ["HELP", "add_arguments", "run"]
 
@@ -21,7 +22,7 @@ HELP = "report what a legacy script needs, and rewrite its Python 2 residue"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="+", metavar="SCRIPT|FOLDER", help="scripts, or folders to go through")
     parser.add_argument("-o", "--output", metavar="OUT", help="write the modernised script here (- for stdout)")
-    parser.add_argument("--check", action="store_true", help="a table for each file; exit 1 if anything is missing")
+    parser.add_argument("--check", action="store_true", help="a table for each file; exit 1 if anything would raise")
     parser.add_argument("--all", action="store_true", help="list calls that work, too")
 
 
@@ -33,12 +34,12 @@ def run(args: argparse.Namespace) -> int:
     if args.output and len(scripts) > 1:
         print("fluidio port: -o takes one script", file=sys.stderr)
         return 2
-    missing = 0
+    raising = 0
     for script in scripts:
-        missing += _report(script, args)
+        raising += _report(script, args)
     if args.check:
-        print(f"{len(scripts)} files, {missing} missing names")
-    return 1 if args.check and missing else 0
+        print(f"{len(scripts)} files, {raising} calls that raise")
+    return 1 if args.check and raising else 0
 
 
 def _scripts(paths: Iterable[str]) -> Iterable[Path]:
@@ -61,22 +62,30 @@ def _report(script: Path, args: argparse.Namespace) -> int:
         except SyntaxError as error:
             print(f"{script}:{error.lineno}: not Python: {error.msg}", file=sys.stderr)
             return 1
-    verdicts = [(use, judge(use.api)) for use in find_uses(ast.parse(text))]
+    verdicts = [(use, verdict_on(use)) for use in find_uses(ast.parse(text))]
     counts = Counter(verdict.status for _, verdict in verdicts)
     if args.output == "-":
         print(text, end="")
-        return counts["missing"]
+        return counts["raises"]
     _print(script, verdicts, notes, counts, args)
     if args.output:
         Path(args.output).write_text(text, encoding="utf-8")
         print(f"written to {args.output}; run it with: python -m fluidio run {args.output}")
-    return counts["missing"]
+    return counts["raises"]
+
+
+def verdict_on(use: Use) -> Api:
+    """Judge one use as `fluidio apis` judges its name, with the keywords of this call."""
+    verdict = judge(Api(use.api, "-", list(use.keywords)))
+    if verdict.note == "not here":
+        verdict.note = nearest(use.api)
+    return verdict
 
 
 def _print(
-    script: Path, verdicts: list[tuple[Use, Verdict]], notes: list[str], counts: Counter[str], args: argparse.Namespace
+    script: Path, verdicts: list[tuple[Use, Api]], notes: list[str], counts: Counter[str], args: argparse.Namespace
 ) -> None:
-    words = [f"{counts[status]} {status}" for status in ("works", "differs", "missing") if counts[status]]
+    words = [f"{counts[status]} {status}" for status in ("works", "differs", "raises") if counts[status]]
     print(f"{script}: {', '.join(words) or 'no paddle names'}")
     if notes:
         print(f"  Python 2: {', '.join(notes)}")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from time import perf_counter
 from typing import Any
 
 from fluidio.executor.devices import backend_for
 from fluidio.executor.readers import DoubleBuffer, QueueBuffer, QueueReader
 from fluidio.places import CUDAPlace, cuda_means_cpu, unwrap
 from fluidio.reader.feed_queue import FeedQueue, Tensors
+from fluidio.reader.tally import TALLY
 from fluidio.tensor import LoDTensor
 
 __all__ = ["LoaderIterator", "as_places", "feeds_of"]
@@ -60,16 +62,19 @@ class LoaderIterator(Iterator[Any]):
 
     def __next__(self) -> Any:
         items: list[Tensors] = []
+        began = perf_counter()
         for _ in self._places:
             item = self._read()
             if item is None:
                 break
             items.append(item)
+        TALLY.add(waited=perf_counter() - began)  # the records are counted where they are fed
         if len(items) < len(self._places) and (self._drop_last or not items):
             self._queue.drop(
                 len(items), "batches", f"too few for {len(self._places)} places; drop_last=False keeps them"
             )
             self.close()
+            TALLY.add(epochs=1)
             raise StopIteration
         if self._expected and len(items[0]) != len(self._expected):
             raise ValueError(

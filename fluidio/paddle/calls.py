@@ -35,6 +35,8 @@ class _Finder(ast.NodeVisitor):
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
             if alias.name.partition(".")[0] == "paddle":
+                if alias.name.count(".") > 1:
+                    self.uses.add(Use(node.lineno, _short(alias.name)))
                 if alias.asname:
                     self.bound[alias.asname] = alias.name
                 else:

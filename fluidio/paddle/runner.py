@@ -93,18 +93,21 @@ def _report(error: BaseException) -> None:
     while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
         trace = trace.tb_next
     if isinstance(error, ModuleNotFoundError) and error.name:
-        root = error.name.partition(".")[0]
-        if root in ("paddle", "recordio"):
-            frames = [
-                f for f in traceback.extract_tb(trace) if not is_ours(f.filename) and "importlib" not in f.filename
-            ]
-            site = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
-            print(f"fluidio run: {site}{error}", file=sys.stderr)
-            return
-        traceback.print_exception(type(error), error, trace)
-        package = _PIP_NAMES.get(root, root)
-        print(f"fluidio run: the script needs {root}: pip install {package}", file=sys.stderr)
+        print(f"fluidio run: {_site(trace)}{error}{_advice(error.name)}", file=sys.stderr)
         return
     traceback.print_exception(type(error), error, trace)
     if isinstance(error, DeviceError) or isinstance(error.__cause__, DeviceError):
         print("fluidio run: to run on the CPU: python -m fluidio run --device cpu SCRIPT", file=sys.stderr)
+
+
+def _site(trace: types.TracebackType | None) -> str:
+    """Return "file:line: " of the script's own line that failed, or ""."""
+    frames = [f for f in traceback.extract_tb(trace) if not is_ours(f.filename) and "importlib" not in f.filename]
+    return f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
+
+
+def _advice(module: str) -> str:
+    root = module.partition(".")[0]
+    if root in ("paddle", "recordio"):
+        return ""
+    return f" (pip install {_PIP_NAMES.get(root, root)})"

@@ -1,22 +1,14 @@
-"""Say of a paddle name whether it works here, differs, or is missing, and what to do."""
+"""Find what a paddle name means here, or a name that is close to it."""
 
 from __future__ import annotations
 
+import difflib
 import importlib
-from dataclasses import dataclass
 from typing import Any
 
 from fluidio.paddle.aliases import target_of
 
-__all__ = ["Verdict", "judge", "resolve"]
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """`status` is works, differs or missing; `note` says what to do about the latter two."""
-
-    status: str
-    note: str = ""
+__all__ = ["nearest", "resolve"]
 
 
 def resolve(api: str) -> Any:
@@ -37,20 +29,8 @@ def resolve(api: str) -> Any:
     raise AttributeError(f"fluidio has no {api}")
 
 
-def judge(api: str) -> Verdict:
-    """Judge a name by looking for it."""
-    try:
-        resolve(api)
-    except (AttributeError, ImportError):
-        return Verdict("missing", _nearest(api))
-    except NotImplementedError as error:
-        return Verdict("missing", str(error))
-    return Verdict("works")
-
-
-def _nearest(api: str) -> str:
-    import difflib
-
+def nearest(api: str) -> str:
+    """Return a hint at names like a missing one."""
     parent, _, last = api.rpartition(".")
     try:
         names = dir(resolve(parent)) if parent else []

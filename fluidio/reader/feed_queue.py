@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from fluidio.errors import EnforceNotMet, ReaderError
 from fluidio.reader.lifecycle import Event, State, step
+from fluidio.reader.tally import TALLY
 from fluidio.reader.threads import deserted_error
 from fluidio.tensor.lod import LoD
 
@@ -282,6 +283,7 @@ class FeedQueue:
         if not count:
             return
         self._dropped += count
+        TALLY.add(dropped=count)
         if not self._told:
             self._told = True
             warnings.warn(f"reader {self.name} drops the last {count:,} {what} of each epoch: {why}", stacklevel=4)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fluidio.cli import main
-from fluidio.paddle.calls import find_uses
-from fluidio.paddle.verdicts import judge
+from fluidio.cli.port import verdict_on
+from fluidio.paddle.calls import Use, find_uses
 
 SCRIPT = """
 import paddle
@@ -40,18 +40,32 @@ def test_uses_follow_the_imports() -> None:
     ("api", "status"),
     [
         ("fluid.layers.fc", "works"),
-        ("fluid.core.EOFException", "works"),
+        ("fluid.core.EOFException", "differs"),
         ("paddle.batch", "works"),
-        ("fluid.layers.fcc", "missing"),
-        ("fluid.no.such.module", "missing"),
+        ("fluid.layers.fcc", "raises"),
+        ("fluid.no.such.module", "raises"),
     ],
 )
 def test_names_are_judged_by_looking_for_them(api: str, status: str) -> None:
-    assert judge(api).status == status
+    assert verdict_on(Use(1, api)).status == status
+
+
+def test_what_differs_says_how() -> None:
+    verdict = verdict_on(Use(1, "fluid.set_flags", called=True))
+    assert verdict.status == "differs" and "no effect" in verdict.note
+
+
+def test_an_unknown_keyword_is_named() -> None:
+    assert "sizes" in verdict_on(Use(1, "fluid.layers.fc", ("input", "sizes"), True)).note
+
+
+def test_an_imported_module_that_is_not_here_is_reported() -> None:
+    uses = find_uses(ast.parse("import paddle.fluid.incubate.fleet.base as base"))
+    assert [verdict_on(use).status for use in uses] == ["raises"]
 
 
 def test_a_near_name_is_offered() -> None:
-    assert "softmax" in judge("fluid.layers.softmaxx").note
+    assert "softmax" in verdict_on(Use(1, "fluid.layers.softmaxx")).note
 
 
 def test_the_report_names_line_and_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,16 +73,16 @@ def test_the_report_names_line_and_verdict(tmp_path: Path, capsys: pytest.Captur
     script.write_text(SCRIPT)
     assert main(["port", str(script)]) == 0
     out = capsys.readouterr().out
-    assert "4 works, 1 missing" in out
-    assert "line 7: fluid.layers.no_such_layer missing" in out
+    assert "4 works, 1 raises" in out
+    assert "line 7: fluid.layers.no_such_layer raises" in out
     assert "Python 2: print" in out
 
 
-def test_check_of_a_folder_fails_when_something_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_of_a_folder_fails_when_something_would_raise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.py").write_text(SCRIPT)
     (tmp_path / "b.py").write_text("import os\n")
     assert main(["port", "--check", str(tmp_path)]) == 1
-    assert "2 files, 1 missing names" in capsys.readouterr().out
+    assert "2 files, 1 calls that raise" in capsys.readouterr().out
 
 
 def test_the_rewritten_script_is_python_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
