@@ -22,6 +22,7 @@ LAZY_MODULES = {
     "evaluator": "fluidio.evaluator",
     "executor": "fluidio.executor",
     "framework": "fluidio.framework",
+    "incubate": "fluidio.incubate",
     "inferencer": "fluidio.contrib.inferencer",
     "initializer": "fluidio.initializer",
     "input": "fluidio.input",
@@ -99,7 +100,6 @@ LAZY_NAMES = {
 
 _STATIC = "fluidio runs static programs: build one with fluid.program_guard and run it with fluid.Executor"
 _LOADER = "feed the program with fluid.io.DataLoader.from_generator or layers.py_reader"
-_ONE = "train in one process with fluid.Executor; fleet and its clusters are not here"
 MISSING = {
     "AsyncExecutor": _LOADER,
     "ComplexVariable": "keep real and imaginary part in two variables",
@@ -113,7 +113,6 @@ MISSING = {
     "dygraph_grad_clip": _STATIC,
     "enable_dygraph": _STATIC,
     "imperative": _STATIC,
-    "incubate": _ONE,
 }
 
 

@@ -20,7 +20,7 @@ ORDER = [
     "layers | executor",
     "input io recordio_writer",
     "nets metrics evaluator average profiler debugger transpiler contrib core framework flags faces proto "
-    "inference install_check default_scope_funcs wrapped_decorator",
+    "inference incubate install_check default_scope_funcs wrapped_decorator",
     "testing",
     "dataset conversion torch tf",
     "paddle",

@@ -1,0 +1,111 @@
+"""Turn lines of raw data into the text of slots: `count value value ... count value ...` for each sample."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TextIO
+
+__all__ = ["DataGenerator", "MultiSlotDataGenerator", "MultiSlotStringDataGenerator"]
+
+Sample = Sequence[tuple[str, Sequence[Any]]]
+
+
+class DataGenerator:
+    """Base class: override `generate_sample(line)` (and `generate_batch(samples)`), then run.
+
+    `generate_sample` returns a function that yields samples: lists of (slot name, values).
+    """
+
+    def __init__(self) -> None:
+        self.batch_size_ = 32
+        self._slots: list[tuple[str, str]] | None = None
+
+    def set_batch(self, batch_size: int) -> None:
+        """Set how many samples `generate_batch` gets at once."""
+        self.batch_size_ = batch_size
+
+    def generate_sample(self, line: str | None) -> Callable[[], Iterable[Any]]:
+        raise NotImplementedError(
+            "override generate_sample to return a function that yields [(name, [value, ...]), ...]"
+        )
+
+    def generate_batch(self, samples: list[Any]) -> Callable[[], Iterable[Any]]:
+        """Return a function that yields the samples of a batch; as they are unless overridden."""
+
+        def plain() -> Iterator[Any]:
+            yield from samples
+
+        return plain
+
+    def run_from_memory(self) -> None:
+        """Print what `generate_sample(None)` yields."""
+        self._run([None], sys.stdout)
+
+    def run_from_stdin(self) -> None:
+        """Print what `generate_sample` yields for each line of the standard input."""
+        self._run(sys.stdin, sys.stdout)
+
+    def _run(self, lines: Iterable[str | None], out: TextIO) -> None:
+        batch: list[Any] = []
+        for line in lines:
+            for sample in self.generate_sample(line)():
+                if sample is None:
+                    continue
+                batch.append(sample)
+                if len(batch) == self.batch_size_:
+                    self._write(batch, out)
+                    batch = []
+        if batch:
+            self._write(batch, out)
+
+    def _write(self, batch: list[Any], out: TextIO) -> None:
+        for sample in self.generate_batch(batch)():
+            out.write(self._gen_str(sample))
+
+    def _gen_str(self, line: Any) -> str:
+        raise NotImplementedError("use MultiSlotDataGenerator or MultiSlotStringDataGenerator")
+
+
+def _checked(line: Any) -> Sample:
+    if not isinstance(line, (list, tuple)):
+        raise ValueError("a sample must be a list or tuple of slots, e.g. [('words', [1926, 8, 17]), ('label', [1])]")
+    for name, values in line:
+        if not isinstance(name, str):
+            raise ValueError(f"a slot's name must be a str, got {type(name).__name__}")
+        if not isinstance(values, (list, tuple)):
+            raise ValueError(f"slot {name}: the values must be a list or tuple, got {type(values).__name__}")
+        if not values:
+            raise ValueError(f"slot {name}: the values must not be empty; pad them")
+    return line
+
+
+class MultiSlotStringDataGenerator(DataGenerator):
+    """Slots of strings, written as they are."""
+
+    def _gen_str(self, line: Any) -> str:
+        words = [f"{len(values)} {' '.join(values)}" for _, values in _checked(line)]
+        return " ".join(words) + "\n"
+
+
+class MultiSlotDataGenerator(DataGenerator):
+    """Slots of numbers; a slot that had ints and gets a float is of floats from then on."""
+
+    def _gen_str(self, line: Any) -> str:
+        sample = _checked(line)
+        if self._slots is None:
+            self._slots = [(name, "uint64") for name, _ in sample]
+        if len(sample) != len(self._slots):
+            raise ValueError(
+                f"the slots of two samples are inconsistent: {len(sample)} slots, before {len(self._slots)}"
+            )
+        words = []
+        for index, (name, values) in enumerate(sample):
+            if name != self._slots[index][0]:
+                raise ValueError(f"the slots of two samples do not match: {name}, before {self._slots[index][0]}")
+            if not all(isinstance(value, (int, float)) for value in values):
+                raise ValueError(f"slot {name}: the values must be ints or floats")
+            if any(isinstance(value, float) for value in values):
+                self._slots[index] = (name, "float")
+            words.append(f"{len(values)} {' '.join(map(str, values))}")
+        return " ".join(words) + "\n"
