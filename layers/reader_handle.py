@@ -9,6 +9,7 @@ from fluidio.errors import EnforceNotMet
 from fluidio.layers.feed_source import Source, from_batches, from_sample_lists
 from fluidio.program import Variable
 from fluidio.reader.feed_queue import FeedQueue
+from fluidio.reader.lifecycle import State
 from fluidio.tensor import ScopeVariable, global_scope
 
 __all__ = ["FeedHandle", "attach_feed_handle", "attach_file_handle", "find_reader"]
@@ -100,6 +101,8 @@ class FeedHandle:
                 "(py_reader) or set_sample_generator / set_sample_list_generator / set_batch_generator (DataLoader) "
                 "before start()"
             )
+        if self.queue.state in (State.ENDED, State.FAILED):
+            self.reset()  # the readers above stand at the end as well
         self.queue.start(self.source)
 
     def reset(self) -> None:

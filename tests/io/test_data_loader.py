@@ -207,3 +207,16 @@ def test_a_map_style_loader_wants_its_arguments() -> None:
         fluid.io.DataLoader([1, 2], return_list=True)
     with pytest.raises(AssertionError, match="batch_sampler"):
         fluid.io.DataLoader(Squares(), return_list=True, batch_sampler=[[0]], batch_size=3)
+
+
+def test_an_iterable_loader_goes_on_where_another_was_stopped() -> None:
+    loader = fluid.io.DataLoader.from_generator(variables(), capacity=2)
+    loader.set_batch_generator(batches(6), places=fluid.CPUPlace())
+    iterator = iter(loader)
+    for _ in range(4):
+        next(iterator)
+    state = loader.state_dict()
+    with pytest.warns(UserWarning, match="passes over its first 4 batches"):
+        loader.load_state_dict(state)
+    assert numbers(loader) == [4, 5]
+    assert numbers(loader) == list(range(6))

@@ -250,3 +250,18 @@ def test_12_a_clone_for_test_takes_feeds_in_place_of_its_reader() -> None:
     rows = np.full((2, 4), 3.0, "float32")
     feed = {subject.row.name: rows, subject.number.name: np.zeros((2, 1), "int64")}
     assert float(subject.exe.run(clone, feed=feed, fetch_list=[out.name])[0]) == 3.0
+
+
+def test_12_save_inference_model_takes_read_outputs_as_feeds(tmp_path: Path) -> None:
+    subject = Subject(py_reader)
+    with fluid.program_guard(subject.main, subject.startup):
+        out = layers.fc(subject.row, size=2)
+    subject.exe.run(subject.startup)
+    folder = str(tmp_path / "model")
+    fluid.io.save_inference_model(folder, [subject.row.name], [out], subject.exe, main_program=subject.main)
+    with fluid.scope_guard(fluid.Scope()):
+        program, feeds, targets = fluid.io.load_inference_model(folder, subject.exe)
+        assert feeds == [subject.row.name]
+        assert "read" not in [op.type for op in program.global_block().ops]
+        rows = np.ones((3, 4), "float32")
+        assert subject.exe.run(program, feed={feeds[0]: rows}, fetch_list=targets)[0].shape == (3, 2)

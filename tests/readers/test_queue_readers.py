@@ -350,3 +350,25 @@ def test_several_threads_may_run_the_program_and_every_batch_comes_once() -> Non
         thread.join(30)
     assert sorted(found) == list(range(60))
     subject.reader.reset()
+
+
+def test_readers_may_stand_on_a_py_reader() -> None:
+    source: list[Any] = []
+
+    def build() -> Any:
+        source.append(py_reader(capacity=4))
+        return layers.double_buffer(layers.batch(layers.shuffle(source[0], 4), 2, drop_last=False))
+
+    subject = Subject(build)
+    feed(subject, batches(range(7)))
+    orders = []
+    for epoch in range(3):
+        subject.reader.start()
+        orders.append(subject.epoch())
+        assert sorted(orders[-1]) == list(range(7))
+        if epoch == 0:
+            subject.reader.reset()  # and once without
+    subject.reader.start()
+    subject.step()
+    source[0].reset()
+    assert orders[0] != list(range(7))
