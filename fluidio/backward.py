@@ -103,6 +103,7 @@ class Versions:
             for name in op.output_arg_names:
                 self.writes[name].append(index)
         self.body = body
+        self.around = _changing_around(block)
 
     def replaced(self, op: Operator) -> set[str]:
         """Return the outputs of an op that were something else before it."""
@@ -121,11 +122,12 @@ class Versions:
 
     def _version(self, name: str, forward: Operator, after: bool) -> str:
         index = self.position[id(forward)]
-        writes = self.writes.get(name)
-        if not writes or name == EMPTY or name.endswith(GRAD_SUFFIX):
+        if name == EMPTY or name.endswith(GRAD_SUFFIX):
             return name
-        later = writes[-1] > index or (writes[-1] == index and not after)
-        if not later and not (self.body and name not in self.block.vars):
+        last = self.writes[name][-1] if self.writes.get(name) else -1
+        later = last > index or (last == index and not after)
+        outside = self.body and name not in self.block.vars
+        if not later and not (outside and (last >= 0 or name in self.around)):
             return name
         when = "after" if after else "before"
         kept = f"{name}@{when}@{index}"
@@ -135,6 +137,21 @@ class Versions:
             forward._set_attr(SAVED_ATTR, [*noted, entry])
             create_grad(self.block, self.block._find_var_recursive(name), kept)
         return kept
+
+
+def _changing_around(block: Block) -> set[str]:
+    """Return the names that change in the blocks around a body: in a loop from run to run, else by a second write."""
+    found: set[str] = set()
+    around = block.parent
+    while around is not None:
+        counts: defaultdict[str, int] = defaultdict(int)
+        for op in around.ops:
+            for name in op.output_arg_names:
+                counts[name] += 1
+        inside_loop = around.parent is not None
+        found |= {n for n, times in counts.items() if times > 1 or (inside_loop and n not in around.vars)}
+        around = around.parent
+    return found
 
 
 def append_grad_ops(

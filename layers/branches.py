@@ -136,7 +136,7 @@ def case(
     pairs = list(pred_fn_pairs)
     if default is None:
         default = pairs.pop()[1]
-    result = default
+    result: Callable[[], Any] = default
     for predicate, function in reversed(pairs):
         result = _nested(predicate, function, result)
     return result()

@@ -94,7 +94,7 @@ class BeamSearchDecoder(Decoder):
         x = unsqueeze(x, [1])
         return expand(x, [1, self.beam_size] + [1] * (len(x.shape) - 2))
 
-    def initialize(self, initial_cell_states: Any) -> Any:
+    def initialize(self, initial_cell_states: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         from fluidio import layers
 
         state = utils.flatten(initial_cell_states)[0]
@@ -217,6 +217,8 @@ def dynamic_decode(
     loop = While(going, is_test=is_test)
     lengths = layers.cast(layers.zeros_like(finished), "int64")
     lengths.stop_gradient = True
+    input_arrays: Any = None
+    state_arrays: Any = None
     if not is_test:
         input_arrays = utils.map_structure(lambda x: array_write(x, step), inputs)
         state_arrays = utils.map_structure(lambda x: array_write(x, step), states)

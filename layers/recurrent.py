@@ -6,9 +6,10 @@ from typing import Any
 
 from fluidio.dtypes import DTypeLike
 from fluidio.layer_helper import LayerHelper
+from fluidio.ops.cudnn_lstm import weight_size
 from fluidio.program import Variable
 
-__all__ = ["dynamic_gru", "dynamic_lstm", "dynamic_lstmp", "gru_unit", "lstm_unit"]
+__all__ = ["dynamic_gru", "dynamic_lstm", "dynamic_lstmp", "gru_unit", "lstm", "lstm_unit"]
 
 _NUMBERS = {"identity": 0, "sigmoid": 1, "tanh": 2, "relu": 3}
 
@@ -233,3 +234,45 @@ def lstm_unit(
         attrs={"forget_bias": forget_bias},
     )
     return hidden, cell
+
+
+def lstm(
+    input: Variable,
+    init_h: Variable,
+    init_c: Variable,
+    max_len: int,
+    hidden_size: int,
+    num_layers: int,
+    dropout_prob: float = 0.0,
+    is_bidirec: bool = False,
+    is_test: bool = False,
+    name: str | None = None,
+    default_initializer: Any = None,
+    seed: int = -1,
+) -> tuple[Variable, Variable, Variable]:
+    """Return outputs and last states of a stack of LSTMs over input [time, batch, width].
+
+    Fluid: it ran on a GPU only (cuDNN); here it runs everywhere, on weights in the same layout.
+    """
+    helper = LayerHelper("cudnn_lstm", **locals())
+    width = input.shape[-1]
+    size = weight_size(width, hidden_size, num_layers, 2 if is_bidirec else 1)
+    weight = helper.create_parameter(helper.param_attr, [size], input.dtype, default_initializer=default_initializer)
+    out, last_h, last_c = [helper.create_variable_for_type_inference(input.dtype) for _ in range(3)]
+    reserve = helper.create_variable_for_type_inference(input.dtype, stop_gradient=True)
+    helper.append_op(
+        type="cudnn_lstm",
+        inputs={"Input": input, "InitH": init_h, "InitC": init_c, "W": weight},
+        outputs={"Out": out, "last_h": last_h, "last_c": last_c, "Reserve": reserve},
+        attrs={
+            "max_len": max_len,
+            "is_bidirec": is_bidirec,
+            "input_size": width,
+            "hidden_size": hidden_size,
+            "num_layers": num_layers,
+            "is_test": is_test,
+            "dropout_prob": dropout_prob,
+            "seed": seed,
+        },
+    )
+    return out, last_h, last_c

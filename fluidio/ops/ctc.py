@@ -91,7 +91,7 @@ def _alphas(log_p: Any, states: Any, jump: Any, times: Any) -> Any:
 
 def _loss_and_grad(ctc: _Ctc, blank: int) -> tuple[Any, Any]:
     """Return the loss of each sequence and its gradient by the scores, in float64."""
-    scores = ctc.scores.astype(np.float64)
+    scores: Any = ctc.scores.astype(np.float64)
     batch, time, _classes = scores.shape
     shifted = scores - scores.max(axis=2, keepdims=True)
     log_p = shifted - np.log(np.exp(shifted).sum(axis=2, keepdims=True))

@@ -99,7 +99,7 @@ def write_to_array_grad(k: Call, f: Any) -> None:
     index, source = as_index(k, f), k.ins["X"][0]
     array = f.values[k.ins["Out@GRAD"][0]]
     entry = array.items[index] if array is not None and index < len(array.items) else None
-    if entry is None or entry.array is None:
+    if array is None or entry is None or entry.array is None:
         f.set(k.outs["X@GRAD"][0], k.xp.zeros_like(f.values[source]), f.lods[source])
         return
     f.set(k.outs["X@GRAD"][0], entry.array, f.lods[source])

@@ -173,3 +173,67 @@ def test_single_steps() -> None:
     check_gradient(
         "lstm_unit", {"X": wave(1, 8), "C_prev": wave(1, 2)}, ["C", "H"], {"forget_bias": 0.3}, wrt=["X", "C_prev"]
     )
+
+
+@pytest.mark.parametrize("both", [True, False])
+@pytest.mark.parametrize("layers", [1, 2])
+def test_stacked_lstm_over_padded_tensors(both: bool, layers: int) -> None:
+    from fluidio.ops.cudnn_lstm import weight_size
+
+    size, width, states = 2, 3, layers * (2 if both else 1)
+    inputs = {
+        "Input": wave(3, 2, width),
+        "InitH": wave(states, 2, size, phase=0.2),
+        "InitC": wave(states, 2, size, phase=1.2),
+        "W": wave(weight_size(width, size, layers, 2 if both else 1), phase=0.1, scale=0.5),
+    }
+    check_gradient(
+        "cudnn_lstm", inputs, ["Out", "last_h", "last_c", "Reserve"],
+        {"hidden_size": size, "num_layers": layers, "is_bidirec": both}, wrt=list(inputs), unchecked=["Reserve"],
+    )  # fmt: skip
+
+
+def test_crf() -> None:
+    for lengths in ([3, 0, 2], [4], [1, 1]):
+        rows = sum(lengths)
+        inputs = {
+            "Emission": Ragged(wave(rows, 3, phase=0.4), lengths),
+            "Transition": wave(5, 3, phase=0.9),
+            "Label": Ragged((np.arange(rows) * 2 % 3).reshape(-1, 1), lengths),
+        }
+        check_gradient(
+            "linear_chain_crf", inputs, ["Alpha", "EmissionExps", "TransitionExps", "LogLikelihood"],
+            wrt=["Emission", "Transition"], unchecked=["Alpha", "EmissionExps", "TransitionExps"],
+        )  # fmt: skip
+
+
+def test_ctc() -> None:
+    logits = Ragged(wave(9, 4, phase=0.4, scale=2.0), [4, 2, 3])
+    label = Ragged(np.array([[1], [1], [3], [2], [1]]), [2, 1, 2])
+    check_gradient(
+        "warpctc", {"Logits": logits, "Label": label}, ["WarpCTCGrad", "Loss"], {"blank": 0}, wrt=["Logits"],
+        unchecked=["WarpCTCGrad"],
+    )  # fmt: skip
+
+
+def test_hierarchical_sigmoid() -> None:
+    inputs = {"X": wave(3, 2), "W": wave(4, 2, phase=0.7), "Bias": wave(4, 1), "Label": np.array([[0], [4], [2]])}
+    check_gradient(
+        "hierarchical_sigmoid", inputs, ["Out", "PreOut"], {"num_classes": 5}, wrt=["X", "W", "Bias"],
+        unchecked=["PreOut"],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("sampler", [0, 1])
+def test_noise_contrastive_estimation(sampler: int) -> None:
+    inputs = {
+        "Input": wave(3, 2),
+        "Weight": wave(6, 2, phase=0.7),
+        "Bias": wave(6, 1),
+        "Label": np.array([[0], [4], [2]]),
+    }
+    attrs = {"num_total_classes": 6, "num_neg_samples": 2, "custom_neg_classes": [1, 5], "sampler": sampler}
+    check_gradient(
+        "nce", inputs, ["Cost", "SampleLogits", "SampleLabels"], attrs, wrt=["Input", "Weight", "Bias"],
+        unchecked=["SampleLogits", "SampleLabels"],
+    )  # fmt: skip
