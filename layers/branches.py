@@ -169,7 +169,8 @@ def switch_case(
     if default is None:
         default = pairs.pop()[1]
     chosen = [(equal(branch_index, fill_constant([1], "int64", n)), function) for n, function in pairs]
-    return case(chosen, default) if chosen else default()
+    otherwise: Callable[[], Any] = default
+    return case(chosen, otherwise) if chosen else otherwise()
 
 
 class Switch:
