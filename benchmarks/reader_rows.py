@@ -6,7 +6,6 @@ A trivial program reads batches of 32 x 784 float32 and 32 x 1 int64 that exist 
 benchmarks/readers.py, which interleaves rounds of several frameworks.
 """
 
-
 import json
 import sys
 import time

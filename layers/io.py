@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +11,7 @@ from fluidio.era import era
 from fluidio.errors import EnforceNotMet
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers.preprocessor import Preprocessor
-from fluidio.layers.py_reader import create_py_reader_by_data, py_reader
+from fluidio.layers.queue_reader import create_py_reader_by_data, py_reader
 from fluidio.layers.reader_handle import attach_file_handle
 from fluidio.places import CPUPlace, CUDAPlace
 from fluidio.program import Variable, default_main_program, default_startup_program, unique_name
@@ -161,7 +160,7 @@ def open_files(
         filenames = [os.fspath(filenames)]
     names = [os.fspath(name) for name in filenames]
     side_by_side = thread_num != 1 and len(names) > 1
-    threads = min(len(names), multiprocessing.cpu_count()) if thread_num is None else int(thread_num)
+    threads = min(len(names), (os.cpu_count() or 1)) if thread_num is None else int(thread_num)
     attrs: dict[str, Any] = {
         "file_names": names,
         "thread_num": threads if names else 1,

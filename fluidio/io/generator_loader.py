@@ -10,7 +10,7 @@ from typing import Any
 from fluidio.errors import EnforceNotMet
 from fluidio.io.loader_iterator import LoaderIterator, as_places, feeds_of
 from fluidio.layers.feed_source import Source, from_batches, from_sample_lists, from_samples
-from fluidio.layers.py_reader import append_double_buffer, append_py_reader, make_queue
+from fluidio.layers.queue_reader import append_double_buffer, append_py_reader, make_queue
 from fluidio.layers.reader_handle import FeedHandle
 from fluidio.program import Variable, default_main_program
 from fluidio.program.unique_name import UniqueNameGenerator
