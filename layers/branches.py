@@ -166,10 +166,8 @@ def switch_case(
     if branch_index.dtype is not VarType.INT64:
         branch_index = cast(branch_index, "int64")
     pairs.sort(key=lambda pair: pair[0])
-    if default is None:
-        default = pairs.pop()[1]
+    otherwise: Callable[[], Any] = pairs.pop()[1] if default is None else default
     chosen = [(equal(branch_index, fill_constant([1], "int64", n)), function) for n, function in pairs]
-    otherwise: Callable[[], Any] = default
     return case(chosen, otherwise) if chosen else otherwise()
 
 

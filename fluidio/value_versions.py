@@ -1,0 +1,80 @@
+"""Values of variables that change: what a gradient op reads is what its forward op saw."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from fluidio.grad_vars import create_grad, is_array
+from fluidio.program import Block, Operator
+from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, SAVED_ATTR, GradOp
+
+__all__ = ["Versions"]
+
+
+class Versions:
+    """The values of changing variables that gradient ops need, as they were when the forward op ran.
+
+    A counter may be read, changed and read again; the gradient of each reader wants its own value. The forward op notes
+    it under another name.
+
+    Args:
+        body: the block runs several times, so that variables from outside change from run to run.
+    """
+
+    def __init__(self, block: Block, body: bool) -> None:
+        self.block = block
+        self.writes: defaultdict[str, list[int]] = defaultdict(list)
+        self.position = {id(op): index for index, op in enumerate(block.ops)}
+        for index, op in enumerate(block.ops):
+            for name in op.output_arg_names:
+                self.writes[name].append(index)
+        self.body = body
+        self.around = _changing_around(block)
+
+    def replaced(self, op: Operator) -> set[str]:
+        """Return the outputs of an op that were something else before it."""
+        names = {n for n in op.output_arg_names if n != EMPTY}
+        return {n for n in names if n in op.input_arg_names or (self._changes(n) and not is_array(self.block, n))}
+
+    def _changes(self, name: str) -> bool:
+        return len(self.writes[name]) > 1 or (self.body and name not in self.block.vars)
+
+    def apply(self, grad_op: GradOp, forward: Operator) -> None:
+        """Let the gradient op read versions instead of the variables themselves."""
+        for slot, names in grad_op.inputs.items():
+            if not slot.endswith(GRAD_SUFFIX):
+                after = slot in forward._outputs and slot not in forward._inputs
+                grad_op.inputs[slot] = [self._version(name, forward, after) for name in names]
+
+    def _version(self, name: str, forward: Operator, after: bool) -> str:
+        index = self.position[id(forward)]
+        if name == EMPTY or name.endswith(GRAD_SUFFIX):
+            return name
+        last = self.writes[name][-1] if self.writes.get(name) else -1
+        later = last > index or (last == index and not after)
+        outside = self.body and name not in self.block.vars
+        if not later and not (outside and (last >= 0 or name in self.around)):
+            return name
+        when = "after" if after else "before"
+        kept = f"{name}@{when}@{index}"
+        entry = f"{when}|{name}|{kept}"
+        noted = forward._attrs.get(SAVED_ATTR, [])
+        if entry not in noted:
+            forward._set_attr(SAVED_ATTR, [*noted, entry])
+            create_grad(self.block, self.block._find_var_recursive(name), kept)
+        return kept
+
+
+def _changing_around(block: Block) -> set[str]:
+    """Return the names that change in the blocks around a body: in a loop from run to run, else by a second write."""
+    found: set[str] = set()
+    around = block.parent
+    while around is not None:
+        counts: defaultdict[str, int] = defaultdict(int)
+        for op in around.ops:
+            for name in op.output_arg_names:
+                counts[name] += 1
+        inside_loop = around.parent is not None
+        found |= {n for n, times in counts.items() if times > 1 or (inside_loop and n not in around.vars)}
+        around = around.parent
+    return found
