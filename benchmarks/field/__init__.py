@@ -1,0 +1,1 @@
+"""fluidio beside its peers, on the same bytes, in one run."""
