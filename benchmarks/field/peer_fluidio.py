@@ -123,10 +123,10 @@ def w3(run):
 @case("w4", "generator", "arrays")
 def w4(run):
     path = _path(run, "w4.recordio")
-    x, y = w1_arrays(run.folder, None)
+    arrays = list(w1_arrays(run.folder, None)) if run.variant == "arrays" else None
     with run.timed(), recordio.Writer(path, compressor="none") as writer:
-        if run.variant == "arrays":
-            writer.write_block([x, y])
+        if arrays is not None:
+            writer.write_block(arrays)
         else:
             writer.write_samples(w1_samples(run.folder))
     size = os.path.getsize(path)
