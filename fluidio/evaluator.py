@@ -122,7 +122,7 @@ class DetectionMAP(Evaluator):
         if gt_difficult is not None:
             parts.insert(1, layers.cast(x=gt_difficult, dtype=gt_box.dtype))
         truth = layers.concat(parts, axis=1)
-        options = {
+        options: dict[str, Any] = {
             "overlap_threshold": overlap_threshold,
             "evaluate_difficult": evaluate_difficult,
             "ap_version": ap_version,

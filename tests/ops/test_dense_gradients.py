@@ -250,6 +250,21 @@ CASES = [
     Case("shuffle_channel", {"X": wave(1, 4, 2, 1)}, attrs={"group": 2}),
     Case("space_to_depth", {"X": wave(1, 4, 2, 4)}, attrs={"blocksize": 2}),
     Case("temporal_shift", {"X": wave(4, 4, 1, 2)}, attrs={"seg_num": 2}),
+    Case("affine_grid", {"Theta": wave(2, 2, 3)}, ("Output",), {"output_shape": [2, 1, 2, 3]}, ("Theta",)),
+    Case("grid_sampler", {"X": wave(2, 2, 3, 4), "Grid": wave(2, 2, 3, 2, k=0.53)}, ("Output",), wrt=("X", "Grid")),
+    Case("add_position_encoding", {"X": wave(2, 3, 4)}, attrs={"alpha": 0.7, "beta": 0.3}),
+    Case("fsp", {"X": wave(2, 3, 1, 2), "Y": wave(2, 2, 1, 2)}, wrt=("X", "Y")),
+    Case("teacher_student_sigmoid_loss", {"X": wave(5, 1), "Label": np.array([[-2.0], [-1], [0.3], [1.4], [0]])},
+         ("Y",)),
+    Case("sigmoid_focal_loss",
+         {"X": wave(3, 2), "Label": ids(0, 2, 1).astype(np.int32), "FgNum": np.array([2], np.int32)}),
+    Case("center_loss", {"X": wave(3, 2), "Label": ids(0, 2, 0), "Centers": wave(4, 2, phase=2.0),
+                         "CenterUpdateRate": np.array([0.1])}, ("CentersOut", "SampleCenterDiff", "Loss"),
+         {"need_update": False}, unchecked=("CentersOut", "SampleCenterDiff")),
+    Case("yolov3_loss", {"X": wave(1, 14, 2, 2), "GTBox": np.array([[[0.3, 0.7, 0.4, 0.3], [0.9, 0.2, 0.1, 0.2]]]),
+                         "GTLabel": np.array([[1, 0]], np.int32)}, ("Loss", "ObjectnessMask", "GTMatchMask"),
+         {"anchors": [10, 13, 16, 30], "anchor_mask": [0, 1], "class_num": 2, "ignore_thresh": 0.9},
+         unchecked=("ObjectnessMask", "GTMatchMask")),
     Case("affine_channel", {"X": wave(2, 3, 1, 2), "Scale": positive(3), "Bias": wave(3)}, wrt=("X", "Scale", "Bias"),
          attrs={"data_layout": "NCHW"}),
 ]  # fmt: skip
@@ -286,10 +301,11 @@ NO_DERIVATIVE = {
     "spectral_norm": "as the real one computes it",
 }
 MODULES = {
-    "activation", "batch_norm", "compare", "conv", "conv_transpose", "dropout", "elementwise", "embedding", "fill",
-    "gather", "join", "loss", "matmul", "metric", "norm", "padding", "pool", "prelu", "ranges", "ranking_loss",
+    "activation", "batch_norm", "compare", "conv", "conv_transpose", "dropout", "elementwise", "embedding",
+    "embedding_loss", "fill", "gather", "grid",
+    "join", "loss", "matmul", "metric", "norm", "padding", "pool", "prelu", "ranges", "ranking_loss",
     "rearrange", "reduce", "reduce_dims", "regression_loss", "resize", "search", "shape", "slicing", "user",
-    "vector_norm",
+    "vector_norm", "yolo",
 }  # fmt: skip
 
 

@@ -210,6 +210,14 @@ case('scale_act', x34, lambda d: L.scale(d['x'], 2.0, 1.0, act='relu'))
 case('size_rank', x34, lambda d: [L.size(d['x']), L.rank(d['x'])], ())
 case('sum_list', {'x': X(2,3), 'y': Y(2,3)}, lambda d: L.sum([d['x'], d['y']]), ('x','y'))
 case('bmm_', {'x': X(2,3,4), 'y': Y(2,4,5)}, lambda d: L.bmm(d['x'], d['y']), ('x','y'))
+case('tss', {'x': X(4,1), 'y': X(4,1)}, lambda d: L.teacher_student_sigmoid_loss(d['x'], d['y']))
+case('center_loss', {'x': X(4,3), 'l': ints((4,1),5)}, lambda d: L.center_loss(d['x'], d['l'], 5, 0.1, fluid.ParamAttr(initializer=fluid.initializer.Xavier())))
+case('focal', {'x': X(4,3), 'l': ints((4,1),4,dtype='int32'), 'f': np.array([2],'int32')}, lambda d: L.sigmoid_focal_loss(d['x'], d['l'], d['f']))
+case('affine_grid', {'x': X(2,2,3)}, lambda d: L.affine_grid(d['x'], [2,3,4,5]))
+case('add_pos', {'x': X(2,3,4)}, lambda d: L.add_position_encoding(d['x'], 0.7, 0.3))
+case('fsp', {'x': X(2,3,4,5), 'y': Y(2,2,4,5)}, lambda d: L.fsp_matrix(d['x'], d['y']), ('x','y'))
+case('gs_nograd', {'x': X(2,3,4,5), 'y': Y(2,4,5,2)}, lambda d: L.grid_sampler(d['x'], d['y']), ('x','y'))
+case('tss2', {'x': X(6,1), 'y': np.array([[-2.],[-1.],[0.4],[1.0],[1.6],[0.0]],'float32')}, lambda d: L.teacher_student_sigmoid_loss(d['x'], d['y']))
 
 
 def floats(variables):
