@@ -1,0 +1,149 @@
+"""Epoch: the items of one epoch on their way from a thread that runs the user's generator to the program.
+
+Every epoch has a channel of its own: what a late thread of the last epoch still puts goes nowhere.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
+
+from fluidio.errors import ReaderError
+from fluidio.reader.threads import deserted_error
+from fluidio.tensor.lod import LoD
+
+__all__ = ["Epoch", "Tensors", "feed"]
+
+Tensors = list[tuple[Any, LoD]]
+"""One batch: array and LoD of each slot."""
+
+_LOOK_ROUND = 1.0  # seconds after which a waiting consumer checks that somebody is still there
+
+
+class Epoch:
+    """The items of one epoch on their way; `ended` and `error` say why no more come."""
+
+    def __init__(self, capacity: int) -> None:
+        self.items: deque[Tensors] = deque()
+        self.capacity = capacity
+        self.refill_at = capacity // 2  # waking a full producer for each item would cost a thread switch each time
+        self.closed = False
+        self.ended = False
+        self.error: BaseException | None = None
+        self.thread: threading.Thread | None = None
+        self.producers_waiting = 0
+        self.consumers_waiting = 0
+        self.producer_wait = 0.0
+        self.consumer_wait = 0.0
+        lock = threading.RLock()  # a garbage collection inside put() may let go of the queue, which calls abandon()
+        self._room = threading.Condition(lock)
+        self._data = threading.Condition(lock)
+
+    def put(self, item: Tensors) -> bool:
+        items = self.items
+        if len(items) >= self.capacity:
+            self._wait_for_room()
+        if self.closed or self.ended:
+            return False
+        items.append(item)
+        if self.consumers_waiting:
+            with self._data:
+                self._data.notify_all()
+        return True
+
+    def _wait_for_room(self) -> None:
+        began = time.perf_counter()
+        with self._room:
+            self.producers_waiting += 1
+            while len(self.items) > self.refill_at and not self.closed and not self.ended:
+                self._room.wait()
+            self.producers_waiting -= 1
+        self.producer_wait += time.perf_counter() - began
+
+    def take(self, name: str) -> Tensors | None:
+        """Return the next item, None at the end; raise what the producer died of."""
+        items = self.items
+        while True:
+            over = self.ended or self.closed  # looked at first: nothing is added once it is true
+            try:
+                item = items.popleft()
+                break
+            except IndexError:
+                if over:
+                    if self.error is not None:
+                        _fail(name, self.error)
+                    return None
+                self._wait_for_data(name)
+        if self.producers_waiting and len(items) <= self.refill_at:
+            with self._room:
+                self._room.notify_all()
+        return item
+
+    def _wait_for_data(self, name: str) -> None:
+        began = time.perf_counter()
+        with self._data:
+            self.consumers_waiting += 1
+            try:
+                while not self.items and not self.ended and not self.closed:
+                    if not self._data.wait(_LOOK_ROUND) and self._deserted():
+                        raise deserted_error(name)
+            finally:
+                self.consumers_waiting -= 1
+        self.consumer_wait += time.perf_counter() - began
+
+    def _deserted(self) -> bool:
+        gone = self.thread is not None and not self.thread.is_alive()
+        return gone and not self.items and not self.ended
+
+    def finish(self, error: BaseException | None = None) -> None:
+        """Say that no more items come: what waits is still delivered, then the end or the error."""
+        with self._data:
+            if not self.ended:
+                self.ended = True
+                self.error = error
+            self._data.notify_all()
+            self._room.notify_all()
+
+    def abandon(self) -> None:
+        """Forget the waiting items and let everybody go."""
+        self.closed = True
+        self.items.clear()
+        with self._data:
+            self._data.notify_all()
+            self._room.notify_all()
+
+
+def _fail(name: str, error: BaseException) -> NoReturn:
+    if isinstance(error, ReaderError):  # from a python reader: it names the user's exception already
+        raise ReaderError(f"the source of reader {name}: {error}") from error.__cause__ or error
+    raise ReaderError(f"the source of reader {name} raised {type(error).__name__}: {error}") from error
+
+
+def feed(source: Callable[[], Iterable[Tensors]], epoch: Epoch, skip: int) -> None:
+    """Run the user's generator in a thread; its end, or its exception, ends the epoch."""
+    items: Any = None
+    try:
+        items = iter(source())
+        for item in items:
+            if skip > 0:
+                skip -= 1
+            elif not epoch.put(item):
+                break
+        epoch.finish()
+    except BaseException as error:
+        epoch.finish(error)
+    finally:
+        close = getattr(items, "close", None)
+        if close is not None:
+            _close_quietly(close, epoch)
+
+
+def _close_quietly(close: Callable[[], None], epoch: Epoch) -> None:
+    """Finalise a generator in the thread that ran it; an error of its `finally` is the epoch's unless that is over."""
+    try:
+        close()
+    except BaseException as error:
+        epoch.finish(error)
