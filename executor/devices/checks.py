@@ -73,7 +73,9 @@ class DeferredChecks:
             return
         number, found, limit = (int(n) for n in notes[0])
         self._note.fill(0)
+        type = self._types[number - 1]
+        what, unit = ("label", "classes") if "entropy" in type else ("id" if "lookup" in type else "index", "rows")
         raise EnforceNotMet(
-            f"label {found} is out of range: the input has {limit} classes, 0 ... {limit - 1} (op "
-            f"{self._types[number - 1]}, seen on the GPU since the last fetch: an earlier run may have fed it)"
+            f"{what} {found} is out of range: the input has {limit} {unit}, 0 ... {limit - 1} (op {type}, seen on the "
+            "GPU since the last fetch: an earlier run may have fed it)"
         )

@@ -7,7 +7,7 @@ from typing import Any
 from fluidio.dtypes import VarType, to_numpy
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.gather import check_index
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import NEVER, Call
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.shape import host_ints
 from fluidio.program.infer import InferContext
@@ -43,7 +43,10 @@ def _register(name: str, ids_end_in_one: bool) -> None:
         out = w.take(rows, axis=0)
         padding = k.attrs["padding_idx"]
         if padding != -1:
-            out[rows == padding] = 0
+            if k.dev.is_gpu:
+                out *= (rows != padding)[:, None]  # CuPy waits for mask assignments
+            else:
+                out[rows == padding] = 0
         shape = ids.shape[:-1] if ids_end_in_one else ids.shape
         return out.reshape(*shape, w.shape[1])
 
@@ -60,7 +63,9 @@ def _register(name: str, ids_end_in_one: bool) -> None:
         if k.attrs["is_sparse"]:
             # Fluid: the sparse gradient names the padding row too.
             return SelectedRows(rows.copy(), w.shape[0], values)
-        if padding != -1:
+        if padding != -1 and k.dev.is_gpu:
+            values = values * (rows != padding)[:, None]
+        elif padding != -1:
             kept = rows != padding
             rows, values = rows[kept], values[kept]
         dw = k.xp.zeros_like(w)
@@ -89,7 +94,9 @@ def _one_hot(name: str, drop_last: bool) -> None:
         depth = given[0] if given else k.attrs["depth"]
         ids = x.reshape(-1)
         outside = (ids < 0) | (ids >= depth)
-        if not k.attrs["allow_out_of_range"] and not k.dev.is_gpu and outside.any():
+        if k.dev.is_gpu and not k.attrs["allow_out_of_range"]:
+            k.dev.check_range(ids, depth, NEVER, k.op)
+        elif not k.attrs["allow_out_of_range"] and outside.any():
             raise EnforceNotMet(f"index {ids[outside][0]} is out of range: depth is {depth}, so 0 ... {depth - 1}")
         out = k.xp.zeros((ids.shape[0], depth), to_numpy(k.attrs["dtype"]))
         rows = k.xp.arange(ids.shape[0])

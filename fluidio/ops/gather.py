@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.errors import EnforceNotMet
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import NEVER, Call
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.program.infer import InferContext
 
@@ -16,8 +16,11 @@ __all__: list[str] = []
 
 
 def check_index(k: Call, index: Any, size: int, what: str) -> None:
-    """Refuse indices outside [0, size); on a GPU they are not looked at, which would stop the stream."""
-    if k.dev.is_gpu or not index.size:
+    """Refuse indices outside [0, size); on a GPU the next fetch does, so that the stream does not stop for it."""
+    if k.dev.is_gpu:
+        k.dev.check_range(index, size, NEVER, k.op)
+        return
+    if not index.size:
         return
     low, high = index.min(), index.max()
     if low < 0 or high >= size:

@@ -11,7 +11,11 @@ import numpy as np
 from fluidio.errors import EnforceNotMet
 from fluidio.tensor.lod import NO_LOD, LoD
 
-__all__ = ["Backend", "Call", "NumpyBackend"]
+__all__ = ["NEVER", "Backend", "Call", "NumpyBackend"]
+
+
+NEVER = -1 << 62
+"""The id to ignore in `check_range` when there is none."""
 
 
 class Backend(Protocol):

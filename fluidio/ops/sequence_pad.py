@@ -42,7 +42,7 @@ def sequence_pad(k: Call, x: Any, pad_value: Any) -> Any:
         raise EnforceNotMet(f"PadValue has shape {list(pad_value.shape)}, expected [1] or {list(x.shape[1:])}")
     out = k.xp.empty(shape, x.dtype)
     out[...] = pad_value.reshape(-1)[0] if pad_value.size == 1 else pad_value
-    out[k.dev.upload(valid)] = x
+    out.reshape(-1, *x.shape[1:])[_places(k, valid)] = x
     return out, k.dev.upload(valid.sum(axis=1, dtype=np.int64))
 
 
@@ -50,7 +50,12 @@ def sequence_pad(k: Call, x: Any, pad_value: Any) -> Any:
 def sequence_pad_grad(k: Call, x: Any, dout: Any) -> Any:
     _, valid = _padding(k, x)
     k.out_lods["X@GRAD"] = k.lod("X")
-    return dout[k.dev.upload(valid)].reshape(x.shape)
+    return dout.reshape(-1, *x.shape[1:])[_places(k, valid)].reshape(x.shape)
+
+
+def _places(k: Call, valid: Any) -> Any:
+    """Return the numbers of the places that hold data; a mask would make CuPy wait."""
+    return k.dev.upload(np.flatnonzero(valid))
 
 
 def _infer_unpad(c: InferContext) -> None:
@@ -73,7 +78,7 @@ def sequence_unpad(k: Call, x: Any, length: Any) -> Any:
     """Out = the first Length[i] entries of every X[i], as sequences."""
     valid, lengths = _kept(k, x, length)
     k.out_lods["Out"] = (from_lengths(lengths),)
-    out = x[k.dev.upload(valid)]
+    out = x.reshape(-1, *x.shape[2:])[_places(k, valid)]
     return out if x.ndim > 2 else out.reshape(-1, 1)
 
 
@@ -81,7 +86,7 @@ def sequence_unpad(k: Call, x: Any, length: Any) -> Any:
 def sequence_unpad_grad(k: Call, x: Any, length: Any, dout: Any) -> Any:
     valid, lengths = _kept(k, x, length)
     dx = k.xp.zeros_like(x)
-    dx[k.dev.upload(valid)] = dout.reshape(int(lengths.sum()), *x.shape[2:])
+    dx.reshape(-1, *x.shape[2:])[_places(k, valid)] = dout.reshape(int(lengths.sum()), *x.shape[2:])
     return dx
 
 

@@ -42,7 +42,7 @@ def sequence_pool(k: Call, x: Any) -> Any:
     out = _pooled(k, x, offsets, kind)
     empty = offsets[1:] == offsets[:-1]
     if empty.any():
-        out[k.dev.upload(empty)] = pad
+        out[k.dev.upload(np.flatnonzero(empty))] = pad
     return out, None
 
 
@@ -109,7 +109,11 @@ def _max_grad(k: Call, x: Any, max_rows: Any, dout: Any) -> Any:
         flat = max_rows.reshape(-1, columns)
         target = flat.astype(np.int64) * columns + k.xp.arange(columns)
         valid = flat >= 0
-        dx.reshape(-1)[target[valid]] = dout.reshape(-1, columns)[valid]
+        slopes = dout.reshape(-1, columns)
+        if k.dev.is_gpu:  # without masks, for which CuPy waits: what is not valid adds nothing to the first element
+            k.dev.scatter_add(dx.reshape(-1), k.xp.where(valid, target, 0).reshape(-1), (slopes * valid).reshape(-1))
+        else:
+            dx.reshape(-1)[target[valid]] = slopes[valid]
     return dx
 
 

@@ -106,6 +106,38 @@ def test_label_out_of_range_is_reported_by_the_fetch(cupy: Any) -> None:
         assert np.isfinite(exe.run(main, feed=feed, fetch_list=[loss])[0])  # reported once
 
 
+def test_id_out_of_range_of_an_embedding_is_reported_by_the_fetch(cupy: Any) -> None:
+    with fresh() as (main, startup):
+        rows = fluid.layers.embedding(fluid.layers.data("ids", [1], dtype="int64"), [10, 4])
+        exe = fluid.Executor(fluid.CUDAPlace(0))
+        exe.run(startup)
+        with pytest.raises(fluid.core.EnforceNotMet, match="id 10 is out of range: the input has 10 rows"):
+            exe.run(main, feed={"ids": np.array([[1], [10]])}, fetch_list=[rows])
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("padding", [None, 0])
+@pytest.mark.parametrize("name", ["sgd", "momentum", "adam", "adagrad", "ftrl"])
+def test_embeddings_learn_as_on_the_cpu(cupy: Any, name: str, padding: int | None, is_sparse: bool) -> None:
+    def learn(place: Any) -> Any:
+        with fresh() as (main, startup):
+            main.random_seed = startup.random_seed = 3
+            ids = fluid.layers.data("ids", [1], dtype="int64")
+            rows = fluid.layers.embedding(ids, [10, 4], is_sparse=is_sparse, padding_idx=padding)
+            loss = fluid.layers.mean(fluid.layers.fc(rows, 1))
+            OPTIMIZERS[name]().minimize(loss)
+            exe = fluid.Executor(place)
+            exe.run(startup)
+            for shift in range(4):
+                feed = {"ids": (np.array([[0], [3], [3], [7], [9], [3]]) + shift) % 10}
+                exe.run(main, feed=feed, fetch_list=[loss])
+            found = fluid.global_scope().find_var("embedding_0.w_0")
+            assert found is not None
+            return np.array(found.get_tensor())
+
+    np.testing.assert_allclose(learn(fluid.CUDAPlace(0)), learn(fluid.CPUPlace()), rtol=1e-4, atol=1e-7)
+
+
 def test_feed_may_be_changed_as_soon_as_run_returns(sim: Any) -> None:
     import cupy
 
