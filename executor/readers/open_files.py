@@ -19,15 +19,37 @@ from fluidio.recordio import BlockReader, RecordBlock
 __all__ = ["OpenFiles"]
 
 Read = Future[RecordBlock | None]
+_OPEN = 256  # files that are open at a time, at most; the process may not have many more
+
+
+class _File:
+    """One file of an epoch: opened for its first chunk, closed behind its last."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._blocks: BlockReader | None = None
+
+    def read(self) -> RecordBlock | None:
+        if self._blocks is None:
+            self._blocks = open_blocks(self._path)
+        block = self._blocks.read()
+        if block is None:
+            self.close()
+        return block
+
+    def close(self) -> None:
+        if self._blocks is not None:
+            self._blocks.close()
 
 
 class OpenFiles(Reader):
     """Reads files side by side or one after another.
 
     Args:
-        paths: the files; all are opened at once, so that a missing one is noticed by the startup program.
+        paths: the files; all are looked at once, so that a missing one is noticed by the startup program.
         threads: threads that read and decode.
-        side_by_side: a chunk of each file in turn (a fixed round-robin); otherwise file after file, in list order.
+        side_by_side: a chunk of each file in turn (a fixed round-robin, of 256 files at most); otherwise file after
+            file, in list order.
         arrival: give out whatever is ready first: quicker when files differ, never the same order twice.
         shuffle_files: another order of the files in each epoch, from the seed.
 
@@ -51,15 +73,16 @@ class OpenFiles(Reader):
             raise EnforceNotMet(f"open_files {name}: No file to be read!")
         self._paths = list(paths)
         self._threads = max(1, threads)
-        self._active = len(self._paths) if side_by_side or arrival else 1
+        self._active = min(len(self._paths), _OPEN) if side_by_side or arrival else 1
         self._arrival = arrival
         self._shuffle = shuffle_files
         self._seed = seed
-        self._files = [open_blocks(path) for path in self._paths]
+        for path in self._paths:
+            open_blocks(path).close()
         self._crew: Crew[RecordBlock | None] = Crew(name, self._threads)
-        self._queued: deque[BlockReader] = deque()  # files that have not begun
-        self._turn: deque[BlockReader] = deque()  # begun files whose next chunk nobody has asked for yet
-        self._reads: deque[tuple[BlockReader, Read]] = deque()
+        self._queued: deque[_File] = deque()  # files that have not begun
+        self._turn: deque[_File] = deque()  # begun files whose next chunk nobody has asked for yet
+        self._reads: deque[tuple[_File, Read]] = deque()
         self._buffer = BlockBuffer()
         self._begin()
 
@@ -80,7 +103,7 @@ class OpenFiles(Reader):
         self._crew.stop()
         return None
 
-    def _pop(self) -> tuple[BlockReader, Read]:
+    def _pop(self) -> tuple[_File, Read]:
         if self._arrival:
             done = wait([read for _, read in self._reads], return_when=FIRST_COMPLETED).done
             ready = next(pair for pair in self._reads if pair[1] in done)
@@ -95,18 +118,19 @@ class OpenFiles(Reader):
             self._reads.append((file, self._crew.submit(file.read)))
 
     def _begin(self) -> None:
-        files = list(self._files)
+        files = [_File(path) for path in self._paths]
         if self._shuffle:
             rng = np.random.default_rng((self._seed, self.epoch))
             files = [files[i] for i in rng.permutation(len(files))]
-        for file in files:
-            file.seek((0, 0))
         self._turn = deque(files[: self._active])
         self._queued = deque(files[self._active :])
         self._ask()  # reading begins with the startup program
 
     def _stop(self) -> None:
         self._crew.stop()
+        for file in [*self._turn, *(file for file, _ in self._reads)]:
+            file.close()
+        self._turn.clear()
         self._reads.clear()
         self._buffer.clear()
 

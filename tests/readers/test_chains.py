@@ -397,3 +397,15 @@ def test_load_reads_a_saved_tensor_in_every_run(tmp_path: Path) -> None:
         out = layers.create_tensor("float32")
         layers.load(out, path)
     assert exe.run(main, fetch_list=[out])[0].tolist() == [[4.0] * 3] * 2
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_hundreds_of_files_need_no_more_than_a_few_hundred_descriptors(tmp_path: Path, threads: int) -> None:
+    paths = write_files(tmp_path, [2] * 300)
+    subject = Subject(lambda: layers.batch(layers.open_files(paths, thread_num=threads, **SLOTS), 10))
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    first = subject.step()
+    assert len(list(Path("/proc/self/fd").iterdir())) - before < 260
+    assert sorted([*(first or []), *subject.epoch()]) == list(range(600))
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before + 1
+    subject.reader.reset()
