@@ -5,7 +5,8 @@
     python benchmarks/readers.py threads
     python benchmarks/readers.py chain
 
-`overhead` starts a process for each framework in every round, one after the other, and compares medians.
+`overhead` starts a process for each framework in every round, one after the other, and compares medians and the best
+rounds (on a busy machine only those mean much).
 """
 
 from __future__ import annotations
@@ -47,11 +48,14 @@ def overhead(options: argparse.Namespace) -> None:
             )
             for row, (wall, _cpu) in json.loads(out.stdout.splitlines()[-1]).items():
                 found[name].setdefault(row, []).append(wall)
-    print(f"{'us per step, median of ' + str(options.rounds) + ' rounds':44}", *[f"{name:>10}" for name in commands])
+    print(f"{'us per step':44}", *[f"{name + ' ' + what:>15}" for what in ("median", "best") for name in commands])
     for row in found["fluidio"]:
-        medians = [statistics.median(found[name][row]) for name in commands]
-        ratio = f"{medians[0] / medians[1]:8.2f} x" if len(medians) > 1 else ""
-        print(f"{row:44}", *[f"{m:10.1f}" for m in medians], ratio)
+        cells = []
+        for pick in (statistics.median, min):
+            values = [pick(found[name][row]) for name in commands]
+            cells += [f"{value:15.1f}" for value in values]
+            cells += [f"{values[0] / values[1]:6.2f} x"] if len(values) > 1 else []
+        print(f"{row:44}", *cells)
 
 
 def overlap(options: argparse.Namespace) -> None:

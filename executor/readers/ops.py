@@ -7,13 +7,21 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any
 
-from fluidio.dtypes import VarType
 from fluidio.era import era
 from fluidio.errors import EnforceNotMet, EOFException
 from fluidio.executor.readers.base import Reader, Spec
 from fluidio.executor.readers.batch import Batch
 from fluidio.executor.readers.check import check_item, layout_of
 from fluidio.executor.readers.custom import Custom
+from fluidio.executor.readers.describe import (
+    infer_custom,
+    infer_decorator,
+    infer_open_files,
+    infer_read,
+    infer_source,
+    positive,
+    slot_shapes,
+)
 from fluidio.executor.readers.double_buffer import DoubleBuffer
 from fluidio.executor.readers.file import FileReader
 from fluidio.executor.readers.multi_pass import MultiPass
@@ -25,7 +33,6 @@ from fluidio.executor.readers.shuffle import Shuffle
 from fluidio.executor.readers.wait_clock import WaitClock
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
-from fluidio.program.infer import InferContext
 from fluidio.reader.feed_queue import FeedQueue
 from fluidio.reader.tally import TALLY, records_in
 
@@ -34,77 +41,12 @@ __all__ = ["end_of_epoch"]
 _SHAPES: dict[str, Any] = {"shape_concat": [], "lod_levels": [], "ranks": [], "use_data_config": True}
 
 
-# -- describing the reader variables ------------------------------------------------------------------------------
-
-
-def _shapes(attrs: dict[str, Any]) -> list[tuple[int, ...]]:
-    shapes, flat, at = [], attrs["shape_concat"], 0
-    for rank in attrs["ranks"]:
-        shapes.append(tuple(flat[at : at + rank]))
-        at += rank
-    return shapes
-
-
-def _infer_source(c: InferContext) -> None:
-    shapes, levels = _shapes(c.attrs), list(c.attrs["lod_levels"])
-    c.check(
-        len(levels) == len(shapes),
-        f"The number of 'lod_levels'({len(levels)}) doesn't match the number of 'shapes'({len(shapes)}).",
-    )
-    for name in c.op.output("Out"):
-        out = c.block._var_recursive(name)
-        dtypes = [slot[1] for slot in out.reader_slots] or [VarType.FP32] * len(shapes)
-        out.reader_slots = list(zip(shapes, dtypes, levels))
-        out.type = VarType.READER
-        out._persistable = True
-
-
-def _infer_decorator(c: InferContext) -> None:
-    below = c.input("UnderlyingReader")
-    out = c.block._var_recursive(c.op.output("Out")[0])
-    out.reader_slots = list(below.reader_slots)
-    out.type = VarType.READER
-    out._persistable = True
-
-
-def _positive(attr: str) -> Callable[[InferContext], None]:
-    def infer(c: InferContext) -> None:
-        c.check(c.attrs[attr] > 0, f"{attr} must be greater than 0, got {c.attrs[attr]}")
-        _infer_decorator(c)
-
-    return infer
-
-
-def _infer_open_files(c: InferContext) -> None:
-    c.check(c.attrs["buffer_size"] > 0, f"buffer_size must be greater than 0, got {c.attrs['buffer_size']}")
-    c.check(c.attrs["thread_num"] > 0, f"thread_num must be greater than 0, got {c.attrs['thread_num']}")
-    _infer_source(c)
-
-
-def _infer_custom(c: InferContext) -> None:
-    _infer_decorator(c)
-    body = c.attrs["sub_block"]
-    sinks = [body._var_recursive(name) for name in c.attrs["sink_var_names"]]
-    out = c.block._var_recursive(c.op.output("Out")[0])
-    out.reader_slots = [(v.shape, v.dtype, v.lod_level) for v in sinks]
-
-
-def _infer_read(c: InferContext) -> None:
-    if not c.attrs["infer_out"]:
-        return
-    slots = c.input("Reader").reader_slots
-    names = c.op.output("Out")
-    c.check(len(slots) == len(names), f"the reader delivers {len(slots)} tensors, the op has {len(names)} outputs")
-    for index, (shape, dtype, level) in enumerate(slots):
-        c.set("Out", shape, dtype, level, index, VarType.LOD_TENSOR)
-
-
 # -- reading ------------------------------------------------------------------------------------------------------
 
 
 @op(
     "read", "Reader", "Out*", {"throw_eof_exp": True, "infer_out": True, "drop_last": True},
-    infer=_infer_read, grad=False, raw=True, side_effect=True,
+    infer=infer_read, grad=False, raw=True, side_effect=True,
 )  # fmt: skip
 def read(k: Call, f: Any) -> None:
     """Take the next item of a reader; EOFException at the end of the epoch."""
@@ -253,7 +195,7 @@ def _check_suffix(path: str) -> None:
 
 def _make_random(k: Call, name: str, spec: Spec) -> Reader:
     low, high = k.attrs.get("min", k.attrs["low"]), k.attrs.get("max", k.attrs["high"])
-    return RandomData(name, low, high, _shapes(k.attrs), k.attrs["seed"], spec)
+    return RandomData(name, low, high, slot_shapes(k.attrs), k.attrs["seed"], spec)
 
 
 def _make_double_buffer(k: Call, f: Any, name: str, below: Reader, spec: Spec) -> Reader:
@@ -272,37 +214,35 @@ def _make_custom(k: Call, f: Any, name: str, below: Reader, spec: Spec) -> Reade
 
 _source(
     "create_recordio_file_reader", "", {**_SHAPES, "filename": ""},
-    lambda k, name, spec: FileReader(name, k.attrs["filename"], spec), _infer_source,
+    lambda k, name, spec: FileReader(name, k.attrs["filename"], spec), infer_source,
 )  # fmt: skip
 _source(
     "open_files", "",
     {**_SHAPES, "file_names": [], "thread_num": 1, "buffer_size": 1, "is_test": False, "side_by_side": True,
      "deterministic": True, "shuffle_files": False, "seed": 0},
-    _make_open_files, _infer_open_files,
+    _make_open_files, infer_open_files,
 )  # fmt: skip
-_source(
-    "create_random_data_generator", "", {**_SHAPES, "low": 0.0, "high": 1.0, "seed": 0}, _make_random, _infer_source
-)
+_source("create_random_data_generator", "", {**_SHAPES, "low": 0.0, "high": 1.0, "seed": 0}, _make_random, infer_source)
 _decorator(
     "create_shuffle_reader", {"buffer_size": 1, "seed": 0},
     lambda k, f, name, below, spec: Shuffle(name, below, k.attrs["buffer_size"], k.attrs["seed"], spec),
-    _positive("buffer_size"),
+    positive("buffer_size"),
 )  # fmt: skip
 _decorator(
     "create_batch_reader", {"batch_size": 1, "discard_leftover": True},
     lambda k, f, name, below, spec: Batch(name, below, k.attrs["batch_size"], k.attrs["discard_leftover"], spec),
-    _positive("batch_size"),
+    positive("batch_size"),
 )  # fmt: skip
 _decorator(
     "create_multi_pass_reader", {"pass_num": 1},
     lambda k, f, name, below, spec: MultiPass(name, below, k.attrs["pass_num"], spec),
-    _positive("pass_num"),
+    positive("pass_num"),
 )  # fmt: skip
-_decorator("create_threaded_reader", {}, lambda k, f, name, below, spec: Threaded(name, spec, below), _infer_decorator)
-_decorator("create_double_buffer_reader", {"place": "AUTO"}, _make_double_buffer, _infer_decorator)
+_decorator("create_threaded_reader", {}, lambda k, f, name, below, spec: Threaded(name, spec, below), infer_decorator)
+_decorator("create_double_buffer_reader", {"place": "AUTO"}, _make_double_buffer, infer_decorator)
 _decorator(
     "create_custom_reader", {"sub_block": None, "source_var_names": [], "sink_var_names": []},
-    _make_custom, _infer_custom,
+    _make_custom, infer_custom,
 )  # fmt: skip
 
 
@@ -321,7 +261,7 @@ class Threaded(Reader):
 @op(
     "create_py_reader", "blocking_queue", "Out*",
     {**_SHAPES, "dtypes": [], "need_check_feed": [], "device_index": 0, "device_count": 1},
-    infer=_infer_source, grad=False, raw=True, side_effect=True,
+    infer=infer_source, grad=False, raw=True, side_effect=True,
 )  # fmt: skip
 def create_py_reader(k: Call, f: Any) -> None:
     """Make the reader that empties a queue; it stays while the queue is the same."""
