@@ -168,6 +168,23 @@ class Executor:
         finally:
             reader.reset()
 
+    def train_from_dataset(
+        self, program: Any = None, dataset: Any = None, scope: Scope | None = None, thread: int = 0,
+        debug: bool = False, fetch_list: Any = None, fetch_info: Any = None, print_period: int = 100,
+        fetch_handler: Any = None,
+    ) -> None:  # fmt: skip
+        """Run the program for every batch of a `fluid.DatasetFactory` dataset.
+
+        Args:
+            thread: accepted; batches are run in order.
+            fetch_list: variables to print every `print_period` steps, under the names in `fetch_info`.
+        """
+        from fluidio.executor.from_dataset import run_dataset
+
+        run_dataset(self, program, dataset, scope, fetch_list, fetch_info, print_period)
+
+    infer_from_dataset = train_from_dataset
+
     def close(self) -> None:
         """Refuse further runs; harmless when repeated."""
         self._closed = True

@@ -108,6 +108,7 @@ if _typing.TYPE_CHECKING:
     )
     from fluidio.input import embedding, one_hot
     from fluidio.io import load, load_program_state, save, set_program_state
+    from fluidio.io.slot_dataset import DatasetFactory, InMemoryDataset, QueueDataset
     from fluidio.layers import learning_rate_scheduler as learning_rate_decay
     from fluidio.paddle.hook import install_as_paddle
     from fluidio.param_attr import ParamAttr, WeightNormParamAttr
@@ -134,6 +135,7 @@ __all__ = [
     "CheckpointConfig",
     "CompiledProgram",
     "DataFeeder",
+    "DatasetFactory",
     "DistributeTranspiler",
     "DistributeTranspilerConfig",
     "EndEpochEvent",
@@ -141,6 +143,7 @@ __all__ = [
     "ExecutionStrategy",
     "Executor",
     "HashName",
+    "InMemoryDataset",
     "InferenceTranspiler",
     "Inferencer",
     "IrGraph",
@@ -150,6 +153,7 @@ __all__ = [
     "ParamAttr",
     "Parameter",
     "Program",
+    "QueueDataset",
     "RoundRobin",
     "Scope",
     "Tensor",

@@ -45,7 +45,7 @@ def test_the_docstring_says_what_differs() -> None:
 
 
 def test_a_name_that_is_not_there_raises_with_advice() -> None:
-    assert verdict("fluid.DatasetFactory") == (
+    assert verdict("fluid.AsyncExecutor") == (
         "raises", "feed the program with fluid.io.DataLoader.from_generator or layers.py_reader",
     )  # fmt: skip
     assert verdict("paddle.nn.Linear") == ("raises", "Paddle 2.x, not Fluid")

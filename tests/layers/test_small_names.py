@@ -78,7 +78,7 @@ def test_boxes_are_cut_to_their_image() -> None:
 
 
 def test_a_tensor_provider_of_2018_feeds_a_py_reader() -> None:
-    reader = fluid.layers.py_reader(capacity=2, shapes=[[-1, 2]], dtypes=["float32"])
+    reader: Any = fluid.layers.py_reader(capacity=2, shapes=[[-1, 2]], dtypes=["float32"])
     total = fluid.layers.reduce_sum(fluid.layers.read_file(reader))
 
     def provider() -> Any:

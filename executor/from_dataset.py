@@ -1,0 +1,28 @@
+"""Run a program over the batches of a dataset, printing what is fetched now and then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["run_dataset"]
+
+
+def run_dataset(
+    executor: Any, program: Any, dataset: Any, scope: Any, fetch_list: Any, fetch_info: Any, print_period: int
+) -> None:
+    """Run a program once for each batch; every `print_period` steps print the fetched values."""
+    if dataset is None or not hasattr(dataset, "batches"):
+        raise RuntimeError("dataset is need and should be initialized: fluid.DatasetFactory().create_dataset(...)")
+    wanted = list(fetch_list or [])
+    names = [getattr(v, "name", v) for v in wanted]
+    titles = list(fetch_info) if fetch_info else names
+    if len(titles) != len(names):
+        raise ValueError(f"{len(titles)} fetch_info for {len(names)} variables in fetch_list")
+    for step, feed in enumerate(dataset.batches(), 1):
+        show = bool(wanted) and step % max(print_period, 1) == 0
+        values = executor.run(program, feed=feed, fetch_list=wanted if show else [], scope=scope, return_numpy=False)
+        if show:
+            shown = (f"{title}: {np.array(value).reshape(-1).tolist()}" for title, value in zip(titles, values))
+            print(f"step {step}: " + ", ".join(shown))

@@ -1,0 +1,138 @@
+"""`fluid.DatasetFactory`: files of slot text for `exe.train_from_dataset`."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from fluidio.errors import not_supported
+from fluidio.io.slot_text import Sample, batch_feed, samples_of
+from fluidio.program import Variable
+
+__all__ = ["DatasetFactory", "InMemoryDataset", "QueueDataset"]
+
+
+class _SlotDataset:
+    """Files, variables and a batch size; `batches()` gives feeds."""
+
+    def __init__(self) -> None:
+        self.filelist: list[str] = []
+        self.thread_num = 1
+        self._command = "cat"
+        self._batch_size = 1
+        self._variables: list[Variable] = []
+
+    def set_filelist(self, filelist: Sequence[str]) -> None:
+        self.filelist = [os.fspath(path) for path in filelist]
+
+    def set_use_var(self, var_list: Sequence[Variable]) -> None:
+        """Name the variables of the slots, in the order of the text."""
+        for variable in var_list:
+            if variable.dtype.name not in ("FP32", "FP64", "INT64"):
+                raise ValueError(f"Dataset: {variable.name} is {variable.dtype.name}; slots are float32 or int64")
+        self._variables = list(var_list)
+
+    def set_batch_size(self, batch_size: int) -> None:
+        self._batch_size = int(batch_size)
+
+    def set_pipe_command(self, pipe_command: str) -> None:
+        """Set the shell command that each file's text goes through."""
+        self._command = pipe_command
+
+    def set_thread(self, thread_num: int) -> None:
+        """Keep the number: files are read in order, so that runs repeat."""
+        self.thread_num = int(thread_num)
+
+    def set_hdfs_config(self, fs_name: str, fs_ugi: str) -> None:
+        not_supported("Dataset.set_hdfs_config", "copy the files with `hadoop fs -get` and set_filelist to them")
+
+    def _samples(self) -> Iterator[Sample]:
+        if not self._variables:
+            raise ValueError("Dataset: call set_use_var with the variables of the slots first")
+        for path in self.filelist:
+            yield from samples_of(path, self._command, self._variables)
+
+    def batches(self) -> Iterator[dict[str, Any]]:
+        """Yield the feeds of one pass; the last batch may be short."""
+        samples = self._samples()
+        while chunk := list(itertools.islice(samples, self._batch_size)):
+            yield batch_feed(chunk, self._variables)
+
+
+class QueueDataset(_SlotDataset):
+    """Reads the files while training."""
+
+    def local_shuffle(self) -> None:
+        raise NotImplementedError("QueueDataset does not support local shuffle, please use InMemoryDataset")
+
+    def global_shuffle(self, fleet: Any = None, thread_num: int = 12) -> None:
+        raise NotImplementedError("QueueDataset does not support global shuffle, please use InMemoryDataset")
+
+
+class InMemoryDataset(_SlotDataset):
+    """Reads the files once and shuffles in memory.
+
+    Fluid: samples were shuffled by threads in an order of their own; here by Python's `random`, so that
+    `random.seed` repeats it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._held: list[Sample] | None = None
+
+    def load_into_memory(self) -> None:
+        self._held = list(super()._samples())
+
+    def preload_into_memory(self, thread_num: int | None = None) -> None:
+        """Load now; wait_preload_done has nothing to wait for."""
+        self.load_into_memory()
+
+    def wait_preload_done(self) -> None:
+        """Do nothing: preload_into_memory has loaded."""
+
+    def _loaded(self) -> list[Sample]:
+        if self._held is None:
+            raise RuntimeError("InMemoryDataset: call load_into_memory() first")
+        return self._held
+
+    def local_shuffle(self) -> None:
+        random.shuffle(self._loaded())
+
+    def global_shuffle(self, fleet: Any = None, thread_num: int = 12) -> None:
+        """Shuffle; all samples of the one worker are here."""
+        self.local_shuffle()
+
+    def release_memory(self) -> None:
+        self._held = None
+
+    def get_memory_data_size(self, fleet: Any = None) -> int:
+        return len(self._loaded())
+
+    def get_shuffle_data_size(self, fleet: Any = None) -> int:
+        return len(self._loaded())
+
+    def set_queue_num(self, queue_num: int) -> None:
+        """Do nothing: there is one queue."""
+
+    def set_fleet_send_batch_size(self, fleet_send_batch_size: int = 1024) -> None:
+        """Do nothing: nothing is sent."""
+
+    def _samples(self) -> Iterator[Sample]:
+        return iter(self._loaded())
+
+
+class DatasetFactory:
+    """Makes datasets by the name of their class."""
+
+    def create_dataset(self, datafeed_class: str = "QueueDataset") -> QueueDataset | InMemoryDataset:
+        kinds: dict[str, type[QueueDataset | InMemoryDataset]] = {
+            "QueueDataset": QueueDataset,
+            "InMemoryDataset": InMemoryDataset,
+        }
+        try:
+            return kinds[datafeed_class]()
+        except KeyError:
+            raise ValueError(f"datafeed class {datafeed_class} does not exist: use {' or '.join(kinds)}") from None

@@ -1,0 +1,93 @@
+"""The text of slots: `count value value ...` for each slot of a sample, one sample a line, through a shell command."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from fluidio.dtypes import VarType, to_numpy
+from fluidio.errors import ReaderError
+from fluidio.program import Variable
+from fluidio.tensor import LoDTensor
+
+__all__ = ["Sample", "batch_feed", "parse_line", "samples_of"]
+
+Sample = list[Any]
+
+
+def samples_of(path: str, command: str, variables: Sequence[Variable]) -> Iterator[Sample]:
+    """Yield the samples of a file after its text has gone through a shell command."""
+    with open(path, "rb") as source:
+        if command.strip() in ("", "cat"):
+            yield from _parse(source, path, variables)
+            return
+        with subprocess.Popen(command, shell=True, stdin=source, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            done = False
+            try:
+                yield from _parse(process.stdout, path, variables)
+                done = True
+            finally:
+                if not done:
+                    process.kill()  # whoever reads has gone: do not wait for the rest
+        if process.returncode:
+            raise ReaderError(f"{path}: the pipe command {command!r} ended with status {process.returncode}")
+
+
+def _parse(lines: Any, path: str, variables: Sequence[Variable]) -> Iterator[Sample]:
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                yield parse_line(line, variables)
+            except ValueError as error:
+                raise ReaderError(f"{path}: line {number}: {error}; the line is {line[:60]!r}") from None
+
+
+def parse_line(line: bytes, variables: Sequence[Variable]) -> Sample:
+    """Return one array for each variable."""
+    words = line.split()
+    position = 0
+    sample: Sample = []
+    for variable in variables:
+        if position >= len(words):
+            raise ValueError(f"it ends before slot {variable.name}")
+        count = int(words[position])
+        values = words[position + 1 : position + 1 + count]
+        if count < 1 or len(values) != count:
+            raise ValueError(f"slot {variable.name} announces {count} values, {len(words) - position - 1} are left")
+        sample.append(_numbers(values, variable))
+        position += 1 + count
+    if position != len(words):
+        raise ValueError(f"{len(words) - position} words behind the last slot")
+    return sample
+
+
+def _numbers(values: list[bytes], variable: Variable) -> Any:
+    if variable.dtype in (VarType.FP32, VarType.FP64):
+        return np.array([float(v) for v in values], to_numpy(variable.dtype))
+    numbers = [int(v) for v in values]
+    # Ids are 64 bits without a sign in the text and with one in a tensor.
+    return np.array([n - (1 << 64) if n >= 1 << 63 else n for n in numbers], np.int64)
+
+
+def batch_feed(samples: Sequence[Sample], variables: Sequence[Variable]) -> dict[str, Any]:
+    """Return the feed of a batch: sequences for variables with a LoD level, rows of equal length otherwise."""
+    feed: dict[str, Any] = {}
+    for column, variable in enumerate(variables):
+        parts = [sample[column] for sample in samples]
+        if variable.lod_level:
+            tensor = LoDTensor()
+            tensor.set(np.concatenate(parts)[:, None])
+            tensor.set_recursive_sequence_lengths([[part.size for part in parts]])
+            feed[variable.name] = tensor
+        else:
+            sizes = {part.size for part in parts}
+            if len(sizes) > 1:
+                raise ReaderError(f"slot {variable.name} has no LoD level, but rows of {sorted(sizes)} values")
+            inner = variable.shape[1:]
+            rows = np.stack(parts)
+            feed[variable.name] = rows if -1 in inner else rows.reshape(len(parts), *inner)
+    return feed

@@ -1,0 +1,133 @@
+"""Datasets of slot text, and training from them."""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fluidio as fluid
+from fluidio.errors import ReaderError
+
+TEXT = "3 1 2 3 1 0.5 1 1\n2 4 5 1 1.5 1 0\n1 6 1 2.5 1 1\n"
+
+
+def variables() -> list[Any]:
+    return [
+        fluid.layers.data("words", [1], dtype="int64", lod_level=1),
+        fluid.layers.data("price", [1]),
+        fluid.layers.data("label", [1], dtype="int64"),
+    ]
+
+
+def made(kind: str, path: Path, text: str = TEXT, batch_size: int = 2) -> Any:
+    path.write_text(text)
+    dataset = fluid.DatasetFactory().create_dataset(kind)
+    dataset.set_use_var(variables())
+    dataset.set_batch_size(batch_size)
+    dataset.set_filelist([str(path)])
+    dataset.set_thread(2)
+    return dataset
+
+
+def test_slots_become_batches(tmp_path: Path) -> None:
+    first, second = made("QueueDataset", tmp_path / "part-0").batches()
+    assert first["words"].recursive_sequence_lengths() == [[3, 2]]
+    assert np.array(first["words"]).ravel().tolist() == [1, 2, 3, 4, 5]
+    assert first["price"].tolist() == [[0.5], [1.5]] and first["label"].tolist() == [[1], [0]]
+    assert second["price"].tolist() == [[2.5]]
+
+
+def test_training_runs_every_batch_and_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dataset = made("InMemoryDataset", tmp_path / "part-0")
+    words, price, _ = dataset._variables
+    summed = fluid.layers.sequence_pool(fluid.layers.cast(words, "float32"), "sum")
+    total = fluid.layers.reduce_sum(summed) + fluid.layers.reduce_sum(price)
+    dataset.load_into_memory()
+    assert dataset.get_memory_data_size() == 3
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.train_from_dataset(
+        fluid.default_main_program(), dataset, fetch_list=[total], fetch_info=["total"], print_period=1
+    )
+    assert capsys.readouterr().out == "step 1: total: [17.0]\nstep 2: total: [8.5]\n"
+    exe.infer_from_dataset(dataset=dataset)
+    with pytest.raises(RuntimeError, match="dataset is need"):
+        exe.train_from_dataset()
+
+
+def test_memory_is_shuffled_and_released(tmp_path: Path) -> None:
+    text = "".join(f"1 {i} 1 0.5 1 0\n" for i in range(50))
+    dataset = made("InMemoryDataset", tmp_path / "part-0", text, batch_size=50)
+    with pytest.raises(RuntimeError, match="load_into_memory"):
+        dataset.local_shuffle()
+    dataset.load_into_memory()
+    random.seed(1)
+    dataset.local_shuffle()
+    dataset.global_shuffle(None)
+    (batch,) = dataset.batches()
+    order = np.array(batch["words"]).ravel().tolist()
+    assert order != list(range(50)) and sorted(order) == list(range(50))
+    dataset.release_memory()
+    with pytest.raises(RuntimeError, match="load_into_memory"):
+        dataset.get_memory_data_size()
+
+
+def test_text_goes_through_the_pipe_command(tmp_path: Path) -> None:
+    dataset = made("QueueDataset", tmp_path / "part-0")
+    dataset.set_pipe_command("head -n 1")
+    (batch,) = dataset.batches()
+    assert batch["price"].tolist() == [[0.5]]
+    dataset.set_pipe_command(f'"{sys.executable}" -c "import sys; sys.exit(3)"')
+    with pytest.raises(ReaderError, match="status 3"):
+        list(dataset.batches())
+
+
+def test_leaving_early_ends_the_pipe(tmp_path: Path) -> None:
+    dataset = made("QueueDataset", tmp_path / "part-0", TEXT * 10000)
+    dataset.set_pipe_command("cat -")
+    batches = dataset.batches()
+    next(batches)
+    batches.close()
+
+
+def test_ids_of_64_bits_keep_their_bits(tmp_path: Path) -> None:
+    dataset = made("QueueDataset", tmp_path / "part-0", f"1 {2**64 - 1} 1 0.5 1 1\n")
+    (batch,) = dataset.batches()
+    assert np.array(batch["words"]).view(np.uint64).tolist() == [[2**64 - 1]]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("3 1 2\n", "slot words announces 3 values, 2 are left"),
+        ("1 1 1 0.5\n", "ends before slot label"),
+        ("1 1 1 0.5 1 1 7\n", "1 words behind"),
+        ("1 x 1 0.5 1 1\n", "invalid literal"),
+        ("0 1 0.5 1 1\n", "announces 0"),
+    ],
+)
+def test_a_line_of_another_form_is_named(tmp_path: Path, line: str, problem: str) -> None:
+    dataset = made("QueueDataset", tmp_path / "part-0", "1 1 1 0.5 1 1\n" + line)
+    with pytest.raises(ReaderError, match=f"part-0: line 2: .*{problem}"):
+        list(dataset.batches())
+
+
+def test_mistakes_in_the_setup_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="does not exist"):
+        fluid.DatasetFactory().create_dataset("X")
+    with pytest.raises(NotImplementedError, match="InMemoryDataset"):
+        fluid.QueueDataset().local_shuffle()
+    with pytest.raises(ValueError, match="set_use_var"):
+        dataset = fluid.QueueDataset()
+        list(dataset.batches())
+    with pytest.raises(ValueError, match="float32 or int64"):
+        fluid.QueueDataset().set_use_var([fluid.layers.data("b", [1], dtype="int32")])
+    with pytest.raises(NotImplementedError, match="hadoop"):
+        fluid.InMemoryDataset().set_hdfs_config("hdfs:", "me")
+    uneven = made("QueueDataset", tmp_path / "part-0", "1 1 2 0.5 0.6 1 1\n1 1 1 0.5 1 1\n")
+    with pytest.raises(ReaderError, match="no LoD level"):
+        list(uneven.batches())
