@@ -14,6 +14,7 @@ from fluidio.recordio.block import Column, RecordBlock
 from fluidio.recordio.buffers import Buffer
 from fluidio.recordio.dialects import ELASTICDL, FLUID, GO, Dialect, Header, dialect_of
 from fluidio.recordio.encode import encode_block, record_sizes
+from fluidio.recordio.sample_buffer import SampleBuffer
 from fluidio.recordio.sink import open_sink
 from fluidio.recordio.tensor_codec import encode_record
 from fluidio.tensor.lod import LoD
@@ -175,15 +176,14 @@ class Writer:
             lod_levels: 1 for a slot of sequences of varying length (rows are its items), else 0.
         """
         before = self.num_records
-        pending: list[Sequence[Any]] = []
-        limit = min(self._max_records, 4096)
-        for sample in samples:
-            pending.append(sample)
-            if len(pending) >= limit:
-                self.write_block(_stack(pending, dtypes, lod_levels))
-                pending = []
-        if pending:
-            self.write_block(_stack(pending, dtypes, lod_levels))
+        buffer = SampleBuffer(min(self._max_records, 4096), dtypes, lod_levels)
+        try:
+            for sample in samples:
+                if buffer.add(sample):
+                    self.write_block(buffer.take())
+        finally:  # what came before an exception in the reader is good
+            if len(buffer):
+                self.write_block(buffer.take())
         return self.num_records - before
 
     # -- chunks ---------------------------------------------------------------------------------------------------
@@ -269,35 +269,3 @@ def _compressor_name(compressor: str | int) -> str:
 
 def _column(what: Column | np.ndarray[Any, Any]) -> Column:
     return what if isinstance(what, Column) else Column(np.asarray(what))
-
-
-def _stack(samples: list[Sequence[Any]], dtypes: Sequence[Any] | None, lod_levels: Sequence[int]) -> list[Column]:
-    """Return one Column for each slot of some samples."""
-    columns = []
-    for slot, values in enumerate(zip(*samples, strict=True)):
-        dtype = dtypes[slot] if dtypes is not None else None
-        level = lod_levels[slot] if slot < len(lod_levels) else 0
-        if level > 1:
-            raise ValueError(f"slot {slot}: write_samples takes lod_level 0 or 1; use a DataFeeder for {level}")
-        columns.append(_sequences(values, dtype) if level else _rows(values, dtype))
-    return columns
-
-
-def _rows(values: tuple[Any, ...], dtype: Any) -> Column:
-    first = values[0]
-    if isinstance(first, np.ndarray) and first.ndim:
-        if any(value.shape != first.shape for value in values):
-            raise ValueError(f"samples of unequal shape, e.g. {first.shape}: give the slot lod_level 1")
-        data = np.concatenate(values).reshape(len(values), *first.shape)
-        data = data if dtype is None else data.astype(dtype, copy=False)
-    else:
-        data = np.array(values, dtype)
-    return Column(data.reshape(len(values), -1) if data.ndim == 1 else data)
-
-
-def _sequences(values: tuple[Any, ...], dtype: Any) -> Column:
-    arrays = [np.asarray(value, dtype) for value in values]
-    arrays = [array.reshape(-1, 1) if array.ndim == 1 else array for array in arrays]
-    offsets = np.zeros(len(arrays) + 1, np.int64)
-    np.cumsum([len(array) for array in arrays], out=offsets[1:])
-    return Column(np.concatenate(arrays), offsets, (offsets,))

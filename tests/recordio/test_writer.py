@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,51 @@ def test_samples_of_a_reader_become_records(tmp_path: Path) -> None:
     assert np.diff(words.lod[0]).tolist() == [i % 4 for i in range(25)]
     with Writer(io.BytesIO()) as writer, pytest.raises(ValueError, match="unequal shape"):
         writer.write_samples([(np.zeros(2),), (np.zeros(3),)])
+
+
+@pytest.mark.parametrize(
+    ("second", "problem"),
+    [
+        ((np.zeros(2, np.float32),), "a sample of 1 values after samples of 2"),
+        ((np.zeros(3, np.float32), 1), "unequal shape"),
+        ((np.zeros(2, np.complex64), 1), "slot 0: complex64 values after float32"),
+        (([1.0, 2.0], 2), ""),
+    ],
+)
+def test_samples_before_a_bad_one_are_kept(second: Any, problem: str) -> None:
+    out = io.BytesIO()
+    samples = [(np.ones(2, np.float32), 1), second]
+    with Writer(out) as writer:
+        if problem:
+            with pytest.raises(ValueError, match=problem):
+                writer.write_samples(samples)
+        else:
+            writer.write_samples(samples)
+    with BlockReader(io.BytesIO(out.getvalue())) as reader:
+        assert [len(block) for block in reader] == [1 if problem else 2]
+
+
+def test_a_slot_keeps_its_dtype() -> None:
+    with Writer(io.BytesIO(), max_num_records=2) as writer:
+        with pytest.raises(ValueError, match="slot 0: float64 values after int64"):
+            writer.write_samples([(1,), (2,), (3,), (4.5,)])
+        writer.write_samples([(1,), (2,), (3,), (4.5,)], dtypes=["float32"])
+
+
+def test_a_reader_may_use_one_array_for_all_samples() -> None:
+    def samples() -> Iterator[tuple[Any, list[int]]]:
+        array, words = np.zeros(2, np.float32), [0]
+        for number in range(5):
+            array[:] = words[0] = number
+            yield array, words
+
+    out = io.BytesIO()
+    with Writer(out) as writer:
+        writer.write_samples(samples())
+    with BlockReader(io.BytesIO(out.getvalue())) as reader:
+        (block,) = reader
+    assert block.columns[0].data.tolist() == [[i, i] for i in range(5)]
+    assert block.columns[1].data.tolist() == [[i] for i in range(5)]
 
 
 def test_append_goes_on_in_the_dialect_of_the_file(tmp_path: Path) -> None:
