@@ -8,6 +8,7 @@
     ├── RecordIOError (OSError)          bytes on disk are not what they should be
     │   ├── CutTailError                 the file ends in the middle of a chunk
     │   └── ForeignFileError             the file is something else than RecordIO
+    ├── ConversionError (ValueError)     a row, a template or an earlier conversion is not as it should be
     ├── UnsafePickleError (ValueError)   a pickle asks for more than data
     ├── MissingDependencyError (ImportError)  an optional package is needed
     └── DeviceError (RuntimeError)       a CUDA place was asked for and cannot be had
@@ -21,6 +22,7 @@ import os
 from typing import NoReturn
 
 __all__ = [
+    "ConversionError",
     "CutTailError",
     "DeviceError",
     "EOFException",
@@ -139,6 +141,10 @@ class CutTailError(RecordIOError):
 
 class ForeignFileError(RecordIOError):
     """The file is not RecordIO; the text says what it looks like."""
+
+
+class ConversionError(FluidioError, ValueError):
+    """Data cannot be converted; the text names the task and the row."""
 
 
 class UnsafePickleError(FluidioError, ValueError):

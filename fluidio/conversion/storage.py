@@ -139,7 +139,7 @@ def digest(path: str) -> tuple[int, str]:
     return count, found.hexdigest()
 
 
-def copy_file(source: str, out: IO[bytes], *hashes: Any) -> int:
+def copy_file(source: str, out: Any, *hashes: Any) -> int:
     """Append a file to an open one, feed its bytes to some hashes, and return their number."""
     count = 0
     with opened(source) as file:

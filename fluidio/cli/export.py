@@ -1,0 +1,39 @@
+"""`fluidio export FILE... --to FORMAT --output DIR`: between RecordIO, Parquet, Arrow, TFRecord, WebDataset and npz."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+FORMATS = ("arrow", "npz", "parquet", "recordio", "tfrecord", "webdataset")
+HELP = "write RecordIO as Parquet, Arrow, TFRecord, WebDataset or npz, and back"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="paths, URLs or globs; each becomes one file")
+    parser.add_argument("--to", required=True, choices=FORMATS, help="the new format")
+    parser.add_argument("--from", dest="source", choices=FORMATS, help="the old one (by the names of the files)")
+    parser.add_argument("--output", required=True, metavar="DIR", help="the folder for the new files")
+    parser.add_argument("--names", metavar="A,B,...", help="names of the slots (else the manifest's, else slot_0, ...)")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, metavar="M")
+    parser.add_argument("--quiet", action="store_true", help="no progress line")
+
+
+def run(args: argparse.Namespace) -> int:
+    from fluidio.conversion.export import export
+
+    if args.workers < 1:
+        print("fluidio export: --workers is at least 1", file=sys.stderr)
+        return 2
+    paths = export(
+        args.files,
+        args.to,
+        args.output,
+        names=args.names.split(",") if args.names else None,
+        source_format=args.source,
+        workers=args.workers,
+        progress=None if args.quiet else sys.stderr,
+    )
+    print(f"{len(paths)} files in {args.output}, the first is {paths[0]}")
+    return 0

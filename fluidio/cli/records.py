@@ -1,0 +1,76 @@
+"""`fluidio records split | shuffle | recompress | cp`: other cuts and copies of the same records."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+HELP = "split, shuffle, recompress or copy RecordIO files"
+_COMPRESSORS = ("snappy", "none", "gzip")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="split|shuffle|recompress|cp")
+    split = actions.add_parser("split", help="cut into shards of equal size, in order")
+    shuffle = actions.add_parser("shuffle", help="put all records in random order, in bounded memory")
+    for action in (split, shuffle):
+        action.add_argument("files", nargs="+", metavar="FILE")
+        action.add_argument("--output", required=True, metavar="PREFIX", help="PREFIX-00000-of-... are written")
+        action.add_argument("--shards", type=int, required=True, metavar="N")
+        action.add_argument("--compressor", choices=_COMPRESSORS, default="snappy")
+    shuffle.add_argument("--seed", type=int, default=0)
+    shuffle.add_argument("--memory", type=int, default=256, metavar="MB", help="how much to hold at a time (256)")
+    recompress = actions.add_parser("recompress", help="the same records, packed otherwise")
+    recompress.add_argument("files", nargs="+", metavar="FILE")
+    recompress.add_argument("--output", required=True, metavar="DIR")
+    recompress.add_argument("--compressor", choices=_COMPRESSORS, required=True)
+    recompress.add_argument("--dialect", choices=["fluid", "go", "elasticdl"])
+    copy = actions.add_parser("cp", help="copy to or from a store: parallel, verified, resumable")
+    copy.add_argument("files", nargs="+", metavar="FILE")
+    copy.add_argument("target", metavar="DIR", help="a folder or URL")
+    copy.add_argument("--workers", type=int, default=4, metavar="M")
+    copy.add_argument("--quiet", action="store_true", help="no progress line")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.action == "cp":
+        from fluidio.conversion.copying import copy
+
+        paths = copy(args.files, args.target, workers=args.workers, progress=None if args.quiet else sys.stderr)
+        print(f"{len(paths)} files in {args.target}, compared by SHA-256")
+        return 0
+    if args.action == "recompress":
+        return _recompress(args)
+    from fluidio.conversion import reshard
+
+    if args.shards < 1:
+        print("fluidio records: --shards is at least 1", file=sys.stderr)
+        return 2
+    if args.action == "split":
+        paths = reshard.split(args.files, args.output, args.shards, compressor=args.compressor)
+    else:
+        paths = reshard.shuffle(
+            args.files,
+            args.output,
+            args.shards,
+            seed=args.seed,
+            memory=max(1, args.memory) << 20,
+            compressor=args.compressor,
+        )
+    print(f"{len(paths)} shards, the first is {paths[0]}")
+    return 0
+
+
+def _recompress(args: argparse.Namespace) -> int:
+    from fluidio.conversion import reshard, storage
+    from fluidio.recordio.paths import expand
+
+    storage.make_folder(args.output)
+    for path in expand(args.files):
+        target = storage.join(args.output, storage.name_of(path))
+        if storage.exists(target):
+            print(f"fluidio records: {target} exists: choose another folder", file=sys.stderr)
+            return 1
+        before, after = reshard.recompress(path, target, args.compressor, dialect=args.dialect)
+        print(f"{target}: {before} -> {after} bytes")
+    return 0

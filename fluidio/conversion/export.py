@@ -1,0 +1,116 @@
+"""`export`: files of one format into files of another, one for one, in parallel."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from concurrent.futures import as_completed
+from typing import IO, Any
+
+from fluidio.conversion import formats, pool, schema, storage
+from fluidio.conversion.generate import MANIFEST, read_manifest
+from fluidio.conversion.progress import Progress
+from fluidio.conversion.schema import Slot
+from fluidio.errors import ConversionError
+from fluidio.recordio.paths import expand
+
+__all__ = ["SLOTS", "export"]
+
+SLOTS = "fluidio-slots.json"
+_SHARD = re.compile(r"-\d{5}-of-\d{5}(\.\w+)?$")
+
+
+def export(
+    sources: Any,
+    to: str,
+    output: str,
+    *,
+    names: Sequence[str] | None = None,
+    source_format: str | None = None,
+    workers: int = 1,
+    progress: IO[str] | None = None,
+) -> list[str]:
+    """Write each source file in another format into the folder `output` and return the new paths.
+
+    Blocks stream through: a file needs the memory of a chunk (npz: of a file). The slots' names come from `names`, else
+    from the source (Parquet, Arrow, npz), its manifest or the `fluidio-slots.json` beside it, else they are slot_0, ...
+
+    Args:
+        sources: a path, glob or URL, or a list of them.
+        to: "parquet", "arrow", "tfrecord", "webdataset", "npz" or "recordio".
+        output: a folder, made if it is not there.
+        source_format: what the sources are; their names say it by default.
+        workers: processes.
+    """
+    target = formats.of_name(to)
+    source = formats.of_name(source_format) if source_format else None
+    paths = [path for path in expand(sources) if not path.endswith((SLOTS, MANIFEST))]
+    storage.make_folder(output)
+    outputs = [storage.join(output, _stem(path) + target.suffix) for path in paths]
+    if len(set(outputs)) != len(outputs):
+        raise ConversionError("two sources have the same name and would become the same file: export them separately")
+    same = [path for path, out in zip(paths, outputs) if os.path.abspath(path) == os.path.abspath(out)]
+    if same:
+        raise ConversionError(f"{same[0]} would be written onto itself: choose another folder")
+    found: list[Slot] = []
+    shown = Progress(len(paths), "files", progress)
+    with pool.local(min(workers, len(paths))) as executor:
+        futures = {}
+        for path, out in zip(paths, outputs):
+            reading = source or formats.of_path(path)
+            job = executor.submit(_export_one, path, _name_of(reading), out, to, list(names) if names else None)
+            futures[job] = path
+        for future in as_completed(futures):
+            records, slots = future.result()
+            shown.step(records, storage.size(futures[future]))
+            found = found or schema.from_json(slots)
+    if not target.keeps_slots and found:
+        storage.write(storage.join(output, SLOTS), json.dumps(schema.to_json(found), indent=1).encode())
+    shown.finish()
+    return outputs
+
+
+def _name_of(wanted: formats.Format) -> str:
+    return next(name for name, each in formats.FORMATS.items() if each is wanted)
+
+
+def _stem(path: str) -> str:
+    """Return a file's name without the suffix of its format."""
+    name = storage.name_of(path)
+    suffix = formats.of_path(name).suffix
+    return name.removesuffix(suffix).removesuffix(".recordio") if suffix else name.removesuffix(".recordio")
+
+
+def _export_one(path: str, source: str, output: str, to: str, names: list[str] | None) -> tuple[int, Any]:
+    """Convert one file and return the number of records and the slots."""
+    reading = formats.of_name(source)
+    slots, blocks = reading.read(path, None if reading.keeps_slots else slots_beside(path))
+    if names is not None:
+        if len(names) != len(slots) and slots:
+            raise ConversionError(f"{path}: {len(names)} names for {len(slots)} slots: {', '.join(names)}")
+        slots = [Slot(**(slot.__dict__ | {"name": name})) for slot, name in zip(slots, names)]
+    count = 0
+
+    def counted() -> Any:
+        nonlocal count
+        for block in blocks:
+            count += len(block)
+            yield block
+
+    formats.of_name(to).write(output, slots, counted())
+    return count, schema.to_json(slots)
+
+
+def slots_beside(path: str) -> list[Slot] | None:
+    """Return the slots that a manifest or `fluidio-slots.json` tells about a file, None when nobody does."""
+    prefix = _SHARD.sub("", path)
+    if prefix != path:
+        manifest = read_manifest(prefix)
+        if manifest is not None:
+            return schema.from_json(manifest["slots"])
+    beside = storage.join(storage.parent(path), SLOTS)
+    if storage.exists(beside):
+        return schema.from_json(storage.read(beside))
+    return None

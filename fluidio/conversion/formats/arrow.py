@@ -1,0 +1,214 @@
+"""Parquet and Arrow IPC: a column for each slot, sequences as lists, without a loop over records.
+
+A number per record is a plain column, an array of fixed shape a fixed-size list (flat; the shape is in the metadata),
+a sequence a list, a sequence of sequences a list of lists, and a string of bytes is binary. The slots are kept in the
+file's metadata under `fluidio`, so nothing is lost on the way back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from fluidio.conversion import schema, storage
+from fluidio.conversion.schema import Slot
+from fluidio.errors import ConversionError, missing_dependency
+from fluidio.recordio.block import Column, RecordBlock
+
+__all__ = ["read_ipc", "read_parquet", "write_ipc", "write_parquet"]
+
+_KEY = b"fluidio"
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise missing_dependency("pyarrow", "arrow", "Parquet and Arrow files") from error
+    return pyarrow
+
+
+# -- blocks to batches -------------------------------------------------------------------------------------------------
+
+
+def to_batch(block: RecordBlock, slots: list[Slot]) -> Any:
+    """Return a block as a pyarrow RecordBatch."""
+    pa = _pyarrow()
+    arrays = [_array(pa, column, slot) for column, slot in zip(block.columns, slots, strict=True)]
+    fields = [pa.field(slot.name, array.type, nullable=False) for slot, array in zip(slots, arrays)]
+    metadata = {_KEY: json.dumps(schema.to_json(slots))}
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields, metadata=metadata))
+
+
+def _array(pa: Any, column: Column, slot: Slot) -> Any:
+    width = int(np.prod(slot.shape, dtype=np.int64))
+    flat = np.ascontiguousarray(column.data).reshape(-1)
+    if slot.lod_level and (len(column.lod[0]) - 1 != column.num_records or column.sequence_offsets is not None):
+        raise ConversionError(
+            f"{slot.name}: records hold several sequences each; write one record for each sequence (one row), or "
+            "export to npz, which keeps them"
+        )
+    if slot.is_text:
+        offsets = pa.py_buffer(_small(column.lod[0]))
+        return pa.Array.from_buffers(pa.binary(), column.num_records, [None, offsets, pa.py_buffer(flat)])
+    values = pa.array(flat)
+    if slot.lod_level:
+        if width != 1:
+            values = pa.FixedSizeListArray.from_arrays(values, width)
+        for level in reversed(column.lod):
+            values = pa.ListArray.from_arrays(pa.array(_small(level)), values)
+        return values
+    if slot.rows is None:
+        if width != 1:
+            values = pa.FixedSizeListArray.from_arrays(values, width)
+        return pa.ListArray.from_arrays(pa.array(_small(column.offsets())), values)
+    if column.rows_per_record != slot.rows and column.num_records:
+        raise ConversionError(f"{slot.name}: {column.rows_per_record} rows in some records, {slot.rows} in others")
+    return values if width * slot.rows == 1 else pa.FixedSizeListArray.from_arrays(values, width * slot.rows)
+
+
+def _small(offsets: Any) -> Any:
+    if int(offsets[-1]) >= 1 << 31:
+        raise ConversionError("a chunk with more than 2^31 items: recompress the file with smaller chunks first")
+    return np.ascontiguousarray(offsets, np.int32)
+
+
+# -- batches to blocks -------------------------------------------------------------------------------------------------
+
+
+def to_block(batch: Any, slots: list[Slot]) -> RecordBlock:
+    """Return a pyarrow RecordBatch as a block."""
+    pa = _pyarrow()
+    columns = []
+    for slot in slots:
+        array = batch.column(slot.name)
+        if array.null_count:
+            raise ConversionError(f"{slot.name}: {array.null_count} values are null; tensors have no null")
+        columns.append(_column(pa, array, slot))
+    return RecordBlock(columns, batch.num_rows)
+
+
+def _column(pa: Any, array: Any, slot: Slot) -> Column:
+    count = len(array)
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if slot.is_text:
+        array = array.cast(pa.large_binary())
+        offsets = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + count + 1]
+        data = np.frombuffer(array.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[-1]]
+        offsets = offsets - offsets[0]
+        return Column(data.reshape(-1, 1).copy(), offsets, (offsets,))
+    lod = []
+    while pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
+        offsets = array.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
+        lod.append(offsets - offsets[0])
+        array = array.flatten()
+    while pa.types.is_fixed_size_list(array.type):
+        array = array.flatten()
+    data = array.to_numpy(zero_copy_only=False).astype(slot.dtype).reshape(-1, *slot.shape)
+    if slot.lod_level:
+        offsets = lod[0]
+        for level in lod[1:]:
+            offsets = level[offsets]
+        return Column(data, offsets, tuple(lod), num_records=count)
+    return Column(data, lod[0] if lod else None, num_records=count)
+
+
+def slots_of(found: Any) -> list[Slot]:
+    """Return the slots in the metadata of an Arrow schema, or those that its types mean."""
+    metadata = found.metadata or {}
+    if _KEY in metadata:
+        return schema.from_json(metadata[_KEY])
+    return [_guess(field) for field in found]
+
+
+def _guess(field: Any) -> Slot:
+    pa = _pyarrow()
+    kind, level = field.type, 0
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return Slot(field.name, "uint8", (1,), 1, None, "bytes")
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return Slot(field.name, "uint8", (1,), 1, None, "str")
+    while pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        kind, level = kind.value_type, level + 1
+    shape: tuple[int, ...] = ()
+    while pa.types.is_fixed_size_list(kind):
+        shape += (kind.list_size,)
+        kind = kind.value_type
+    try:
+        dtype = np.dtype(kind.to_pandas_dtype())
+    except (NotImplementedError, TypeError):
+        dtype = np.dtype(object)
+    if dtype.hasobject or dtype.kind not in "biuf":
+        raise ConversionError(f"{field.name}: a column of {field.type} cannot be a tensor; convert or drop it first")
+    return Slot(field.name, dtype.name, shape or (1,), level, None if level else 1)
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def write_parquet(path: str, slots: list[Slot], blocks: Iterable[RecordBlock]) -> None:
+    """Write blocks as row groups of a Parquet file."""
+    _pyarrow()
+    import pyarrow.parquet as pq
+
+    def open_writer(file: Any, kind: Any) -> Any:
+        return pq.ParquetWriter(file, kind)
+
+    _write(path, slots, blocks, open_writer)
+
+
+def write_ipc(path: str, slots: list[Slot], blocks: Iterable[RecordBlock]) -> None:
+    """Write blocks as batches of an Arrow IPC (Feather 2) file."""
+    pa = _pyarrow()
+    _write(path, slots, blocks, pa.ipc.new_file)
+
+
+def _write(path: str, slots: list[Slot], blocks: Iterable[RecordBlock], open_writer: Any) -> None:
+    with storage.writing(path) as file:
+        writer = None
+        for block in blocks:
+            batch = to_batch(block, slots)
+            if writer is None:
+                writer = open_writer(file, batch.schema)
+            writer.write_batch(batch)
+        if writer is None:
+            pa = _pyarrow()
+            writer = open_writer(file, pa.schema([], metadata={_KEY: json.dumps(schema.to_json(slots))}))
+        writer.close()
+
+
+def read_parquet(path: str, slots: list[Slot] | None) -> tuple[list[Slot], Iterator[RecordBlock]]:
+    """Return the slots and the blocks of a Parquet file."""
+    _pyarrow()
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(storage.opened(path))
+    known = slots or slots_of(file.schema_arrow)
+
+    def blocks() -> Iterator[RecordBlock]:
+        with file:
+            for batch in file.iter_batches(1000):
+                yield to_block(batch, known)
+
+    return known, blocks()
+
+
+def read_ipc(path: str, slots: list[Slot] | None) -> tuple[list[Slot], Iterator[RecordBlock]]:
+    """Return the slots and the blocks of an Arrow IPC file."""
+    pa = _pyarrow()
+    source = storage.opened(path)
+    file = pa.ipc.open_file(source)
+    known = slots or slots_of(file.schema)
+
+    def blocks() -> Iterator[RecordBlock]:
+        with source:
+            for number in range(file.num_record_batches):
+                yield to_block(file.get_batch(number), known)
+
+    return known, blocks()

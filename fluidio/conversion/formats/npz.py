@@ -1,0 +1,55 @@
+"""NumPy's npz: whole columns, `NAME`, `NAME.lod_0`, ..., `NAME.offsets`; the slots are in `__slots__`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from fluidio.conversion import schema, storage
+from fluidio.conversion.schema import Slot
+from fluidio.recordio.block import Column, RecordBlock
+
+__all__ = ["read", "write"]
+
+
+def write(path: str, slots: list[Slot], blocks: Iterable[RecordBlock]) -> None:
+    """Write blocks as arrays; a file is held in memory."""
+    held = list(blocks)
+    arrays: dict[str, Any] = {"__slots__": np.frombuffer(json.dumps(schema.to_json(slots)).encode(), np.uint8)}
+    if held:
+        block = RecordBlock.concat(held)
+        arrays["__records__"] = np.array(len(block))
+        for slot, column in zip(slots, block.columns):
+            arrays[slot.name] = column.data
+            for level, offsets in enumerate(column.lod):
+                arrays[f"{slot.name}.lod_{level}"] = offsets
+            if column.record_offsets is not None:
+                arrays[f"{slot.name}.offsets"] = column.record_offsets
+            if column.sequence_offsets is not None:
+                arrays[f"{slot.name}.sequences"] = column.sequence_offsets
+    with storage.writing(path) as file:
+        np.savez(file, **arrays)
+
+
+def read(path: str, slots: list[Slot] | None) -> tuple[list[Slot], Iterator[RecordBlock]]:
+    """Return the slots and the one block of a file; arrays of others are stacked rows, one record for each."""
+    with storage.opened(path) as file, np.load(file, allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    if "__slots__" not in arrays:
+        columns = [Column(array if array.ndim > 1 else array.reshape(-1, 1)) for array in arrays.values()]
+        block = RecordBlock(columns)
+        return slots or schema.of_block(block, list(arrays)), iter([block])
+    known = slots or schema.from_json(arrays["__slots__"].tobytes())
+    if "__records__" not in arrays:
+        return known, iter(())
+    count = int(arrays["__records__"])
+    made = []
+    for slot in known:
+        lod = tuple(arrays[f"{slot.name}.lod_{level}"] for level in range(slot.lod_level))
+        sequences = arrays.get(f"{slot.name}.sequences")
+        offsets = arrays.get(f"{slot.name}.offsets")
+        made.append(Column(arrays[slot.name], offsets, lod, sequence_offsets=sequences, num_records=count))
+    return known, iter([RecordBlock(made, count)])

@@ -1,0 +1,74 @@
+"""Between blocks and single records, for formats that store records one by one."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fluidio.conversion.schema import Slot
+from fluidio.recordio.block import Column, RecordBlock
+from fluidio.tensor.lod import LoD
+
+__all__ = ["Record", "blocks_of", "records_of"]
+
+Record = list[tuple[npt.NDArray[Any], LoD]]
+_BLOCK = 1000
+
+
+def records_of(blocks: Iterable[RecordBlock]) -> Iterator[Record]:
+    """Yield the tensors of every record."""
+    for block in blocks:
+        yield from zip(*(_split(column) for column in block.columns))
+
+
+def _split(column: Column) -> Iterator[tuple[npt.NDArray[Any], LoD]]:
+    offsets = column.offsets().tolist()
+    if not column.lod:
+        for start, stop in itertools.pairwise(offsets):
+            yield column.data[start:stop], ()
+        return
+    for number in range(column.num_records):
+        part = column.slice(number, number + 1)
+        yield part.data, part.lod
+
+
+def blocks_of(records: Iterable[Record], slots: list[Slot]) -> Iterator[RecordBlock]:
+    """Gather records into blocks."""
+    held: list[Record] = []
+    for record in records:
+        held.append(record)
+        if len(held) == _BLOCK:
+            yield _stack(held, slots)
+            held = []
+    if held:
+        yield _stack(held, slots)
+
+
+def _stack(records: list[Record], slots: list[Slot]) -> RecordBlock:
+    columns = []
+    for number, slot in enumerate(slots):
+        arrays = [record[number][0] for record in records]
+        heights = [len(array) for array in arrays]
+        data = np.concatenate(arrays)
+        if not slot.lod_level:
+            offsets = None if len(set(heights)) == 1 else _offsets(heights)
+            columns.append(Column(data, offsets, num_records=len(records)))
+            continue
+        lods = [record[number][1] for record in records]
+        merged = tuple(
+            _offsets(np.concatenate([np.diff(lod[level]) for lod in lods])) for level in range(slot.lod_level)
+        )
+        sequences = [len(lod[0]) - 1 for lod in lods]
+        grouped = None if set(sequences) == {1} else _offsets(sequences)
+        columns.append(Column(data, _offsets(heights), merged, sequence_offsets=grouped, num_records=len(records)))
+    return RecordBlock(columns, len(records))
+
+
+def _offsets(lengths: Any) -> npt.NDArray[np.int64]:
+    out = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=out[1:])
+    return out

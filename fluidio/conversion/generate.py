@@ -1,0 +1,229 @@
+"""`generate`: run a template's tasks on an executor, join their parts into shards, write the manifest.
+
+The shards depend on the template, its arguments and the number of partitions, never on who did the work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from typing import IO, Any
+
+from fluidio.conversion import pool, schema, storage
+from fluidio.conversion import template as templates
+from fluidio.conversion.progress import Progress
+from fluidio.conversion.work import Job, Note, build_shard, read_note, run_task, shards_of, tasks_of
+from fluidio.errors import ConversionError
+
+__all__ = ["MANIFEST", "generate", "read_manifest"]
+
+MANIFEST = ".manifest.json"
+_FORMAT = "fluidio-manifest-1"
+_DEATHS = 3  # times that workers may die in a row without any task being finished
+
+
+def generate(
+    template: str,
+    output: str,
+    partitions: int,
+    *,
+    workers: int | None = None,
+    args: Iterable[str] = (),
+    executor: Executor | str | None = None,
+    compressor: str = "snappy",
+    restart: bool = False,
+    progress: IO[str] | None = None,
+) -> dict[str, Any]:
+    """Make RecordIO shards of the rows of a template and return the manifest.
+
+    Task t writes into shard t % partitions, tasks of a shard in their order; with fewer tasks than partitions the rows
+    of a task are dealt out in turn over shards t, t + tasks, t + 2 tasks, ... What was finished by an earlier run that
+    was killed is checked and kept.
+
+    Args:
+        template: a script, a folder with `mr_api.py`, or a module, with `task_number()` and `dict_data(task_id)`.
+        output: what the paths (or URLs) of the shards begin with: `OUT/train` gives `OUT/train-00000-of-00003`.
+        workers: processes on this machine; as many as it has processors by default.
+        args: what the template finds in `sys.argv[1:]`.
+        executor: runs the tasks instead of local processes: an Executor, or "module:factory".
+        restart: throw earlier work for this output away.
+        progress: a text stream for the progress line.
+
+    Raises:
+        ConversionError: a row or the template is wrong (with task and row), or other work is in the way.
+    """
+    if partitions < 1:
+        raise ValueError(f"partitions is {partitions}, it should be at least 1")
+    found = templates.find(template, args)
+    with templates.running(found) as functions:
+        tasks = functions.task_number()
+    if not isinstance(tasks, int) or tasks < 1:
+        raise ConversionError(f"{found.name}: task_number() returned {tasks!r}, it should be a number from 1 on")
+    job = Job(found, output if "://" in output else os.path.abspath(output), tasks, partitions, compressor)
+    complete = _prepare(job, restart)
+    if complete is not None:
+        return complete
+    shown = Progress(tasks + partitions, "tasks and shards", progress)
+    notes = _run(job, workers or os.cpu_count() or 1, executor, shown)
+    manifest = _manifest(job, notes)
+    storage.write(job.output + MANIFEST, (json.dumps(manifest, indent=1) + "\n").encode())
+    storage.remove_folder(job.parts)
+    shown.finish()
+    return manifest
+
+
+def read_manifest(output: str) -> dict[str, Any] | None:
+    """Return the manifest of an output prefix, None when there is none."""
+    path = output + MANIFEST
+    if not storage.exists(path):
+        return None
+    found: dict[str, Any] = json.loads(storage.read(path))
+    return found
+
+
+# -- before ------------------------------------------------------------------------------------------------------------
+
+
+def _prepare(job: Job, restart: bool) -> dict[str, Any] | None:
+    """Look at earlier work; return its manifest when there is nothing left to do."""
+    storage.make_folder(storage.parent(job.output))
+    if restart:
+        storage.remove(job.output + MANIFEST)
+        storage.remove_folder(job.parts)
+    manifest = read_manifest(job.output)
+    if manifest is not None:
+        if manifest.get("fingerprint") != job.fingerprint:
+            raise ConversionError(
+                f"{job.output}{MANIFEST}: there is the result of another conversion (script, arguments or partitions "
+                "differ); choose another output, or --restart to replace it"
+            )
+        if all(_is_whole(job, number, note) for number, note in enumerate(manifest["shards"])):
+            storage.remove_folder(job.parts)
+            return manifest
+        storage.remove(job.output + MANIFEST)
+    _claim(job)
+    for number in range(job.partitions):
+        note = read_note(job, "shard", number)
+        if note is not None and not _is_whole(job, number, note):
+            storage.remove(job.note("shard", number))
+    return None
+
+
+def _is_whole(job: Job, number: int, note: Note) -> bool:
+    path = job.shard(number)
+    return storage.exists(path) and storage.digest(path) == (note["bytes"], note["sha256"])
+
+
+def _claim(job: Job) -> None:
+    """Write down whose parts these are, or find that they are another conversion's."""
+    path = storage.join(job.parts, "job.json")
+    if storage.exists(path):
+        if json.loads(storage.read(path)).get("fingerprint") != job.fingerprint:
+            raise ConversionError(
+                f"{job.parts}: unfinished work of another conversion (script, arguments or partitions differ); "
+                "--restart throws it away"
+            )
+        return
+    storage.make_folder(job.parts)
+    storage.write(path, json.dumps({"fingerprint": job.fingerprint, "template": job.template.name}).encode())
+
+
+# -- work --------------------------------------------------------------------------------------------------------------
+
+
+def _run(job: Job, workers: int, executor: Executor | str | None, progress: Progress) -> dict[str, list[Note]]:
+    if executor is not None:
+        context = pool.from_name(executor) if isinstance(executor, str) else contextlib.nullcontext(executor)
+        with context as given:
+            return _Run(job, progress).on(given)
+    run = _Run(job, progress)
+    deaths = 0
+    while True:
+        before = len(run.tasks) + len(run.shards)
+        try:
+            with pool.local(min(workers, max(job.tasks, job.partitions))) as processes:
+                return run.on(processes)
+        except BrokenExecutor as error:
+            deaths = deaths + 1 if len(run.tasks) + len(run.shards) == before else 0
+            if deaths >= _DEATHS:
+                raise ConversionError(
+                    f"{job.template.name}: worker processes were killed {deaths} times in a row (out of memory, or a "
+                    "crash in the template); what was finished is kept, run the same command to go on"
+                ) from error
+
+
+class _Run:
+    """What is done so far; a new pool goes on where a broken one stopped."""
+
+    def __init__(self, job: Job, progress: Progress) -> None:
+        self.job, self.progress = job, progress
+        self.tasks: dict[int, Note] = {}
+        self.shards: dict[int, Note] = {}
+        self._missing = Counter({shard: len(tasks_of(job, shard)) for shard in range(job.partitions)})
+        self._first: Note | None = None
+
+    def on(self, executor: Executor) -> dict[str, list[Note]]:
+        """Submit everything that is left, shards as soon as their tasks are done, and wait for it."""
+        work: dict[Future[Note], tuple[str, int]] = {}
+        try:
+            for task in range(self.job.tasks):
+                if task not in self.tasks:
+                    work[executor.submit(run_task, self.job, task)] = ("task", task)
+            for shard in [s for s, missing in self._missing.items() if not missing and s not in self.shards]:
+                work[executor.submit(build_shard, self.job, shard)] = ("shard", shard)
+            while work:
+                for future in wait(work, return_when=FIRST_COMPLETED).done:
+                    kind, number = work.pop(future)
+                    ready = self._finish(kind, number, future.result())
+                    work.update({executor.submit(build_shard, self.job, s): ("shard", s) for s in ready})
+        except BaseException:
+            for future in work:
+                future.cancel()
+            raise
+        return {
+            "tasks": [self.tasks[n] for n in range(self.job.tasks)],
+            "shards": [self.shards[n] for n in range(self.job.partitions)],
+        }
+
+    def _finish(self, kind: str, number: int, note: Note) -> list[int]:
+        """Note that something is done and return the shards that can be joined now."""
+        if kind == "shard":
+            self.shards[number] = note
+            self.progress.step()
+            return []
+        self._compare(note)
+        self.tasks[number] = note
+        self.progress.step(note["rows"], sum(part["bytes"] for part in note["parts"]), kept=note["kept"])
+        shards = shards_of(self.job, number)
+        self._missing.subtract(shards)
+        return [shard for shard in shards if not self._missing[shard]]
+
+    def _compare(self, note: Note) -> None:
+        if not note["slots"]:
+            return
+        first = self._first = self._first or note
+        ours, theirs = schema.from_json(note["slots"]), schema.from_json(first["slots"])
+        if len(ours) != len(theirs) or not all(a.alike(b) for a, b in zip(ours, theirs)):
+            raise ConversionError(
+                f"{self.job.template.name}: the rows of task {note['task']} have {'; '.join(map(str, ours))}, those of "
+                f"task {first['task']} {'; '.join(map(str, theirs))}: all tasks must yield the same names, in the same "
+                "order, with the same types (a SCHEMA in the template fixes them)"
+            )
+
+
+def _manifest(job: Job, notes: dict[str, list[Note]]) -> dict[str, Any]:
+    slots: list[Note] = next((note["slots"] for note in notes["tasks"] if note["slots"]), [])
+    return {
+        "format": _FORMAT,
+        "fingerprint": job.fingerprint,
+        "template": storage.name_of(job.template.name),
+        "args": list(job.template.args),
+        "tasks": job.tasks,
+        "records": sum(note["records"] for note in notes["shards"]),
+        "slots": slots,
+        "shards": notes["shards"],
+    }

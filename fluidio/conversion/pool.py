@@ -1,0 +1,71 @@
+"""Worker processes on this machine, as a `concurrent.futures.Executor`; and executors named by the user."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+
+from fluidio.errors import ConversionError
+from fluidio.reader import processes
+
+__all__ = ["from_name", "local"]
+
+
+@contextlib.contextmanager
+def local(workers: int) -> Iterator[Executor]:
+    """Give a pool of `workers` processes; it is gone at the end of the block, whatever happened."""
+    if workers < 1:
+        raise ValueError(f"workers is {workers}, it should be at least 1")
+    with warnings.catch_warnings():
+        # See fluidio.reader.processes: the children touch none of the parent's locks.
+        warnings.filterwarnings("ignore", message=r".*multi-threaded.*fork", category=DeprecationWarning)
+        pool = ProcessPoolExecutor(workers, processes.context(), _start_worker, (os.getpid(),))
+        try:
+            yield pool
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _start_worker(parent: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group: the parent decides
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent is gone: a killed parent cannot tell, and the queue would wait for ever."""
+    while os.getppid() == parent:
+        time.sleep(0.2)
+    os._exit(1)
+
+
+@contextlib.contextmanager
+def from_name(name: str) -> Iterator[Executor]:
+    """Give the executor that `module:factory` makes.
+
+    The factory is called without arguments and returns any `concurrent.futures.Executor`: Dask's
+    `Client(...).get_executor()`, `mpi4py.futures:MPIPoolExecutor`, a pool of your own.
+    """
+    module, _, factory = name.partition(":")
+    if not module or not factory:
+        raise ConversionError(f"--executor {name!r}: expected module:factory, e.g. mpi4py.futures:MPIPoolExecutor")
+    sys.path.insert(0, os.getcwd())
+    try:
+        make = getattr(importlib.import_module(module), factory)
+    except (ImportError, AttributeError) as error:
+        raise ConversionError(f"--executor {name}: {error}") from error
+    finally:
+        sys.path.remove(os.getcwd())
+    executor = make()
+    if not hasattr(executor, "submit"):
+        raise ConversionError(f"--executor {name} returned a {type(executor).__name__}, which has no submit()")
+    with executor:
+        yield executor

@@ -1,0 +1,82 @@
+"""A line that tells how far a job is, how fast, and how long it will take."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import IO
+
+__all__ = ["Progress"]
+
+_BAR = 20
+
+
+class Progress:
+    """Show progress on a stream: one line that changes on a terminal, now and then a new line elsewhere.
+
+    Args:
+        total: how many steps there are.
+        unit: what a step is called.
+        stream: None shows nothing.
+    """
+
+    def __init__(self, total: int, unit: str = "tasks", stream: IO[str] | None = None) -> None:
+        self.total, self.unit = total, unit
+        self.done = self.kept = self.rows = self.bytes = 0
+        self._stream = stream
+        self._start = self._told = time.monotonic()
+        self._terminal = stream is not None and stream.isatty()
+
+    @staticmethod
+    def stderr(total: int, unit: str = "tasks", *, quiet: bool = False) -> Progress:
+        """Return a progress line on stderr."""
+        return Progress(total, unit, None if quiet else sys.stderr)
+
+    def step(self, rows: int = 0, size: int = 0, *, kept: bool = False) -> None:
+        """Count one finished step; `kept` ones were finished before and say nothing about speed."""
+        self.done += 1
+        self.kept += kept
+        if not kept:
+            self.rows += rows
+            self.bytes += size
+        now = time.monotonic()
+        if self._stream is not None and now - self._told >= (0.1 if self._terminal else 10.0):
+            self._told = now
+            self._show()
+
+    def line(self) -> str:
+        """Return the line."""
+        seconds = max(time.monotonic() - self._start, 1e-9)
+        share = self.done / self.total if self.total else 1.0
+        bar = "#" * int(share * _BAR)
+        fresh = self.done - self.kept
+        left = (self.total - self.done) * seconds / fresh if fresh else None
+        parts = [f"[{bar:<{_BAR}}] {self.done}/{self.total} {self.unit}"]
+        if self.rows:
+            parts.append(f"{self.rows / seconds:,.0f} rows/s")
+        if self.bytes:
+            parts.append(f"{self.bytes / seconds / 1e6:.1f} MB/s")
+        if self.kept:
+            parts.append(f"{self.kept} kept")
+        if self.done < self.total:
+            parts.append("time left " + (_clock(left) if left is not None else "unknown"))
+        else:
+            parts.append(f"took {_clock(seconds)}")
+        return ", ".join(parts)
+
+    def finish(self) -> None:
+        """Show the last state."""
+        if self._stream is not None:
+            self._show()
+            if self._terminal:
+                print(file=self._stream, flush=True)
+
+    def _show(self) -> None:
+        start, end = ("\r", "\x1b[K") if self._terminal else ("", "\n")
+        print(start + self.line(), end=end, file=self._stream, flush=True)
+
+
+def _clock(seconds: float) -> str:
+    whole = int(seconds)
+    hours, minutes = divmod(whole // 60, 60)
+    return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"

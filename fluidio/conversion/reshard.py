@@ -1,0 +1,139 @@
+"""Other cuts of the same records: split, shuffle, recompress. Records are copied as bytes of any kind."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+
+from fluidio.conversion import storage
+from fluidio.conversion.shards import shard_name
+from fluidio.recordio import File, Writer, partition
+from fluidio.recordio.chunks import Chunk, ChunkReader
+from fluidio.recordio.dialects import FLUID, Dialect
+from fluidio.recordio.paths import expand
+
+__all__ = ["recompress", "shuffle", "split"]
+
+_CHUNK = 4 << 20
+
+
+def _chunks(paths: list[Any]) -> Iterator[Chunk]:
+    for path in paths:
+        with ChunkReader(path) as reader:
+            yield from reader
+
+
+def _dialect(paths: list[Any]) -> Dialect:
+    """Return the dialect of the first chunk."""
+    return next((chunk.dialect for chunk in _chunks(paths)), FLUID)
+
+
+def _writer(target: Any, dialect: Dialect, compressor: str) -> Writer:
+    return Writer(target, compressor, 1000, dialect=dialect, max_chunk_bytes=_CHUNK)
+
+
+def split(sources: Any, output: str, shards: int, *, compressor: str = "snappy") -> list[str]:
+    """Write the records of some files into `output-00000-of-...`: consecutive ranges, at most one record apart in size."""
+    if shards < 1:
+        raise ValueError(f"shards is {shards}, it should be at least 1")
+    paths = expand(sources)
+    dialect = _dialect(paths)
+    storage.make_folder(storage.parent(output))
+    targets = [shard_name(output, number, shards) for number in range(shards)]
+    for number, target in enumerate(targets):
+        with storage.writing(target) as file, _writer(file, dialect, compressor) as writer:
+            for task in partition(paths, shards, number):
+                with File(task) as records:
+                    for record in records:
+                        writer.write(record)
+    return targets
+
+
+def recompress(source: str, target: str, compressor: str, *, dialect: str | None = None) -> tuple[int, int]:
+    """Write the records of a file with another compressor (or dialect) and return the sizes before and after."""
+    with ChunkReader(source) as reader, storage.writing(target) as file:
+        writer: Writer | None = None
+        for chunk in reader:
+            if writer is None:
+                writer = _writer(file, chunk.dialect, compressor) if dialect is None else None
+                writer = writer or Writer(file, compressor, 1000, dialect=dialect, max_chunk_bytes=_CHUNK)
+            for record in chunk.records():
+                writer.write(record)
+            writer.flush()  # chunks stay as they were
+        if writer is not None:
+            writer.close()
+    return storage.size(source), storage.size(target)
+
+
+def shuffle(
+    sources: Any, output: str, shards: int, *, seed: int = 0, memory: int = 256 << 20, compressor: str = "snappy"
+) -> list[str]:
+    """Write the records of some files in random order into `output-00000-of-...`, in bounded memory.
+
+    Every order is equally likely. Records first go to random buckets on disk, small enough for the memory; then each
+    bucket is permuted. The result depends on the records, `seed`, `memory` and `shards`.
+
+    Args:
+        memory: bytes of records to hold at a time.
+    """
+    if shards < 1:
+        raise ValueError(f"shards is {shards}, it should be at least 1")
+    if memory < 1 << 16:
+        raise ValueError(f"memory is {memory} bytes, it should be at least 65536")
+    paths = expand(sources)
+    dialect = _dialect(paths)
+    total = sum(len(chunk.payload) for chunk in _chunks(paths))
+    # A bucket in memory costs the records and Python's objects around them; twice the room keeps luck from mattering.
+    buckets = max(1, min(500, -(-2 * total // memory)))
+    random = np.random.default_rng(seed)
+    storage.make_folder(storage.parent(output))
+    where = None if "://" in output else os.path.dirname(os.path.abspath(output))
+    with tempfile.TemporaryDirectory(prefix=".fluidio-shuffle-", dir=where) as folder:
+        names = [os.path.join(folder, str(number)) for number in range(buckets)]
+        count = _scatter(paths, names, random)
+        return _gather(names, count, output, shards, random, dialect, compressor)
+
+
+def _scatter(paths: list[Any], names: list[str], random: np.random.Generator) -> int:
+    count = 0
+    with ExitStack() as stack:
+        room = max(1 << 14, min(1 << 20, (64 << 20) // len(names)))
+        writers = [stack.enter_context(Writer(name, "none", room // 16, max_chunk_bytes=room)) for name in names]
+        for chunk in _chunks(paths):
+            records = chunk.records()
+            count += len(records)
+            for number, record in zip(random.integers(len(names), size=len(records)).tolist(), records):
+                writers[number].write(record)
+    return count
+
+
+def _gather(
+    names: list[str],
+    count: int,
+    output: str,
+    shards: int,
+    random: np.random.Generator,
+    dialect: Dialect,
+    compressor: str,
+) -> list[str]:
+    targets = [shard_name(output, number, shards) for number in range(shards)]
+    records = _permuted(names, random)
+    for number, target in enumerate(targets):
+        wanted = count * (number + 1) // shards - count * number // shards
+        with storage.writing(target) as file, _writer(file, dialect, compressor) as writer:
+            for _ in range(wanted):
+                writer.write(next(records))
+    return targets
+
+
+def _permuted(names: list[str], random: np.random.Generator) -> Iterator[bytes]:
+    for name in names:
+        records = [record for chunk in _chunks([name]) for record in chunk.records()]
+        os.unlink(name)
+        for number in random.permutation(len(records)).tolist():
+            yield records[number]

@@ -1,0 +1,90 @@
+"""Slot: what one column of a data set holds; kept in manifests, Parquet metadata and beside TFRecord files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from fluidio.errors import ConversionError
+from fluidio.recordio.block import RecordBlock
+
+__all__ = ["Slot", "from_json", "of_block", "to_json"]
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One slot of all records.
+
+    Attributes:
+        name: what users call it.
+        dtype: NumPy's name.
+        shape: the dims after the first.
+        lod_level: how many levels of sequences.
+        rows: the first dim of every record; None where it varies.
+        kind: what Python value a row held: "int", "float", "bool", "array", "cast" (to a declared dtype),
+            "bytes", "str", "list", "strings", "lists".
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    lod_level: int = 0
+    rows: int | None = 1
+    kind: str = "array"
+
+    @property
+    def is_text(self) -> bool:
+        """Tell whether a record holds one string of bytes."""
+        return self.dtype == "uint8" and self.lod_level == 1 and self.shape == (1,)
+
+    def alike(self, other: Slot) -> bool:
+        """Tell whether records of both can stand in one file."""
+        return (self.name, self.dtype, self.shape, self.lod_level) == (
+            other.name,
+            other.dtype,
+            other.shape,
+            other.lod_level,
+        )
+
+    def __str__(self) -> str:
+        first = "rows" if self.rows is None else self.rows
+        lod = f", LoD {self.lod_level}" if self.lod_level else ""
+        return f"{self.name}: {self.dtype} {(first, *self.shape)}{lod}"
+
+
+def of_block(block: RecordBlock, names: Sequence[str] | None = None) -> list[Slot]:
+    """Return the slots of a block, named as told or slot_0, slot_1, ..."""
+    if names is not None and len(names) != len(block.columns):
+        raise ConversionError(f"{len(names)} names for records of {len(block.columns)} tensors: {', '.join(names)}")
+    return [
+        Slot(
+            names[number] if names is not None else f"slot_{number}",
+            column.data.dtype.newbyteorder("=").name,
+            tuple(column.data.shape[1:]),
+            len(column.lod),
+            column.rows_per_record if not column.lod else None,
+        )
+        for number, column in enumerate(block.columns)
+    ]
+
+
+def to_json(slots: Sequence[Slot]) -> list[dict[str, Any]]:
+    """Return slots as plain values."""
+    return [asdict(slot) | {"shape": list(slot.shape)} for slot in slots]
+
+
+def from_json(found: Any) -> list[Slot]:
+    """Return the slots in plain values or in JSON text."""
+    if isinstance(found, (str, bytes)):
+        found = json.loads(found)
+    try:
+        slots = [Slot(**(entry | {"shape": tuple(entry["shape"])})) for entry in found]
+        for slot in slots:
+            np.dtype(slot.dtype)
+    except (TypeError, KeyError) as error:
+        raise ConversionError(f"not a list of slots as fluidio writes it: {error}") from error
+    return slots

@@ -1,0 +1,23 @@
+"""Templates to copy and edit: `fluidio convert --init NAME DIR`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+__all__ = ["NAMES", "copy"]
+
+NAMES = ("csv", "imagenet", "jsonl", "tfrecord")
+_FILES = {"csv": "csv_rows", "imagenet": "imagenet", "jsonl": "json_lines", "tfrecord": "tfrecord"}
+
+
+def copy(name: str, folder: str) -> str:
+    """Copy a template into a folder and return its path; a file that is there stays."""
+    if name not in NAMES:
+        raise FileNotFoundError(f"there is no template {name!r}: choose one of {', '.join(NAMES)}")
+    os.makedirs(folder, exist_ok=True)
+    target = os.path.join(folder, f"{_FILES[name]}.py")
+    if os.path.exists(target):
+        raise FileExistsError(f"{target} exists; choose another folder")
+    shutil.copyfile(os.path.join(os.path.dirname(__file__), f"{_FILES[name]}.py"), target)
+    return target

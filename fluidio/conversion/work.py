@@ -1,0 +1,245 @@
+"""What a worker does: run a task into part files, join part files into a shard.
+
+Everything is decided by the job and a number, so any worker on any machine makes the same bytes. A part file gets its
+name when it is whole; the note of a task (`task-N.json`) is written after all its parts. So at any moment a killed
+worker leaves tasks that are noted and whole, and tasks that are to be done again.
+
+    .PREFIX.parts/job.json  task-00000.json  00000-of-00003.00000  ...  shard-00000.json
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import IO, Any
+
+from fluidio.conversion import schema, storage
+from fluidio.conversion import template as templates
+from fluidio.conversion.rows import RowBuffer, slots_of
+from fluidio.conversion.schema import Slot
+from fluidio.conversion.shards import shard_name
+from fluidio.errors import ConversionError
+from fluidio.recordio import Writer
+
+__all__ = ["Job", "build_shard", "run_task", "shards_of", "tasks_of"]
+
+Note = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A conversion: a plain value that is sent to workers.
+
+    Attributes:
+        output: what the paths of the shards begin with.
+        tasks, partitions: how many of each.
+        chunk_records, chunk_bytes: when a chunk is full.
+    """
+
+    template: templates.Template
+    output: str
+    tasks: int
+    partitions: int
+    compressor: str = "snappy"
+    chunk_records: int = 1000
+    chunk_bytes: int = 8 << 20
+
+    @property
+    def parts(self) -> str:
+        """Return the folder of unfinished work."""
+        return storage.join(storage.parent(self.output), f".{storage.name_of(self.output)}.parts")
+
+    @property
+    def fingerprint(self) -> str:
+        """Return what must be equal for parts to be taken over from an earlier run."""
+        facts = [self.template.digest, list(self.template.args), self.tasks, self.partitions]
+        facts += [self.compressor, self.chunk_records, self.chunk_bytes]
+        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+    def shard(self, index: int) -> str:
+        """Return the path of a shard."""
+        return shard_name(self.output, index, self.partitions)
+
+    def part(self, shard: int, task: int) -> str:
+        """Return the path of what a task adds to a shard."""
+        return storage.join(self.parts, f"{shard:05d}-of-{self.partitions - 1:05d}.{task:05d}")
+
+    def note(self, kind: str, number: int) -> str:
+        """Return the path of the note about a finished task or shard."""
+        return storage.join(self.parts, f"{kind}-{number:05d}.json")
+
+
+def shards_of(job: Job, task: int) -> list[int]:
+    """Return the shards that a task's rows go to, in turn: one, unless there are more shards than tasks."""
+    return list(range(task, job.partitions, job.tasks)) if job.tasks < job.partitions else [task % job.partitions]
+
+
+def tasks_of(job: Job, shard: int) -> list[int]:
+    """Return the tasks whose rows stand in a shard, in the order of the shard."""
+    return list(range(shard, job.tasks, job.partitions)) if job.tasks >= job.partitions else [shard % job.tasks]
+
+
+def read_note(job: Job, kind: str, number: int) -> Note | None:
+    """Return the note about a finished task or shard."""
+    path = job.note(kind, number)
+    if not storage.exists(path):
+        return None
+    note: Note = json.loads(storage.read(path))
+    return note
+
+
+# -- tasks -------------------------------------------------------------------------------------------------------------
+
+
+def run_task(job: Job, task: int) -> Note:
+    """Do a task, unless it is done already, and return its note."""
+    note = read_note(job, "task", task)
+    if note is not None and all(_is_kept(job, part) for part in note["parts"]):
+        return note | {"kept": True}
+    row = _Counter()
+    try:
+        with contextlib.ExitStack() as stack:
+            functions = stack.enter_context(templates.running(job.template))
+            outputs = [_Part(job, task, shard, stack) for shard in shards_of(job, task)]
+            slots = _write_rows(job, task, functions, outputs, row)
+    except Exception as error:
+        if isinstance(error, ConversionError) and not row.started:
+            raise
+        raise ConversionError(f"{job.template.name}: task {task}, row {row.number}: {_text(error)}") from error
+    note = {
+        "task": task,
+        "rows": sum(part.rows for part in outputs),
+        "slots": schema.to_json(slots),
+        "parts": [part.note() for part in outputs],
+    }
+    storage.write(job.note("task", task), json.dumps(note).encode())
+    return note | {"kept": False}
+
+
+class _Counter:
+    """The number of the row that is being made, for error texts."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.started = False
+
+
+def _text(error: Exception) -> str:
+    return str(error) if isinstance(error, ConversionError) else f"{type(error).__name__}: {error}"
+
+
+def _is_kept(job: Job, part: Note) -> bool:
+    """Tell whether what a task wrote is whole: as a part, or inside a shard that was checked already."""
+    path = job.part(part["shard"], part["task"])
+    if storage.exists(path):
+        return storage.digest(path) == (part["bytes"], part["sha256"])
+    return storage.exists(job.note("shard", part["shard"]))
+
+
+class _Part:
+    """The rows of one task for one shard."""
+
+    def __init__(self, job: Job, task: int, shard: int, stack: contextlib.ExitStack) -> None:
+        self.task, self.shard, self.rows = task, shard, 0
+        self._file = Hashed(stack.enter_context(storage.writing(job.part(shard, task))))
+        self._writer = Writer(self._file, job.compressor, job.chunk_records)
+        self.buffer: RowBuffer | None = None
+
+    def write(self) -> None:
+        """End a chunk."""
+        assert self.buffer is not None
+        self.rows += self.buffer.rows
+        self._writer.write_block(self.buffer.take())
+        self._writer.flush()
+
+    def close(self) -> None:
+        if self.buffer is not None and self.buffer.rows:
+            self.write()
+        self._writer.close()
+
+    def note(self) -> Note:
+        file = self._file
+        return {"task": self.task, "shard": self.shard, "rows": self.rows, "bytes": file.size, "sha256": file.digest}
+
+
+def _write_rows(job: Job, task: int, functions: templates.Functions, outputs: list[_Part], row: _Counter) -> list[Slot]:
+    slots: list[Slot] = []
+    count = len(outputs)
+    row.started = True
+    for values in functions.dict_data(task):
+        if not slots:
+            slots = slots_of(values, functions.schema)
+            for part in outputs:
+                part.buffer = RowBuffer(slots, job.chunk_records, job.chunk_bytes)
+        if not isinstance(values, Mapping):
+            raise ConversionError(f"a row is a dict of names and values, not {type(values).__name__}")
+        part = outputs[row.number % count]
+        if part.buffer is not None and part.buffer.add(values):
+            part.write()
+        row.number += 1
+    for part in outputs:
+        part.close()
+    return slots
+
+
+class Hashed:
+    """A file object for writing that knows the size and the SHA-256 of what went through."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._hash = hashlib.sha256()
+        self.size = 0
+
+    def write(self, data: Any) -> int:
+        self._file.write(data)
+        self._hash.update(data)
+        self.size += len(data)
+        return len(data)
+
+    def update(self, data: bytes) -> None:
+        self._hash.update(data)
+
+    def flush(self) -> None:
+        """Leave flushing to the file's own end: a part counts only when it is whole."""
+
+    @property
+    def digest(self) -> str:
+        return self._hash.hexdigest()
+
+
+# -- shards ------------------------------------------------------------------------------------------------------------
+
+
+def build_shard(job: Job, shard: int) -> Note:
+    """Join the parts of a shard, unless it is there already, and return its note."""
+    note = read_note(job, "shard", shard)
+    if note is not None:
+        return note
+    tasks = tasks_of(job, shard)
+    notes = [read_note(job, "task", task) for task in tasks]
+    found = [part for note in notes if note for part in note["parts"] if part["shard"] == shard]
+    if len(found) != len(tasks):
+        raise ConversionError(f"{job.parts}: notes of tasks vanished while {job.shard(shard)} was made: run it again")
+    target = job.shard(shard)
+    try:
+        with storage.writing(target) as file:
+            out = Hashed(file)
+            for part in found:
+                storage.copy_file(job.part(shard, part["task"]), out)
+    except OSError as error:
+        raise ConversionError(f"{target}: cannot be written: {error}; its {len(tasks)} tasks are kept") from error
+    if out.size != sum(part["bytes"] for part in found):
+        raise ConversionError(f"{target}: {out.size} bytes were joined, its parts have another size: run it again")
+    result = {
+        "name": storage.name_of(target),
+        "records": sum(part["rows"] for part in found),
+        "bytes": out.size,
+        "sha256": out.digest,
+    }
+    storage.write(job.note("shard", shard), json.dumps(result).encode())
+    for part in found:
+        storage.remove(job.part(shard, part["task"]))
+    return result
