@@ -70,7 +70,8 @@ def generate(
     shown = Progress(tasks + partitions, "tasks and shards", progress)
     notes = _run(job, workers or os.cpu_count() or 1, executor, shown)
     manifest = _manifest(job, notes)
-    storage.write(job.output + MANIFEST, (json.dumps(manifest, indent=1) + "\n").encode())
+    with storage.writing(job.output + MANIFEST, job.parts) as file:
+        file.write((json.dumps(manifest, indent=1) + "\n").encode())
     storage.remove_folder(job.parts)
     shown.finish()
     return manifest

@@ -38,7 +38,7 @@ def _writer(target: Any, dialect: Dialect, compressor: str) -> Writer:
 
 
 def split(sources: Any, output: str, shards: int, *, compressor: str = "snappy") -> list[str]:
-    """Write the records of some files into `output-00000-of-...`: consecutive ranges, at most one record apart in size."""
+    """Write the records of some files into `output-00000-of-...`: consecutive ranges of nearly one size."""
     if shards < 1:
         raise ValueError(f"shards is {shards}, it should be at least 1")
     paths = expand(sources)

@@ -107,8 +107,12 @@ def write(path: str, data: bytes) -> None:
 
 
 @contextlib.contextmanager
-def writing(path: str) -> Iterator[IO[bytes]]:
-    """Open a new file that gets its name only when everything is written."""
+def writing(path: str, staging: str | None = None) -> Iterator[IO[bytes]]:
+    """Open a new file that gets its name only when everything is written.
+
+    Args:
+        staging: a folder for the unfinished file, so that a killed process leaves nothing beside the finished ones.
+    """
     if is_url(path):
         # Object stores show an object when it is complete; a spooled copy keeps a failed one from being completed.
         with tempfile.SpooledTemporaryFile(max_size=64 << 20) as spool:
@@ -117,7 +121,7 @@ def writing(path: str) -> Iterator[IO[bytes]]:
             with opened(path, "wb") as out:
                 shutil.copyfileobj(spool, out, _PIECE)
         return
-    part = f"{path}.part-{os.getpid()}"
+    part = f"{path if staging is None else os.path.join(staging, name_of(path))}.part-{os.getpid()}"
     try:
         with open(part, "wb") as file:
             yield file

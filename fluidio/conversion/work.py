@@ -225,7 +225,7 @@ def build_shard(job: Job, shard: int) -> Note:
         raise ConversionError(f"{job.parts}: notes of tasks vanished while {job.shard(shard)} was made: run it again")
     target = job.shard(shard)
     try:
-        with storage.writing(target) as file:
+        with storage.writing(target, job.parts) as file:
             out = Hashed(file)
             for part in found:
                 storage.copy_file(job.part(shard, part["task"]), out)

@@ -1,54 +1,5 @@
-"""Ways in and out: each format reads a file as (slots, blocks) and writes slots and blocks to a file."""
+"""Ways in and out: one module for each file format, and the table of them."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
-
-from fluidio.conversion.formats import arrow, npz, recordio, tfrecord, webdataset
-from fluidio.conversion.schema import Slot
-from fluidio.errors import ConversionError
-from fluidio.recordio.block import RecordBlock
+from fluidio.conversion.formats.table import FORMATS, Format, of_name, of_path
 
 __all__ = ["FORMATS", "Format", "of_name", "of_path"]
-
-
-class Format(NamedTuple):
-    """A file format.
-
-    Attributes:
-        suffix: what its files' names end with.
-        read: (path, slots or None) -> (slots, blocks).
-        write: (path, slots, blocks).
-        keeps_slots: whether its files hold the slots themselves.
-    """
-
-    suffix: str
-    read: Callable[[str, list[Slot] | None], tuple[list[Slot], Iterator[RecordBlock]]]
-    write: Callable[[str, list[Slot], Iterable[RecordBlock]], None]
-    keeps_slots: bool
-
-
-FORMATS = {
-    "arrow": Format(".arrow", arrow.read_ipc, arrow.write_ipc, True),
-    "npz": Format(".npz", npz.read, npz.write, True),
-    "parquet": Format(".parquet", arrow.read_parquet, arrow.write_parquet, True),
-    "recordio": Format("", recordio.read, recordio.write, False),
-    "tfrecord": Format(".tfrecord", tfrecord.read, tfrecord.write, False),
-    "webdataset": Format(".tar", webdataset.read, webdataset.write, False),
-}
-_SUFFIXES = {".arrow": "arrow", ".feather": "arrow", ".npz": "npz", ".parquet": "parquet", ".pq": "parquet"}
-_SUFFIXES |= {".recordio": "recordio", ".tfrecord": "tfrecord", ".tfrecords": "tfrecord", ".tar": "webdataset"}
-
-
-def of_name(name: str) -> Format:
-    """Return a format by its name."""
-    if name not in FORMATS:
-        raise ConversionError(f"there is no format {name!r}: choose one of {', '.join(FORMATS)}")
-    return FORMATS[name]
-
-
-def of_path(path: str) -> Format:
-    """Return the format that a file's name says; a name without a known suffix is RecordIO."""
-    name = next((name for suffix, name in _SUFFIXES.items() if path.endswith(suffix)), "recordio")
-    return FORMATS[name]
