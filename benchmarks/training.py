@@ -36,7 +36,7 @@ def run(python: list[str], case: str, seconds: float, which: str) -> float:
 def main() -> None:
     """Measure each case in turns and print medians and ratios."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", nargs="*", default=["mlp", "lenet"])
+    parser.add_argument("cases", nargs="*", default=["mlp", "lenet", "lstm", "text_conv"])
     parser.add_argument("--real", default=os.environ.get("FLUIDIO_REAL_FLUID"))
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--rounds", type=int, default=3)

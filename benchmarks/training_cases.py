@@ -52,7 +52,53 @@ def lenet():
     return loss, batches
 
 
-CASES = {"mlp": mlp, "lenet": lenet}
+def words(batch, shortest, longest, vocabulary):
+    """Return the input variables of a text classifier and four batches of sentences of different lengths."""
+    word = fluid.layers.data(name="word", shape=[1], dtype="int64", lod_level=1)
+    y = fluid.layers.data(name="y", shape=[1], dtype="int64")
+    rng = np.random.RandomState(0)
+    batches = []
+    for _ in range(4):
+        lengths = rng.randint(shortest, longest, batch).tolist()
+        ids = rng.randint(0, vocabulary, (sum(lengths), 1)).astype("int64")
+        text = fluid.create_lod_tensor(ids, [lengths], fluid.CPUPlace())
+        batches.append({"word": text, "y": rng.randint(0, 2, (batch, 1)).astype("int64")})
+    return word, y, batches
+
+
+def lstm():
+    """The book's stacked LSTM: three layers, hidden size 128, batches of 32 sentences of 10 to 100 words, Adam."""
+    word, y, batches = words(32, 10, 100, 5000)
+    embedded = fluid.layers.embedding(input=word, size=[5000, 128])
+    projected = fluid.layers.fc(input=embedded, size=512)
+    hidden, _ = fluid.layers.dynamic_lstm(input=projected, size=512)
+    inputs = [projected, hidden]
+    for layer in range(2, 4):
+        projected = fluid.layers.fc(input=inputs, size=512)
+        hidden, _ = fluid.layers.dynamic_lstm(input=projected, size=512, is_reverse=layer % 2 == 0)
+        inputs = [projected, hidden]
+    pooled = [fluid.layers.sequence_pool(input=i, pool_type="max") for i in inputs]
+    prob = fluid.layers.fc(input=pooled, size=2, act="softmax")
+    loss = fluid.layers.mean(fluid.layers.cross_entropy(input=prob, label=y))
+    fluid.optimizer.Adam(learning_rate=0.002).minimize(loss)
+    return loss, batches
+
+
+def text_conv():
+    """The book's text convolution: embedding and two sequence_conv_pool, batches of 32 sentences, Adam."""
+    word, y, batches = words(32, 10, 100, 5000)
+    embedded = fluid.layers.embedding(input=word, size=[5000, 128])
+    pooled = [
+        fluid.nets.sequence_conv_pool(input=embedded, num_filters=32, filter_size=n, act="tanh", pool_type="sqrt")
+        for n in (3, 4)
+    ]
+    prob = fluid.layers.fc(input=pooled, size=2, act="softmax")
+    loss = fluid.layers.mean(fluid.layers.cross_entropy(input=prob, label=y))
+    fluid.optimizer.Adam(learning_rate=0.002).minimize(loss)
+    return loss, batches
+
+
+CASES = {"mlp": mlp, "lenet": lenet, "lstm": lstm, "text_conv": text_conv}
 
 
 def measure(case, seconds):

@@ -145,7 +145,7 @@ def gru_grad(k: Call, x: Any, h0: Any, weight: Any, bias: Any, gates: Any, reset
         carried = step.backward(slice(start, stop), dh, dgates[:, start:stop])
     k.out_lods["Input@GRAD"] = k.lod("Input")
     dx = k.xp.empty_like(x)
-    dx[rows] = step.join(dgates)
+    dx.reshape(-1, 3, step.size)[rows] = dgates.transpose(1, 0, 2)
     dh0 = batches.state_grad(k, h0, carried) if k.wants("H0@GRAD") else None
     dweight = step.weight_grad(weight, before, reset, dgates) if k.wants("Weight@GRAD") else None
     dbias = dgates.sum(axis=1).reshape(bias.shape) if k.wants("Bias@GRAD") else None

@@ -111,6 +111,7 @@ def _forward(k: Call, cell: _Cell, x: Any, h0: Any, c0: Any, project: Any) -> tu
     product = k.scratch("product", (4, batches.first, size), x.dtype)
     work = k.scratch("work", (batches.first, size), x.dtype)
     clip = k.attrs.get("cell_clip")
+    tanh_cell = cell.cell.name == "tanh"
     for step, (start, stop) in enumerate(batches.steps):
         n = stop - start
         g = gates[:, start:stop]
@@ -121,8 +122,7 @@ def _forward(k: Call, cell: _Cell, x: Any, h0: Any, c0: Any, project: Any) -> tu
         if peepholes is None:
             cell.activate(g)
         else:
-            g[1] += xp.multiply(before, peepholes[0, :n], out=scratch)
-            g[2] += xp.multiply(before, peepholes[1, :n], out=scratch)
+            g[1:3] += xp.multiply(before, peepholes[:2, :n], out=product[:2, :n])
             cell.activate(g[:3])
         new = xp.multiply(g[0], g[1], out=cells[start:stop])
         new += xp.multiply(g[2], before, out=scratch)
@@ -132,8 +132,11 @@ def _forward(k: Call, cell: _Cell, x: Any, h0: Any, c0: Any, project: Any) -> tu
             g[3] += xp.multiply(new, peepholes[2, :n], out=scratch)
             cell.activate_output(g[3])
         h = hidden[start:stop]
-        h[...] = new
-        cell.cell.apply(xp, h)
+        if tanh_cell:
+            xp.tanh(new, out=h)
+        else:
+            h[...] = new
+            cell.cell.apply(xp, h)
         h *= g[3]
         if project is not None:
             _project(k, h, project, outputs[start:stop])
@@ -261,7 +264,7 @@ def _backward(
         next_dc, next_n = dc, n
     first = batches.first
     dx = xp.empty_like(x)
-    dx[cell.rows] = dgates.transpose(1, 0, 2).reshape(-1, 4 * size)
+    dx.reshape(-1, 4, size)[cell.rows] = dgates.transpose(1, 0, 2)
     dh0 = dc0 = dweight = dbias = dproject = None
     if k.wants("H0@GRAD"):
         dh0 = batches.state_grad(k, h0, xp.matmul(dgates[:, :first], transposed).sum(axis=0))

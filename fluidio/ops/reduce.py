@@ -56,7 +56,8 @@ def scale(k: Call, x: Any, scale_tensor: Any) -> Any:
     else:
         bias = a["bias"]
     if not bias:
-        return x * factor
+        # The gradient of a sum scales by 1: no copy is needed there, nobody changes gradients in place.
+        return x[...] if factor == 1.0 and scale_tensor is None and a.get("op_role", 0) & 1 else x * factor
     return x * factor + bias if a["bias_after_scale"] else (x + bias) * factor
 
 

@@ -34,15 +34,10 @@ def _shifts(offsets: IntArray, rows: int, start: int, length: int) -> list[tuple
     return found
 
 
-def _windows(k: Call, x: Any, offsets: IntArray) -> Any:
-    """Return [rows, window * width]: the rows that each output row sees, zeros outside its sequence."""
-    rows, width = x.shape[0], x.shape[1]
-    start, length = k.attrs["contextStart"], k.attrs["contextLength"]
-    columns = k.scratch("columns", (rows, length, width), x.dtype)
-    for j, (shift, first, last, outside) in enumerate(_shifts(offsets, rows, start, length)):
-        columns[first:last, j] = x[first + shift : last + shift]
-        columns[k.dev.upload(outside), j] = 0
-    return columns.reshape(rows, length * width)
+def _by_position(weight: Any, length: int) -> Any:
+    """Return the filter [length * width, filters] as [width, length * filters]."""
+    filters = weight.shape[1]
+    return weight.reshape(length, -1, filters).transpose(1, 0, 2).reshape(-1, length * filters)
 
 
 def _infer_conv(c: InferContext) -> None:
@@ -61,25 +56,37 @@ def sequence_conv(k: Call, x: Any, padding: Any, weight: Any) -> Any:
         raise EnforceNotMet(f"sequence_conv: contextStride must be 1, got {k.attrs['contextStride']}")
     if padding is not None or k.attrs["paddingTrainable"]:
         not_supported("sequence_conv(paddingTrainable=True)", "leave the padding to zeros (padding=True)")
+    offsets = last_level(k, "X", x.shape[0])
     k.out_lods["Out"] = k.lod("X")
-    return _windows(k, x, last_level(k, "X", x.shape[0])) @ weight
+    rows, filters = x.shape[0], weight.shape[1]
+    start, length = k.attrs["contextStart"], k.attrs["contextLength"]
+    # One product serves all positions of the window; each result is then added to the row that sees it.
+    products = (x @ _by_position(weight, length)).reshape(rows, length, filters)
+    out = k.xp.zeros((rows, filters), x.dtype)
+    for j, (shift, first, last, outside) in enumerate(_shifts(offsets, rows, start, length)):
+        unseen = outside[(outside >= first) & (outside < last)] + shift
+        products[k.dev.upload(unseen), j] = 0
+        out[first:last] += products[first + shift : last + shift, j]
+    return out
 
 
 @gradient("sequence_conv", "X Filter Out@GRAD", "X@GRAD Filter@GRAD")
 def sequence_conv_grad(k: Call, x: Any, weight: Any, dout: Any) -> Any:
     offsets = last_level(k, "X", x.shape[0])
     k.out_lods["X@GRAD"] = k.lod("X")
+    rows, width, filters = *x.shape, weight.shape[1]
+    start, length = k.attrs["contextStart"], k.attrs["contextLength"]
+    products = k.xp.zeros((rows, length, filters), x.dtype)
+    for j, (shift, first, last, outside) in enumerate(_shifts(offsets, rows, start, length)):
+        products[first + shift : last + shift, j] = dout[first:last]
+        unseen = outside[(outside >= first) & (outside < last)] + shift
+        products[k.dev.upload(unseen), j] = 0
+    flat = products.reshape(rows, length * filters)
     dx = dweight = None
     if k.wants("Filter@GRAD"):
-        dweight = _windows(k, x, offsets).T @ dout
+        dweight = (x.T @ flat).reshape(width, length, filters).transpose(1, 0, 2).reshape(weight.shape)
     if k.wants("X@GRAD"):
-        rows, width = x.shape
-        start, length = k.attrs["contextStart"], k.attrs["contextLength"]
-        columns = (dout @ weight.T).reshape(rows, length, width)
-        dx = k.xp.zeros_like(x)
-        for j, (shift, first, last, outside) in enumerate(_shifts(offsets, rows, start, length)):
-            columns[k.dev.upload(outside), j] = 0
-            dx[first + shift : last + shift] += columns[first:last, j]
+        dx = flat @ _by_position(weight, length).T
     return dx, dweight
 
 
