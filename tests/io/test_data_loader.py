@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -220,3 +222,27 @@ def test_an_iterable_loader_goes_on_where_another_was_stopped() -> None:
         loader.load_state_dict(state)
     assert numbers(loader) == [4, 5]
     assert numbers(loader) == list(range(6))
+
+
+class Deadly(Squares):
+    """Its worker is killed by the third sample."""
+
+    def __getitem__(self, index: int) -> Any:
+        if index == 3 and fluid.io.get_worker_info() is not None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().__getitem__(index)
+
+
+def test_a_killed_worker_is_an_error_and_no_hang() -> None:
+    loader = fluid.io.DataLoader(Deadly(), return_list=True, batch_size=2, num_workers=2)
+    with pytest.raises(ReaderError, match=r"worker|process"):
+        for _ in loader:
+            pass
+    assert len(list(fluid.io.DataLoader(Squares(), return_list=True, batch_size=2, num_workers=1))) == 5
+
+
+def test_breaking_off_stops_the_workers() -> None:
+    loader = fluid.io.DataLoader(Squares(), return_list=True, batch_size=1, num_workers=2)
+    for _ in loader:
+        break
+    assert len(list(loader)) == 10

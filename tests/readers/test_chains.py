@@ -409,3 +409,17 @@ def test_hundreds_of_files_need_no_more_than_a_few_hundred_descriptors(tmp_path:
     assert sorted([*(first or []), *subject.epoch()]) == list(range(600))
     assert len(list(Path("/proc/self/fd").iterdir())) <= before + 1
     subject.reader.reset()
+
+
+def test_loops_of_the_oldest_era_end(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "a.recordio", range(5))
+    with fluid.use_era("0.14"):
+        subject = Subject(lambda: layers.io.open_recordio_file(path, pass_num=1, for_parallel=True, **SLOTS))
+        seen = 0
+        try:
+            while True:
+                subject.exe.run(subject.main, fetch_list=[subject.number])
+                seen += 1
+        except fluid.core.EnforceNotMet as ex:
+            assert "There is no next data." in ex.message
+    assert seen == 5
