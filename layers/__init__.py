@@ -38,6 +38,7 @@ from fluidio.layers import (
     tensor_array,
     user,
     utils,
+    yolo,
 )
 from fluidio.layers.activation import *
 from fluidio.layers.beam import *
@@ -75,6 +76,7 @@ from fluidio.layers.tensor import *
 from fluidio.layers.tensor_array import *
 from fluidio.layers.user import *
 from fluidio.layers.utils import map_structure
+from fluidio.layers.yolo import *
 
 __all__ = [
     "beam",
@@ -137,3 +139,4 @@ __all__ += static_rnn.__all__
 __all__ += tensor.__all__
 __all__ += tensor_array.__all__
 __all__ += user.__all__
+__all__ += yolo.__all__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,16 @@ from fluidio.layer_helper import LayerHelper
 from fluidio.program import Variable
 
 __all__: list[str] = []
+
+
+_WARNED: set[tuple[str, str]] = set()
+
+
+def warn_ignored(layer: str, keyword: str) -> None:
+    """Warn, once for each layer and keyword, that an argument of older versions has no effect."""
+    if (layer, keyword) not in _WARNED:
+        _WARNED.add((layer, keyword))
+        warnings.warn(f"{layer}: {keyword} has no effect", stacklevel=3)
 
 
 def check_variable(layer: str, name: str, value: Any) -> Variable:

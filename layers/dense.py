@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from fluidio.layer_helper import LayerHelper
-from fluidio.layers.arguments import check_variable
+from fluidio.layers.arguments import check_variable, warn_ignored
 from fluidio.program import Variable
 
 __all__ = ["bilinear_tensor_product", "bmm", "fc", "matmul", "mean", "mul", "scale", "softmax", "topk"]
@@ -19,18 +19,24 @@ def fc(
     param_attr: Any = None,
     bias_attr: Any = None,
     act: str | None = None,
-    is_test: bool = False,
     name: str | None = None,
+    *,
+    is_test: bool | None = None,
 ) -> Variable:
     """Fully connected layer: act(sum of input W + b); each input has a weight of its own.
 
     Args:
-        num_flatten_dims: leading dims that count as rows.
+        num_flatten_dims: leading dims that count as rows; -1 is all but the last.
+        is_test: of Fluid before 1.4; ignored, as it was there.
     """
-    helper = LayerHelper("fc", **locals())
+    if is_test is not None:
+        warn_ignored("fc", "is_test")
+    helper = LayerHelper("fc", input=input, param_attr=param_attr, bias_attr=bias_attr, act=act, name=name)
     dtype = helper.input_dtype()
     products = []
     for variable, attr in helper.iter_inputs_and_params():
+        if num_flatten_dims == -1:
+            num_flatten_dims = len(variable.shape) - 1
         columns = math.prod(variable.shape[num_flatten_dims:])
         if columns < 0:
             raise ValueError(
