@@ -2,7 +2,8 @@
 
     python benchmarks/training.py [--real /path/to/fluid185] [--seconds 3] [--rounds 3] [CASE ...]
 
-On a busy machine compare the processor's time, in parentheses. `--real` is a Python with paddlepaddle 1.8.5 (or FLUIDIO_REAL_FLUID); without it only our own times are printed.
+On a busy machine compare the times of the processor, in parentheses.
+`--real` is a Python with paddlepaddle 1.8.5 (or FLUIDIO_REAL_FLUID); without it only our own times are printed.
 """
 
 from __future__ import annotations
