@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.dtypes import to_numpy, to_vartype
+from fluidio.dtypes import VarType, to_numpy, to_vartype
 from fluidio.executor.frame import Frame
 from fluidio.program import Program, Variable
 from fluidio.tensor import LoDTensor
@@ -58,7 +58,7 @@ def set_feeds(f: Frame, slots: Sequence[int], variables: Sequence[Variable | Non
         if array.dtype == np.uint16:
             array = array.view(np.float16)  # Fluid: uint16 carries the bits of float16
         if variable is not None and variable.need_check_feed:
-            _check(variable, array)
+            _check(variable, array, bool(lod))
         f.values[slot] = array if upload is None else upload(array)
         f.lods[slot] = lod
         if f.variables[slot] is not None:
@@ -88,15 +88,23 @@ def _convert(name: str, variable: Variable | None, value: Any) -> tuple[Any, LoD
     raise TypeError(f"cannot feed {type(value).__name__} for {name!r}: use an ndarray or a LoDTensor")
 
 
-def _check(variable: Variable, array: Any) -> None:
+def _check(variable: Variable, array: Any, sequences: bool) -> None:
     shape, declared = list(array.shape), list(variable.shape)
-    if len(shape) != len(declared) or any(d >= 0 and d != s for d, s in zip(declared, shape)):
+    fixed = [*declared]
+    if sequences and fixed:
+        fixed[0] = -1  # the declared size counts sequences, the array's rows
+    if len(shape) != len(fixed) or any(d >= 0 and d != s for d, s in zip(fixed, shape)):
         raise ValueError(
-            f"The fed Variable {variable.name!r} should have dimensions = {len(declared)}, shape = {declared}, "
+            f"The fed Variable {variable.name!r} should have dimensions = {len(declared)}, shape = {tuple(declared)}, "
             f"but received fed shape {shape} on each device"
         )
     found = to_vartype(array.dtype)
     if found != variable.dtype:
         raise ValueError(
-            f"The data type of fed Variable {variable.name!r} must be {variable.dtype.name}, but received {found.name}"
+            f"The data type of fed Variable {variable.name!r} must be {_name(variable.dtype)!r}, "
+            f"but received {_name(found)!r}"
         )
+
+
+def _name(dtype: VarType) -> str:
+    return str(to_numpy(dtype))

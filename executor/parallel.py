@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from fluidio.dtypes import VarType
-from fluidio.errors import EOFException
+from fluidio.errors import EnforceNotMet, EOFException
 from fluidio.executor.bind import Step
 from fluidio.executor.devices import backend_for
 from fluidio.executor.feed import set_feeds
@@ -114,7 +114,12 @@ class ParallelPlan:
             if feed:
                 with plan.dev.active():
                     set_feeds(f, plan.feed_slots, plan.feed_variables, feed)
-        active = frames
+        active = frames[: len(feeds)]
+        if len(active) < len(frames) and self._trains:
+            raise EnforceNotMet(
+                f"{len(feeds)} feeds for {len(frames)} places: while training every place needs a batch; make the "
+                "DataLoader with drop_last=True"
+            )
         for kind, start, stop in self._segments:
             if kind == "each":
                 self._run_each(active, start, stop)

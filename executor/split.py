@@ -18,11 +18,14 @@ __all__ = ["join_fetched", "split_feed", "split_tensor"]
 
 
 def split_feed(feed: Any, places: int) -> list[dict[str, Any]]:
-    """Return one feed dict for each place from a dict (divided along dim 0) or a list of dicts."""
+    """Return one feed dict for each place from a dict (divided along dim 0) or a list of dicts.
+
+    A list may be shorter: the last step of a loader with drop_last=False.
+    """
     if not feed:
         return [{} for _ in range(places)]
     if isinstance(feed, (list, tuple)):
-        if len(feed) != places:
+        if len(feed) > places:
             raise ValueError(
                 f"Feed a list of tensor, the list should be the same size as places: {len(feed)} dicts for {places} "
                 "places"

@@ -83,7 +83,17 @@ class FeedHandle:
     def __init__(self, queue: FeedQueue, variables: Sequence[Variable]) -> None:
         self.queue = queue
         self.variables = list(variables)
-        self.source: Source | None = None
+        self._source: Source | None = None
+
+    @property
+    def source(self) -> Source | None:
+        """What the thread of start() reads."""
+        return self._source
+
+    @source.setter
+    def source(self, source: Source) -> None:
+        self._source = source
+        self.queue.has_source = True
 
     def set_batches(self, reader: Callable[[], Any], places: Any = None) -> None:
         """Take batches: one array or LoDTensor for each slot."""
@@ -140,8 +150,15 @@ def attach_feed_handle(variable: Variable, handle: FeedHandle) -> Variable:
     reader.exited = False
     reader.thread = None
     reader.tensor_provider = None
-    for name in ("start", "reset", "stats", "state_dict", "load_state_dict"):
+    for name in ("reset", "stats", "state_dict", "load_state_dict"):
         setattr(variable, name, getattr(handle, name))
+
+    def start() -> None:
+        """Start the thread that feeds the queue."""
+        handle.start()
+        reader.thread = handle.queue.thread
+
+    reader.start = start
     reader.decorate_tensor_provider = reader.decorate_batch_generator = handle.set_batches
     reader.decorate_paddle_reader = reader.decorate_sample_list_generator = handle.set_sample_lists
     return variable

@@ -17,12 +17,25 @@ from fluidio.program.unique_name import UniqueNameGenerator
 from fluidio.reader.feed_queue import FeedQueue
 from fluidio.tensor import global_scope
 
-__all__ = ["GeneratorLoader"]
+__all__ = ["DataLoaderBase", "GeneratorLoader"]
 
 _names = UniqueNameGenerator()  # of its own: unique_name.guard() does not make loaders clash
 
 
-class GeneratorLoader:
+class DataLoaderBase:
+    """What loaders have in common: calling one gives what is iterated."""
+
+    def __call__(self) -> Any:
+        return self
+
+    def __iter__(self) -> Iterator[Any]:
+        raise NotImplementedError(f"{type(self).__name__} must implement __iter__")
+
+    def __next__(self) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} must implement __next__")
+
+
+class GeneratorLoader(DataLoaderBase):
     """A loader fed by a generator.
 
     Iterable: `for data in loader(): exe.run(feed=data, ...)`; the program knows nothing of it. Not iterable: the
@@ -135,6 +148,15 @@ class GeneratorLoader:
         assert self._handle is not None, f"reset() cannot be called when {self._kind} is iterable"
         self._handle.reset()
 
+    def _reset(self) -> None:
+        """Stop an iteration under way; programs call it though it is Fluid's own."""
+        if self._handle is not None:
+            self._handle.reset()
+        iterator = self._live() if self._live is not None else None
+        if iterator is not None:
+            iterator.close()
+        self._own = None
+
     @property
     def queue(self) -> FeedQueue:
         """Return the queue between generator and program."""
@@ -165,9 +187,6 @@ class GeneratorLoader:
             self._skip = probe.skip
 
     # -- iterable -----------------------------------------------------------------------------------------------
-
-    def __call__(self) -> GeneratorLoader:
-        return self
 
     def __iter__(self) -> Iterator[Any]:
         assert self._iterable, f"{self._kind} is not iterable"

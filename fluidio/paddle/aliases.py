@@ -27,7 +27,7 @@ _EXPLICIT = {
     "paddle.fluid.learning_rate_decay": "fluidio.layers.learning_rate_scheduler",
     "paddle.fluid.lod_tensor": "fluidio.tensor.create",
     "paddle.fluid.parallel_executor": "fluidio.executor.compiled",
-    "paddle.fluid.reader": "fluidio.io.data_loader",
+    "paddle.fluid.reader": "fluidio.io.reader_names",
     "paddle.fluid.trainer": "fluidio.contrib.trainer",
     "paddle.fluid.inferencer": "fluidio.contrib.inferencer",
     "paddle.fluid.unique_name": "fluidio.program.unique_name",

@@ -98,6 +98,14 @@ class Epoch:
         gone = self.thread is not None and not self.thread.is_alive()
         return gone and not self.items and not self.ended
 
+    def look(self, seconds: float) -> None:
+        """Wait a little for an item."""
+        with self._data:
+            self.consumers_waiting += 1
+            if not self.items and not self.ended:
+                self._data.wait(seconds)
+            self.consumers_waiting -= 1
+
     def finish(self, error: BaseException | None = None) -> None:
         """Say that no more items come: what waits is still delivered, then the end or the error."""
         with self._data:

@@ -21,6 +21,7 @@ from fluidio.tensor.lod import LoD
 __all__ = ["FeedQueue", "Tensors"]
 
 _JOIN = 5.0  # seconds that reset() waits for a generator which is busy
+_PUSH = 0.1  # seconds between two looks for the thread that will push the first item
 
 
 class FeedQueue:
@@ -40,6 +41,7 @@ class FeedQueue:
         self.state = State.IDLE
         self.epoch = 0
         self.delivered = 0
+        self.has_source = False  # a handle will start() it
         self.skip = 0  # items to pass over in the next epoch, after load_state_dict()
         self.readers: weakref.WeakSet[Any] = weakref.WeakSet()  # run-time readers that empty this queue
         self._capacity = capacity
@@ -87,6 +89,11 @@ class FeedQueue:
     def current(self) -> object:
         """Return a token of the epoch: another one means that the queue began anew."""
         return self._current
+
+    @property
+    def thread(self) -> threading.Thread | None:
+        """The thread of start(), None where items are pushed by hand."""
+        return self._current.thread
 
     # -- life cycle ---------------------------------------------------------------------------------------------
 
@@ -139,6 +146,11 @@ class FeedQueue:
         return item
 
     def _take_when_not_running(self) -> Tensors | None:
+        # Without a source only a thread of the user's can bring data, by push(): it may not have come to it yet.
+        while self.state is State.IDLE and not self.has_source and _other_threads():
+            self._current.look(_PUSH)
+        if self.state is State.RUNNING:
+            return self.take()
         self.state = step(self.state, Event.READ, self.name)
         return self._current.take(self.name)  # the end or the error once more
 
@@ -217,6 +229,11 @@ class FeedQueue:
             "dropped": self._dropped,
             "epoch": self.epoch,
         }
+
+
+def _other_threads() -> bool:
+    me = threading.current_thread()
+    return any(t is not me and not t.name.startswith("fluidio-") for t in threading.enumerate())
 
 
 def _pair(value: Any) -> tuple[Any, LoD]:

@@ -135,3 +135,21 @@ def test_a_wrong_op_leaves_the_block_as_it_was(build: Callable[[Any], object], t
     with pytest.raises((ValueError, AssertionError), match=re.escape(text)):
         build(block)
     assert (block.ops, dict(block.vars)) == ([], {})
+
+
+def test_a_feed_of_another_shape_or_dtype_is_refused_in_fluids_words() -> None:
+    x = fluid.data("x", [None, 3])
+    y = fluid.layers.scale(x, 2.0)
+    exe = fluid.Executor(fluid.CPUPlace())
+    with pytest.raises(ValueError, match=r"should have dimensions = 2, shape = \(-1, 3\), but received .* \[2, 4\] on"):
+        exe.run(feed={"x": np.ones((2, 4), "float32")}, fetch_list=[y])
+    with pytest.raises(ValueError, match="must be 'float32', but received 'float64'"):
+        exe.run(feed={"x": np.ones((2, 3))}, fetch_list=[y])
+
+
+def test_sequences_are_not_held_to_a_declared_number_of_rows() -> None:
+    x = fluid.data("x", [2, 3], lod_level=1)
+    y = fluid.layers.scale(x, 2.0)
+    words = fluid.create_lod_tensor(np.ones((5, 3), "float32"), [[2, 3]], fluid.CPUPlace())
+    (out,) = fluid.Executor(fluid.CPUPlace()).run(feed={"x": words}, fetch_list=[y], return_numpy=False)
+    assert out.shape() == [5, 3]

@@ -84,9 +84,20 @@ def test_a_list_of_dicts_gives_each_place_its_own() -> None:
     out = net.exe.run(net.program, feed=[{"x": a, "y": b}, {"x": c, "y": d}], fetch_list=[net.out])
     assert out[0].shape == (8, 1)
     with pytest.raises(ValueError, match="same size as places"):
+        net.run([{"x": a, "y": b}] * 3)
+    with pytest.raises(fluid.core.EnforceNotMet, match="drop_last=True"):
         net.run([{"x": a, "y": b}])
     with pytest.raises(TypeError, match="should be a dict"):
         net.run([a, b])
+
+
+def test_a_shorter_list_is_the_last_step_of_a_test() -> None:
+    x = fluid.data("x", [None, 3])
+    doubled = fluid.layers.scale(x, 2.0)
+    program = fluid.CompiledProgram(fluid.default_main_program()).with_data_parallel(places=fluid.cpu_places(4))
+    feed = [{"x": np.full((2, 3), value, "float32")} for value in (1, 2)]
+    (out,) = fluid.Executor(fluid.CPUPlace()).run(program, feed=feed, fetch_list=[doubled])
+    assert out[:, 0].tolist() == [2, 2, 4, 4]
 
 
 def test_fewer_rows_than_places_are_refused() -> None:
