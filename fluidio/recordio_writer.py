@@ -53,12 +53,6 @@ class RecordIOWriter:
         self._parts: list[bytes] = []
         self._count = 0
 
-    def __del__(self) -> None:
-        # Fluid 1.x: the destructor closes the file.
-        if hasattr(self, "_count"):
-            self._count = 0
-            self.close()
-
     def append_tensor(self, tensor: Any) -> None:
         """Add a LoDTensor (or an array) to the open record; its data is copied at once."""
         array = getattr(tensor, "array", tensor)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -136,6 +138,26 @@ def test_an_exception_in_the_reader_keeps_what_was_written(tmp_path: Path) -> No
     with pytest.raises(KeyError, match="broken"):
         recordio_writer.convert_reader_to_recordio_file(path, broken, Feeder())
     assert File(path).count() == 3
+
+
+@pytest.mark.parametrize("kind", ["RecordIOWriter", "Writer"])
+def test_a_writer_that_nobody_closed_is_closed_when_it_goes(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "a.recordio"
+    script = (
+        "import numpy as np\n"
+        "from fluidio.recordio import Writer\n"
+        "from fluidio.recordio_writer import RecordIOWriter\n"
+        f"writer = {kind}({str(path)!r}, 1, 10)\n"
+        "for number in range(25):\n"
+        "    if isinstance(writer, Writer):\n"
+        "        writer.write(b'x')\n"
+        "    else:\n"
+        "        writer.append_tensor(np.zeros((1, 1)))\n"
+        "        writer.complete_append_tensor()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert File(path).count() == 25
 
 
 def test_the_compressors_have_fluids_names() -> None:

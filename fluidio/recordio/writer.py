@@ -197,11 +197,15 @@ class Writer:
             self._emit(payload, count)
 
     def _emit(self, payload: Any, count: int) -> None:
-        if self._pool is None:
-            self._store(self._compressor.compress(payload), count)
-            return
-        self._pending.append((count, self._pool.submit(self._compressor.compress, payload)))
-        self._drain(2 * self._threads)
+        if self._pool is not None:
+            try:
+                self._pending.append((count, self._pool.submit(self._compressor.compress, payload)))
+            except RuntimeError:  # the interpreter is ending and starts no more work
+                self._drain(0)
+            else:
+                self._drain(2 * self._threads)
+                return
+        self._store(self._compressor.compress(payload), count)
 
     def _drain(self, leave: int) -> None:
         while len(self._pending) > leave:
@@ -252,6 +256,14 @@ class Writer:
             self.close()
         else:
             self.abort()
+
+    def __del__(self) -> None:
+        # Fluid 1.x: the destructor closes the file. An atomic file that nobody closed does not appear.
+        if not getattr(self, "closed", True):
+            if self._atomic:
+                self.abort()
+            else:
+                self.close()
 
     @property
     def _atomic(self) -> bool:
