@@ -1,0 +1,91 @@
+"""A `tf.data.Dataset` over RecordIO files (`pip install tensorflow`).
+
+from fluidio.tf import records
+
+for image, label in records("train-*-of-*", 128, shuffle=True):
+    ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from fluidio.errors import ConversionError, MissingDependencyError
+from fluidio.recordio import iter_batches
+from fluidio.recordio.batches import iter_blocks
+from fluidio.recordio.paths import expand
+
+try:
+    import tensorflow as tf
+except ImportError as error:
+    raise MissingDependencyError("fluidio.tf needs TensorFlow: pip install tensorflow", name="tensorflow") from error
+
+__all__ = ["raw_records", "records"]
+
+
+def records(
+    paths: Any,
+    batch_size: int,
+    *,
+    shuffle: bool | int = False,
+    seed: int = 0,
+    drop_last: bool = False,
+    part: tuple[int, int] | None = None,
+) -> Any:
+    """Return a Dataset of batches, a tuple with one tensor for each slot; a slot with sequences is a RaggedTensor.
+
+    Args:
+        paths: a path, glob or URL of tensor records, or a list of them.
+        shuffle: True, or the number of records in a window, as in `recordio.iter_batches`; each pass has its own order.
+        part: (i, n) reads part i of n.
+    """
+    files = expand(paths)
+    first = next(iter_blocks(files), None)
+    if first is None:
+        raise ConversionError(f"{paths!r}: there are no records, so the types of the data set are unknown")
+    signature = tuple(_spec(column) for column in first.columns)
+    passes = iter(range(1 << 62))
+
+    def batches() -> Iterator[tuple[Any, ...]]:
+        found = iter_batches(
+            files, batch_size, shuffle=shuffle, seed=seed, epoch=next(passes), drop_last=drop_last, part=part
+        )
+        for batch in found:
+            yield tuple(_value(slot) for slot in batch)
+
+    return tf.data.Dataset.from_generator(batches, output_signature=signature)
+
+
+def _spec(column: Any) -> Any:
+    dtype, dims = tf.as_dtype(column.data.dtype.newbyteorder("=")), column.data.shape[1:]
+    if not column.lod:
+        return tf.TensorSpec((None, *dims), dtype)
+    shape = (None,) * (len(column.lod) + 1) + dims
+    return tf.RaggedTensorSpec(shape, dtype, ragged_rank=len(column.lod))
+
+
+def _value(slot: Any) -> Any:
+    if not isinstance(slot, tuple):
+        return np.ascontiguousarray(slot)
+    array, lod = slot
+    value = tf.constant(np.ascontiguousarray(array))
+    for level in reversed(lod):
+        value = tf.RaggedTensor.from_row_splits(value, level)
+    return value
+
+
+def raw_records(paths: Any) -> Any:
+    """Return a Dataset of the records as strings of bytes, of any dialect: what pyrecordio's data set gave."""
+    from fluidio.recordio import File
+
+    files = expand(paths)
+
+    def each() -> Iterator[bytes]:
+        for path in files:
+            with File(path) as file:
+                yield from file
+
+    return tf.data.Dataset.from_generator(each, output_signature=tf.TensorSpec((), tf.string))

@@ -1,0 +1,153 @@
+"""Data sets for `torch.utils.data.DataLoader` over RecordIO files (`pip install torch`).
+
+    from fluidio.torch import IterableRecords, Records
+
+    loader = DataLoader(IterableRecords("train-*-of-*", batch_size=128, shuffle=True), batch_size=None, num_workers=2)
+    loader = DataLoader(Records("train-*-of-*"), batch_size=128, shuffle=True)
+
+A slot is a tensor; one with sequences is (tensor, offsets) in a batch, and just the tensor in a single record.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from fluidio.errors import MissingDependencyError
+from fluidio.recordio import File, iter_batches
+from fluidio.recordio.paths import expand
+from fluidio.recordio.ranges import partition
+from fluidio.recordio.sidecar import open_index
+from fluidio.recordio.tensor_codec import decode_record
+
+try:
+    import torch
+    from torch.utils.data import Dataset, IterableDataset, get_worker_info
+except ImportError as error:
+    raise MissingDependencyError("fluidio.torch needs PyTorch: pip install torch", name="torch") from error
+
+__all__ = ["IterableRecords", "Records"]
+
+
+class Records(Dataset[Any]):  # type: ignore[misc, unused-ignore]
+    """A map-style data set: `data[i]` is record i as a tuple of tensors.
+
+    Files are opened where they are read, so the data set can be sent to worker processes.
+
+    Args:
+        paths: a path, glob or URL, or a list of them.
+        squeeze: leave the first dim out where a record has one row, so that the loader's own batching stacks rows.
+    """
+
+    def __init__(self, paths: Any, *, squeeze: bool = True) -> None:
+        self._paths = expand(paths)
+        counts = [open_index(path).num_records for path in self._paths]
+        self._ends = list(itertools.accumulate(counts))
+        self._squeeze = squeeze
+        self._files: dict[int, File] = {}
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def __getitem__(self, index: int) -> tuple[Any, ...]:
+        if index < 0:
+            index += len(self)
+        if not 0 <= index < len(self):
+            raise IndexError(f"record {index} of {len(self)}")
+        number = bisect.bisect_right(self._ends, index)
+        before = self._ends[number - 1] if number else 0
+        file = self._files.get(number)
+        if file is None:
+            file = self._files[number] = File(self._paths[number])
+        tensors, _ = decode_record(file.get(index - before))
+        return tuple(self._tensor(array, bool(lod)) for array, lod in tensors)
+
+    def _tensor(self, array: Any, sequence: bool) -> Any:
+        if self._squeeze and not sequence and len(array) == 1:
+            array = array[0]
+        return torch.from_numpy(np.ascontiguousarray(array))
+
+    def __getitems__(self, indices: Sequence[int]) -> list[tuple[Any, ...]]:
+        """Return several records: what a DataLoader asks for to make a batch."""
+        return [self[index] for index in indices]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_files": {}}
+
+    def close(self) -> None:
+        """Close the files of this process; they open again when needed."""
+        for file in self._files.values():
+            file.close()
+        self._files = {}
+
+
+class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore]
+    """An iterable data set of whole batches; use it with `DataLoader(..., batch_size=None)`.
+
+    Every worker of the DataLoader, in every rank, reads its own part; together they read everything once.
+
+    Args:
+        paths: a path, glob or URL, or a list of them.
+        batch_size: records in a batch.
+        shuffle: True, or the number of records in a window, as in `recordio.iter_batches`.
+        seed: with `set_epoch` it decides the order.
+        drop_last: leave out a last batch (of each worker) that is not full.
+        rank, world_size: part of a distributed job; torch.distributed is asked where they are not given.
+    """
+
+    def __init__(
+        self,
+        paths: Any,
+        batch_size: int,
+        *,
+        shuffle: bool | int = False,
+        seed: int = 0,
+        drop_last: bool = False,
+        rank: int | None = None,
+        world_size: int | None = None,
+    ) -> None:
+        super().__init__()
+        self._paths = expand(paths)
+        self._batch_size, self._shuffle, self._seed, self._drop_last = batch_size, shuffle, seed, drop_last
+        self._rank, self._world_size = rank, world_size
+        self._epoch = 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the order of the next pass."""
+        self._epoch = epoch
+
+    def _part(self) -> tuple[int, int]:
+        """Return which part of how many this process reads."""
+        rank, world = self._rank, self._world_size
+        if rank is None or world is None:
+            together = torch.distributed.is_available() and torch.distributed.is_initialized()
+            rank = torch.distributed.get_rank() if together else 0
+            world = torch.distributed.get_world_size() if together else 1
+        worker = get_worker_info()
+        if worker is None:
+            return rank, world
+        return rank * worker.num_workers + worker.id, world * worker.num_workers
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        part, parts = self._part()
+        batches = iter_batches(
+            partition(self._paths, parts, part),
+            self._batch_size,
+            shuffle=self._shuffle,
+            seed=self._seed,
+            epoch=self._epoch,
+            drop_last=self._drop_last,
+        )
+        for batch in batches:
+            yield tuple(_tensors(slot) for slot in batch)
+
+
+def _tensors(slot: Any) -> Any:
+    if not isinstance(slot, tuple):
+        return torch.from_numpy(np.ascontiguousarray(slot))
+    array, lod = slot
+    return torch.from_numpy(np.ascontiguousarray(array)), tuple(torch.from_numpy(level.copy()) for level in lod)

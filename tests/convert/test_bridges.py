@@ -1,0 +1,111 @@
+"""Data sets for PyTorch and TensorFlow give every record once."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fluidio.errors import MissingDependencyError
+from fluidio.recordio import Column, Writer
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> str:
+    for number, start in enumerate((0, 30)):
+        ids = np.arange(start, start + 30 + number).reshape(-1, 1)
+        offsets = np.concatenate([[0], np.cumsum(ids[:, 0] % 4 + 1)]).astype(np.int64)
+        with Writer(str(tmp_path / f"r-{number}"), max_num_records=8) as writer:
+            words = np.arange(offsets[-1], dtype=np.int64).reshape(-1, 1)
+            writer.write_block([ids, np.repeat(ids, 3, axis=1).astype(np.float32), Column(words, offsets, (offsets,))])
+    return str(tmp_path / "r-*")
+
+
+@pytest.fixture
+def torch() -> Any:
+    return pytest.importorskip("torch", reason="extra: torch is not installed")
+
+
+def test_a_map_style_data_set_has_random_access(files: str, torch: Any) -> None:
+    from fluidio.torch import Records
+
+    data = Records(files)
+    assert len(data) == 61
+    label, image, words = data[45]
+    assert (label.item(), image.shape, words.shape) == (45, (3,), (2, 1))
+    assert data[-1][0].item() == 60
+    with pytest.raises(IndexError):
+        data[61]
+    copied = pickle.loads(pickle.dumps(data))
+    assert copied[0][1].tolist() == [0, 0, 0]
+    copied.close()
+    data.close()
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_data_loader_shuffles_a_map_style_data_set(files: str, torch: Any, workers: int) -> None:
+    from fluidio.torch import Records
+
+    data = Records(files)
+    loader = torch.utils.data.DataLoader(data, 8, shuffle=True, num_workers=workers, collate_fn=_labels)
+    assert sorted(label for batch in loader for label in batch) == list(range(61))
+    data.close()
+
+
+def _labels(samples: list[Any]) -> list[int]:
+    return [int(label) for label, _, _ in samples]
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+def test_workers_share_an_iterable_data_set(files: str, torch: Any, workers: int) -> None:
+    from fluidio.torch import IterableRecords
+
+    data = IterableRecords(files, 8, shuffle=True, seed=1)
+    loader = torch.utils.data.DataLoader(data, batch_size=None, num_workers=workers)
+    found: list[int] = []
+    for labels, images, (words, lod) in loader:
+        assert images.shape == (len(labels), 3)
+        assert lod[0][-1] == len(words)
+        found += labels[:, 0].tolist()
+    assert sorted(found) == list(range(61))
+    assert found != sorted(found)
+
+
+def test_ranks_share_an_iterable_data_set(files: str, torch: Any) -> None:
+    from fluidio.torch import IterableRecords
+
+    parts = [
+        [int(n) for labels, *_ in IterableRecords(files, 8, rank=rank, world_size=3) for n in labels]
+        for rank in range(3)
+    ]
+    assert sorted(number for part in parts for number in part) == list(range(61))
+    assert all(len(part) in (20, 21) for part in parts)
+
+
+def test_without_the_library_the_pip_line_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib
+
+    for ours, theirs in (("fluidio.torch", "torch"), ("fluidio.tf", "tensorflow")):
+        monkeypatch.delitem(sys.modules, ours, raising=False)
+        monkeypatch.setitem(sys.modules, theirs, None)
+        with pytest.raises(MissingDependencyError, match=f"pip install {theirs}"):
+            importlib.import_module(ours)
+
+
+def test_tensorflow_iterates_over_batches(files: str) -> None:
+    pytest.importorskip("tensorflow", reason="extra: tensorflow is not installed")
+    from fluidio.tf import raw_records, records
+
+    data = records(files, 8, shuffle=True)
+    for _ in range(2):
+        found: list[int] = []
+        for labels, images, words in data:
+            assert images.shape == (len(labels), 3)
+            assert words.shape[0] == len(labels)
+            found += labels.numpy()[:, 0].tolist()
+        assert sorted(found) == list(range(61))
+    assert sum(1 for _ in raw_records(files)) == 61

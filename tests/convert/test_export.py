@@ -1,0 +1,196 @@
+"""Other formats and back: exact, with names, streamed; and read by the real libraries where they are installed."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fluidio
+from fluidio.conversion import generate
+from fluidio.conversion.export import SLOTS, export
+from fluidio.conversion.formats import tfrecord
+from fluidio.errors import ConversionError, MissingDependencyError
+from fluidio.recordio import Column, Writer, load
+from tests.convert.templates import MIXED, write
+
+FORMATS = ["npz", "tfrecord", "webdataset", "parquet", "arrow"]
+
+
+@pytest.fixture
+def shards(tmp_path: Path) -> str:
+    generate(write(tmp_path, MIXED), str(tmp_path / "in" / "x"), 2, workers=1)
+    return str(tmp_path / "in" / "x-*-of-*")
+
+
+def need(name: str) -> None:
+    if name in ("parquet", "arrow"):
+        pytest.importorskip("pyarrow", reason="extra: pyarrow is not installed")
+
+
+def equal(a: tuple[Column, ...], b: tuple[Column, ...]) -> bool:
+    return len(a) == len(b) and all(
+        p.data.dtype == q.data.dtype
+        and p.data.shape == q.data.shape
+        and p.data.tobytes() == q.data.tobytes()
+        and [level.tolist() for level in p.lod] == [level.tolist() for level in q.lod]
+        and p.offsets().tolist() == q.offsets().tolist()
+        for p, q in zip(a, b)
+    )
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_there_and_back_again_is_exact(name: str, shards: str, tmp_path: Path) -> None:
+    need(name)
+    there = export(shards, name, str(tmp_path / "there"), workers=2)
+    back = export(there, "recordio", str(tmp_path / "back"))
+    assert [Path(path).name for path in back] == ["x-00000-of-00001", "x-00001-of-00001"]
+    for path in back:
+        assert equal(load(path), load(str(tmp_path / "in" / Path(path).name)))
+    slots = json.loads((tmp_path / "back" / SLOTS).read_text())
+    assert [slot["name"] for slot in slots][:3] == ["image", "label", "weight"]
+    assert slots[0]["shape"] == [4, 5]
+
+
+DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_dtype_dense_ragged_and_tall(name: str, tmp_path: Path) -> None:
+    need(name)
+    random = np.random.default_rng(3)
+    offsets = np.array([0, 2, 2, 5, 6, 10], np.int64)
+    columns = []
+    for dtype in DTYPES:
+        data = (random.normal(size=(10, 3)) * 100).astype(dtype)
+        columns.append(Column(data, num_records=5))  # two rows in each record
+        columns.append(Column(data, offsets, (offsets,)))
+        columns.append(Column(data, offsets))
+    source = str(tmp_path / "all.recordio")
+    with Writer(source) as writer:
+        writer.write_block(columns)
+    (there,) = export(source, name, str(tmp_path / "there"))
+    (back,) = export(there, "recordio", str(tmp_path / "back"))
+    assert equal(load(back), load(source))
+
+
+def test_names_are_given_or_made_up(tmp_path: Path) -> None:
+    source = str(tmp_path / "a.recordio")
+    with Writer(source) as writer:
+        writer.write_block([np.zeros((3, 2), np.float32), np.zeros((3, 1), np.int64)])
+    (path,) = export(source, "npz", str(tmp_path / "b"), names=["image", "label"])
+    with np.load(path) as found:
+        assert set(found.files) == {"__slots__", "__records__", "image", "label"}
+    (path,) = export(source, "npz", str(tmp_path / "c"))
+    with np.load(path) as found:
+        assert found["slot_0"].shape == (3, 2)
+    with pytest.raises(ConversionError, match="1 names for 2 slots"):
+        export(source, "npz", str(tmp_path / "d"), names=["image"])
+
+
+def test_pickled_samples_become_columns(tmp_path: Path) -> None:
+    samples = [(np.full(3, n, np.float32), n, "t" * n) for n in range(5)]
+    (source,) = fluidio.convert(str(tmp_path), lambda: iter(samples), 1, "p")
+    (path,) = export(source, "npz", str(tmp_path / "out"), names=["image", "label", "text"])
+    with np.load(path) as found:
+        assert found["image"].tolist() == [[n] * 3 for n in range(5)]
+        assert found["text"].tobytes() == b"t" * 10
+
+
+def test_files_of_others_are_taken_in(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", x=np.arange(6).reshape(3, 2), y=np.array([0.5, 1, 2]))
+    (path,) = export(str(tmp_path / "a.npz"), "recordio", str(tmp_path / "out"))
+    x, y = load(path)
+    assert x.data.tolist() == [[0, 1], [2, 3], [4, 5]]
+    assert y.data.tolist() == [[0.5], [1], [2]]
+    with tarfile.open(tmp_path / "b.tar", "w") as tar:
+        for key, text in (("k0", b"picture"), ("k1", b"other")):
+            member = tarfile.TarInfo(f"{key}.jpg")
+            member.size = len(text)
+            tar.addfile(member, io.BytesIO(text))
+    (path,) = export(str(tmp_path / "b.tar"), "recordio", str(tmp_path / "out"))
+    (picture,) = load(path)
+    assert picture.data.tobytes() == b"pictureother"
+
+
+def test_a_parquet_file_of_others_is_taken_in(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow", reason="extra: pyarrow is not installed")
+    import pyarrow.parquet as pq
+
+    table = pa.table({"n": [1, 2, 3], "text": ["a", "", "ccc"], "list": [[0.5], [], [1.0, 2.0]]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    (path,) = export(str(tmp_path / "a.parquet"), "recordio", str(tmp_path / "out"))
+    n, text, numbers = load(path)
+    assert n.data.tolist() == [[1], [2], [3]]
+    assert text.lod[0].tolist() == [0, 1, 1, 4]
+    assert numbers.lod[0].tolist() == [0, 1, 1, 3]
+    pq.write_table(pa.table({"n": [1, None]}), tmp_path / "null.parquet")
+    with pytest.raises(ConversionError, match="null"):
+        export(str(tmp_path / "null.parquet"), "recordio", str(tmp_path / "out"))
+
+
+def test_parquet_has_columns_that_others_understand(shards: str, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="extra: pyarrow is not installed")
+    import pyarrow.parquet as pq
+
+    paths = export(shards, "parquet", str(tmp_path / "out"))
+    table = pq.read_table(paths[0])
+    assert table["label"].to_pylist()[:3] == [0, 1, 2]
+    assert table["name"].to_pylist()[1].decode() == "0/1 é"
+    assert table["words"].type.num_fields == 1
+    assert table["tokens"].to_pylist()[2] == [0, 1, 2]
+
+
+def test_without_pyarrow_the_pip_line_is_named(shards: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingDependencyError, match=r"fluidio\[arrow\]"):
+        export(shards, "parquet", str(tmp_path / "out"))
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20))
+def test_varints_come_back(values: list[int]) -> None:
+    packed = tfrecord.varints(np.array(values, np.int64))
+    assert tfrecord.read_varints(packed).tolist() == values
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_an_example_or_an_error(data: bytes) -> None:
+    try:
+        tfrecord.parse_example(data)
+    except (ConversionError, UnicodeDecodeError, ValueError, TypeError, AttributeError):
+        return
+
+
+def test_damage_in_a_tfrecord_is_found(shards: str, tmp_path: Path) -> None:
+    path = Path(export(shards, "tfrecord", str(tmp_path / "out"))[0])
+    data = bytearray(path.read_bytes())
+    for position, problem in ((30, "checksum of its data"), (3, "checksum of its length")):
+        damaged = bytearray(data)
+        damaged[position] ^= 1
+        path.write_bytes(damaged)
+        with pytest.raises(ConversionError, match=f"record 0: wrong {problem}"):
+            list(tfrecord.read_records(str(path)))
+    path.write_bytes(data[:-3])
+    with pytest.raises(ConversionError, match="are left"):
+        list(tfrecord.read_records(str(path)))
+    assert struct.unpack("<Q", data[:8])[0] > 0
+
+
+def test_tensorflow_reads_our_examples(shards: str, tmp_path: Path) -> None:
+    tf: Any = pytest.importorskip("tensorflow", reason="extra: tensorflow is not installed")
+    paths = export(shards, "tfrecord", str(tmp_path / "out"))
+    (record,) = tf.data.TFRecordDataset(paths[0]).take(1).as_numpy_iterator()
+    features = tf.train.Example.FromString(record).features.feature
+    assert list(features["label"].int64_list.value) == [0]
+    assert features["name"].bytes_list.value[0].decode() == "0/0 é"
+    assert len(features["image"].float_list.value) == 20

@@ -1,0 +1,150 @@
+"""Split, shuffle, recompress and copy keep every record; the commands do the same."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fluidio.cli import main
+from fluidio.conversion.copying import copy
+from fluidio.conversion.reshard import recompress, shuffle, split
+from fluidio.errors import ConversionError
+from fluidio.recordio import File, Writer
+
+
+def numbers(path: Path, start: int, count: int, dialect: str = "fluid") -> str:
+    with Writer(str(path), max_num_records=7, dialect=dialect) as writer:
+        for number in range(start, start + count):
+            writer.write(str(number))
+    return str(path)
+
+
+def read(paths: list[str]) -> list[int]:
+    return [int(record) for path in paths for record in File(path)]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    return [numbers(tmp_path / "a", 0, 50), numbers(tmp_path / "b", 50, 53)]
+
+
+@pytest.mark.parametrize("shards", [1, 4, 200])
+def test_split_cuts_in_order(files: list[str], tmp_path: Path, shards: int) -> None:
+    paths = split(files, str(tmp_path / "out" / "s"), shards)
+    assert read(paths) == list(range(103))
+    counts = {len(read([path])) for path in paths}
+    assert max(counts) - min(counts) <= 1
+
+
+def test_split_keeps_the_dialect(tmp_path: Path) -> None:
+    source = numbers(tmp_path / "go", 0, 20, "go")
+    (path,) = split(source, str(tmp_path / "s"), 1)
+    with Writer(path, mode="a", dialect="go") as writer:  # any other would be refused
+        writer.write("20")
+    assert read([path]) == list(range(21))
+
+
+def test_shuffle_keeps_every_record_and_depends_on_the_seed(files: list[str], tmp_path: Path) -> None:
+    orders = [read(shuffle(files, str(tmp_path / str(n) / "s"), 3, seed=seed)) for n, seed in enumerate([1, 1, 2])]
+    assert all(sorted(order) == list(range(103)) for order in orders)
+    assert orders[0] == orders[1] != orders[2]
+    assert orders[0] != list(range(103))
+    assert [path.name for path in (tmp_path / "0").iterdir() if path.name.startswith(".")] == []
+
+
+def test_shuffle_through_buckets_mixes_everything(tmp_path: Path) -> None:
+    with Writer(str(tmp_path / "big"), "none") as writer:
+        for number in range(4000):
+            writer.write(f"{number:0100d}")
+    order = np.array(read(shuffle(str(tmp_path / "big"), str(tmp_path / "s"), 2, memory=1 << 16)))
+    assert sorted(order.tolist()) == list(range(4000))
+    assert abs(np.corrcoef(order, np.arange(4000))[0, 1]) < 0.1
+
+
+def test_shuffle_is_fair(tmp_path: Path) -> None:
+    source = numbers(tmp_path / "three", 0, 3)
+    seen = Counter(tuple(read(shuffle(source, str(tmp_path / "s"), 1, seed=seed))) for seed in range(240))
+    assert len(seen) == 6
+    assert min(seen.values()) > 15
+
+
+def test_recompress_changes_the_packing_only(files: list[str], tmp_path: Path) -> None:
+    target = str(tmp_path / "new")
+    before, after = recompress(files[0], target, "none")
+    assert (before, after) == (os.path.getsize(files[0]), os.path.getsize(target))
+    assert read([target]) == list(range(50))
+    recompress(files[0], target, "gzip", dialect="go")
+    assert read([target]) == list(range(50))
+
+
+def test_copy_verifies_and_goes_on(files: list[str], tmp_path: Path) -> None:
+    target = tmp_path / "there"
+    assert copy(files, str(target)) == [str(target / "a"), str(target / "b")]
+    stamp = (target / "a").stat().st_mtime_ns
+    (target / "b").write_bytes(b"x" * os.path.getsize(files[1]))  # cut off, with the right size
+    copy(files, str(target))
+    assert read([str(target / "a"), str(target / "b")]) == list(range(103))
+    assert (target / "a").stat().st_mtime_ns == stamp
+    with pytest.raises(ConversionError, match="same name"):
+        copy([files[0], files[0]], str(target))
+
+
+def test_the_commands(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = str(tmp_path / "out")
+    assert main(["records", "split", *files, "--output", f"{out}/s", "--shards", "2"]) == 0
+    assert main(["records", "shuffle", f"{out}/s-*", "--output", f"{out}/r", "--shards", "1", "--seed", "3"]) == 0
+    command = ["records", "recompress", f"{out}/r-*", "--output", f"{out}/c", "--compressor", "none"]
+    assert main(command) == 0
+    assert main(command) == 1
+    assert "exists" in capsys.readouterr().err
+    assert main(["records", "cp", f"{out}/c/r-*", f"{out}/d", "--quiet"]) == 0
+    assert sorted(read([f"{out}/d/r-00000-of-00000"])) == list(range(103))
+    assert main(["records", "split", *files, "--output", f"{out}/s", "--shards", "0"]) == 2
+
+
+def test_the_export_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Writer(str(tmp_path / "a.recordio")) as writer:
+        writer.write_block([np.zeros((3, 2), np.float32), np.arange(3).reshape(3, 1)])
+    command = ["export", str(tmp_path / "a.recordio"), "--to", "npz", "--output", str(tmp_path), "--names", "x,y"]
+    assert main([*command, "--quiet"]) == 0
+    with np.load(tmp_path / "a.npz") as found:
+        assert found["y"].tolist() == [[0], [1], [2]]
+    assert "1 files" in capsys.readouterr().out
+
+
+def test_templates_are_copied_and_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("imagenet", "csv", "jsonl", "tfrecord"):
+        assert main(["convert", "--init", name, str(tmp_path)]) == 0
+    assert main(["convert", "--init", "imagenet", str(tmp_path)]) == 1
+    assert main(["convert", "--init", "nothing", str(tmp_path)]) == 1
+    (tmp_path / "rows.csv").write_text("a,label,b\n1,7,2\n3,8,4\n5,9,6\n")
+    output = ["--output", str(tmp_path / "rows"), "--workers", "1", "--quiet"]
+    script = str(tmp_path / "csv_rows.py")
+    assert main(["convert", script, *output, "--", "--csv_file", str(tmp_path / "rows.csv"), "--tasks", "2"]) == 0
+    assert "3 records (features, label)" in capsys.readouterr().out
+    assert main(["export", str(tmp_path / "rows-00000-of-00000"), "--to", "tfrecord", "--output", str(tmp_path)]) == 0
+    source = str(tmp_path / "rows-00000-of-00000.tfrecord")
+    output = ["--output", str(tmp_path / "again"), "--partitions", "2", "--workers", "1", "--quiet"]
+    script = str(tmp_path / "tfrecord.py")
+    assert main(["convert", script, *output, "--", "--files", source, "--tasks_per_file", "2"]) == 0
+    assert "3 records (features, label)" in capsys.readouterr().out
+
+
+def test_data_sets_are_converted_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from fluidio import dataset, paddle
+
+    monkeypatch.setattr(dataset.common, "DATA_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("FLUIDIO_FAKE_DATA", "1")
+    output = ["--output", str(tmp_path / "h"), "--shards", "3"]
+    assert main(["convert", "dataset:uci_housing.train", *output]) == 0
+    found = list(paddle.reader.creator.RecordIO(str(tmp_path / "h-*-of-00002"))())
+    assert len(found) == len(list(dataset.uci_housing.train()()))
+    assert main(["convert", "dataset:wmt14.train", *output]) == 1
+    assert "add `-- dict_size=VALUE`" in capsys.readouterr().err
+    assert main(["convert", "dataset:nothing.train", *output]) == 1
