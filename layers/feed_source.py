@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import GeneratorType
 from typing import Any
 
 import numpy as np
@@ -25,13 +27,14 @@ def from_batches(reader: Generator, names: Sequence[str]) -> Source:
     expected = len(names)
 
     def source() -> Iterator[Tensors]:
-        for item in _iterate(reader):
-            if isinstance(item, (np.ndarray, str, bytes, dict)) or not hasattr(item, "__len__"):
-                raise TypeError(
-                    f"the batch generator yielded {type(item).__name__}; it must yield a list or tuple with one array "
-                    f"or LoDTensor for each of the {expected} variables {list(names)}"
-                )
-            yield [_tensor(value, index, names) for index, value in enumerate(item)]
+        with _items(reader) as items:
+            for item in items:
+                if isinstance(item, (np.ndarray, str, bytes, dict)) or not hasattr(item, "__len__"):
+                    raise TypeError(
+                        f"the batch generator yielded {type(item).__name__}; it must yield a list or tuple with one "
+                        f"array or LoDTensor for each of the {expected} variables {list(names)}"
+                    )
+                yield [_tensor(value, index, names) for index, value in enumerate(item)]
 
     return source
 
@@ -56,12 +59,11 @@ def _tensor(value: Any, index: int, names: Sequence[str]) -> tuple[Any, Any]:
 def from_sample_lists(reader: Generator, variables: Sequence[Variable]) -> Source:
     """Return the source of a reader that yields lists of samples."""
     feeder = DataFeeder(variables)
-    names = feeder.feed_names
 
     def source() -> Iterator[Tensors]:
-        for samples in _iterate(reader):
-            fed = feeder.feed(samples)
-            yield [(fed[name].array, fed[name].levels) for name in names]
+        with _items(reader) as items:
+            for samples in items:
+                yield _feed(feeder, samples)
 
     return source
 
@@ -71,27 +73,36 @@ def from_samples(
 ) -> Source:
     """Return the source of a reader that yields single samples; `dropped` hears of a short last batch."""
     feeder = DataFeeder(variables)
-    names = feeder.feed_names
 
     def source() -> Iterator[Tensors]:
         samples: list[Any] = []
-        for sample in _iterate(reader):
-            samples.append(sample if isinstance(sample, (list, tuple)) else (sample,))
-            if len(samples) == batch_size:
-                fed = feeder.feed(samples)
-                yield [(fed[name].array, fed[name].levels) for name in names]
-                samples = []
+        with _items(reader) as items:
+            for sample in items:
+                samples.append(sample if isinstance(sample, (list, tuple)) else (sample,))
+                if len(samples) == batch_size:
+                    yield _feed(feeder, samples)
+                    samples = []
         if samples and drop_last:
             dropped(len(samples))
         elif samples:
-            fed = feeder.feed(samples)
-            yield [(fed[name].array, fed[name].levels) for name in names]
+            yield _feed(feeder, samples)
 
     return source
 
 
-def _iterate(reader: Generator) -> Iterable[Any]:
+def _feed(feeder: DataFeeder, samples: Any) -> Tensors:
+    fed = feeder.feed(samples)
+    return [(fed[name].array, fed[name].levels) for name in feeder.feed_names]
+
+
+@contextlib.contextmanager
+def _items(reader: Generator) -> Iterator[Iterable[Any]]:
+    """Give what a reader returns; a generator is closed in this thread, and what its `finally` raises is heard."""
     items = reader() if callable(reader) else reader
     if not hasattr(items, "__iter__") and not hasattr(items, "__next__"):
         raise TypeError(f"the reader returned {type(items).__name__}, which cannot be iterated; it must be a generator")
-    return items
+    try:
+        yield items
+    finally:
+        if isinstance(items, GeneratorType):
+            items.close()

@@ -33,6 +33,7 @@ class Epoch:
         self.closed = False
         self.ended = False
         self.error: BaseException | None = None
+        self.late_error: BaseException | None = None  # of a generator that was closed before its end
         self.thread: threading.Thread | None = None
         self.producers_waiting = 0
         self.consumers_waiting = 0
@@ -150,8 +151,8 @@ def feed(source: Callable[[], Iterable[Tensors]], epoch: Epoch, skip: int) -> No
 
 
 def _close_quietly(close: Callable[[], None], epoch: Epoch) -> None:
-    """Finalise a generator in the thread that ran it; an error of its `finally` is the epoch's unless that is over."""
+    """Finalise a generator in the thread that ran it; `reset()` tells of an error of its `finally`."""
     try:
         close()
     except BaseException as error:
-        epoch.finish(error)
+        epoch.late_error = error

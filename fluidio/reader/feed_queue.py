@@ -172,6 +172,12 @@ class FeedQueue:
                     "when it yields again",
                     stacklevel=3,
                 )
+        if epoch.late_error is not None:
+            late = epoch.late_error
+            warnings.warn(
+                f"reader {self.name}: the generator raised {type(late).__name__}: {late} when it was closed",
+                stacklevel=3,
+            )
         self._waits[0] += epoch.producer_wait
         self._waits[1] += epoch.consumer_wait
         if self.state is not State.IDLE:

@@ -419,3 +419,20 @@ def test_fluid_reader_knows_the_loaders() -> None:
     loader.set_batch_generator(lambda: iter(lambda: [np.ones((1, 2), "float32")], 0), places=fluid.CPUPlace())
     next(iter(loader()))
     loader._reset()
+
+
+def test_an_error_in_a_generators_finally_is_told_by_reset() -> None:
+    def generate() -> Iterator[Any]:
+        try:
+            yield from batches(range(50))()
+        finally:
+            raise OSError("cannot close the socket")
+
+    subject = Subject(py_reader)
+    feed(subject, generate).start()
+    subject.step()
+    with pytest.warns(UserWarning, match="OSError: cannot close the socket when it was closed"):
+        subject.reader.reset()
+    feed(subject, batches(range(3))).start()
+    assert subject.epoch() == [0, 1, 2]
+    subject.reader.reset()
