@@ -54,10 +54,11 @@ class _OldNamesPickler(pickle._Pickler):
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
         if getattr(obj, "__module__", None) != "numpy._core.multiarray":
-            super().save_global(obj, name)
+            super().save_global(obj, name)  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]
             return
-        self.write(_OLD_NAME + (name or obj.__name__).encode() + b"\n")
-        self.memoize(obj)
+        writer: Any = self  # the type stubs know nothing of the pickler written in Python
+        writer.write(_OLD_NAME + (name or obj.__name__).encode() + b"\n")
+        writer.memoize(obj)
 
 
 def loads(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 from typing import Any
 
 import numpy as np
@@ -14,23 +13,10 @@ from fluidio.ops.save_load import write_whole
 __all__ = ["read_arrays", "write_arrays"]
 
 
-class _Pickler(pickle._Pickler):
-    """Say `numpy.core` where NumPy 2 says `numpy._core`: older ones, Fluid's among them, know only that."""
-
-    def save_global(self, obj: Any, name: str | None = None) -> None:
-        module = getattr(obj, "__module__", None) or ""
-        if not module.startswith("numpy._core."):
-            super().save_global(obj, name)  # type: ignore[misc]
-            return
-        old = module.replace("numpy._core.", "numpy.core.", 1)
-        self.write(pickle.GLOBAL + f"{old}\n{name or obj.__name__}\n".encode())  # type: ignore[attr-defined]
-        self.memoize(obj)  # type: ignore[attr-defined]
-
-
 def write_arrays(path: str, arrays: dict[str, Any]) -> None:
     """Write a dict of arrays; the file appears when it is whole."""
     with write_whole(path) as file:
-        _Pickler(file, protocol=2).dump(arrays)
+        file.write(pickles.dumps(arrays))
 
 
 def read_arrays(path: str, allow_pickle: bool = False) -> dict[str, Any]:

@@ -18,7 +18,8 @@ class TensorDesc:
 
     def ParseFromString(self, serialized: bytes) -> int:
         """Read the message from bytes."""
-        found, dims = None, []  # type: tuple[int | None, list[int]]
+        found: int | None = None
+        dims: list[int] = []
         for number, value in Message(bytes(serialized), "the TensorDesc").fields():
             if number == 1 and isinstance(value, int):
                 found = value
