@@ -30,6 +30,7 @@ from fluidio.layers import (
     random,
     recurrent,
     reductions,
+    roi,
     sampled_loss,
     sequence_lod,
     ssd,
@@ -68,6 +69,7 @@ from fluidio.layers.pool import *
 from fluidio.layers.random import *
 from fluidio.layers.recurrent import *
 from fluidio.layers.reductions import *
+from fluidio.layers.roi import *
 from fluidio.layers.sampled_loss import *
 from fluidio.layers.sequence_lod import *
 from fluidio.layers.ssd import *
@@ -134,6 +136,7 @@ __all__ += recurrent.__all__
 __all__ += reductions.__all__
 __all__ += sampled_loss.__all__
 __all__ += sequence_lod.__all__
+__all__ += roi.__all__
 __all__ += ssd.__all__
 __all__ += static_rnn.__all__
 __all__ += tensor.__all__

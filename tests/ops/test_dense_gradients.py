@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fluidio.ops import OP_TABLE
-from tests.ops.gradcheck import check_gradient
+from tests.ops.gradcheck import Ragged, check_gradient
 
 
 def wave(*shape: int, k: float = 0.77, phase: float = 0.3, scale: float = 1.0, shift: float = 0.05) -> Any:
@@ -265,6 +265,11 @@ CASES = [
                          "GTLabel": np.array([[1, 0]], np.int32)}, ("Loss", "ObjectnessMask", "GTMatchMask"),
          {"anchors": [10, 13, 16, 30], "anchor_mask": [0, 1], "class_num": 2, "ignore_thresh": 0.9},
          unchecked=("ObjectnessMask", "GTMatchMask")),
+    *(
+        Case(op, {"X": wave(2, 2, 4, 5), "ROIs": Ragged(np.array([[0.0, 0, 3, 2], [1, 1, 4, 3], [-1, 0, 9, 9]]), [1, 2])},
+             outputs, {"pooled_height": 2, "pooled_width": 2}, unchecked=("Argmax",))
+        for op, outputs in (("roi_pool", ("Out", "Argmax")), ("roi_align", ("Out",)))
+    ),
     Case("affine_channel", {"X": wave(2, 3, 1, 2), "Scale": positive(3), "Bias": wave(3)}, wrt=("X", "Scale", "Bias"),
          attrs={"data_layout": "NCHW"}),
 ]  # fmt: skip
@@ -304,7 +309,7 @@ MODULES = {
     "activation", "batch_norm", "compare", "conv", "conv_transpose", "dropout", "elementwise", "embedding",
     "embedding_loss", "fill", "gather", "grid",
     "join", "loss", "matmul", "metric", "norm", "padding", "pool", "prelu", "ranges", "ranking_loss",
-    "rearrange", "reduce", "reduce_dims", "regression_loss", "resize", "search", "shape", "slicing", "user",
+    "rearrange", "reduce", "reduce_dims", "regression_loss", "resize", "roi", "search", "shape", "slicing", "user",
     "vector_norm", "yolo",
 }  # fmt: skip
 

@@ -1,0 +1,135 @@
+"""Pool regions of feature maps: roi_pool, roi_align."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from fluidio.errors import EnforceNotMet
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import gradient, op
+from fluidio.program.infer import InferContext
+
+__all__: list[str] = []
+
+
+def _infer(c: InferContext) -> None:
+    x, rois = c.shape("X"), c.shape("ROIs")
+    c.check(len(x) == 4, f"X must have 4 dims, it has shape {list(x)}")
+    c.check(len(rois) == 2 and rois[1] == 4, f"ROIs must have shape [N, 4], it has {list(rois)}")
+    shape = (rois[0], x[1], c.attrs["pooled_height"], c.attrs["pooled_width"])
+    c.set("Out", shape, c.dtype("X"), 0)
+    c.set("Argmax", shape, "int64", 0)
+
+
+def _images(k: Call, rois: Any, lengths: Any) -> Any:
+    """Return the image of each region, from the LoD of the regions or a tensor of offsets."""
+    lod = k.lod("ROIs")
+    if lengths is not None:
+        ends = k.dev.download(lengths).reshape(-1)
+    elif lod:
+        ends = lod[-1]
+    else:
+        raise EnforceNotMet("ROIs must be a LoDTensor with the regions of each image as a sequence")
+    return np.repeat(np.arange(ends.size - 1), np.diff(ends))
+
+
+def _rounded(value: float) -> int:
+    return int(math.floor(abs(value) + 0.5) * math.copysign(1, value))
+
+
+_POOL = {"spatial_scale": 1.0, "pooled_height": 1, "pooled_width": 1}
+
+
+@op("roi_pool", "X ROIs RoisLod?", "Out Argmax?", _POOL, infer=_infer, grad=True, lod="kernel")
+def roi_pool(k: Call, x: Any, rois: Any, lengths: Any) -> Any:
+    """Out = the largest element of each cell of a grid over each region; Argmax says where it is. On the host."""
+    a, features = k.attrs, k.dev.download(x)
+    height, width = features.shape[2:]
+    rows, columns = a["pooled_height"], a["pooled_width"]
+    boxes = k.dev.download(rois)
+    out = np.zeros((boxes.shape[0], features.shape[1], rows, columns), features.dtype)
+    where = np.full(out.shape, -1, np.int64)
+    for n, (image, box) in enumerate(zip(_images(k, rois, lengths), boxes)):
+        left, top, right, bottom = (_rounded(float(v) * a["spatial_scale"]) for v in box)
+        cell_h, cell_w = max(bottom - top + 1, 1) / rows, max(right - left + 1, 1) / columns
+        for i in range(rows):
+            y0, y1 = _span(top, i, cell_h, height)
+            for j in range(columns):
+                x0, x1 = _span(left, j, cell_w, width)
+                if y1 <= y0 or x1 <= x0:
+                    continue
+                window = features[image, :, y0:y1, x0:x1].reshape(features.shape[1], -1)
+                best = window.argmax(axis=1)
+                out[n, :, i, j] = window[np.arange(window.shape[0]), best]
+                where[n, :, i, j] = (y0 + best // (x1 - x0)) * width + x0 + best % (x1 - x0)
+    return k.dev.upload(out), k.dev.upload(where)
+
+
+def _span(start: int, index: int, cell: float, size: int) -> tuple[int, int]:
+    """Return the pixels of a cell along one side, within the image."""
+    low, high = start + math.floor(index * cell), start + math.ceil((index + 1) * cell)
+    return min(max(low, 0), size), min(max(high, 0), size)
+
+
+@gradient("roi_pool", "X ROIs RoisLod Argmax Out@GRAD", "X@GRAD")
+def roi_pool_grad(k: Call, x: Any, rois: Any, lengths: Any, where: Any, dout: Any) -> Any:
+    places, d = k.dev.download(where), k.dev.download(dout)
+    images, channels, height, width = x.shape
+    dx = np.zeros((images, channels, height * width), d.dtype)
+    image = _images(k, rois, lengths)[:, None, None, None]
+    found = places >= 0
+    index = np.broadcast_arrays(image, np.arange(channels)[None, :, None, None], places)
+    np.add.at(dx, tuple(part[found] for part in index), d[found])
+    return k.dev.upload(dx.reshape(x.shape))
+
+
+class _Samples:
+    """The places at which the cells of one region are read, as a matrix over the pixels of its image."""
+
+    def __init__(self, attrs: dict[str, Any], box: Any, height: int, width: int) -> None:
+        rows, columns = attrs["pooled_height"], attrs["pooled_width"]
+        left, top, right, bottom = (float(v) * attrs["spatial_scale"] for v in box)
+        region_h, region_w = max(bottom - top, 1.0), max(right - left, 1.0)
+        ratio = attrs["sampling_ratio"]
+        count_h = ratio if ratio > 0 else math.ceil(region_h / rows)
+        count_w = ratio if ratio > 0 else math.ceil(region_w / columns)
+        self.rows = _weights(top, region_h / rows, rows, count_h, height)
+        self.columns = _weights(left, region_w / columns, columns, count_w, width)
+
+
+def _weights(start: float, cell: float, cells: int, count: int, size: int) -> Any:
+    """Return the matrix [cells, size] that averages `count` samples in each cell along one side."""
+    places = start + (np.arange(cells)[:, None] + (np.arange(count) + 0.5)[None, :] / count) * cell
+    inside = (places >= -1.0) & (places <= size)
+    places = np.clip(places, 0, None)
+    low = np.minimum(places.astype(np.int64), size - 1)
+    part = np.where(low >= size - 1, 0.0, places - low)
+    matrix = np.zeros((cells, size))
+    at = np.broadcast_to(np.arange(cells)[:, None], low.shape)
+    np.add.at(matrix, (at, low), (1 - part) * inside / count)
+    np.add.at(matrix, (at, np.minimum(low + 1, size - 1)), part * inside / count)
+    return matrix
+
+
+@op("roi_align", "X ROIs RoisLod?", "Out", {**_POOL, "sampling_ratio": -1}, infer=_infer, grad=True, lod="kernel")
+def roi_align(k: Call, x: Any, rois: Any, lengths: Any) -> Any:
+    """Out = the mean of samples between pixels in each cell of a grid over each region. On the host."""
+    features, boxes = k.dev.download(x), k.dev.download(rois)
+    out = np.empty((boxes.shape[0], x.shape[1], k.attrs["pooled_height"], k.attrs["pooled_width"]), features.dtype)
+    for n, (image, box) in enumerate(zip(_images(k, rois, lengths), boxes)):
+        s = _Samples(k.attrs, box, *features.shape[2:])
+        out[n] = s.rows @ features[image] @ s.columns.T
+    return k.dev.upload(out)
+
+
+@gradient("roi_align", "X ROIs RoisLod Out@GRAD", "X@GRAD")
+def roi_align_grad(k: Call, x: Any, rois: Any, lengths: Any, dout: Any) -> Any:
+    boxes, d = k.dev.download(rois), k.dev.download(dout)
+    dx = np.zeros(x.shape, d.dtype)
+    for n, (image, box) in enumerate(zip(_images(k, rois, lengths), boxes)):
+        s = _Samples(k.attrs, box, *x.shape[2:])
+        dx[image] += (s.rows.T @ d[n] @ s.columns).astype(d.dtype)
+    return k.dev.upload(dx)
