@@ -266,7 +266,8 @@ CASES = [
          {"anchors": [10, 13, 16, 30], "anchor_mask": [0, 1], "class_num": 2, "ignore_thresh": 0.9},
          unchecked=("ObjectnessMask", "GTMatchMask")),
     *(
-        Case(op, {"X": wave(2, 2, 4, 5), "ROIs": Ragged(np.array([[0.0, 0, 3, 2], [1, 1, 4, 3], [-1, 0, 9, 9]]), [1, 2])},
+        Case(op, {"X": wave(2, 2, 4, 5),
+                  "ROIs": Ragged(np.array([[0.0, 0, 3, 2], [1, 1, 4, 3], [-1, 0, 9, 9]]), [1, 2])},
              outputs, {"pooled_height": 2, "pooled_width": 2}, unchecked=("Argmax",))
         for op, outputs in (("roi_pool", ("Out", "Argmax")), ("roi_align", ("Out",)))
     ),
