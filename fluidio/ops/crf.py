@@ -39,7 +39,7 @@ class _Rows:
 
     def __init__(self, k: Call, emission: Any, length: Any) -> None:
         self.k = k
-        self.valid: Any = None
+        self.at: Any = None
         if length is None:
             self.offsets: IntArray = last_level(k, "Emission", emission.shape[0])
             return
@@ -50,20 +50,20 @@ class _Rows:
                 f"{list(emission.shape)} and lengths {lengths.tolist()[:10]}"
             )
         self.offsets = from_lengths(lengths)
-        self.valid = k.dev.upload(padded_rows(self.offsets, emission.shape[1])[1])
+        self.at = k.dev.upload(np.flatnonzero(padded_rows(self.offsets, emission.shape[1])[1]))
+        self.places = emission.shape[0] * emission.shape[1]
 
     def take(self, array: Any, width: int) -> Any:
         """Return the rows of a batch one after the other."""
-        if self.valid is None:
-            return array.reshape(-1, width)
-        return array.reshape(*self.valid.shape, width)[self.valid]
+        flat = array.reshape(-1, width)
+        return flat if self.at is None else flat[self.at]
 
     def put(self, rows: Any, shape: tuple[int, ...]) -> Any:
         """Undo take(); what is padding becomes zero."""
-        if self.valid is None:
+        if self.at is None:
             return rows.reshape(shape)
-        out = self.k.xp.zeros((*self.valid.shape, rows.shape[-1]), rows.dtype)
-        out[self.valid] = rows
+        out = self.k.xp.zeros((self.places, rows.shape[-1]), rows.dtype)
+        out[self.at] = rows
         return out.reshape(shape)
 
 

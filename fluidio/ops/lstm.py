@@ -65,9 +65,8 @@ class _Cell:
 
     def sorted_gates(self, x: Any) -> Any:
         """Return the input's share of the gates, bias added."""
-        gates = self.xp.ascontiguousarray(x[self.rows].reshape(-1, 4, self.size).transpose(1, 0, 2))
-        gates += self.bias
-        return gates
+        gates = self.xp.empty((4, self.batches.total, self.size), x.dtype)
+        return self.xp.add(x[self.rows].reshape(-1, 4, self.size).transpose(1, 0, 2), self.bias, out=gates)
 
     def activate(self, gates: Any) -> None:
         """Turn pre-activations of gates 1 ... into values between 0 and 1, and gate 0 into the candidate."""

@@ -186,14 +186,15 @@ def hierarchical_sigmoid(k: Call, x: Any, weight: Any, label: Any, table: Any, c
 def hierarchical_sigmoid_grad(
     k: Call, x: Any, weight: Any, label: Any, table: Any, code: Any, bias: Any, pre: Any, dout: Any
 ) -> Any:
-    nodes, turns, exists = (k.dev.upload(part) for part in _path(k, label, table, code))
+    path = _path(k, label, table, code)
+    used = k.dev.upload(np.flatnonzero(path[2]))
+    nodes, turns, exists = (k.dev.upload(part) for part in path)
     dpre = ((_sigmoid(k.xp, pre) - turns) * exists * dout.reshape(-1, 1)).astype(x.dtype)
     dx = k.xp.einsum("ns,nsd->nd", dpre, weight[nodes]) if k.wants("X@GRAD") else None
-    used = exists.reshape(-1)
     flat = nodes.reshape(-1)[used]
     dweight = dbias = None
     if k.wants("W@GRAD"):
-        values = (dpre[:, :, None] * x[:, None, :]).reshape(used.size, -1)[used]
+        values = (dpre[:, :, None] * x[:, None, :]).reshape(-1, x.shape[1])[used]
         dweight = _rows_grad(k, weight, flat, values)
     if k.wants("Bias@GRAD"):
         dbias = _rows_grad(k, bias, flat, dpre.reshape(-1)[used].reshape(-1, *(1,) * (bias.ndim - 1)))
