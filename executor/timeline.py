@@ -8,7 +8,7 @@ import threading
 import time
 from typing import Any, NamedTuple
 
-from fluidio.executor import plan
+from fluidio.executor import parallel, plan
 from fluidio.executor.bind import Step
 from fluidio.executor.failure import explain
 from fluidio.executor.frame import Frame
@@ -26,6 +26,12 @@ class Event(NamedTuple):
     duration: int
 
 
+def _run_steps_by(function: Any) -> None:
+    """Swap the loop over steps where it is called from."""
+    for module in (plan, parallel):
+        vars(module)["run_steps"] = function
+
+
 class Timeline:
     """Events of the ops that run between `start` and `stop`.
 
@@ -39,11 +45,11 @@ class Timeline:
     def start(self) -> None:
         if self._plain is None:
             self._plain = plan.run_steps
-            plan.run_steps = self._run_steps
+            _run_steps_by(self._run_steps)
 
     def stop(self) -> None:
         if self._plain is not None:
-            plan.run_steps = self._plain
+            _run_steps_by(self._plain)
             self._plain = None
 
     def clear(self) -> None:

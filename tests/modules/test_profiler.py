@@ -103,3 +103,15 @@ def test_programs_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
         assert "mul" in capsys.readouterr().out
     debugger.pprint_block_codes(main.global_block())
     assert "elementwise_add" in capsys.readouterr().out
+
+
+def test_several_places_are_timed_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    x = fluid.layers.data("x", [3])
+    y = fluid.layers.fc(x, 2, act="relu")
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(fluid.default_startup_program())
+    program = fluid.CompiledProgram(fluid.default_main_program()).with_data_parallel(places=fluid.cpu_places(2))
+    with profiler.profiler("CPU", profile_path=str(tmp_path / "p")):
+        exe.run(program, feed={"x": np.ones((4, 3), "float32")}, fetch_list=[y])
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("relu")]
+    assert rows[0][1] == "2"
