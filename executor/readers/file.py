@@ -7,7 +7,6 @@ from typing import Any
 
 from fluidio.errors import EnforceNotMet
 from fluidio.executor.readers.base import Reader, Spec
-from fluidio.executor.readers.blocks import BlockBuffer
 from fluidio.recordio import BlockReader, RecordBlock
 
 __all__ = ["FileReader", "describe_file", "open_blocks"]
@@ -20,16 +19,12 @@ class FileReader(Reader):
         super().__init__(name, spec)
         self._path = path
         self._blocks = open_blocks(path)
-        self._buffer = BlockBuffer()
 
     def _block(self, most: int) -> RecordBlock | None:
-        return self._buffer.take(most, self._blocks.read)
+        return self._blocks.read(most)
 
     def _begin(self) -> None:
         self._blocks.seek((0, 0))
-
-    def _stop(self) -> None:
-        self._buffer.clear()
 
     def fingerprint(self) -> list[Any]:
         return [["file", describe_file(self._path)]]
