@@ -212,7 +212,15 @@ def is_url(path: Any) -> bool:
 
 
 def filesystem_of(url: str) -> tuple[Any, str]:
-    """Return fsspec's file system for a URL and the path inside it."""
+    """Return fsspec's file system for a URL and the path inside it.
+
+    `pfs://home/...`, the store of PaddlePaddle Cloud, means `FLUIDIO_PFS_ROOT`/home/..., a folder or another URL.
+    """
+    if url.startswith("pfs://"):
+        root = os.environ.get("FLUIDIO_PFS_ROOT")
+        if not root:
+            raise ValueError(f"{url}: set FLUIDIO_PFS_ROOT to the folder or URL that pfs:// stands for")
+        url = f"{root.rstrip('/')}/{url.removeprefix('pfs://')}"
     try:
         import fsspec
     except ImportError as error:
