@@ -51,7 +51,7 @@ def parameters(source: str, start: int) -> list[str]:
 
 def exports(source: str) -> Iterator[str]:
     """Yield the macro call that publishes each kernel, with 1 for each parameter that it may write."""
-    barriers = int("__sync" in source)
+    barriers = int("__sync" in source or "__shfl" in source)
     for match in _KERNEL.finditer(source):
         writes = [str(int(not text.startswith("const "))) for text in parameters(source, match.end())]
         yield f"SIM_EXPORT({match.group(1)}, {barriers}, {', '.join(writes) or '0'})"

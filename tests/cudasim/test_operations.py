@@ -72,6 +72,24 @@ def test_result_equals_numpys(cupy: Any, name: str) -> None:
     np.testing.assert_allclose(found, expected, rtol=2e-3 if expected.dtype == np.float16 else 1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("count", [1, 31, 32, 65, 90, 200, 512, 513, 5000])
+def test_scans_and_masks_of_any_size(cupy: Any, count: int) -> None:
+    random = np.random.RandomState(count)
+    mask, rows = random.rand(count) > 0.5, random.rand(count, 5).astype("float32")
+    np.testing.assert_array_equal(cupy.asarray(mask).cumsum().get(), mask.cumsum())
+    np.testing.assert_array_equal(cupy.flatnonzero(cupy.asarray(mask)).get(), np.flatnonzero(mask))
+    np.testing.assert_array_equal(cupy.asarray(rows)[cupy.asarray(mask)].get(), rows[mask])
+
+
+@pytest.mark.parametrize("shape", [(1, 1000), (700, 3), (3, 700), (40, 40, 40)])
+@pytest.mark.parametrize("axis", [None, 0, -1])
+def test_reductions_of_any_size(cupy: Any, shape: tuple[int, ...], axis: int | None) -> None:
+    x = np.random.RandomState(0).rand(*shape).astype("float32")
+    for name in ("sum", "max", "argmin", "mean"):
+        found = getattr(cupy.asarray(x), name)(axis=axis)
+        np.testing.assert_allclose(found.get(), getattr(x, name)(axis=axis), rtol=1e-4)
+
+
 def test_raw_kernel_with_dynamic_shared_memory_and_barriers(cupy: Any) -> None:
     reverse = cupy.RawKernel(
         'extern "C" __global__ void reverse(const float *x, float *y) { extern __shared__ float tile[];'

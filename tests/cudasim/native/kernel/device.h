@@ -1,5 +1,5 @@
 // The meaning of CUDA C++ on the host: one CPU thread walks the grid; the threads of a block that synchronises run as
-// fibers which change places at every barrier.
+// fibers, each until it waits: at a barrier of its warp or of the block.
 #pragma once
 #include <algorithm>
 #include <cassert>
@@ -45,9 +45,11 @@ static thread_local sim_dim3 threadIdx, blockIdx, blockDim, gridDim;
 static const int warpSize = 32;
 
 // ---- threads of a block ----
+enum sim_state { SIM_RUNS, SIM_AT_WARP_BARRIER, SIM_AT_BLOCK_BARRIER, SIM_DONE };
 struct sim_fiber {
     ucontext_t context;
-    bool done;
+    sim_state state;
+    alignas(16) char lane[16]; // what it shows to its warp
 };
 static thread_local ucontext_t sim_main;
 static thread_local std::vector<sim_fiber> sim_fibers;
@@ -56,11 +58,29 @@ static thread_local bool sim_use_fibers;
 static thread_local unsigned sim_current;
 
 inline void *sim_shared() { return sim_dynamic.data(); }
-inline void sim_barrier() {
-    if (sim_use_fibers) swapcontext(&sim_fibers[sim_current].context, &sim_main);
+inline void sim_wait(sim_state state) {
+    if (!sim_use_fibers) return;
+    sim_fibers[sim_current].state = state;
+    swapcontext(&sim_fibers[sim_current].context, &sim_main);
 }
-#define __syncthreads sim_barrier
-inline void __syncwarp(unsigned = 0xffffffffu) { sim_barrier(); }
+inline void __syncthreads() { sim_wait(SIM_AT_BLOCK_BARRIER); }
+inline void __syncwarp(unsigned = 0xffffffffu) { sim_wait(SIM_AT_WARP_BARRIER); }
+template <class T> inline T sim_shuffle(T value, int source, int width) { // source: a lane of this thread's group
+    if (!sim_use_fibers || source < 0 || source >= width) source = -1;
+    if (!sim_use_fibers) return value;
+    unsigned group = sim_current / width * width;
+    static_assert(sizeof(T) <= 16, "too wide for a shuffle");
+    memcpy(sim_fibers[sim_current].lane, &value, sizeof value);
+    __syncwarp();
+    if (source >= 0 && group + source < sim_fibers.size()) memcpy(&value, sim_fibers[group + source].lane, sizeof value);
+    __syncwarp();
+    return value;
+}
+#define SIM_LANE (int)(sim_current % width)
+template <class T> inline T __shfl_sync(unsigned, T v, int lane, int width = 32) { return sim_shuffle(v, lane % width, width); }
+template <class T> inline T __shfl_xor_sync(unsigned, T v, int mask, int width = 32) { return sim_shuffle(v, SIM_LANE ^ mask, width); }
+template <class T> inline T __shfl_up_sync(unsigned, T v, int by, int width = 32) { return sim_shuffle(v, SIM_LANE - by, width); }
+template <class T> inline T __shfl_down_sync(unsigned, T v, int by, int width = 32) { return sim_shuffle(v, SIM_LANE + by, width); }
 inline void __threadfence() {}
 inline void __threadfence_block() {}
 inline long long clock64() { return 0; }
@@ -117,12 +137,19 @@ static thread_local void **sim_params;
 
 static void sim_fiber_main() {
     sim_body(sim_params);
-    sim_fibers[sim_current].done = true;
+    sim_fibers[sim_current].state = SIM_DONE;
     swapcontext(&sim_fibers[sim_current].context, &sim_main);
 }
 static void sim_set_thread(unsigned i) {
     sim_current = i;
     threadIdx = {i % blockDim.x, i / blockDim.x % blockDim.y, i / blockDim.x / blockDim.y};
+}
+// Let those go on who wait at a barrier: all of them, for nobody runs any more who could still come to it.
+static bool sim_release(sim_state barrier, unsigned threads) {
+    bool any = false;
+    for (unsigned i = 0; i < threads; i++)
+        if (sim_fibers[i].state == barrier) sim_fibers[i].state = SIM_RUNS, any = true;
+    return any;
 }
 static void sim_run_fibers(unsigned threads) {
     const size_t stack = 64 << 10;
@@ -130,22 +157,20 @@ static void sim_run_fibers(unsigned threads) {
     sim_fibers.resize(threads);
     for (unsigned i = 0; i < threads; i++) {
         sim_fiber &fiber = sim_fibers[i];
-        fiber.done = false;
+        fiber.state = SIM_RUNS;
         getcontext(&fiber.context);
         fiber.context.uc_stack.ss_sp = &sim_stacks[i * stack];
         fiber.context.uc_stack.ss_size = stack;
         fiber.context.uc_link = nullptr;
         makecontext(&fiber.context, sim_fiber_main, 0);
     }
-    for (bool live = true; live;) {
-        live = false;
+    do {
         for (unsigned i = 0; i < threads; i++) {
-            if (sim_fibers[i].done) continue;
+            if (sim_fibers[i].state != SIM_RUNS) continue;
             sim_set_thread(i);
             swapcontext(&sim_main, &sim_fibers[i].context);
-            live |= !sim_fibers[i].done;
         }
-    }
+    } while (sim_release(SIM_AT_WARP_BARRIER, threads) || sim_release(SIM_AT_BLOCK_BARRIER, threads));
 }
 static void sim_run(sim_thunk body, const Launch *launch, bool barriers) {
     gridDim = {launch->grid[0], launch->grid[1], launch->grid[2]};
