@@ -103,6 +103,9 @@ def adam(
     b1 = single(a["beta1"]) if beta1 is None else float(k.dev.download(beta1).reshape(-1)[0])
     b2 = single(a["beta2"]) if beta2 is None else float(k.dev.download(beta2).reshape(-1)[0])
     corrected = rate * xp.sqrt(1 - pow2) / (1 - pow1)
+    if isinstance(grad, SelectedRows) and k.wants("Beta1PowOut"):
+        # Fluid: 1.8 multiplies the powers before it uses them when the gradient is sparse.
+        corrected = rate * xp.sqrt(1 - pow2 * b2) / (1 - pow1 * b1)
     if isinstance(grad, SelectedRows) and a["lazy_mode"]:
         rows, values = grad.merged(xp)
         m1[rows] = b1 * m1[rows] + (1 - b1) * values
