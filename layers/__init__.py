@@ -10,6 +10,7 @@ from fluidio.layers import (
     conv,
     crf,
     decode,
+    decode_helpers,
     dense,
     detection,
     device,
@@ -49,6 +50,7 @@ from fluidio.layers.control_flow import *
 from fluidio.layers.conv import *
 from fluidio.layers.crf import *
 from fluidio.layers.decode import *
+from fluidio.layers.decode_helpers import *
 from fluidio.layers.dense import *
 from fluidio.layers.detection import *
 from fluidio.layers.device import *
@@ -88,6 +90,7 @@ __all__ = [
     "control_flow",
     "crf",
     "decode",
+    "decode_helpers",
     "device",
     "distributions",
     "dynamic_rnn",
@@ -115,6 +118,7 @@ __all__ += control_flow.__all__
 __all__ += conv.__all__
 __all__ += crf.__all__
 __all__ += decode.__all__
+__all__ += decode_helpers.__all__
 __all__ += dense.__all__
 __all__ += detection.__all__
 __all__ += device.__all__

@@ -194,3 +194,46 @@ def _assign_loop_var(source: Any, target: Any) -> Any:
     if isinstance(target, Variable) and target.type is not VarType.LOD_TENSOR_ARRAY:
         assign_to(source, target)
     return target
+
+
+# Fluid had all of these in one module; here they live by theme.
+_ELSEWHERE = frozenset(
+    [
+        "DynamicRNN",
+        "IfElse",
+        "Print",
+        "StaticRNN",
+        "Switch",
+        "array_length",
+        "array_read",
+        "array_to_lod_tensor",
+        "array_write",
+        "case",
+        "cond",
+        "create_array",
+        "equal",
+        "greater_equal",
+        "greater_than",
+        "less_equal",
+        "less_than",
+        "lod_rank_table",
+        "lod_tensor_to_array",
+        "max_sequence_len",
+        "merge_lod_tensor",
+        "not_equal",
+        "reorder_lod_tensor_by_rank",
+        "select_input",
+        "select_output",
+        "shrink_memory",
+        "split_lod_tensor",
+        "switch_case",
+    ]
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ELSEWHERE:
+        from fluidio import layers
+
+        return getattr(layers, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
