@@ -12,8 +12,10 @@ from __future__ import annotations
 import contextvars
 import warnings
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from fluidio.dtypes import VarType
@@ -61,6 +63,25 @@ class Replicas:
         return found
 
 
+@dataclass
+class Segment:
+    """Steps in a row that run alike: on "each" place, "once", or a single "read".
+
+    Attributes:
+        steps: the steps of every place.
+        writes: slots that they write, those of their sub-blocks included.
+        scaled: positions in `steps` of the ops that begin the gradient of the loss.
+        sums: gradients among `writes` that parameter updates read.
+    """
+
+    kind: str
+    steps: list[list[Step]]
+    reads: set[int]
+    writes: set[int]
+    scaled: list[int]
+    sums: list[int] = field(default_factory=list)
+
+
 class ParallelPlan:
     """A program compiled for several places, one set of feeds and one of fetches."""
 
@@ -76,7 +97,7 @@ class ParallelPlan:
         if self._on_gpus:
             self._read_on_the_host()
         self._trains = any(_is_once(step) and not _makes_reader(step) for step in self.plans[0].steps)
-        self._segments = _segments(self.plans[0].steps)
+        self._segments = _segments(self.plans)
         self._find_crossings()
         threads = len(places) - 1
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="fluidio-place") if threads else None
@@ -92,18 +113,13 @@ class ParallelPlan:
 
     def _find_crossings(self) -> None:
         """Find the gradients that parameter updates read, and the persistables that every place writes."""
-        steps = self.plans[0].steps
-        written: set[int] = set()
-        wanted: set[int] = set()
-        for kind, start, stop in self._segments:
-            for step in steps[start:stop]:
-                if kind == "each":
-                    written |= set(step.writes)
-                elif kind == "once":
-                    wanted |= set(step.reads) & written
         names = self.plans[0]._names
-        self._sums = {i for i in wanted if "@GRAD" in names[i]}
-        self._private = [i for i in written if self.plans[0]._persists(i)]
+        each = [segment for segment in self._segments if segment.kind == "each"]
+        written = {slot for segment in each for slot in segment.writes}
+        wanted = {slot for segment in self._segments if segment.kind == "once" for slot in segment.reads}
+        for segment in each:
+            segment.sums = [slot for slot in segment.writes & wanted if "@GRAD" in names[slot]]
+        self._private = {slot for slot in written if self.plans[0]._persists(slot)}
 
     # -- running ------------------------------------------------------------------------------------------------
 
@@ -120,16 +136,16 @@ class ParallelPlan:
                 f"{len(feeds)} feeds for {len(frames)} places: while training every place needs a batch; make the "
                 "DataLoader with drop_last=True"
             )
-        for kind, start, stop in self._segments:
-            if kind == "each":
-                self._run_each(active, start, stop)
-                self._sum(active, start, stop)
-            elif kind == "once":
+        for segment in self._segments:
+            if segment.kind == "each":
+                self._run_each(active, segment)
+                self._sum(active, segment.sums)
+            elif segment.kind == "once":
                 with self.plans[0].dev.active():
-                    run_steps(self.plans[0].steps[start:stop], frames[0])
-                self._share(frames, start, stop, replicas)
+                    run_steps(segment.steps[0], frames[0])
+                self._share(frames, segment.writes, replicas)
             else:
-                active = self._read(frames, start)
+                active = self._read(frames, segment)
         return active
 
     def _frame(self, place: int, scope: Scope, replicas: Replicas) -> Frame:
@@ -152,10 +168,9 @@ class ParallelPlan:
             f.values[slot], f.lods[slot] = value_of(own)
         return f
 
-    def _run_each(self, frames: Sequence[Frame], start: int, stop: int) -> None:
-        jobs: list[Callable[[], None]] = [
-            _job(plan.steps[start:stop], f, self._scale) for plan, f in zip(self.plans, frames)
-        ]
+    def _run_each(self, frames: Sequence[Frame], segment: Segment) -> None:
+        scaled = segment.scaled if self._scale != 1.0 else []
+        jobs = [partial(_run_steps, steps, f, scaled, self._scale) for steps, f in zip(segment.steps, frames)]
         futures = []
         if self._pool is not None:
             futures = [self._pool.submit(contextvars.copy_context().run, job) for job in jobs[1:]]
@@ -167,9 +182,8 @@ class ParallelPlan:
             if error is not None:
                 raise error
 
-    def _sum(self, frames: Sequence[Frame], start: int, stop: int) -> None:
-        """Add up the gradients that were computed in this segment."""
-        slots = self._sums & {slot for step in self.plans[0].steps[start:stop] for slot in step.writes}
+    def _sum(self, frames: Sequence[Frame], slots: Sequence[int]) -> None:
+        """Add up the gradients of all places."""
         if not slots:
             return
         self._settle()
@@ -181,9 +195,8 @@ class ParallelPlan:
             for slot, total in totals.items():
                 f.values[slot] = _moved(total, plan.dev)
 
-    def _share(self, frames: Sequence[Frame], start: int, stop: int, replicas: Replicas) -> None:
+    def _share(self, frames: Sequence[Frame], written: set[int], replicas: Replicas) -> None:
         """Give what place 0 computed to the others."""
-        written = {slot for step in self.plans[0].steps[start:stop] for slot in step.writes}
         self._settle()
         for place, f in enumerate(frames[1:], 1):
             dev = self.plans[place].dev
@@ -202,19 +215,19 @@ class ParallelPlan:
 
     # -- readers ------------------------------------------------------------------------------------------------
 
-    def _read(self, frames: list[Frame], index: int) -> list[Frame]:
+    def _read(self, frames: list[Frame], segment: Segment) -> list[Frame]:
         """Read one item for each place; at the end of the epoch what is too little for all is dropped or divided."""
         served = 0
         try:
-            for plan, f in zip(self.plans, frames):
-                with plan.dev.active():
-                    run_steps([plan.steps[index]], f)
+            for steps, f in zip(segment.steps, frames):
+                with f.plan.dev.active():
+                    run_steps(steps, f)
                 served += 1
             return frames
         except EOFException:
             if not served:
                 raise
-            step = self.plans[0].steps[index]
+            step = segment.steps[0][0]
             if self._balance and self._divide(frames, step, served):
                 return frames
             if not step.op._attrs.get("drop_last", True) and not self._trains:
@@ -243,25 +256,16 @@ class ParallelPlan:
         return True
 
 
-def _job(steps: Sequence[Step], f: Frame, scale: float) -> Callable[[], None]:
-    def run() -> None:
-        with f.plan.dev.active():
-            run_scaled()
-
-    def run_scaled() -> None:
-        if scale == 1.0:
-            run_steps(list(steps), f)
-            return
+def _run_steps(steps: list[Step], f: Frame, scaled: Sequence[int], scale: float) -> None:
+    """Run the steps of one place; the gradient of the loss begins with `scale`."""
+    with f.plan.dev.active():
         begin = 0
-        for index, step in enumerate(steps):
-            if step.op._attrs.get("op_role") == int(OpRole.Backward | OpRole.Loss):
-                run_steps(list(steps[begin : index + 1]), f)
-                for slot in step.writes:
-                    f.values[slot] = f.values[slot] * f.values[slot].dtype.type(scale)
-                begin = index + 1
-        run_steps(list(steps[begin:]), f)
-
-    return run
+        for index in scaled:
+            run_steps(steps[begin : index + 1], f)
+            for slot in steps[index].writes:
+                f.values[slot] = f.values[slot] * f.values[slot].dtype.type(scale)
+            begin = index + 1
+        run_steps(steps[begin:] if begin else steps, f)
 
 
 def _moved(value: Any, dev: Backend) -> Any:
@@ -305,13 +309,19 @@ def _is_once(step: Step) -> bool:
     return bool(role & (OpRole.Optimize | OpRole.LRSched)) or _makes_reader(step)
 
 
-def _segments(steps: Sequence[Step]) -> list[tuple[str, int, int]]:
+def _segments(plans: Sequence[Plan]) -> list[Segment]:
     """Cut the steps into runs of one kind: "each" place, "once", or a single "read"."""
-    found: list[tuple[str, int, int]] = []
-    for index, step in enumerate(steps):
+    found: list[Segment] = []
+    for index, step in enumerate(plans[0].steps):
         kind = "read" if step.op.type == "read" else "once" if _is_once(step) else "each"
-        if found and found[-1][0] == kind and kind != "read":
-            found[-1] = (kind, found[-1][1], index + 1)
-        else:
-            found.append((kind, index, index + 1))
+        if not found or found[-1].kind != kind or kind == "read":
+            found.append(Segment(kind, [[] for _ in plans], set(), set(), []))
+        segment = found[-1]
+        reads, writes = plans[0]._touched(step)
+        segment.reads |= reads
+        segment.writes |= writes
+        if step.op._attrs.get("op_role") == int(OpRole.Backward | OpRole.Loss):
+            segment.scaled.append(len(segment.steps[0]))
+        for steps, plan in zip(segment.steps, plans):
+            steps.append(plan.steps[index])
     return found
