@@ -34,12 +34,12 @@ def _flat(name: str, forward: Forward) -> None:
     _by_out(name, forward, lambda k, out, d: k.xp.zeros_like(d))
 
 
-def sigmoid(xp: Any, x: Any) -> Any:
-    """Return 1 / (1 + exp(-x)).
+_LOWEST = {2: -11.0, 4: -88.0}  # by the bytes of a number
 
-    Fluid: the argument is cut to [-40, 13].
-    """
-    out = xp.clip(x, -40.0, 13.0)
+
+def sigmoid(xp: Any, x: Any) -> Any:
+    """Return 1 / (1 + exp(-x)); x is cut where exp would overflow."""
+    out = xp.maximum(x, x.dtype.type(_LOWEST.get(x.dtype.itemsize, -700.0)))
     xp.negative(out, out=out)
     xp.exp(out, out=out)
     out += 1

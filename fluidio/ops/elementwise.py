@@ -92,8 +92,9 @@ _binary("elementwise_div", _fluid_div, True)
 _binary("elementwise_max", lambda xp, x, y: xp.maximum(x, y), True)
 _binary("elementwise_min", lambda xp, x, y: xp.minimum(x, y), True)
 _binary("elementwise_pow", lambda xp, x, y: xp.power(x, y), True)
-_binary("elementwise_mod", lambda xp, x, y: xp.mod(x, y), False)
-_binary("elementwise_floordiv", lambda xp, x, y: xp.floor_divide(x, y), False)
+# Fluid: whole numbers as in C, where the remainder has the sign of X and quotients go towards zero.
+_binary("elementwise_mod", lambda xp, x, y: xp.fmod(x, y) if x.dtype.kind in "iu" else xp.mod(x, y), False)
+_binary("elementwise_floordiv", lambda xp, x, y: _fluid_div(xp, x, y) if x.dtype.kind in "iu" else x // y, False)
 
 
 @gradient("elementwise_add", "X Y Out@GRAD", "X@GRAD Y@GRAD")

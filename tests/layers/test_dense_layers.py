@@ -207,3 +207,18 @@ def test_swish_listens_to_beta() -> None:
     x = L.data("x", [2], append_batch_size=False)
     (found,) = run([L.swish(x, beta=2.0)], {"x": np.array([1.0, -1.0], "f4")})
     np.testing.assert_allclose(np.array(found), [1 / (1 + np.exp(-2.0)), -1 / (1 + np.exp(2.0))], rtol=1e-6)
+
+
+def test_whole_numbers_divide_as_in_c() -> None:
+    a, b = (L.data(n, [4], append_batch_size=False, dtype="int64") for n in "ab")
+    outs = [L.elementwise_floordiv(a, b), L.elementwise_mod(a, b), L.elementwise_div(a, b)]
+    found = run(outs, {"a": np.array([-7, 7, -7, 7]), "b": np.array([2, -2, -2, 2])})
+    assert [np.array(v).tolist() for v in found] == [[-3, -3, 3, 3], [-1, 1, -1, 1], [-3, -3, 3, 3]]
+
+
+def test_activations_bear_large_numbers() -> None:
+    x = L.data("x", [4], append_batch_size=False)
+    value = np.array([-1e4, -60.0, 60.0, 1e4], "f4")
+    layers = [L.sigmoid, L.softplus, L.logsigmoid, L.swish, L.gelu, L.elu, L.softmax, L.tanh, L.mish]
+    for layer, found in zip(layers, run([layer(x) for layer in layers], {"x": value})):
+        assert np.isfinite(np.array(found)).all(), layer.__name__
