@@ -20,41 +20,44 @@ class _Builder:
         self.block = block
         self.dtype = dtype
 
+    def temp(self, word: str) -> Variable:
+        name = unique_name.generate(f"{self.helper.name}.weight_norm_{word}")
+        return self.block.create_var(name=name, dtype=self.dtype)
+
     def op(self, type: str, word: str, x: Variable, out: Variable | None = None, **attrs: Any) -> Variable:
-        if out is None:
-            name = unique_name.generate(f"{self.helper.name}.weight_norm_{word}")
-            out = self.block.create_var(name=name, dtype=self.dtype)
+        out = out or self.temp(word)
         self.block.append_op(type=type, inputs={"X": [x]}, outputs={"Out": [out]}, attrs=attrs)
         return out
 
     def length(self, v: Variable, dim: int | None, out: Variable | None = None) -> Variable:
-        """Append the length of v over all dims but `dim`, in a shape that broadcasts against v."""
+        """Append the length of v over all dims but `dim`; one that goes to `out` has as many dims as v."""
+        keep = [1] * len(v.shape)
+        if dim is not None:
+            keep[dim] = v.shape[dim]
+        target = out or self.temp("norm")
+        flat, axis = self._flat(v, dim)
+        squares = self.op("pow", "pow", self.op("abs", "abs", flat), factor=2.0)
+        everything = dim is None
+        total = self.op("reduce_sum", "sum", squares, dim=axis, keep_dim=False, reduce_all=everything)
+        if everything:
+            self.op("pow", "norm", total, target, factor=0.5)
+            return target if out is None else self.op("reshape", "reshape", target, target, shape=keep)
+        root = self.op("pow", "norm", total, factor=0.5)
+        return self.op("reshape", "norm", root, target, shape=keep)
+
+    def _flat(self, v: Variable, dim: int | None) -> tuple[Variable, list[int]]:
+        """Return v as a matrix (or as it is) and the dim over which to sum."""
         dims = len(v.shape)
         if dim is None:
-            squares = self.op("pow", "pow", self.op("abs", "abs", v), factor=2.0)
-            total = self.op("reduce_sum", "sum", squares, dim=[0], keep_dim=False, reduce_all=True)
-            if out is None:
-                return self.op("pow", "norm", total, factor=0.5)
-            root = self.op("pow", "norm", total, factor=0.5)
-            return self.op("reshape", "reshape", root, out, shape=[1] * dims)
-        keep = [1] * dims
-        keep[dim] = v.shape[dim]
+            return v, [0]
         if dim == 0:
-            flat = self.op("reshape", "reshape", v, shape=[v.shape[0], -1])
-            axis = [1]
-        elif dim == dims - 1:
-            flat = self.op("reshape", "reshape", v, shape=[-1, v.shape[-1]])
-            axis = [0]
-        else:
-            order = list(range(dims))
-            order[0], order[dim] = dim, 0
-            turned = self.op("transpose", "transpose", v, axis=order)
-            flat = self.op("reshape", "reshape", turned, shape=[v.shape[dim], -1])
-            axis = [1]
-        squares = self.op("pow", "pow", self.op("abs", "abs", flat), factor=2.0)
-        total = self.op("reduce_sum", "sum", squares, dim=axis, keep_dim=False, reduce_all=False)
-        root = self.op("pow", "norm", total, factor=0.5)
-        return self.op("reshape", "norm", root, out, shape=keep)
+            return self.op("reshape", "reshape", v, shape=[v.shape[0], -1]), [1]
+        if dim == dims - 1:
+            return self.op("reshape", "reshape", v, shape=[-1, v.shape[-1]]), [0]
+        order = list(range(dims))
+        order[0], order[dim] = dim, 0
+        turned = self.op("transpose", "transpose", v, axis=order)
+        return self.op("reshape", "reshape", turned, shape=[v.shape[dim], -1]), [1]
 
 
 def create_normalised(helper: Any, attr: Any, shape: Sequence[int], dtype: VarType) -> Variable:
