@@ -9,6 +9,7 @@ import numpy as np
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
+from fluidio.ops.shape import steady
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import EMPTY, GradOp, grad_name
 from fluidio.program.operator import Operator
@@ -103,7 +104,7 @@ def split(k: Call, x: Any, axis_tensor: Any, sections_list: list[Any]) -> Any:
     axis = _axis(k, axis_tensor, x.ndim)
     given = [int(k.dev.download(s).reshape(-1)[0]) for s in sections_list] if sections_list else k.attrs["sections"]
     sizes = _sections(x.shape[axis], given, k.attrs["num"] or len(k.outs["Out"]))
-    return k.xp.split(x, np.cumsum(sizes)[:-1].tolist(), axis=axis)
+    return k.xp.split(steady(k, x), np.cumsum(sizes)[:-1].tolist(), axis=axis)
 
 
 def _infer_stack(c: InferContext) -> None:
@@ -140,7 +141,7 @@ def _infer_unstack(c: InferContext) -> None:
 @op("unstack", "X", "Y*", {"axis": 0, "num": 0}, infer=_infer_unstack, grad=True, lod="none")
 def unstack(k: Call, x: Any) -> Any:
     """Y = the slices of X along axis, which disappears."""
-    return list(k.xp.moveaxis(x, k.attrs["axis"], 0))
+    return list(k.xp.moveaxis(steady(k, x), k.attrs["axis"], 0))
 
 
 @gradient("unstack", "Y@GRAD", "X@GRAD")

@@ -30,6 +30,15 @@ def host_ints(k: Call, tensor: Any, several: list[Any] | None = None) -> list[in
     return None
 
 
+def steady(k: Call, x: Any, slot: str = "X") -> Any:
+    """Return an input of which the output will be a view; a copy if it is a parameter, which changes in place later."""
+    changes = k.state.get("changes")
+    if changes is None:
+        variable = k.op.block._find_var_recursive(k.op.input(slot)[0])
+        changes = k.state["changes"] = variable is not None and variable.persistable
+    return x.copy() if changes else x
+
+
 def keep_lod(k: Call, x: Any, out: Any, slot: str = "X", to: str = "Out") -> Any:
     """Hand the LoD on if the rows are still the same; return `out`."""
     if x.shape[:1] == out.shape[:1]:
@@ -66,7 +75,7 @@ def _register(
 
     @op(name, inputs, "Out", attrs, infer=described, grad=True, lod="kernel")
     def plain(k: Call, x: Any, one: Any = None, several: Any = None) -> Any:
-        return keep_lod(k, x, x.reshape(target(k, x, one, several)))
+        return keep_lod(k, x, steady(k, x).reshape(target(k, x, one, several)))
 
     plain.__doc__ = f"Out = X after {name}."
 
@@ -76,7 +85,7 @@ def _register(
 
     @op(f"{name}2", inputs, "Out XShape?", attrs, infer=described, grad=True, lod="kernel")
     def second(k: Call, x: Any, one: Any = None, several: Any = None) -> Any:
-        out = keep_lod(k, x, x.reshape(target(k, x, one, several)))
+        out = keep_lod(k, x, steady(k, x).reshape(target(k, x, one, several)))
         # The LoD travels with XShape, so that the gradient can have it back.
         k.out_lods["XShape"] = k.lod("X")
         return out, k.xp.empty((0, *x.shape), x.dtype)
@@ -211,7 +220,7 @@ def _back(axis: Sequence[int]) -> Any:
 @op("transpose", "X", "Out", {"axis": []}, infer=_infer_transpose, grad=True)
 def transpose(k: Call, x: Any) -> Any:
     """Out = X with its dims in the order of axis."""
-    return x.transpose(k.attrs["axis"])
+    return steady(k, x).transpose(k.attrs["axis"])
 
 
 @gradient("transpose", "Out@GRAD", "X@GRAD")
@@ -222,7 +231,7 @@ def transpose_grad(k: Call, dout: Any) -> Any:
 @op("transpose2", "X", "Out XShape?", {"axis": [], "data_format": "AnyLayout"}, infer=_infer_transpose, grad=True)
 def transpose2(k: Call, x: Any) -> Any:
     """Out = X with its dims in the order of axis."""
-    return x.transpose(k.attrs["axis"]), k.xp.empty((0, *x.shape), x.dtype)
+    return steady(k, x).transpose(k.attrs["axis"]), k.xp.empty((0, *x.shape), x.dtype)
 
 
 @gradient("transpose2", "XShape Out@GRAD", "X@GRAD")
@@ -267,4 +276,4 @@ def _infer_reverse(c: InferContext) -> None:
 @op("reverse", "X", "Out", {"axis": []}, infer=_infer_reverse, grad=_reverse_grad)
 def reverse(k: Call, x: Any) -> Any:
     """Out = X read backwards along the axes."""
-    return k.xp.flip(x, tuple(k.attrs["axis"]))
+    return k.xp.flip(steady(k, x), tuple(k.attrs["axis"]))

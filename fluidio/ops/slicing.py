@@ -7,7 +7,7 @@ from typing import Any
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
-from fluidio.ops.shape import host_ints, keep_lod
+from fluidio.ops.shape import host_ints, keep_lod, steady
 from fluidio.program.infer import InferContext
 
 __all__: list[str] = []
@@ -56,7 +56,7 @@ def _bounds(k: Call, st: Any, et: Any, sl: Any, el: Any) -> tuple[list[int], lis
     infer=_infer_slice, grad=True, lod="kernel")  # fmt: skip
 def slice_(k: Call, x: Any, st: Any, et: Any, sl: Any, el: Any) -> Any:
     """Out = Input[starts:ends] along the axes; the decrease_axis dims disappear."""
-    out = x[_slices(k, x, *_bounds(k, st, et, sl, el))]
+    out = steady(k, x, "Input")[_slices(k, x, *_bounds(k, st, et, sl, el))]
     drop = k.attrs["decrease_axis"]
     if drop:
         kept = tuple(d for i, d in enumerate(out.shape) if i not in drop)
@@ -114,7 +114,7 @@ _STRIDED = "StartsTensor? EndsTensor? StridesTensor? StartsTensorList*? EndsTens
     infer=_infer_strided, grad=True, lod="none")  # fmt: skip
 def strided_slice(k: Call, x: Any, *tensors: Any) -> Any:
     """Out = Input[starts:ends:strides] along the axes."""
-    return x[_strided_index(k, x, *tensors)]
+    return steady(k, x, "Input")[_strided_index(k, x, *tensors)]
 
 
 @gradient("strided_slice", f"Input {_STRIDED.replace('*', '').replace('?', '')} Out@GRAD", "Input@GRAD")
@@ -151,7 +151,7 @@ def _crop_index(k: Call, x: Any, y: Any, offsets: Any) -> tuple[slice, ...]:
 @op("crop", "X Y? Offsets?", "Out", {"offsets": [], "shape": []}, infer=_infer_crop, grad=True)
 def crop(k: Call, x: Any, y: Any, offsets: Any) -> Any:
     """Out = the piece of X of the given shape (or Y's) at offsets."""
-    return x[_crop_index(k, x, y, offsets)]
+    return steady(k, x)[_crop_index(k, x, y, offsets)]
 
 
 @gradient("crop", "X Y Offsets Out@GRAD", "X@GRAD")
@@ -188,7 +188,7 @@ _CROP = "X Shape? Offsets? ShapeTensor*? OffsetsTensor*?"
 @op("crop_tensor", _CROP, "Out", {"offsets": [], "shape": []}, infer=_infer_crop_tensor, grad=True)
 def crop_tensor(k: Call, x: Any, *tensors: Any) -> Any:
     """Out = the piece of X of the given shape at offsets; both may be tensors."""
-    return x[_crop_tensor_index(k, x, *tensors)]
+    return steady(k, x)[_crop_tensor_index(k, x, *tensors)]
 
 
 @gradient("crop_tensor", f"{_CROP.replace('*', '').replace('?', '')} Out@GRAD", "X@GRAD")

@@ -222,3 +222,21 @@ def test_activations_bear_large_numbers() -> None:
     layers = [L.sigmoid, L.softplus, L.logsigmoid, L.swish, L.gelu, L.elu, L.softmax, L.tanh, L.mish]
     for layer, found in zip(layers, run([layer(x) for layer in layers], {"x": value})):
         assert np.isfinite(np.array(found)).all(), layer.__name__
+
+
+def test_a_piece_of_a_parameter_is_that_of_before_the_update() -> None:
+    x = L.data("x", [3])
+    loss = L.mean(L.fc(x, 2, param_attr="w", bias_attr=False))
+    w = fluid.default_main_program().global_block().var("w")
+    pieces = [
+        L.reshape(w, [2, 3]), L.transpose(w, [1, 0]), L.slice(w, [0], [0], [2]), L.split(w, 3, dim=0)[1], w[0],
+        L.unsqueeze(w, [0]), L.reverse(w, [0]), L.unstack(w)[0],
+    ]  # fmt: skip
+    fluid.optimizer.SGD(1.0).minimize(loss)
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(fluid.default_startup_program())
+    before = np.array(fluid.global_scope().find_var("w").get_tensor())  # type: ignore[union-attr]
+    found = exe.run(feed={"x": np.ones((1, 3), "f4")}, fetch_list=pieces)
+    wanted = [before.reshape(2, 3), before.T, before[:2], before[1:2], before[0], before[None], before[::-1], before[0]]
+    for piece, value in zip(found, wanted):
+        np.testing.assert_array_equal(piece, value)
