@@ -70,15 +70,15 @@ def test_pfs_is_a_configured_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     pytest.importorskip("fsspec", reason="extra: fsspec is not installed")
     monkeypatch.setenv("FLUIDIO_PFS_ROOT", str(tmp_path / "cloud"))
     script = write(tmp_path, MIXED)
-    generate(script, "pfs://home/me/x", 2, workers=1)
-    assert sorted(path.name for path in (tmp_path / "cloud" / "home" / "me").iterdir()) == [
+    generate(script, "pfs://data/me/x", 2, workers=1)
+    assert sorted(path.name for path in (tmp_path / "cloud" / "data" / "me").iterdir()) == [
         "x-00000-of-00001",
         "x-00001-of-00001",
         "x.manifest.json",
     ]
-    copied = copy(["pfs://home/me/x-*-of-*"], str(tmp_path / "back"))
-    with File(copied[0]) as file, File("pfs://home/me/x-00000-of-00001") as there:
+    copied = copy(["pfs://data/me/x-*-of-*"], str(tmp_path / "back"))
+    with File(copied[0]) as file, File("pfs://data/me/x-00000-of-00001") as there:
         assert list(file) == list(there)
     monkeypatch.delenv("FLUIDIO_PFS_ROOT")
     with pytest.raises(ValueError, match="FLUIDIO_PFS_ROOT"):
-        File("pfs://home/me/x-00000-of-00001")
+        File("pfs://data/me/x-00000-of-00001")
