@@ -276,6 +276,7 @@ def calc_gradient(
     no_grad = _no_grad_names(program, no_grad_set)
     known: dict[str, str] = {}
     forward_ops = list(block.ops)
+    _keep_earlier(block, {v.name for v in (*targets, *inputs, *seeds) if v is not None})
     with program._role(OpRole.Backward):
         for target, seed in zip(targets, seeds):
             known[target.name] = _seed(block, target, seed)
@@ -300,7 +301,18 @@ def _seed(block: Block, target: Variable, seed: Variable | None) -> str:
 
 def _move_aside(block: Block, name: str) -> None:
     """Give the gradient of an earlier backward pass another name, so that this pass has the plain one."""
-    block._rename_var(name, unique_name.generate(name))
+    new = unique_name.generate(name)
+    block._rename_var(name, new)
+    for inner in block.program.blocks:
+        if inner is not block and name not in inner.vars:
+            for op in inner.ops:
+                op._rename(name, new)
+
+
+def _keep_earlier(block: Block, used: set[str]) -> None:
+    """Keep the gradients that earlier calls returned: this pass must not write over them."""
+    for name in [n for n in block.vars if n.endswith(GRAD_SUFFIX) and n not in used]:
+        _move_aside(block, name)
 
 
 def _as_list(value: Any) -> list[Any]:

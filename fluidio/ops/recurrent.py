@@ -88,8 +88,8 @@ def recurrent_grad(k: Call, f: Any) -> None:
     forward = f.plan.sub_blocks[body.block.forward_block_idx]
     time = len(saved)
     names = k.op.input("outputs")
-    given = {n.removesuffix("@GRAD"): i for n, i in zip(k.op.input("outputs@GRAD"), k.ins.get("outputs@GRAD", []))}
     live, own = k.attrs["live"], body.slots
+    given = dict(zip([name for name in names if name in live], k.ins.get("outputs@GRAD", [])))
     states, before = k.attrs["states"], k.attrs["ex_states"]
     carried: dict[str, Any] = {}
     wanted_in = _wanted(k, "inputs", k.op.input("inputs"), own)

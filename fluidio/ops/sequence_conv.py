@@ -74,7 +74,8 @@ def sequence_conv(k: Call, x: Any, padding: Any, weight: Any) -> Any:
 def sequence_conv_grad(k: Call, x: Any, weight: Any, dout: Any) -> Any:
     offsets = last_level(k, "X", x.shape[0])
     k.out_lods["X@GRAD"] = k.lod("X")
-    rows, width, filters = *x.shape, weight.shape[1]
+    rows, width = x.shape
+    filters = weight.shape[1]
     start, length = k.attrs["contextStart"], k.attrs["contextLength"]
     products = k.xp.zeros((rows, length, filters), x.dtype)
     for j, (shift, first, last, outside) in enumerate(_shifts(offsets, rows, start, length)):

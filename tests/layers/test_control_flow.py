@@ -288,3 +288,14 @@ def test_a_dynamic_rnn_over_a_tensor_without_lod_says_so() -> None:
         rnn.output(rnn.step_input(x))
     with pytest.raises(fluid.core.EnforceNotMet, match=r"X\(x\) has 0 LoD level"):
         run([rnn()], {"x": X})
+
+
+def test_two_calls_of_gradients_keep_both_results() -> None:
+    x = L.data("x", [3])
+    x.stop_gradient = False
+    square = L.square(x)
+    (first,) = fluid.gradients([square * x], [x])
+    (second,) = fluid.gradients([square], [x])
+    got = run([first, second], {"x": X})
+    np.testing.assert_allclose(got[0], 3 * X * X, rtol=1e-5)
+    np.testing.assert_allclose(got[1], 2 * X, rtol=1e-5)
