@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["PinnedArena", "is_pinned", "layout", "pinned_empty"]
+__all__ = ["PinnedArena", "is_pinned", "layout"]
 
 ALIGNMENT = 512
 """Fields of one transfer start at multiples of this many bytes, as separate CUDA allocations would."""
@@ -51,13 +51,6 @@ class PinnedArena:
         if not count:
             return np.empty(shape, dtype)
         return np.frombuffer(self._memory, dtype, count, start).reshape(shape)
-
-
-def pinned_empty(cupy: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
-    """Return a new array in pinned memory (of `CUDAPinnedPlace`)."""
-    arena = PinnedArena(cupy)
-    arena.reserve(max(1, math.prod(shape) * np.dtype(dtype).itemsize))
-    return arena.view(0, tuple(shape), dtype)
 
 
 def is_pinned(cupy: Any, array: np.ndarray[Any, Any]) -> bool:

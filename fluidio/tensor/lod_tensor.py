@@ -11,7 +11,7 @@ import numpy as np
 from fluidio.dtypes import VarType, to_numpy, to_vartype
 from fluidio.era import era
 from fluidio.errors import EnforceNotMet
-from fluidio.places import CPUPlace, CUDAPlace, PlaceLike, cuda_means_cpu, unwrap
+from fluidio.places import CPUPlace, CUDAPinnedPlace, CUDAPlace, PlaceLike, cuda_means_cpu, unwrap
 from fluidio.tensor import lod as lod_math
 from fluidio.tensor.lod import NO_LOD, LoD
 
@@ -63,6 +63,10 @@ class LoDTensor:
             from fluidio.tensor.transfer import upload
 
             self.array = upload(host, concrete.device)
+        elif isinstance(concrete, CUDAPinnedPlace) and not cuda_means_cpu():
+            from fluidio.tensor.transfer import pinned_copy
+
+            self.array = pinned_copy(_to_host(host))
         elif zero_copy and isinstance(host, np.ndarray) and host.flags.c_contiguous:
             self.array = host
         else:

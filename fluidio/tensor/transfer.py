@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fluidio.errors import DeviceError, MissingDependencyError, missing_dependency
+import numpy as np
 
-__all__ = ["require_cupy", "upload"]
+from fluidio.errors import DeviceError, MissingDependencyError, missing_dependency
+from fluidio.places import get_cuda_device_count
+
+__all__ = ["pinned_copy", "require_cupy", "upload"]
 
 
 def require_cupy(device: int | None = None) -> Any:
@@ -37,3 +40,15 @@ def upload(array: Any, device: int) -> Any:
     cupy = require_cupy(device)
     with cupy.cuda.Device(device):
         return cupy.array(array, order="C", copy=True)
+
+
+def pinned_copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return a copy in page-locked memory; in ordinary memory where there is no GPU to copy to."""
+    if not get_cuda_device_count():
+        return np.array(array, order="C", copy=True)
+    import cupy
+
+    memory = cupy.cuda.alloc_pinned_memory(max(1, array.nbytes))
+    pinned = np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
+    pinned[...] = array
+    return pinned

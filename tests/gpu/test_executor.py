@@ -180,6 +180,26 @@ def test_parameter_in_the_scope_goes_to_other_libraries(cupy: Any) -> None:
         np.testing.assert_array_equal(np.array(tensor), shared.get())
 
 
+def test_tensor_of_a_pinned_place_lies_in_pinned_memory(cupy: Any) -> None:
+    tensor = fluid.LoDTensor()
+    tensor.set(np.arange(6, dtype="float32").reshape(2, 3), fluid.CUDAPinnedPlace())
+    kind = cupy.cuda.runtime.pointerGetAttributes(np.asarray(tensor).ctypes.data).type
+    assert kind == cupy.cuda.runtime.memoryTypeHost
+    assert np.asarray(tensor).tolist() == [[0, 1, 2], [3, 4, 5]]
+    with fresh() as (main, _):
+        mean = fluid.layers.mean(fluid.layers.data("x", [3]))
+        found = fluid.Executor(fluid.CUDAPlace(0)).run(main, feed={"x": tensor}, fetch_list=[mean])
+        assert float(found[0]) == 2.5
+
+
+def test_questions_about_the_machine_are_answered_truthfully(cupy: Any) -> None:
+    count = cupy.cuda.runtime.getDeviceCount()
+    assert fluid.is_compiled_with_cuda()
+    assert fluid.core.get_cuda_device_count() == count
+    assert fluid.cuda_places() == [fluid.CUDAPlace(n) for n in range(count)]
+    assert fluid.cuda_pinned_places(2) == [fluid.CUDAPinnedPlace()] * 2
+
+
 def test_device_that_does_not_exist(cupy: Any) -> None:
     with pytest.raises(DeviceError, match=r"CUDAPlace\(7\)"):
         fluid.Executor(fluid.CUDAPlace(7))
