@@ -219,7 +219,7 @@ def test_whole_numbers_divide_as_in_c() -> None:
 def test_activations_bear_large_numbers() -> None:
     x = L.data("x", [4], append_batch_size=False)
     value = np.array([-1e4, -60.0, 60.0, 1e4], "f4")
-    layers = [L.sigmoid, L.softplus, L.logsigmoid, L.swish, L.gelu, L.elu, L.softmax, L.tanh, L.mish]
+    layers: list[Any] = [L.sigmoid, L.softplus, L.logsigmoid, L.swish, L.gelu, L.elu, L.softmax, L.tanh, L.mish]
     for layer, found in zip(layers, run([layer(x) for layer in layers], {"x": value})):
         assert np.isfinite(np.array(found)).all(), layer.__name__
 
