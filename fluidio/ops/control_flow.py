@@ -74,6 +74,11 @@ def while_(k: Call, f: Any) -> None:
     carried = k.outs.get("Out", [])
     iterations = []
     while _condition(k, f, condition, name):
+        if not iterations and not _can_end(k, f, condition):
+            raise EnforceNotMet(
+                f"the loop would never end: nothing in its block sets the condition {name}; end the block with e.g. "
+                "layers.less_than(i, n, cond=cond)"
+            )
         block.clear(f)
         before = [f.values[i] for i in carried] if saving else []
         block.run(f)
@@ -81,6 +86,16 @@ def while_(k: Call, f: Any) -> None:
             iterations.append((before, block.save(f)))
     if k.outs.get("StepScopes"):
         f.set(k.outs["StepScopes"][0], iterations)
+
+
+def _can_end(k: Call, f: Any, condition: int) -> bool:
+    """Tell whether anything in the block sets the condition, or reads data, which may end."""
+    found = k.state.get("can_end")
+    if found is None:
+        steps = k.blocks["sub_block"].steps
+        found = any(step.op.type == "read" or condition in f.plan._touched(step)[1] for step in steps)
+        k.state["can_end"] = found
+    return bool(found)
 
 
 def add_into(k: Call, f: Any, target: int, value: Any) -> None:

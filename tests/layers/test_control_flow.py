@@ -299,3 +299,13 @@ def test_two_calls_of_gradients_keep_both_results() -> None:
     got = run([first, second], {"x": X})
     np.testing.assert_allclose(got[0], 3 * X * X, rtol=1e-5)
     np.testing.assert_allclose(got[1], 2 * X, rtol=1e-5)
+
+
+def test_a_loop_that_would_never_end_is_refused() -> None:
+    i, n, more = count_to(3)
+    loop = L.While(more)
+    with loop.block():
+        L.increment(i)
+        L.less_than(i, n)  # makes a new variable instead of setting the condition
+    with pytest.raises(fluid.core.EnforceNotMet, match="never end: nothing in its block sets the condition less_than_"):
+        run([i])
