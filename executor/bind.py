@@ -75,22 +75,30 @@ def _simple(call: Call, kernel: Callable[..., Any], record: Any) -> Run | None:
         return unary
     if len(positions) == 2:
         a, b = positions
+        only_first = _takes_lod_of_x(record)
 
         def binary(f: Frame) -> None:
             values = f.values
             values[out] = kernel(call, values[a], values[b])
             if share:
                 lods = f.lods
-                lods[out] = lods[a] or lods[b]
+                lods[out] = lods[a] if only_first else lods[a] or lods[b]
 
         return binary
     return None
+
+
+def _takes_lod_of_x(record: Any) -> bool:
+    """Tell whether outputs have the LoD of the first variable of X, even if that has none (sum, concat, ...)."""
+    return bool(record.inputs) and record.inputs[0].name == "X"
 
 
 def _general(call: Call, kernel: Callable[..., Any], record: Any) -> Run:
     fetch = [_fetcher(slot, call.ins.get(slot.name, [])) for slot in record.inputs]
     give = [(slot, call.outs.get(slot.name, [])) for slot in record.outputs]
     sources = [i for slot in record.inputs for i in call.ins.get(slot.name, [])]
+    if _takes_lod_of_x(record):
+        sources = sources[:1]
     targets = _lod_sources(call, give, sources)
     many = {slot.name for slot in record.inputs if slot.many}
     rule = record.lod

@@ -73,7 +73,8 @@ class OpDef:
         infer: sets shape, dtype and lod_level of the outputs when the op is appended.
         kernel: `kernel(k, *inputs)` on arrays, in slot order (None for an absent optional one, a list for a `many`
             slot); returns the output, or a tuple in slot order. With `raw`, `kernel(k, frame)` works on the frame.
-        lod: "share" gives every output the LoD of the first input that has one, "none" gives none,
+        lod: "share" gives every output the LoD of the first variable of X where X comes first, else of the first
+            input that has one; "none" gives none,
             "kernel" lets the kernel read `k.lods` and write `k.out_lods`.
         grad: a maker of gradient ops; None for an op without gradient.
         side_effect: the op must run even if nobody uses its outputs, and is never pruned from a run.

@@ -93,3 +93,16 @@ def test_a_list_of_one_feed_is_unwrapped_and_none_is_nothing(exe: fluid.Executor
 def test_executors_show_their_place(exe: fluid.Executor) -> None:
     assert repr(exe) == "Executor(CPUPlace)"
     assert repr(fluid.Executor()) == "Executor(CPUPlace)" or fluid.is_compiled_with_cuda()
+
+
+@pytest.mark.parametrize("layer", ["elementwise_add", "sums", "concat"])
+def test_results_have_the_lod_of_the_first_input_only(layer: str) -> None:
+    plain, words = fluid.layers.data("plain", [2]), fluid.layers.data("words", [2], lod_level=1)
+    build = getattr(fluid.layers, layer)
+    pairs = [(plain, words), (words, plain)]
+    outs = [build(*pair) if layer == "elementwise_add" else build(list(pair)) for pair in pairs]
+    rows = np.ones((3, 2), "float32")
+    feed = {"plain": rows, "words": fluid.create_lod_tensor(rows, [[1, 2]], fluid.CPUPlace())}
+    first, second = fluid.Executor(fluid.CPUPlace()).run(feed=feed, fetch_list=outs, return_numpy=False)
+    assert first.lod() == []
+    assert second.lod() == [[0, 1, 3]]
