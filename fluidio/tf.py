@@ -19,9 +19,11 @@ from fluidio.recordio.batches import iter_blocks
 from fluidio.recordio.paths import expand
 
 try:
-    import tensorflow as tf
+    import tensorflow as _tensorflow
 except ImportError as error:
     raise MissingDependencyError("fluidio.tf needs TensorFlow: pip install tensorflow", name="tensorflow") from error
+
+tf: Any = _tensorflow  # type checkers know different parts of it
 
 __all__ = ["raw_records", "records"]
 

@@ -25,10 +25,12 @@ from fluidio.recordio.sidecar import open_index
 from fluidio.recordio.tensor_codec import decode_record
 
 try:
-    import torch
+    import torch as _torch
     from torch.utils.data import Dataset, IterableDataset, get_worker_info
 except ImportError as error:
     raise MissingDependencyError("fluidio.torch needs PyTorch: pip install torch", name="torch") from error
+
+torch: Any = _torch  # type checkers know different parts of it
 
 __all__ = ["IterableRecords", "Records"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -90,7 +91,7 @@ def _export_one(path: str, source: str, output: str, to: str, names: list[str] |
     if names is not None:
         if len(names) != len(slots) and slots:
             raise ConversionError(f"{path}: {len(names)} names for {len(slots)} slots: {', '.join(names)}")
-        slots = [Slot(**(slot.__dict__ | {"name": name})) for slot, name in zip(slots, names)]
+        slots = [dataclasses.replace(slot, name=name) for slot, name in zip(slots, names)]
     count = 0
 
     def counted() -> Any:

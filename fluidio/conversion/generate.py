@@ -60,7 +60,10 @@ def generate(
         raise ValueError(f"partitions is {partitions}, it should be at least 1")
     found = templates.find(template, args)
     with templates.running(found) as functions:
-        tasks = functions.task_number()
+        try:
+            tasks = functions.task_number()
+        except Exception as error:
+            raise ConversionError(f"{found.name}: task_number(): {type(error).__name__}: {error}") from error
     if not isinstance(tasks, int) or tasks < 1:
         raise ConversionError(f"{found.name}: task_number() returned {tasks!r}, it should be a number from 1 on")
     job = Job(found, output if "://" in output else os.path.abspath(output), tasks, partitions, compressor)

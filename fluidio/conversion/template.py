@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 import types
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,12 +29,14 @@ class Template:
         source: the text of the script; "" for a module, which workers import themselves.
         args: what the template finds in sys.argv[1:].
         digest: SHA-256 of the text.
+        run: a number of its own for each conversion: what a template remembers does not outlive it.
     """
 
     name: str
     source: str
     args: tuple[str, ...]
     digest: str
+    run: str
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ def find(script_or_module: str, args: Iterable[str] = ()) -> Template:
         with open(path, encoding="utf-8") as file:
             source = file.read()
         digest = hashlib.sha256(source.encode()).hexdigest()
-        return Template(os.path.abspath(path), source, tuple(args), digest)
+        return Template(os.path.abspath(path), source, tuple(args), digest, uuid.uuid4().hex)
     if path.endswith(".py") or os.sep in path:
         raise FileNotFoundError(f"there is no template {path}; `fluidio convert --init imagenet DIR` makes one to edit")
     with _path_of("."):
@@ -65,7 +68,7 @@ def find(script_or_module: str, args: Iterable[str] = ()) -> Template:
     if spec is None or not spec.origin or not os.path.isfile(spec.origin):
         raise FileNotFoundError(f"there is neither a file nor a module {path}")
     with open(spec.origin, "rb") as origin:
-        return Template(path, "", tuple(args), hashlib.sha256(origin.read()).hexdigest())
+        return Template(path, "", tuple(args), hashlib.sha256(origin.read()).hexdigest(), uuid.uuid4().hex)
 
 
 _loaded: dict[Template, Functions] = {}
@@ -77,9 +80,11 @@ def running(template: Template) -> Iterator[Functions]:
     """Load a template (once in a process) and let it see its own arguments in `sys.argv`."""
     with _arguments(template):
         with _loading:
-            if template not in _loaded:
-                _loaded[template] = load(template)
-        yield _loaded[template]
+            functions = _loaded.get(template)
+            if functions is None:
+                _loaded.clear()
+                functions = _loaded[template] = load(template)
+        yield functions
 
 
 def load(template: Template) -> Functions:
@@ -120,14 +125,26 @@ def _function(template: Template, module: types.ModuleType, name: str) -> Callab
     return found  # type: ignore[no-any-return]
 
 
+_users: list[list[str]] = []  # the argv of every thread that runs a template, below them the process's own
+
+
 @contextlib.contextmanager
 def _arguments(template: Template) -> Iterator[None]:
-    before = sys.argv
-    sys.argv = [template.name, *template.args]
+    """Show a template its arguments; with several threads the last one to leave puts the old ones back."""
+    with _loading:
+        if not _users:
+            _users.append(sys.argv)
+        ours = [template.name, *template.args]
+        _users.append(ours)
+        sys.argv = ours
     try:
         yield
     finally:
-        sys.argv = before
+        with _loading:
+            _users.remove(ours)
+            sys.argv = _users[-1]
+            if len(_users) == 1:
+                _users.clear()
 
 
 @contextlib.contextmanager

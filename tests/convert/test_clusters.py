@@ -17,7 +17,7 @@ import pytest
 
 from fluidio.cli import main
 from fluidio.conversion import generate
-from tests.convert.templates import MIXED, contents, write
+from tests.convert.templates import MIXED, NUMBERS, contents, write
 from tests.house.repository import ROOT
 
 
@@ -111,6 +111,14 @@ def test_any_executor_of_the_standard_library(script: str, tmp_path: Path) -> No
         generate(script, str(tmp_path / "threads" / "x"), 3, executor=pool)
     generate(script, str(tmp_path / "named" / "x"), 3, executor="concurrent.futures:ThreadPoolExecutor")
     assert contents(tmp_path / "threads") == contents(tmp_path / "named") == contents(tmp_path / "local")
+
+
+def test_threads_show_every_template_its_arguments(tmp_path: Path) -> None:
+    script, before = write(tmp_path, NUMBERS), sys.argv
+    with ThreadPoolExecutor(4) as pool:
+        manifest = generate(script, str(tmp_path / "n"), 2, executor=pool, args=["40", "50"])
+    assert manifest["records"] == 2000
+    assert sys.argv is before
 
 
 def test_a_wrong_executor_says_what_is_expected(

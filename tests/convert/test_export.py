@@ -167,7 +167,7 @@ def test_varints_come_back(values: list[int]) -> None:
 def test_any_bytes_are_an_example_or_an_error(data: bytes) -> None:
     try:
         tfrecord.parse_example(data)
-    except (ConversionError, UnicodeDecodeError, ValueError, TypeError, AttributeError):
+    except ConversionError:
         return
 
 

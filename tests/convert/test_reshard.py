@@ -13,7 +13,7 @@ from fluidio.cli import main
 from fluidio.conversion.copying import copy
 from fluidio.conversion.reshard import recompress, shuffle, split
 from fluidio.errors import ConversionError
-from fluidio.recordio import File, Writer
+from fluidio.recordio import File, Writer, load
 
 
 def numbers(path: Path, start: int, count: int, dialect: str = "fluid") -> str:
@@ -132,6 +132,25 @@ def test_templates_are_copied_and_run(tmp_path: Path, capsys: pytest.CaptureFixt
     script = str(tmp_path / "tfrecord.py")
     assert main(["convert", script, *output, "--", "--files", source, "--tasks_per_file", "2"]) == 0
     assert "3 records (features, label)" in capsys.readouterr().out
+
+
+def test_image_folders_with_a_label_map(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for folder in ("n1", "n2", "n3"):
+        (tmp_path / "images" / folder).mkdir(parents=True)
+        for number in range(3):
+            (tmp_path / "images" / folder / f"{number}.jpg").write_bytes(f"{folder}{number}".encode())
+    (tmp_path / "map.txt").write_text("n3 7 third\nn1 5\nn2 6\n")
+    assert main(["convert", "--init", "imagenet", str(tmp_path)]) == 0
+    command = ["convert", str(tmp_path / "imagenet.py"), "--output", str(tmp_path / "out"), "--partitions", "2"]
+    args = ["--label_file", str(tmp_path / "map.txt"), "--image_dir", str(tmp_path / "images")]
+    assert main([*command, "--workers", "2", "--quiet", "--", *args]) == 0
+    names, labels, data = load(str(tmp_path / "out-*-of-*"))
+    assert labels.data[:, 0].tolist() == [5, 5, 5, 7, 7, 7, 6, 6, 6]
+    assert data.data.tobytes() == b"n10n11n12n30n31n32n20n21n22"
+    assert names.data.tobytes().startswith(b"n1/0.jpgn1/1.jpg")
+    (tmp_path / "images" / "n4").mkdir()
+    assert main([*command, "--restart", "--quiet", "--", *args]) == 1
+    assert "no label for the folder n4" in capsys.readouterr().err
 
 
 def test_data_sets_are_converted_by_name(

@@ -172,15 +172,18 @@ def write_ipc(path: str, slots: list[Slot], blocks: Iterable[RecordBlock]) -> No
 def _write(path: str, slots: list[Slot], blocks: Iterable[RecordBlock], open_writer: Any) -> None:
     with storage.writing(path) as file:
         writer = None
-        for block in blocks:
-            batch = to_batch(block, slots)
+        try:
+            for block in blocks:
+                batch = to_batch(block, slots)
+                if writer is None:
+                    writer = open_writer(file, batch.schema)
+                writer.write_batch(batch)
             if writer is None:
-                writer = open_writer(file, batch.schema)
-            writer.write_batch(batch)
-        if writer is None:
-            pa = _pyarrow()
-            writer = open_writer(file, pa.schema([], metadata={_KEY: json.dumps(schema.to_json(slots))}))
-        writer.close()
+                pa = _pyarrow()
+                writer = open_writer(file, pa.schema([], metadata={_KEY: json.dumps(schema.to_json(slots))}))
+        finally:
+            if writer is not None:
+                writer.close()
 
 
 def read_parquet(path: str, slots: list[Slot] | None) -> tuple[list[Slot], Iterator[RecordBlock]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from fluidio.tensor.lod import LoD
 
 __all__ = ["Record", "blocks_of", "records_of"]
 
-Record = list[tuple[npt.NDArray[Any], LoD]]
+Record = Sequence[tuple[npt.NDArray[Any], LoD]]
 _BLOCK = 1000
 
 

@@ -148,12 +148,19 @@ def _read_varint(data: bytes, position: int) -> tuple[int, int]:
 
 
 def parse_example(data: bytes) -> dict[str, Any]:
-    """Return the features of a tf.train.Example: lists of bytes, or arrays of float32 or int64."""
+    """Return the features of a tf.train.Example: lists of bytes, or arrays of float32 or int64.
+
+    Raises:
+        ConversionError: the bytes are something else.
+    """
     out: dict[str, Any] = {}
-    for _, _, features in _fields(data):
-        for _, _, entry in _fields(features):
-            parts = {field: value for field, _, value in _fields(entry)}
-            out[parts.get(1, b"").decode()] = _values(parts.get(2, b""))
+    try:
+        for _, _, features in _fields(data):
+            for _, _, entry in _fields(features):
+                parts = {field: value for field, _, value in _fields(entry)}
+                out[parts.get(1, b"").decode()] = _values(parts.get(2, b""))
+    except (TypeError, ValueError, AttributeError) as error:  # a number where a message should be, and the like
+        raise ConversionError(f"a record is not a tf.train.Example: {error}") from error
     return out
 
 
@@ -196,7 +203,7 @@ def _encode(slot: Slot, array: npt.NDArray[Any], lod: Any) -> Iterator[bytes]:
 
 def read(path: str, slots: list[Slot] | None) -> tuple[list[Slot], Iterator[RecordBlock]]:
     """Return the slots and the blocks of a file of examples; without slots the first example decides."""
-    examples = (parse_example(record) for record in read_records(path))
+    examples = _examples(path)
     first = next(examples, None)
     if first is None:
         return slots or [], iter(())
@@ -208,6 +215,14 @@ def read(path: str, slots: list[Slot] | None) -> tuple[list[Slot], Iterator[Reco
             yield _decode(features, known, path)
 
     return known, blocks_of(records(), known)
+
+
+def _examples(path: str) -> Iterator[dict[str, Any]]:
+    for number, record in enumerate(read_records(path)):
+        try:
+            yield parse_example(record)
+        except ConversionError as error:
+            raise ConversionError(f"{path}: record {number}: {error}") from error
 
 
 def _guess(features: dict[str, Any]) -> list[Slot]:
@@ -223,7 +238,7 @@ def _guess(features: dict[str, Any]) -> list[Slot]:
 
 
 def _decode(features: dict[str, Any], slots: list[Slot], path: str) -> Record:
-    record: Record = []
+    record: list[tuple[npt.NDArray[Any], Any]] = []
     for slot in slots:
         if slot.name not in features:
             raise ConversionError(f"{path}: an example has no feature {slot.name}; it has {', '.join(features)}")

@@ -21,7 +21,10 @@ __all__ = ["read", "write"]
 
 def write(path: str, slots: list[Slot], blocks: Iterable[RecordBlock]) -> None:
     """Write blocks as samples of a tar file; the same records give the same bytes."""
-    with storage.writing(path) as file, tarfile.open(fileobj=file, mode="w|", format=tarfile.USTAR_FORMAT) as tar:
+    strange = [slot.name for slot in slots if "/" in slot.name]
+    if strange:
+        raise ConversionError(f"{strange[0]!r} cannot be part of a file's name: rename the slot with --names")
+    with storage.writing(path) as file, tarfile.open(fileobj=file, mode="w|", format=tarfile.GNU_FORMAT) as tar:
         for number, record in enumerate(records_of(blocks)):
             for slot, (array, lod) in zip(slots, record):
                 key = f"{number:09d}.{slot.name}"
@@ -93,7 +96,7 @@ def _guess(name: str, value: Any) -> Slot:
 
 
 def _decode(sample: dict[str, Any], slots: list[Slot], path: str) -> Record:
-    record: Record = []
+    record: list[tuple[npt.NDArray[Any], Any]] = []
     for slot in slots:
         if slot.name not in sample:
             raise ConversionError(f"{path}: a sample has no member {slot.name}; it has {', '.join(sample)}")

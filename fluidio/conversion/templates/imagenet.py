@@ -34,8 +34,14 @@ def labels() -> dict[str, int]:
     return found
 
 
+@functools.cache
 def folders() -> list[str]:
-    return [name for name in labels() if os.path.isdir(os.path.join(arguments().image_dir, name))]
+    root = arguments().image_dir
+    found = sorted(name for name in os.listdir(root) if os.path.isdir(os.path.join(root, name)))
+    unknown = [name for name in found if name not in labels()]
+    if unknown:
+        raise ValueError(f"{arguments().label_file} has no label for the folder {unknown[0]} of {root}")
+    return found
 
 
 def task_number() -> int:
