@@ -55,15 +55,21 @@ def check_labels(k: Call, label: Any, classes: int, ignore: int) -> None:
 
 def _infer_rows(c: InferContext) -> None:
     x, label = c.shape("X"), c.shape("Label")
-    c.check(len(x) == len(label), f"X has {len(x)} dims, Label {len(label)}: they must have equally many")
-    fits = all(a == b or a < 0 or b < 0 for a, b in zip(x[:-1], label[:-1]))
+    soft = bool(c.attrs.get("soft_label"))
+    flat = len(label) == len(x) - 1 and not soft  # ids without a last dim of 1
+    c.check(
+        len(x) == len(label) or flat,
+        f"X has {len(x)} dims, Label {len(label)}: they must have equally many, or ids one less",
+    )
+    fits = all(a == b or a < 0 or b < 0 for a, b in zip(x[:-1], label))
     c.check(fits, f"X {list(x)} and Label {list(label)} differ in a dim before the last")
-    if c.attrs.get("soft_label"):
+    if soft:
         c.check(x[-1] == label[-1] or x[-1] < 0, f"soft labels must have the {x[-1]} classes of X, not {label[-1]}")
-    else:
+    elif not flat:
         c.check(label[-1] in (1, -1), f"the last dim of Label must be 1, it is {label[-1]}")
-    c.set("Y", (*x[:-1], 1), c.dtype("X"), c.input("X").lod_level)
-    c.set("MatchX", (*x[:-1], 1), c.dtype("X"), c.input("X").lod_level)
+    rows = tuple(x[:-1]) if flat else (*x[:-1], 1)
+    c.set("Y", rows, c.dtype("X"), c.input("X").lod_level)
+    c.set("MatchX", rows, c.dtype("X"), c.input("X").lod_level)
     c.set("XShape", (0, *x), c.dtype("X"), c.input("X").lod_level)
 
 
@@ -90,7 +96,7 @@ def cross_entropy(k: Call, x: Any, label: Any) -> Any:
     if k.attrs["soft_label"]:
         return -(label * _log(k.xp, x)).sum(axis=-1, keepdims=True)
     match, _ = _picked(k, x, label)
-    return -_log(k.xp, match).reshape(*x.shape[:-1], 1)
+    return -_log(k.xp, match).reshape(label.shape)
 
 
 def _spread(k: Call, shape: tuple[int, ...], label: Any, match: Any, dy: Any) -> Any:
@@ -131,8 +137,7 @@ def _cross_entropy2_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 def cross_entropy2(k: Call, x: Any, label: Any) -> Any:
     """Y = -log of the probability of the label; MatchX and XShape are all its gradient needs."""
     match, _ = _picked(k, x, label)
-    shape = (*x.shape[:-1], 1)
-    return -_log(k.xp, match).reshape(shape), match.reshape(shape), k.xp.empty((0, *x.shape), x.dtype)
+    return -_log(k.xp, match).reshape(label.shape), match.reshape(label.shape), k.xp.empty((0, *x.shape), x.dtype)
 
 
 def _infer_cross_entropy_grad2(c: InferContext) -> None:
