@@ -7,10 +7,13 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fluidio.conversion import generate
@@ -64,6 +67,64 @@ def test_a_conversion_into_s3_and_back(s3: str, tmp_path: Path) -> None:
     fluidio(s3, "records", "cp", str(tmp_path / "back" / "x-*"), "s3://bucket/again/", "--quiet", cwd=tmp_path)
     done = fluidio(s3, "check", "s3://bucket/again/x-*-of-*", cwd=tmp_path)
     assert done.stdout.count(": ok: ") == 3
+
+
+class RangeHandler(BaseHTTPRequestHandler):
+    """Serve the files of a folder by ranges."""
+
+    folder = Path()
+
+    def do_HEAD(self) -> None:
+        self._answer(body=False)
+
+    def do_GET(self) -> None:
+        self._answer(body=True)
+
+    def _answer(self, *, body: bool) -> None:
+        path = self.folder / self.path.rpartition("/")[2]
+        if not path.is_file():
+            self.send_error(404)
+            return
+        data = path.read_bytes()
+        asked = self.headers.get("Range", "")
+        first, _, last = asked.removeprefix("bytes=").partition("-")
+        part = data[int(first) : int(last or len(data)) + 1] if asked else data
+        self.send_response(206 if asked else 200)
+        self.send_header("Accept-Ranges", "bytes")
+        self.send_header("Content-Length", str(len(part)))
+        if asked:
+            self.send_header("Content-Range", f"bytes {first}-{int(first) + len(part) - 1}/{len(data)}")
+        self.end_headers()
+        if body:
+            self.wfile.write(part)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def http(tmp_path: Path) -> Iterator[str]:
+    for name in ("fsspec", "aiohttp"):
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"extra: {name} is not installed")
+    RangeHandler.folder = tmp_path / "local"
+    server = ThreadingHTTPServer(("127.0.0.1", 0), RangeHandler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_shards_behind_http_are_copied_and_exported(http: str, tmp_path: Path) -> None:
+    generate(write(tmp_path, MIXED), str(tmp_path / "local" / "x"), 1, workers=1)
+    name = "x-00000-of-00000"
+    fluidio("", "records", "cp", f"{http}/{name}", str(tmp_path / "back"), "--quiet", cwd=tmp_path)
+    assert (tmp_path / "back" / name).read_bytes() == (tmp_path / "local" / name).read_bytes()
+    fluidio("", "export", f"{http}/{name}", "--to", "npz", "--output", "out", "--quiet", cwd=tmp_path)
+    with np.load(tmp_path / "out" / f"{name}.npz") as found:
+        assert found["label"][:3, 0].tolist() == [0, 1, 2]  # the manifest beside it gave the name
 
 
 def test_pfs_is_a_configured_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
