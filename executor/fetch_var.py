@@ -1,4 +1,4 @@
-"""Take a variable out of a scope by name (Fluid's `_fetch_var`)."""
+"""Take a variable out of a scope by name (Fluid's `_fetch_var`), and tensors to arrays (`as_numpy`)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.tensor import Scope, global_scope
+from fluidio.tensor import LoDTensor, LoDTensorArray, Scope, global_scope
 
-__all__ = ["_fetch_var", "fetch_var"]
+__all__ = ["_fetch_var", "as_numpy", "fetch_var"]
 
 
 def fetch_var(name: str, scope: Scope | None = None, return_numpy: bool = True) -> Any:
@@ -26,3 +26,15 @@ def fetch_var(name: str, scope: Scope | None = None, return_numpy: bool = True) 
 
 
 _fetch_var = fetch_var
+
+
+def as_numpy(tensor: Any) -> Any:
+    """Return a fetched tensor as an array, a list of them as a list; RuntimeError for what has sequences."""
+    if isinstance(tensor, (list, tuple, LoDTensorArray)):
+        return [as_numpy(item) for item in tensor]
+    if isinstance(tensor, LoDTensor) and tensor.lod():
+        raise RuntimeError(
+            "Some of your fetched tensors hold LoD information. They can not be completely cast to Python ndarray. "
+            "Please set the parameter 'return_numpy' as 'False' to return LoDTensor itself directly."
+        )
+    return np.array(tensor)

@@ -106,3 +106,14 @@ def test_results_have_the_lod_of_the_first_input_only(layer: str) -> None:
     first, second = fluid.Executor(fluid.CPUPlace()).run(feed=feed, fetch_list=outs, return_numpy=False)
     assert first.lod() == []
     assert second.lod() == [[0, 1, 3]]
+
+
+def test_as_numpy_refuses_sequences() -> None:
+    from fluidio.executor import as_numpy
+
+    rows = np.ones((3, 2), "float32")
+    plain = fluid.create_lod_tensor(rows, [[1, 2]], fluid.CPUPlace())
+    with pytest.raises(RuntimeError, match="hold LoD information"):
+        as_numpy(plain)
+    plain.set_lod([])
+    assert [a.shape for a in as_numpy([plain, rows])] == [(3, 2), (3, 2)]
