@@ -74,7 +74,8 @@ class DeferredChecks:
         number, found, limit = (int(n) for n in notes[0])
         self._note.fill(0)
         type = self._types[number - 1]
-        what, unit = ("label", "classes") if "entropy" in type else ("id" if "lookup" in type else "index", "rows")
+        is_label = "entropy" in type or "crf" in type
+        what, unit = ("label", "classes") if is_label else ("id" if "lookup" in type else "index", "rows")
         raise EnforceNotMet(
             f"{what} {found} is out of range: the input has {limit} {unit}, 0 ... {limit - 1} (op {type}, seen on the "
             "GPU since the last fetch: an earlier run may have fed it)"

@@ -166,12 +166,12 @@ def _rmsprop(cupy: Any) -> Kernel:
 
 def _adam(cupy: Any) -> Kernel:
     kernel = cupy.ElementwiseKernel(
-        "T grad, raw T rate, raw T pow1, raw T pow2, T b1, T b2, T c1, T c2, T epsilon",
+        "T grad, raw T rate, raw T pow1, raw T pow2, T b1, T b2, T c1, T c2, T f1, T f2, T epsilon",
         "T param, T m1, T m2, raw T next1, raw T next2",
         """
         m1 = b1 * m1 + c1 * grad;
         m2 = b2 * m2 + c2 * grad * grad;
-        param -= rate[0] * sqrt(T(1) - pow2[0]) / (T(1) - pow1[0]) * (m1 / (sqrt(m2) + epsilon));
+        param -= rate[0] * sqrt(T(1) - pow2[0] * f2) / (T(1) - pow1[0] * f1) * (m1 / (sqrt(m2) + epsilon));
         if (i == 0) { next1[0] = pow1[0] * b1; next2[0] = pow2[0] * b2; }
         """,
         "fluidio_adam",
@@ -187,9 +187,12 @@ def _adam(cupy: Any) -> Kernel:
         if not same_float(param, grad, rate, m1, m2, pow1, pow2):
             return general(k, param, grad, rate, m1, m2, pow1, pow2, *betas)
         b1, b2 = single(a["beta1"]), single(a["beta2"])
+        # Fluid: 1.8 multiplies the powers before it uses them when the gradient is sparse.
+        ahead = (b1, b2) if sparse and k.wants("Beta1PowOut") else (1.0, 1.0)
         # Other threads still read the powers: the new ones go to new memory.
         next1, next2 = cupy.empty_like(pow1), cupy.empty_like(pow2)
-        kernel(grad, rate, pow1, pow2, b1, b2, 1 - b1, 1 - b2, a["epsilon"], param, m1, m2, next1, next2)
+        factors = (b1, b2, 1 - b1, 1 - b2)
+        kernel(grad, rate, pow1, pow2, *factors, *ahead, a["epsilon"], param, m1, m2, next1, next2)
         return (param, m1, m2, next1, next2) if k.wants("Beta1PowOut") else (param, m1, m2, pow1, pow2)
 
     return adam

@@ -12,13 +12,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol
 
+import numpy as np
+
 from fluidio.executor.readers.base import Reader, Spec, Tensors, block_of
 from fluidio.executor.readers.batch import Batch
 from fluidio.executor.readers.blocks import BlockBuffer
 from fluidio.reader.threads import Channel
 from fluidio.recordio import RecordBlock
 
-__all__ = ["CopyStage", "DoubleBuffer", "stage_next"]
+__all__ = ["CopyStage", "DoubleBuffer", "on_host", "stage_next"]
 
 _AHEAD = 2  # blocks or batches that wait; one more is in the thread's hands
 _RECORDS = 256  # records of one block, when records and not batches are read
@@ -79,7 +81,7 @@ class DoubleBuffer(Reader):
     def _block(self, most: int) -> RecordBlock | None:
         if self._stage is not None:
             item = self._next()
-            return None if item is None else block_of(item)
+            return None if item is None else block_of(on_host(item))
         return self._buffer.take(most, self._refill)
 
     def _refill(self) -> RecordBlock | None:
@@ -194,10 +196,15 @@ class DoubleBuffer(Reader):
             super().load_state_dict(state)
 
 
+def on_host(item: Tensors) -> Tensors:
+    """Return an item for a reader that stands on this one: those work on the host."""
+    return [(array if isinstance(array, np.ndarray) else array.get(), lod) for array, lod in item]
+
+
 def stage_next(read: Callable[[], Tensors | None], stage: CopyStage) -> Any:
     """Read an item and start its copy; None at the end."""
     tensors = read()
-    return None if tensors is None else stage.stage(tensors)
+    return None if tensors is None else stage.stage(on_host(tensors))
 
 
 def _prefetch(read: Callable[[], Any], channel: Channel[Hand], waits: list[float]) -> None:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from fluidio.executor.readers.base import Spec, Tensors, block_of
-from fluidio.executor.readers.double_buffer import CopyStage, DoubleBuffer, stage_next
+from fluidio.executor.readers.double_buffer import CopyStage, DoubleBuffer, on_host, stage_next
 from fluidio.executor.readers.queue import QueueReader
 from fluidio.reader.lifecycle import State
 from fluidio.recordio import RecordBlock
@@ -44,7 +44,7 @@ class QueueBuffer(DoubleBuffer):
 
     def read_block(self, most: int) -> RecordBlock | None:
         item = self.read_next()
-        return None if item is None else block_of(item)
+        return None if item is None else block_of(on_host(item))
 
     def _reading(self) -> Callable[[], Any]:
         assert self._stage is not None

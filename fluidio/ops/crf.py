@@ -11,7 +11,7 @@ import numpy as np
 
 from fluidio.dtypes import VarType
 from fluidio.errors import EnforceNotMet
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import NEVER, Call
 from fluidio.ops.ragged import from_lengths, last_level, padded_rows, segment_sum
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.time_major import TimeMajor
@@ -71,7 +71,9 @@ def _labels(k: Call, label: Any, rows: _Rows, tags: int) -> Any:
     ids = rows.take(label, 1).reshape(-1)
     if ids.size != rows.offsets[-1]:
         raise EnforceNotMet(f"Emission has {rows.offsets[-1]} rows, but Label has {ids.size}")
-    if not k.dev.is_gpu and ids.size and (ids.min() < 0 or ids.max() >= tags):
+    if k.dev.is_gpu:
+        k.dev.check_range(ids, tags, NEVER, k.op)
+    elif ids.size and (ids.min() < 0 or ids.max() >= tags):
         raise EnforceNotMet(f"labels must lie in 0 ... {tags - 1}, found {ids.min()} ... {ids.max()}")
     return ids
 
