@@ -5,6 +5,7 @@ function cannot share one.)
 """
 
 from fluidio.conversion.generate import generate, read_manifest
+from fluidio.conversion.reading import read_rows
 from fluidio.conversion.shards import convert, shard_name
 
-__all__ = ["convert", "generate", "read_manifest", "shard_name"]
+__all__ = ["convert", "generate", "read_manifest", "read_rows", "shard_name"]

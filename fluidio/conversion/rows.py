@@ -117,7 +117,7 @@ def _list_slot(name: str, value: Any) -> Slot:
         raise ConversionError(f"{name}: the first list is empty, so its type is unknown: name it in SCHEMA")
     first = value[0]
     if isinstance(first, _TEXTS):
-        return Slot(name, "uint8", (1,), 2, None, "strings")
+        return Slot(name, "uint8", (1,), 2, None, "strings" if isinstance(first, str) else "byte strings")
     if isinstance(first, (list, tuple)):
         inner = _list_slot(name, next((item for item in value if len(item)), ()))
         if inner.lod_level != 1:
@@ -142,7 +142,7 @@ def _declared(name: str, said: Any, value: Any) -> Slot:
         raise ConversionError(f"{name}: SCHEMA says LoD {level}; 0, 1 and 2 are possible")
     dtype = _tensor_dtype(name, np.dtype(dtype))
     if level == 2:
-        return Slot(name, dtype, (1,), 2, None, "strings" if dtype == "uint8" else "lists")
+        return Slot(name, dtype, (1,), 2, None, "byte strings" if dtype == "uint8" else "lists")
     if level == 1:
         shape = np.shape(value)[1:] if not isinstance(value, _TEXTS) else ()
         return Slot(name, dtype, tuple(shape) or (1,), 1, None, "bytes" if isinstance(value, _TEXTS) else "list")
@@ -290,7 +290,7 @@ class _Nested:
 
     def __init__(self, slot: Slot) -> None:
         self._dtype = np.dtype(slot.dtype)
-        self._texts = slot.kind == "strings"
+        self._texts = slot.kind in ("strings", "byte strings")
         self._counts: list[int] = []
         self._parts: list[npt.NDArray[Any]] = []
 

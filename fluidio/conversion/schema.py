@@ -26,7 +26,7 @@ class Slot:
         lod_level: how many levels of sequences.
         rows: the first dim of every record; None where it varies.
         kind: what Python value a row held: "int", "float", "bool", "array", "cast" (to a declared dtype),
-            "bytes", "str", "list", "strings", "lists".
+            "bytes", "str", "list", "strings", "byte strings", "lists".
     """
 
     name: str

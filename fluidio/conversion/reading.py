@@ -1,0 +1,61 @@
+"""`read_rows`: the rows that a template yielded, back from the shards, as the Python values they were."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy.typing as npt
+
+from fluidio.conversion import schema, storage
+from fluidio.conversion.formats.records import records_of
+from fluidio.conversion.generate import read_manifest
+from fluidio.conversion.schema import Slot
+from fluidio.errors import ConversionError
+from fluidio.recordio import BlockReader
+from fluidio.tensor.lod import LoD
+
+__all__ = ["read_rows", "rows_of"]
+
+
+def read_rows(output: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a generated data set, shard after shard.
+
+    Args:
+        output: the prefix that was given to `generate`.
+
+    Example:
+        >>> next(read_rows("out/train"))                                            # doctest: +SKIP
+        {'file_name': 'n01/0.jpg', 'label': 0, 'data': b'...'}
+    """
+    manifest = read_manifest(output)
+    if manifest is None:
+        raise ConversionError(f"{output}: there is no manifest, so names and types of the rows are unknown")
+    slots = schema.from_json(manifest["slots"])
+    for shard in manifest["shards"]:
+        yield from rows_of(storage.join(storage.parent(output), shard["name"]), slots)
+
+
+def rows_of(path: Any, slots: list[Slot]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one file."""
+    with BlockReader(path) as reader:
+        for record in records_of(reader):
+            yield {slot.name: _value(slot, array, lod) for slot, (array, lod) in zip(slots, record, strict=True)}
+
+
+def _value(slot: Slot, array: npt.NDArray[Any], lod: LoD) -> Any:
+    if slot.kind in ("int", "float", "bool"):
+        return array.item()
+    if slot.kind == "bytes" and slot.is_text:
+        return array.tobytes()
+    if slot.kind == "str":
+        return array.tobytes().decode()
+    if slot.kind == "list":
+        return array[:, 0].tolist() if slot.shape == (1,) else list(array)
+    if slot.lod_level == 2:
+        parts = [array[start:stop] for start, stop in itertools.pairwise(lod[1].tolist())]
+        if slot.kind == "strings":
+            return [part.tobytes().decode() for part in parts]
+        return [part.tobytes() if slot.kind == "byte strings" else part[:, 0].tolist() for part in parts]
+    return array[0] if slot.rows == 1 else array
