@@ -25,7 +25,7 @@ def _on_gpu(place: Any) -> Any:
     return backend_for(CUDAPlace(0) if isinstance(unwrap(place), CPUPlace) else place)
 
 
-vars(executor)["backend_for"] = _on_gpu
+executor.__dict__["backend_for"] = _on_gpu
 
 
 @pytest.fixture(autouse=True)
