@@ -90,13 +90,12 @@ def _convert(name: str, variable: Variable | None, value: Any) -> tuple[Any, LoD
 
 def _check(variable: Variable, array: Any, sequences: bool) -> None:
     shape, declared = list(array.shape), list(variable.shape)
-    fixed = [*declared]
-    if sequences and fixed:
-        fixed[0] = -1  # the declared size counts sequences, the array's rows
-    if len(shape) != len(fixed) or any(d >= 0 and d != s for d, s in zip(fixed, shape)):
+    if sequences and shape:
+        shape[0] = -1  # the declared size counts sequences, the array's rows
+    if len(shape) != len(declared) or any(0 <= d != s >= 0 for d, s in zip(declared, shape)):
         raise ValueError(
-            f"The fed Variable {variable.name!r} should have dimensions = {len(declared)}, shape = {tuple(declared)}, "
-            f"but received fed shape {shape} on each device"
+            f"The fed Variable {variable.name!r} should have dimensions = {len(declared)}, "
+            f"shape = {tuple(declared)}, but received fed shape {shape} on each device"
         )
     found = to_vartype(array.dtype)
     if found != variable.dtype:
