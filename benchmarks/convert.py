@@ -89,7 +89,8 @@ def write(path, count):
         if len(held) == 1000:
             out.write_raw_data(held)
             held = []
-    out.write_raw_data(held)
+    if held:
+        out.write_raw_data(held)
     out.commit()
 """,
 }
