@@ -54,7 +54,7 @@ def network(words: Any, mark: Any) -> Any:
     features = []
     for reverse in (False, True):
         projected = fluid.layers.fc(input=embedded, size=4 * 16)
-        hidden, _ = fluid.layers.dynamic_lstm(input=projected, size=4 * 16, is_reverse=reverse)
+        hidden, _ = fluid.layers.dynamic_lstm(input=projected, size=4 * 16, is_reverse=reverse, all_gates=True)
         features += [projected, hidden]
     return fluid.layers.fc(input=features, size=LABELS)
 

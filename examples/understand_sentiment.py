@@ -53,9 +53,11 @@ def stacked_lstm_net(data: Any) -> Any:
     """Two LSTMs in opposite directions, pooled over time."""
     embedded = fluid.layers.embedding(input=data, size=[WORDS, EMBEDDING], is_sparse=True)
     fc = fluid.layers.fc(input=embedded, size=4 * HIDDEN)
-    lstm, _ = fluid.layers.dynamic_lstm(input=fc, size=4 * HIDDEN, use_peepholes=False)
+    lstm, _ = fluid.layers.dynamic_lstm(input=fc, size=4 * HIDDEN, use_peepholes=False, all_gates=True)
     fc_2 = fluid.layers.fc(input=[fc, lstm], size=4 * HIDDEN)
-    lstm_2, _ = fluid.layers.dynamic_lstm(input=fc_2, size=4 * HIDDEN, is_reverse=True, use_peepholes=False)
+    lstm_2, _ = fluid.layers.dynamic_lstm(
+        input=fc_2, size=4 * HIDDEN, is_reverse=True, use_peepholes=False, all_gates=True
+    )
     pools = [fluid.layers.sequence_pool(input=x, pool_type="max") for x in (fc_2, lstm_2)]
     return fluid.layers.fc(input=pools, size=2, act="softmax")
 

@@ -7,6 +7,7 @@ from typing import Any
 from fluidio.dtypes import DTypeLike
 from fluidio.layer_helper import LayerHelper
 from fluidio.ops.cudnn_lstm import weight_size
+from fluidio.ops.lstm import ALL_GATES
 from fluidio.program import Variable
 
 __all__ = ["dynamic_gru", "dynamic_lstm", "dynamic_lstmp", "gru_unit", "lstm", "lstm_unit"]
@@ -28,6 +29,8 @@ def dynamic_lstm(
     candidate_activation: str = "tanh",
     dtype: DTypeLike = "float32",
     name: str | None = None,
+    *,
+    all_gates: bool = False,
 ) -> tuple[Variable, Variable]:
     """Return hidden state and cell of an LSTM over each sequence.
 
@@ -36,6 +39,10 @@ def dynamic_lstm(
         size: four times the width of the hidden state.
         h_0, c_0: states to start from, one row for each sequence.
         use_peepholes: let the gates see the cell; the bias then is [1, 7 * hidden] instead of [1, 4 * hidden].
+        all_gates: train all gates on the CPU whatever the hidden size.
+
+    Fluid: its CPU kernel trained the output gate alone where the hidden size is a multiple of 8; the same happens here,
+    with a warning, so that losses agree. On a GPU all gates are trained, there and here.
     """
     if bias_attr is False:
         raise AssertionError("bias_attr should not be False in dynamic_lstm.")
@@ -58,6 +65,7 @@ def dynamic_lstm(
             "gate_activation": gate_activation,
             "cell_activation": cell_activation,
             "candidate_activation": candidate_activation,
+            ALL_GATES: True if all_gates else None,
         },
     )
     return hidden, cell

@@ -72,7 +72,7 @@ def while_(k: Call, f: Any) -> None:
     name = k.op.input("Condition")[0]
     saving = STEPS_ATTR in k.attrs and not k.attrs["is_test"]
     carried = k.outs.get("Out", [])
-    iterations = []
+    iterations: list[Any] = []
     while _condition(k, f, condition, name):
         if not iterations and not _can_end(k, f, condition):
             raise EnforceNotMet(

@@ -6,7 +6,10 @@ the peephole weights of input, forget (which see the old cell) and output (which
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
+
+import numpy as np
 
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
@@ -15,7 +18,10 @@ from fluidio.ops.registry import gradient, op
 from fluidio.ops.time_major import TimeMajor, activation
 from fluidio.program.infer import InferContext
 
-__all__: list[str] = []
+__all__ = ["ALL_GATES"]
+
+ALL_GATES = "fluidio_all_gates"  # an attribute of ours: train all gates on the CPU, too
+_told = False
 
 _ATTRS = {
     "use_peepholes": True, "is_reverse": False, "gate_activation": "sigmoid", "cell_activation": "tanh",
@@ -161,8 +167,8 @@ def _scattered(k: Call, cell: _Cell, values: Any) -> Any:
 def lstm(k: Call, x: Any, h0: Any, c0: Any, weight: Any, bias: Any) -> Any:
     """Hidden, Cell = an LSTM over each sequence; Input holds the input's part of the gates already.
 
-    Fluid: its gradient passes over Cell@GRAD, and 1.8.5 on CPUs with AVX loses the gradient through the cell where the
-    hidden size is a multiple of 8; here both are right.
+    Fluid: its gradient passes over Cell@GRAD; ours does not. Where the hidden size is a multiple of 8, its CPU kernel
+    for float32 trains the output gate alone: so do we on the CPU, for the same losses, unless asked for all gates.
     """
     cell = _Cell(k, x, weight, bias)
     k.out_lods["Hidden"] = k.out_lods["Cell"] = k.lod("Input")
@@ -179,7 +185,23 @@ def lstm_grad(
     cell = _Cell(k, x, weight, bias)
     k.out_lods["Input@GRAD"] = k.lod("Input")
     outputs = hidden[cell.rows]
-    return _backward(k, cell, x, h0, c0, weight, bias, gates, cells, outputs, None, None, dhidden, dcell)[:5]
+    short = _trains_output_gate_only(k, x, cell.size)
+    return _backward(k, cell, x, h0, c0, weight, bias, gates, cells, outputs, None, None, dhidden, dcell, short)[:5]
+
+
+def _trains_output_gate_only(k: Call, x: Any, size: int) -> bool:
+    """Tell whether Fluid's CPU kernel would pass no gradient to the cell (seen in 1.8.5: float32, a multiple of 8)."""
+    global _told
+    short = not k.dev.is_gpu and x.dtype == np.float32 and size % 8 == 0 and not k.attrs.get(ALL_GATES)
+    if short and not _told:
+        _told = True
+        warnings.warn(
+            f"dynamic_lstm with a hidden size of {size}: where it is a multiple of 8 the CPU kernel of Fluid 1.8.5 "
+            "trains only the output gate, and so does fluidio, for the same losses; dynamic_lstm(..., all_gates=True) "
+            "trains all",
+            stacklevel=2,
+        )
+    return short
 
 
 @op("lstmp", "Input H0? C0? Weight ProjWeight Bias", "Projection Cell BatchGate? BatchCellPreAct? BatchHidden?",
@@ -208,7 +230,7 @@ def lstmp_grad(
 
 def _backward(
     k: Call, cell: _Cell, x: Any, h0: Any, c0: Any, weight: Any, bias: Any, gates: Any, cells: Any, outputs: Any,
-    project: Any, hidden: Any, dout: Any, dcell: Any,
+    project: Any, hidden: Any, dout: Any, dcell: Any, output_gate_only: bool = False,
 ) -> Any:  # fmt: skip
     """Return the gradients of Input, H0, C0, Weight, Bias and ProjWeight."""
     if gates is None or cells is None:
@@ -248,6 +270,10 @@ def _backward(
             dh = xp.multiply(dh, project_slope[start:stop], out=dprojected[start:stop]) @ project.T
         dg = dgates[:, start:stop]
         xp.multiply(dh, to_output[start:stop], out=dg[3])
+        if output_gate_only:
+            dg[:3] = 0
+            next_dc, next_n = xp.zeros_like(dh), n
+            continue
         dc = dh * to_cell[start:stop]
         if next_n:
             dc[:next_n] += next_dc

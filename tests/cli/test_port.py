@@ -60,7 +60,7 @@ def test_an_unknown_keyword_is_named() -> None:
 
 
 def test_an_imported_module_that_is_not_here_is_reported() -> None:
-    uses = find_uses(ast.parse("import paddle.fluid.incubate.fleet.base as base"))
+    uses = find_uses(ast.parse("import paddle.fluid.dygraph as dygraph"))
     assert [verdict_on(use).status for use in uses] == ["raises"]
 
 

@@ -84,3 +84,10 @@ def loader(capacity: int = 3, use_double_buffer: bool = True) -> Any:
     row = fluid.data("row", [None, 4])
     number = fluid.data("number", [None, 1], "int64")
     return fluid.io.DataLoader.from_generator([row, number], capacity, use_double_buffer, iterable=False)
+
+
+def feed(subject: Subject, generate: Any) -> Any:
+    """Give a reader its batches, by the name its API has for it."""
+    setter = getattr(subject.reader, "decorate_batch_generator", None) or subject.reader.set_batch_generator
+    setter(generate)
+    return subject.reader
