@@ -50,6 +50,8 @@ def _joined(run: list[Step], cupy: Any) -> list[Step]:
                 single(f)
             return
         kernel(*factors, *arrays, size=1)
+        for slot in slots:
+            f.store(slot)  # another place may have put its copy into the scope meanwhile
 
     return [Step(run[0].op, run[0].call, scale_all, slots, slots)]
 

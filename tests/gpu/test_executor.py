@@ -200,6 +200,23 @@ def test_questions_about_the_machine_are_answered_truthfully(cupy: Any) -> None:
     assert fluid.cuda_pinned_places(2) == [fluid.CUDAPinnedPlace()] * 2
 
 
+@pytest.mark.parametrize("name", ["sgd", "momentum", "adam", "adamax"])
+def test_two_gpus_learn_like_two_cpu_places(cupy: Any, name: str) -> None:
+    if cupy.cuda.runtime.getDeviceCount() < 2:
+        pytest.skip("cudasim: a second GPU is missing")
+
+    def learn(places: Any) -> list[float]:
+        with fresh() as (main, startup):
+            main.random_seed = startup.random_seed = 7
+            loss = mlp(OPTIMIZERS[name]())
+            exe = fluid.Executor(places[0])
+            exe.run(startup)
+            both = fluid.CompiledProgram(main).with_data_parallel(loss_name=loss.name, places=places)
+            return [float(np.mean(exe.run(both, feed=feed, fetch_list=[loss])[0])) for feed in batches(6)]
+
+    np.testing.assert_allclose(learn(fluid.cuda_places([0, 1])), learn(fluid.cpu_places(2)), rtol=1e-5)
+
+
 def test_device_that_does_not_exist(cupy: Any) -> None:
     with pytest.raises(DeviceError, match=r"CUDAPlace\(7\)"):
         fluid.Executor(fluid.CUDAPlace(7))
