@@ -17,17 +17,16 @@ __all__ = [
     "digest",
     "exists",
     "join",
-    "listing",
-    "local_copy",
     "make_folder",
-    "move",
     "name_of",
+    "opened",
     "parent",
     "read",
     "remove",
     "remove_folder",
     "size",
     "write",
+    "writing",
 ]
 
 _PIECE = 1 << 20
@@ -72,18 +71,6 @@ def size(path: str) -> int:
         filesystem, inner = filesystem_of(path)
         return int(filesystem.info(inner)["size"])
     return os.path.getsize(path)
-
-
-def listing(folder: str) -> list[str]:
-    """Return the names of the files in a folder, sorted; none when there is no folder."""
-    if is_url(folder):
-        filesystem, inner = filesystem_of(folder)
-        filesystem.invalidate_cache()
-        try:
-            return sorted(str(found).rstrip("/").rpartition("/")[2] for found in filesystem.ls(inner, detail=False))
-        except FileNotFoundError:
-            return []
-    return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
 
 
 def opened(path: str, mode: str = "rb") -> Any:
@@ -155,15 +142,6 @@ def copy_file(source: str, out: Any, *hashes: Any) -> int:
     return count
 
 
-def move(source: str, target: str) -> None:
-    """Rename a file; both are in the same store."""
-    if is_url(source):
-        filesystem, inner = filesystem_of(source)
-        filesystem.mv(inner, filesystem_of(target)[1])
-    else:
-        os.replace(source, target)
-
-
 def remove(path: str) -> None:
     """Delete a file if it is there."""
     with contextlib.suppress(FileNotFoundError):
@@ -182,22 +160,3 @@ def remove_folder(path: str) -> None:
             filesystem.rm(inner, recursive=True)
         else:
             shutil.rmtree(path)
-
-
-@contextlib.contextmanager
-def local_copy(path: str) -> Iterator[str]:
-    """Give the path of a local file to write; it is brought to `path` when the block ends well."""
-    if not is_url(path):
-        part = f"{path}.part-{os.getpid()}"
-        try:
-            yield part
-            os.replace(part, path)
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(part)
-        return
-    with tempfile.TemporaryDirectory(prefix="fluidio-") as folder:
-        part = os.path.join(folder, name_of(path))
-        yield part
-        with opened(path, "wb") as out:
-            copy_file(part, out)

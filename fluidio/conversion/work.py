@@ -199,9 +199,6 @@ class Hashed:
         self.size += len(data)
         return len(data)
 
-    def update(self, data: bytes) -> None:
-        self._hash.update(data)
-
     def flush(self) -> None:
         """Leave flushing to the file's own end: a part counts only when it is whole."""
 
