@@ -42,7 +42,7 @@ def dynamic_lstm(
         all_gates: train all gates on the CPU whatever the hidden size.
 
     Fluid: its CPU kernel trained the output gate alone where the hidden size is a multiple of 8; the same happens here,
-    with a warning, so that losses agree. On a GPU all gates are trained, there and here.
+    with a warning, so that losses agree. On a GPU all gates are trained here.
     """
     if bias_attr is False:
         raise AssertionError("bias_attr should not be False in dynamic_lstm.")
