@@ -12,7 +12,7 @@ import numpy as np
 from fluidio.dtypes import VarType
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import NEVER, Call
-from fluidio.ops.ragged import from_lengths, last_level, padded_rows, segment_sum
+from fluidio.ops.ragged import from_lengths, last_level, padded_rows, segment_ids, segment_sum
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.time_major import TimeMajor
 from fluidio.program.infer import InferContext
@@ -163,7 +163,7 @@ def linear_chain_crf_grad(
         current /= current.sum(axis=1, keepdims=True)
         beta[at[start:stop]] = current
         ahead = current
-    share = xp.repeat(dcost.reshape(-1), k.dev.upload(np.diff(offsets))) if alpha.shape[0] else dcost.reshape(-1)[:0]
+    share = dcost.reshape(-1)[k.dev.upload(segment_ids(offsets))]
     marginal = alpha * beta
     marginal /= marginal.sum(axis=1, keepdims=True)
     marginal[xp.arange(alpha.shape[0]), ids] -= 1

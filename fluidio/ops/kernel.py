@@ -11,7 +11,7 @@ import numpy as np
 from fluidio.errors import EnforceNotMet
 from fluidio.tensor.lod import NO_LOD, LoD
 
-__all__ = ["NEVER", "Backend", "Call", "NumpyBackend"]
+__all__ = ["NEVER", "Backend", "Call", "NumpyBackend", "put_along_axis"]
 
 
 NEVER = -1 << 62
@@ -85,6 +85,17 @@ class NumpyBackend:
         ordered = index[order]
         starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
         target[ordered[starts]] += np.add.reduceat(values[order], starts, axis=0)
+
+
+def put_along_axis(xp: Any, target: Any, index: Any, values: Any, axis: int) -> None:
+    """Do what NumPy's function of this name does, also with CuPy 13, which has none."""
+    if hasattr(xp, "put_along_axis"):
+        xp.put_along_axis(target, index, values, axis)
+        return
+    axis %= target.ndim
+    places = [xp.arange(n).reshape(-1, *(1,) * (target.ndim - 1 - d)) for d, n in enumerate(target.shape)]
+    places[axis] = index
+    target[tuple(places)] = values
 
 
 class Call:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, put_along_axis
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.program.infer import InferContext
 
@@ -65,5 +65,5 @@ def maxout_grad(k: Call, x: Any, out: Any, dout: Any) -> Any:
     grouped, axis = _grouped(k, x)
     first = k.xp.expand_dims(grouped.argmax(axis=axis), axis)
     dx = k.xp.zeros_like(grouped)
-    k.xp.put_along_axis(dx, first, k.xp.expand_dims(dout, axis), axis)
+    put_along_axis(k.xp, dx, first, k.xp.expand_dims(dout, axis), axis)
     return dx.reshape(x.shape)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.dtypes import VarType, to_numpy
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, put_along_axis
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.ops.shape import host_ints
 from fluidio.program.infer import InferContext
@@ -63,7 +63,7 @@ def argsort(k: Call, x: Any) -> Any:
 @gradient("argsort", "X Indices Out@GRAD", "X@GRAD")
 def argsort_grad(k: Call, x: Any, indices: Any, dout: Any) -> Any:
     dx = k.xp.zeros_like(x)
-    k.xp.put_along_axis(dx, indices, dout, axis=k.attrs["axis"])
+    put_along_axis(k.xp, dx, indices, dout, axis=k.attrs["axis"])
     return dx
 
 
@@ -91,7 +91,7 @@ def top_k(k: Call, x: Any, k_tensor: Any) -> Any:
 @gradient("top_k", "X Indices Out@GRAD", "X@GRAD")
 def top_k_grad(k: Call, x: Any, indices: Any, dout: Any) -> Any:
     dx = k.xp.zeros_like(x)
-    k.xp.put_along_axis(dx, indices, dout, axis=-1)
+    put_along_axis(k.xp, dx, indices, dout, axis=-1)
     return dx
 
 
