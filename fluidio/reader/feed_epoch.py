@@ -21,6 +21,8 @@ Tensors = list[tuple[Any, LoD]]
 """One batch: array and LoD of each slot."""
 
 _LOOK_ROUND = 1.0  # seconds after which a waiting consumer checks that somebody is still there
+_PATIENCE = 0.0005  # seconds for which a waiting consumer lets a quick source gather a few items
+_GATHER = 16  # items that wake it before
 
 
 class Epoch:
@@ -30,6 +32,8 @@ class Epoch:
         self.items: deque[Tensors] = deque()
         self.capacity = capacity
         self.refill_at = capacity // 2  # waking a full producer for each item would cost a thread switch each time
+        self.wake_at = min(_GATHER, capacity)  # two busy threads that take turns at each item cost more than the items
+        self.eager = False
         self.closed = False
         self.ended = False
         self.error: BaseException | None = None
@@ -50,7 +54,7 @@ class Epoch:
         if self.closed or self.ended:
             return False
         items.append(item)
-        if self.consumers_waiting:
+        if self.consumers_waiting and (self.eager or len(items) >= self.wake_at):
             with self._data:
                 self._data.notify_all()
         return True
@@ -88,11 +92,15 @@ class Epoch:
         with self._data:
             self.consumers_waiting += 1
             try:
+                if not self.items and not self.ended and not self.closed:
+                    self._data.wait(_PATIENCE)
+                self.eager = True  # nothing came so soon: the source is slow, and each item is wanted at once
                 while not self.items and not self.ended and not self.closed:
                     if not self._data.wait(_LOOK_ROUND) and self._deserted():
                         raise deserted_error(name)
             finally:
                 self.consumers_waiting -= 1
+                self.eager = False
         self.consumer_wait += time.perf_counter() - began
 
     def _deserted(self) -> bool:
@@ -103,8 +111,10 @@ class Epoch:
         """Wait a little for an item."""
         with self._data:
             self.consumers_waiting += 1
+            self.eager = True
             if not self.items and not self.ended:
                 self._data.wait(seconds)
+            self.eager = False
             self.consumers_waiting -= 1
 
     def finish(self, error: BaseException | None = None) -> None:
