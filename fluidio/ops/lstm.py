@@ -185,8 +185,9 @@ def lstm_grad(
     cell = _Cell(k, x, weight, bias)
     k.out_lods["Input@GRAD"] = k.lod("Input")
     outputs = hidden[cell.rows]
-    short = _trains_output_gate_only(k, x, cell.size)
-    return _backward(k, cell, x, h0, c0, weight, bias, gates, cells, outputs, None, None, dhidden, dcell, short)[:5]
+    if _trains_output_gate_only(k, x, cell.size):
+        return _output_gate_backward(k, cell, x, h0, c0, weight, bias, gates, cells, outputs, dhidden)
+    return _backward(k, cell, x, h0, c0, weight, bias, gates, cells, outputs, None, None, dhidden, dcell)[:5]
 
 
 def _trains_output_gate_only(k: Call, x: Any, size: int) -> bool:
@@ -228,9 +229,50 @@ def lstmp_grad(
     return _backward(k, cell, x, h0, c0, weight, bias, gates, cells, outputs, project, hidden, dprojection, dcell)
 
 
+def _output_gate_backward(
+    k: Call, cell: _Cell, x: Any, h0: Any, c0: Any, weight: Any, bias: Any, gates: Any, cells: Any, outputs: Any,
+    dout: Any,
+) -> Any:  # fmt: skip
+    """Return the gradients of Input, H0, C0, Weight and Bias where only the output gate has one."""
+    xp, size, batches = k.xp, cell.size, cell.batches
+    first = batches.first
+    dout = xp.zeros_like(outputs) if dout is None else dout[cell.rows]
+    seen = cells.copy()
+    cell.cell.apply(xp, seen)
+    to_output = seen * cell.gate.slope(gates[3])
+    back = xp.ascontiguousarray(cell.weight[3].T)
+    dgate = xp.empty_like(to_output)
+    next_n = 0
+    for start, stop in reversed(batches.steps):
+        dh = dout[start:stop]
+        if next_n:
+            dh[:next_n] += dgate[stop : stop + next_n] @ back
+        xp.multiply(dh, to_output[start:stop], out=dgate[start:stop])
+        next_n = stop - start
+    dx = xp.zeros_like(x)
+    dx.reshape(-1, 4, size)[cell.rows, 3] = dgate
+    dh0 = dc0 = dweight = dbias = None
+    if k.wants("H0@GRAD"):
+        dh0 = batches.state_grad(k, h0, dgate[:first] @ back)
+    if k.wants("C0@GRAD"):
+        dc0 = xp.zeros_like(c0)
+    if k.wants("Weight@GRAD"):
+        dweight = xp.zeros_like(weight)
+        part = outputs[k.dev.upload(batches.before)].T @ dgate[first:]
+        if h0 is not None:
+            part += batches.start_state(k, h0, size, x.dtype).T @ dgate[:first]
+        dweight[:, 3 * size :] = part
+    if k.wants("Bias@GRAD"):
+        dbias = xp.zeros_like(bias)
+        dbias[0, 3 * size : 4 * size] = dgate.sum(axis=0)
+        if cell.peepholes is not None:
+            dbias[0, 6 * size :] = (dgate * cells).sum(axis=0)
+    return dx, dh0, dc0, dweight, dbias
+
+
 def _backward(
     k: Call, cell: _Cell, x: Any, h0: Any, c0: Any, weight: Any, bias: Any, gates: Any, cells: Any, outputs: Any,
-    project: Any, hidden: Any, dout: Any, dcell: Any, output_gate_only: bool = False,
+    project: Any, hidden: Any, dout: Any, dcell: Any,
 ) -> Any:  # fmt: skip
     """Return the gradients of Input, H0, C0, Weight, Bias and ProjWeight."""
     if gates is None or cells is None:
@@ -270,10 +312,6 @@ def _backward(
             dh = xp.multiply(dh, project_slope[start:stop], out=dprojected[start:stop]) @ project.T
         dg = dgates[:, start:stop]
         xp.multiply(dh, to_output[start:stop], out=dg[3])
-        if output_gate_only:
-            dg[:3] = 0
-            next_dc, next_n = xp.zeros_like(dh), n
-            continue
         dc = dh * to_cell[start:stop]
         if next_n:
             dc[:next_n] += next_dc
