@@ -6,6 +6,7 @@ Run: python examples/fit_a_line.py --epochs 20
 from __future__ import annotations
 
 import argparse
+import random
 import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -58,6 +59,7 @@ def main() -> None:
 
     main_program = fluid.default_main_program()
     main_program.random_seed = fluid.default_startup_program().random_seed = 90
+    random.seed(1)  # paddle.reader.shuffle draws from Python's own generator
     x = fluid.data(name="x", shape=[None, FEATURES], dtype="float32")
     y = fluid.data(name="y", shape=[None, 1], dtype="float32")
     prediction = fluid.layers.fc(input=x, size=1, act=None)

@@ -6,6 +6,7 @@ Run: python examples/image_classification.py --network resnet --epochs 2
 from __future__ import annotations
 
 import argparse
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -92,6 +93,7 @@ def main() -> None:
     options = parser.parse_args()
 
     fluid.default_main_program().random_seed = fluid.default_startup_program().random_seed = 5
+    random.seed(1)  # paddle.reader.shuffle draws from Python's own generator
     images = fluid.data(name="pixel", shape=[None, 3, SIZE, SIZE], dtype="float32")
     label = fluid.data(name="label", shape=[None, 1], dtype="int64")
     predict = {"resnet": resnet, "vgg": vgg}[options.network](images)

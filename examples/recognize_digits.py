@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import random
 import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -112,6 +113,7 @@ def main() -> None:
 
     train, startup, test = fluid.Program(), fluid.Program(), fluid.Program()
     train.random_seed = startup.random_seed = 1
+    random.seed(1)  # paddle.reader.shuffle draws from Python's own generator
     with tempfile.TemporaryDirectory() as folder:
         with fluid.program_guard(train, startup), fluid.unique_name.guard():
             img, label, reader = open_source(options.source, folder)

@@ -6,6 +6,7 @@ Run: python examples/word2vec.py --epochs 4
 from __future__ import annotations
 
 import argparse
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -68,6 +69,7 @@ def main() -> None:
     options = parser.parse_args()
 
     fluid.default_main_program().random_seed = fluid.default_startup_program().random_seed = 7
+    random.seed(1)  # paddle.reader.shuffle draws from Python's own generator
     names = ["firstw", "secondw", "thirdw", "fourthw", "nextw"]
     words = [fluid.layers.data(name=name, shape=[1], dtype="int64") for name in names]
     predict = network(words[:-1], options.embedding)
