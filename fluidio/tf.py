@@ -1,4 +1,4 @@
-"""A `tf.data.Dataset` over RecordIO files (`pip install tensorflow`).
+"""A `tf.data.Dataset` over RecordIO files (`pip install 'fluidio[tf]'`).
 
 from fluidio.tf import records
 
@@ -21,7 +21,7 @@ from fluidio.recordio.paths import expand
 try:
     import tensorflow as _tensorflow
 except ImportError as error:
-    raise MissingDependencyError("fluidio.tf needs TensorFlow: pip install tensorflow", name="tensorflow") from error
+    raise missing_dependency("TensorFlow", "tf", "fluidio.tf") from error
 
 tf: Any = _tensorflow  # type checkers know different parts of it
 

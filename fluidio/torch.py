@@ -1,4 +1,4 @@
-"""Data sets for `torch.utils.data.DataLoader` over RecordIO files (`pip install torch`).
+"""Data sets for `torch.utils.data.DataLoader` over RecordIO files (`pip install 'fluidio[torch]'`).
 
     from fluidio.torch import IterableRecords, Records
 
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.errors import MissingDependencyError
+from fluidio.errors import missing_dependency
 from fluidio.recordio import File, iter_batches
 from fluidio.recordio.paths import expand
 from fluidio.recordio.ranges import partition
@@ -28,7 +28,7 @@ try:
     import torch as _torch
     from torch.utils.data import Dataset, IterableDataset, get_worker_info
 except ImportError as error:
-    raise MissingDependencyError("fluidio.torch needs PyTorch: pip install torch", name="torch") from error
+    raise missing_dependency("PyTorch", "torch", "fluidio.torch") from error
 
 torch: Any = _torch  # type checkers know different parts of it
 

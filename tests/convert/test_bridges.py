@@ -89,10 +89,11 @@ def test_ranks_share_an_iterable_data_set(files: str, torch: Any) -> None:
 def test_without_the_library_the_pip_line_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     import importlib
 
-    for ours, theirs in (("fluidio.torch", "torch"), ("fluidio.tf", "tensorflow")):
+    for extra, theirs in (("torch", "torch"), ("tf", "tensorflow")):
+        ours = f"fluidio.{extra}"
         monkeypatch.delitem(sys.modules, ours, raising=False)
         monkeypatch.setitem(sys.modules, theirs, None)
-        with pytest.raises(MissingDependencyError, match=f"pip install {theirs}"):
+        with pytest.raises(MissingDependencyError, match=rf"pip install 'fluidio\[{extra}\]'"):
             importlib.import_module(ours)
 
 
