@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.errors import ConversionError, MissingDependencyError
+from fluidio.errors import ConversionError, missing_dependency
 from fluidio.recordio import iter_batches
 from fluidio.recordio.batches import iter_blocks
 from fluidio.recordio.paths import expand
