@@ -17,6 +17,8 @@ import numpy as np
 
 from fluidio.era import era
 from fluidio.errors import EnforceNotMet
+from fluidio.program.data_feeder import DataFeeder
+from fluidio.recordio.item_buffer import ItemBuffer
 from fluidio.recordio.tensor_codec import raw_data, tensor_prefix
 from fluidio.recordio.writer import Writer
 
@@ -49,7 +51,8 @@ class RecordIOWriter:
     def __init__(
         self, filename: str | os.PathLike[str], compressor: int = Compressor.Snappy, max_num_records: int = 1000
     ) -> None:
-        self._writer = Writer(filename, int(compressor), max_num_records, threads=int(compressor != 0))
+        self._writer = Writer(filename, int(compressor), max_num_records)
+        self._max_num_records = max(1, max_num_records)
         self._parts: list[bytes] = []
         self._count = 0
 
@@ -127,6 +130,9 @@ def convert_reader_to_recordio_file(
 
 def _write(writer: RecordIOWriter, items: Iterable[Any], feeder: Any, order: Sequence[str]) -> int:
     count = 0
+    items = iter(items)
+    if getattr(type(feeder), "feed", None) is DataFeeder.feed:
+        count, items = _write_alike(writer, items, feeder, order)
     feed, append, complete = feeder.feed, writer.append_tensor, writer.complete_append_tensor
     for item in items:
         tensors = feed(item)
@@ -135,6 +141,41 @@ def _write(writer: RecordIOWriter, items: Iterable[Any], feeder: Any, order: Seq
         complete()
         count += 1
     return count
+
+
+def _write_alike(
+    writer: RecordIOWriter, items: Iterator[Any], feeder: DataFeeder, order: Sequence[str]
+) -> tuple[int, Iterator[Any]]:
+    """Write the items that are laid out like the first one, as the feeder would feed them but without its tensors.
+
+    Returns how many these were, and the items that are left.
+    """
+    first = list(itertools.islice(items, 1))
+    whole = sorted(order) == sorted(feeder.feed_names) and not any(feeder.feed_lod_level)
+    if not first or not whole or not ItemBuffer.fits(first[0]):
+        return 0, itertools.chain(first, items)
+    arrays = [tensor.array for tensor in feeder.feed(first[0]).values()]
+    if not all(array.ndim for array in arrays):
+        return 0, itertools.chain(first, items)
+    buffer = ItemBuffer(first[0], [a.dtype for a in arrays], [a.shape for a in arrays], writer._max_num_records)
+    slots = [feeder.feed_names.index(name) for name in order]
+    count = 0
+    add, limit = buffer.add, buffer.limit
+    try:
+        for item in itertools.chain(first, items):
+            try:
+                taken = add(item)
+            except (OverflowError, TypeError, ValueError):
+                taken = False  # the feeder will say what is wrong
+            if not taken:
+                return count, itertools.chain([item], items)
+            count += 1
+            if not count % limit:
+                writer._writer.write_block(buffer.take(slots))
+        return count, items
+    finally:  # what came before an exception in the reader is good
+        if len(buffer):
+            writer._writer.write_block(buffer.take(slots))
 
 
 def convert_reader_to_recordio_files(
