@@ -42,13 +42,24 @@ def cache_root() -> Path:
 
 
 def cache_dir(cupy_version: str) -> Path:
-    """Return the folder for these sources, this compiler and this CuPy: what is in it is never out of date."""
+    """Return the folder of the libraries for these sources, this compiler and this CuPy: never out of date."""
+    here = Path(__file__).parent
+    sources = [*sorted(NATIVE.rglob("*.[ch]")), here / "build.py", here / "signatures.py"]
+    return _folder("libraries", cupy_version, sources)
+
+
+def kernel_dir(cupy_version: str) -> Path:
+    """Return the folder of the compiled kernels; they outlive changes of the simulator that do not concern them."""
+    sources = [*sorted((NATIVE / "kernel").glob("*.h")), NATIVE / "half.h", Path(__file__).with_name("kernels.py")]
+    return _folder("kernels", cupy_version, sources)
+
+
+def _folder(what: str, cupy_version: str, sources: Iterable[Path]) -> Path:
     digest = hashlib.sha256(cupy_version.encode())
     digest.update(subprocess.run(["g++", "--version"], capture_output=True, check=True).stdout)
-    here = Path(__file__).parent
-    for path in [*sorted(NATIVE.rglob("*.[ch]")), here / "build.py", here / "kernels.py", here / "signatures.py"]:
+    for path in sources:
         digest.update(path.read_bytes())
-    folder = cache_root() / f"cupy-{cupy_version}-{digest.hexdigest()[:16]}"
+    folder = cache_root() / f"cupy-{cupy_version}-{what}-{digest.hexdigest()[:16]}"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

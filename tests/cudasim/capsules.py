@@ -114,7 +114,7 @@ def install(devices: int = 2) -> None:
     cublas = next(Path(str(runtime.__file__)).parent.parent.joinpath("libs").glob("cublas*.so"))
     for path in build.side_libraries(folder, cublas):
         _kept.append(ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL))
-    kernels.install(importlib.import_module("cupy_backends.cuda.libs.nvrtc"), folder / "kernels")
+    kernels.install(importlib.import_module("cupy_backends.cuda.libs.nvrtc"), build.kernel_dir(version))
     _library = lib
     libraries.install(importlib.import_module("cupy"), lib)
 

@@ -1,21 +1,25 @@
 """Compile CuPy's CUDA C++ for the host: what stands in for NVRTC.
 
 CuPy generates its kernels as source text and hands them to NVRTC at Python level. Here g++ compiles them; the "cubin"
-that goes back to CuPy (and into CuPy's own kernel cache) is a shared object with a small header, which the simulated
-driver loads.
+that goes back to CuPy is a shared object with a small header, which the simulated driver loads.
+
+Compiled kernels are kept by their text. CuPy's own cache is switched off: its keys hold the path where CuPy is
+installed, so that it would be of no use in a fresh environment.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib
 import itertools
 import os
 import re
+import shutil
 import struct
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -61,40 +65,61 @@ def _run_gxx(arguments: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["g++", *_FLAGS, f"-I{NATIVE / 'kernel'}", *arguments], capture_output=True, text=True)
 
 
-def _prelude(flags: list[str], folder: Path) -> Path:
-    """Return a folder with the precompiled headers for these flags: they are most of a kernel's compile time."""
-    place = folder / f"prelude-{hashlib.sha256(repr(flags).encode()).hexdigest()[:12]}"
-    if place.exists():
-        return place
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        made = Path(scratch, "made")
-        made.mkdir()
+def _made_once(place: Path, make: Callable[[Path], object]) -> Path:
+    """Return a folder, filled by `make` if it is not there; safe between processes."""
+    if not place.exists():
+        with tempfile.TemporaryDirectory(dir=place.parent) as scratch:
+            made = Path(scratch, "made")
+            made.mkdir()
+            make(made)
+            with contextlib.suppress(OSError):  # another process was faster
+                made.rename(place)
+    return place
+
+
+def _prelude(options: Sequence[str], folder: Path) -> list[str]:
+    """Return options for CuPy's headers, precompiled: they are most of a kernel's compile time.
+
+    They are copied first, because a precompiled header remembers where it came from.
+    """
+    core = Path(str(importlib.import_module("cupy._core").__file__)).parent
+    headers = _made_once(folder / "include", lambda made: shutil.copytree(core / "include", made, dirs_exist_ok=True))
+    found = [option.removeprefix("-I") for option in options if option.startswith(f"-I{core / 'include'}")]
+    flags = [f"-I{headers / Path(path).relative_to(core / 'include')}" for path in found]
+    flags += [option for option in options if option.startswith("-D")]
+
+    def compile_(made: Path) -> None:
         header = made / "prelude.h"
         header.write_text("".join(f"#include {name}\n" for name in _HEADERS))
         done = _run_gxx([*flags, "-x", "c++-header", str(header), "-o", f"{header}.gch"])
         if done.returncode:
             raise CompileError(f"g++ cannot compile CuPy's headers:\n{done.stderr[:3000]}")
-        with contextlib.suppress(OSError):  # another process was faster
-            made.rename(place)
-    return place
+
+    name = f"prelude-{hashlib.sha256(repr(flags).encode()).hexdigest()[:12]}"
+    return [f"-I{_made_once(folder / name, compile_)}", *flags]
 
 
 def compile_kernel(source: str, options: Sequence[str], folder: Path) -> bytes:
-    """Compile CUDA C++ with g++ and return the module image."""
+    """Return the module image of CUDA C++, compiled with g++ unless it is in the folder."""
     options = [option.replace("--include-path=", "-I") for option in options]
-    kept = [o for o in options if o.startswith("-D") or (o.startswith("-I") and "/cupy/_core/include" in o)]
+    defined = [option for option in options if option.startswith("-D")]
+    place = folder / f"{hashlib.sha256(repr((defined, source)).encode()).hexdigest()[:40]}.kernel"
+    if place.exists():
+        return place.read_bytes()
     body = _DYNAMIC_SHARED.sub(r"\1 *\2 = (\1 *)sim_shared();", source)
     text = "\n".join(['#include "prelude.h"', body, *exports(source), ""])
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        cpp, library = Path(scratch, "kernel.cpp"), Path(scratch, "kernel.so")
+        cpp, library, made = Path(scratch, "kernel.cpp"), Path(scratch, "kernel.so"), Path(scratch, "made")
         cpp.write_text(text)
-        done = _run_gxx(["-shared", f"-I{_prelude(kept, folder)}", *kept, "-o", str(library), str(cpp)])
+        done = _run_gxx(["-shared", *_prelude(options, folder), "-o", str(library), str(cpp)])
         if done.returncode:
             keep = folder / "failed.cpp"
             keep.write_text(text)
             raise CompileError(f"g++ cannot compile a kernel (kept as {keep}):\n{done.stderr[:3000]}")
         image = library.read_bytes()
-    return _MAGIC + struct.pack("<Q", len(image)) + image
+        made.write_bytes(_MAGIC + struct.pack("<Q", len(image)) + image)
+        made.replace(place)
+    return place.read_bytes()
 
 
 class _Program:
@@ -147,4 +172,4 @@ def install(nvrtc: ModuleType, folder: Path) -> None:
         if not hasattr(nvrtc, name) and name not in ("getLTOIR", "getSupportedArchs"):
             raise RuntimeError(f"cudasim: this CuPy's nvrtc module has no {name}")
         setattr(nvrtc, name, function)
-    os.environ["CUPY_CACHE_DIR"] = str(folder)
+    os.environ["CUPY_CACHE_IN_MEMORY"] = "1"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,21 +52,28 @@ def test_broken_kernel_shows_the_compilers_message(cupy: Any) -> None:
 
 
 @pytest.mark.gpu
-def test_compiled_kernels_come_from_the_cache(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    code = 'extern "C" __global__ void cached(float *x) { x[0] = 3; }'
+def test_compiled_kernels_come_from_the_cache_wherever_cupy_is_installed(
+    cupy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compile_kernel, given = kernels.compile_kernel, []
 
-    def run() -> float:
-        x = cupy.zeros(1, "float32")
-        cupy.RawModule(code=code).get_function("cached")((1,), (1,), (x,))
-        return float(x.get()[0])
+    def recorded(source: str, options: Sequence[str], folder: Path) -> bytes:
+        given.append((source, options, folder))
+        return compile_kernel(source, options, folder)
 
-    assert run() == 3
-
-    def refuse(*args: object) -> bytes:
+    def refuse(arguments: object) -> None:
         raise AssertionError("compiled again")
 
-    monkeypatch.setattr(kernels, "compile_kernel", refuse)
-    assert run() == 3
+    monkeypatch.setattr(kernels, "compile_kernel", recorded)
+    code = 'extern "C" __global__ void cached(float *x) { x[0] = 3; }'
+    cupy.RawModule(code=code).get_function("cached")
+    ((source, options, folder),) = given
+    elsewhere = [option.replace(str(Path(cupy.__file__).parent), "/elsewhere") for option in options]
+    assert elsewhere != list(options)
+    monkeypatch.setattr(kernels, "_run_gxx", refuse)
+    assert compile_kernel(source, elsewhere, folder)
+    with pytest.raises(AssertionError, match="compiled again"):
+        compile_kernel(source + "// changed", options, folder)
 
 
 @pytest.mark.gpu
