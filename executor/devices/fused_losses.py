@@ -94,8 +94,7 @@ def _cross_entropy(cupy: Any, checks: DeferredChecks) -> dict[str, Kernel]:
         n = x.shape[-1]
         y, match = (cupy.empty(x.size // n, x.dtype) for _ in range(2))
         forward(x, label.reshape(-1), n, k.attrs["ignore_index"], *checks.note(k.op), y, match)
-        shape = (*x.shape[:-1], 1)
-        return y.reshape(shape), match.reshape(shape)
+        return y.reshape(label.shape), match.reshape(label.shape)
 
     def cross_entropy(k: Any, x: Any, label: Any) -> Any:
         if k.attrs["soft_label"] or not x.size or x.dtype.kind != "f":
