@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import struct
 from typing import Any
 
@@ -24,8 +25,19 @@ def is_dense(block: RecordBlock) -> bool:
     return all(column.record_offsets is None and not column.lod for column in block.columns)
 
 
+def _dense_size(block: RecordBlock) -> int:
+    """Return the length of each record of a dense block."""
+    size = 4
+    for column in block.columns:
+        dims = (column.rows_per_record or 0, *column.data.shape[1:])
+        size += len(tensor_prefix(column.data.dtype, dims)) + column.data.dtype.itemsize * math.prod(dims)
+    return size
+
+
 def record_sizes(block: RecordBlock) -> IntArray:
     """Return the length of every record (without its length word)."""
+    if is_dense(block):
+        return np.full(len(block), _dense_size(block), np.int64)
     sizes = np.full(len(block), 4, np.int64)
     for column in block.columns:
         dims = column.data.shape[1:]

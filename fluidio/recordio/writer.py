@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Literal
 
@@ -15,9 +15,10 @@ from fluidio.recordio.buffers import Buffer
 from fluidio.recordio.dialects import ELASTICDL, FLUID, GO, Dialect, Header, dialect_of
 from fluidio.recordio.encode import encode_block, record_sizes
 from fluidio.recordio.sample_buffer import SampleBuffer
-from fluidio.recordio.sink import open_sink
+from fluidio.recordio.sink import LocalSink, open_sink
 from fluidio.recordio.tensor_codec import encode_record
-from fluidio.tensor.lod import LoD
+from fluidio.recordio.write_behind import WriteBehind
+from fluidio.tensor.lod import IntArray, LoD
 
 __all__ = ["Writer"]
 
@@ -25,6 +26,8 @@ _length = struct.Struct("<I")
 _LARGEST = 0xFFFFFFFF
 # Fluid had no limit in bytes; a chunk must fit its 32-bit size field even if compression makes it larger.
 _HARD_LIMIT = 0xE0000000
+_LARGE = 8 << 20
+"""A block of so many bytes is worth a helper thread."""
 _DEFAULT_BYTES = {FLUID: _HARD_LIMIT, GO: 32 << 20, ELASTICDL: 1024}
 
 
@@ -84,6 +87,8 @@ class Writer:
         self._count = 0
         self._bytes = 0
         self._scratch = Buffer()
+        self._spare: Buffer | None = None
+        self._write: Callable[[bytes, Any], None] = self._sink.write
         self._pool = ThreadPoolExecutor(threads, "recordio-compress") if threads else None
         self._pending: deque[tuple[int, Future[Any]]] = deque()
         self._threads = threads
@@ -142,6 +147,19 @@ class Writer:
         if self.closed:
             raise ValueError(f"{self.name}: the writer is closed")
         ends = np.cumsum(record_sizes(block))
+        if not len(ends) or ends[-1] < _LARGE or self._pool is not None or not isinstance(self._sink, LocalSink):
+            self._cut(block, ends)
+            return
+        # All of it is on its way to the disk when this returns, so a killed process still loses the open chunk only.
+        with WriteBehind(self._sink.write) as behind:
+            self._write, self._spare = behind.write, Buffer()
+            try:
+                self._cut(block, ends)
+            finally:
+                self._write, self._spare = self._sink.write, None
+
+    def _cut(self, block: RecordBlock, ends: IntArray) -> None:
+        """Put a block into chunks; `ends` are the running sums of its record sizes."""
         start, total = 0, len(block)
         while start < total:
             before = int(ends[start - 1]) if start else 0
@@ -158,6 +176,8 @@ class Writer:
         self.num_records += len(block)
         if not self._count and len(block) == self._max_records:
             self._emit(encode_block(block, None if self._pool else self._scratch), len(block))
+            if self._spare is not None:  # the chunk may still be on its way out of this one
+                self._scratch, self._spare = self._spare, self._scratch
             return
         self._pieces.append(bytes(encode_block(block, self._scratch)))
         self._count += len(block)
@@ -216,7 +236,7 @@ class Writer:
         if len(stored) > _LARGEST:
             raise ValueError(f"a chunk of {len(stored)} bytes does not fit its 32-bit size: set max_chunk_bytes")
         header = Header(count, self.dialect.checksum(stored), self._compressor_id, len(stored))
-        self._sink.write(self.dialect.pack(header), stored)
+        self._write(self.dialect.pack(header), stored)
 
     def flush(self, *, sync: bool = False) -> None:
         """End the open chunk and hand everything to the operating system; `sync` waits for the disk."""

@@ -1,0 +1,47 @@
+"""Write in a helper thread while the caller prepares what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+__all__ = ["WriteBehind"]
+
+
+class WriteBehind:
+    """Pass writes on to `write`, in order, at most one of them behind the caller.
+
+    Copying into the page cache takes most of the time of writing plain data, and no GIL. What is given must stay as
+    it is until the next call has returned. An error is raised by the next call, or at the end of the `with` block;
+    what was given after the write that failed is not written.
+    """
+
+    def __init__(self, write: Callable[[bytes, Any], None]) -> None:
+        self._write = write
+        self._pool = ThreadPoolExecutor(1, "recordio-write")
+        self._last: Future[None] | None = None
+
+    def write(self, header: bytes, stored: Any) -> None:
+        """Wait for the write before, then start this one."""
+        self.wait()
+        try:
+            self._last = self._pool.submit(self._write, header, stored)
+        except RuntimeError:  # the interpreter is ending and starts no more threads
+            self._write(header, stored)
+
+    def wait(self) -> None:
+        """Return when everything given is written; raise what went wrong."""
+        last, self._last = self._last, None
+        if last is not None:
+            last.result()
+
+    def __enter__(self) -> WriteBehind:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            if kind is None:
+                self.wait()
+        finally:
+            self._pool.shutdown()
