@@ -7,6 +7,7 @@ from typing import Any
 
 from fluidio.errors import RecordIOError
 from fluidio.recordio.block import RecordBlock
+from fluidio.recordio.buffers import Buffer
 from fluidio.recordio.chunks import Chunk, ChunkReader, OnError
 from fluidio.recordio.columnar import ChunkBlocks, Decoder, RecordError
 from fluidio.recordio.dialects import FLUID
@@ -28,6 +29,7 @@ class BlockReader:
         verify_inner: also check the checksums inside snappy streams.
         start: where to begin, as `tell()` gave it: (byte offset of a chunk, record in that chunk).
         stop: where to end, in the same form; None is the end of the file.
+        buffers: memory to share with other readers, which must not read before the chunk here is used up.
 
     Example:
         >>> with BlockReader("mnist.recordio") as blocks:                           # doctest: +SKIP
@@ -43,6 +45,7 @@ class BlockReader:
         verify_inner: bool = False,
         start: tuple[int, int] | None = None,
         stop: tuple[int, int] | None = None,
+        buffers: tuple[Buffer, Buffer] | None = None,
     ) -> None:
         if isinstance(path, Task):
             start = start or path.first
@@ -50,7 +53,7 @@ class BlockReader:
             path = path.path
         self._stop = stop
         offset, record = start or (0, 0)
-        self._chunks = ChunkReader(path, on_error=on_error, verify_inner=verify_inner, offset=offset)
+        self._chunks = ChunkReader(path, on_error=on_error, verify_inner=verify_inner, offset=offset, buffers=buffers)
         self._decoder = Decoder(self.name)
         self._damage: list[RecordIOError] = []
         self._chunk: Chunk | None = None

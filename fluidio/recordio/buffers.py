@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import mmap
+import threading
 
-__all__ = ["Buffer"]
+__all__ = ["Buffer", "ThreadBuffer"]
 
 
 class Buffer:
@@ -25,3 +26,18 @@ class Buffer:
             rounded = max(1 << 16, (size + size // 4 + mmap.PAGESIZE - 1) // mmap.PAGESIZE * mmap.PAGESIZE)
             self._memory = memoryview(mmap.mmap(-1, rounded))
         return self._memory[:size]
+
+
+class ThreadBuffer(Buffer):
+    """A scratch buffer for each thread, for readers that take turns in a few threads: many files, little memory."""
+
+    __slots__ = ("_local",)
+
+    def __init__(self) -> None:
+        self._local = threading.local()
+
+    def view(self, size: int) -> memoryview:
+        buffer: Buffer | None = getattr(self._local, "buffer", None)
+        if buffer is None:
+            buffer = self._local.buffer = Buffer()
+        return buffer.view(size)

@@ -60,6 +60,7 @@ class ChunkReader:
         verify_inner: also check the CRC-32C inside snappy streams (the original never did).
         offset: where to begin; must be a chunk's start.
         number: the number of that chunk, for messages; counted when an error needs it if not given.
+        buffers: memory for stored and for decompressed chunks, to share it with other readers.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class ChunkReader:
         verify_inner: bool = False,
         offset: int = 0,
         number: int | None = None,
+        buffers: tuple[Buffer, Buffer] | None = None,
     ) -> None:
         if on_error not in ("raise", "skip"):
             raise ValueError(f'on_error is "raise" or "skip", not {on_error!r}')
@@ -82,8 +84,7 @@ class ChunkReader:
         self.number = number or 0
         self.dialect: Dialect | None = None
         self.damage: list[RecordIOError] = []
-        self._stored = Buffer()
-        self._scratch = Buffer()
+        self._stored, self._scratch = buffers or (Buffer(), Buffer())
         self._search_budget = 8 * self.source.size + (1 << 26)
 
     def next(self) -> Chunk | None:

@@ -11,6 +11,7 @@ import pytest
 
 from fluidio.errors import RecordIOError
 from fluidio.recordio import BlockReader, Writer, load, tasks
+from fluidio.recordio.buffers import ThreadBuffer
 from tests.recordio.samples import block_numbers, numbered
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "recordio"
@@ -149,3 +150,14 @@ def test_layouts_may_change_inside_a_file(tmp_path: Path) -> None:
         assert [len(block) for block in reader] == [2, 2, 1]
     with pytest.raises(ValueError, match=r"slot 0 is float32 \(rows, 2\)"):
         load(tmp_path / "a")
+
+
+def test_readers_that_take_turns_can_share_their_memory(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in "ab"]
+    for first, path in enumerate(paths):
+        with Writer(path, max_num_records=4) as writer:
+            writer.write_block([np.arange(first, first + 20, 2).reshape(-1, 1)])
+    memory = ThreadBuffer(), ThreadBuffer()
+    with BlockReader(paths[0], buffers=memory) as even, BlockReader(paths[1], buffers=memory) as odd:
+        found = [block.columns[0].data.ravel().tolist() for pair in zip(even, odd) for block in pair]
+    assert found == [[0, 2, 4, 6], [1, 3, 5, 7], [8, 10, 12, 14], [9, 11, 13, 15], [16, 18], [17, 19]]
