@@ -46,6 +46,7 @@ class Reader:
         self.items = 0
         self.bytes = 0
         self.dropped = 0
+        self.holding = False  # begin an epoch without reading ahead: skip() comes first
         self.untold = ""  # a warning for the user, who hears of it at the end of the epoch and not in a thread
         self.origin = -1  # number of the program that made a source
         self.pending: dict[str, Any] | None = None
@@ -235,10 +236,14 @@ class Reader:
                 f"reader {self.name}: the state was saved for another reader or for other files\n"
                 f"  saved: {saved}\n  here:  {mine}"
             )
+        wanted, source = int(state["items"]), self.source()
         self.shutdown()
-        self.start(int(state["epoch"]))
-        wanted = int(state["items"])
-        missing = wanted - self.skip(wanted)
+        source.holding = True
+        try:
+            self.start(int(state["epoch"]))
+            missing = wanted - self.skip(wanted)
+        finally:
+            source.holding = False
         if missing:
             raise EnforceNotMet(f"reader {self.name}: the epoch ends {missing} items before the saved place")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -12,23 +13,34 @@ __all__ = ["Crew"]
 
 T = TypeVar("T")
 
+_LINGER = 0.05  # seconds for which an idle thread waits for more: a new one for each job would cost more than the job
+
 
 class Crew(Generic[T]):
-    """Runs jobs in order of arrival in at most `size` threads; an idle crew has no thread at all."""
+    """Runs jobs in order of arrival in at most `size` threads; an idle crew soon has no thread at all.
+
+    Attributes:
+        idle: seconds that its threads waited for jobs.
+    """
 
     def __init__(self, name: str, size: int) -> None:
+        self.idle = 0.0
         self._name = name
         self._size = size
         self._jobs: deque[tuple[Callable[[], T], Future[T]]] = deque()
         self._threads: set[threading.Thread] = set()
-        self._lock = threading.Lock()
+        self._waiting = 0
+        self._leaving = False
+        self._wake = threading.Condition()
 
     def submit(self, job: Callable[[], T]) -> Future[T]:
         """Have a job done."""
         future: Future[T] = Future()
-        with self._lock:
+        with self._wake:
             self._jobs.append((job, future))
-            if len(self._threads) < self._size:
+            if self._waiting >= len(self._jobs):
+                self._wake.notify()
+            elif len(self._threads) < self._size:
                 thread = threading.Thread(target=self._work, name=f"fluidio-{self._name}", daemon=True)
                 self._threads.add(thread)
                 thread.start()
@@ -36,7 +48,9 @@ class Crew(Generic[T]):
 
     def _work(self) -> None:
         while True:
-            with self._lock:
+            with self._wake:
+                if not self._jobs and not self._leaving:
+                    self._wait()
                 if not self._jobs:
                     self._threads.discard(threading.current_thread())
                     return
@@ -46,10 +60,25 @@ class Crew(Generic[T]):
             except BaseException as error:
                 future.set_exception(error)
 
-    def stop(self) -> None:
-        """Forget the jobs that have not begun and wait for the others."""
-        with self._lock:
+    def _wait(self) -> None:
+        began = time.perf_counter()
+        self._waiting += 1
+        self._wake.wait(_LINGER)
+        self._waiting -= 1
+        self.idle += time.perf_counter() - began
+
+    def leave(self) -> None:
+        """Forget the jobs that have not begun and send the threads home; do not wait for them."""
+        with self._wake:
+            self._leaving = True
             self._jobs.clear()
+            self._wake.notify_all()
+
+    def stop(self) -> None:
+        """Forget the jobs that have not begun and wait for the others; the crew can be used again."""
+        self.leave()
+        with self._wake:
             threads = list(self._threads)
         for thread in threads:
             thread.join()
+        self._leaving = False

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from fluidio.errors import EnforceNotMet
 from fluidio.executor.readers.base import Reader, Spec
-from fluidio.recordio import BlockReader, RecordBlock
+from fluidio.executor.readers.cursor import Cursor
+from fluidio.recordio import RecordBlock
 
-__all__ = ["FileReader", "describe_file", "open_blocks"]
+__all__ = ["FileReader", "describe_file"]
 
 
 class FileReader(Reader):
@@ -18,24 +18,25 @@ class FileReader(Reader):
     def __init__(self, name: str, path: str, spec: Spec = ()) -> None:
         super().__init__(name, spec)
         self._path = path
-        self._blocks = open_blocks(path)
+        self._file = Cursor(path)
+        self._file.open()
 
     def _block(self, most: int) -> RecordBlock | None:
-        return self._blocks.read(most)
+        return self._file.read(most)
 
     def _begin(self) -> None:
-        self._blocks.seek((0, 0))
+        self._file.rewind()
+
+    def skip(self, count: int) -> int:
+        left = count
+        while left and (records := self._file.announced()) is not None and records <= left:
+            self._file.pass_over()
+            left -= records
+        self.delivered += count - left
+        return count - left + super().skip(left)
 
     def fingerprint(self) -> list[Any]:
         return [["file", describe_file(self._path)]]
-
-
-def open_blocks(path: str) -> BlockReader:
-    """Open a file of records; EnforceNotMet names it when it cannot be read."""
-    try:
-        return BlockReader(path)
-    except OSError as error:
-        raise EnforceNotMet(f"cannot open the RecordIO file {path!r}: {error}") from error
 
 
 def describe_file(path: str) -> list[Any]:

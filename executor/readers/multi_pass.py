@@ -18,13 +18,26 @@ class MultiPass(Reader):
 
     def _block(self, most: int) -> RecordBlock | None:
         assert self.underlying is not None
-        while True:
-            block = self.underlying.read_block(most)
-            if block is not None or self._pass + 1 >= self._passes or self.underlying.delivered == 0:
-                return block  # an empty source stays empty, whatever passes are left
-            self._pass += 1
-            self.underlying.shutdown()
-            self.underlying.start(self._epoch_below(self.epoch) + self._pass)
+        while (block := self.underlying.read_block(most)) is None and self._next_pass(self.underlying):
+            pass
+        return block
+
+    def _next_pass(self, below: Reader) -> bool:
+        """Rewind, if passes are left; an empty source stays empty."""
+        if self._pass + 1 >= self._passes or below.delivered == 0:
+            return False
+        self._pass += 1
+        below.shutdown()
+        below.start(self._epoch_below(self.epoch) + self._pass)
+        return True
+
+    def skip(self, count: int) -> int:
+        assert self.underlying is not None
+        passed = self.underlying.skip(count)
+        while passed < count and self._next_pass(self.underlying):
+            passed += self.underlying.skip(count - passed)
+        self.delivered += passed
+        return passed
 
     def _epoch_below(self, epoch: int) -> int:
         return epoch * self._passes

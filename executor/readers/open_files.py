@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -13,33 +15,15 @@ from fluidio.errors import EnforceNotMet
 from fluidio.executor.readers.base import Reader, Spec
 from fluidio.executor.readers.blocks import BlockBuffer
 from fluidio.executor.readers.crew import Crew
-from fluidio.executor.readers.file import describe_file, open_blocks
-from fluidio.recordio import BlockReader, RecordBlock
+from fluidio.executor.readers.cursor import Cursor, open_blocks
+from fluidio.executor.readers.file import describe_file
+from fluidio.recordio import RecordBlock
+from fluidio.recordio.buffers import ThreadBuffer
 
 __all__ = ["OpenFiles"]
 
-Read = Future[RecordBlock | None]
+Read = Future[list[RecordBlock | Exception]]
 _OPEN = 256  # files that are open at a time, at most; the process may not have many more
-
-
-class _File:
-    """One file of an epoch: opened for its first chunk, closed behind its last."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._blocks: BlockReader | None = None
-
-    def read(self) -> RecordBlock | None:
-        if self._blocks is None:
-            self._blocks = open_blocks(self._path)
-        block = self._blocks.read()
-        if block is None:
-            self.close()
-        return block
-
-    def close(self) -> None:
-        if self._blocks is not None:
-            self._blocks.close()
 
 
 class OpenFiles(Reader):
@@ -79,31 +63,41 @@ class OpenFiles(Reader):
         self._seed = seed
         for path in self._paths:
             open_blocks(path).close()
-        self._crew: Crew[RecordBlock | None] = Crew(name, self._threads)
-        self._queued: deque[_File] = deque()  # files that have not begun
-        self._turn: deque[_File] = deque()  # begun files whose next chunk nobody has asked for yet
-        self._reads: deque[tuple[_File, Read]] = deque()
+        self._crew: Crew[list[RecordBlock | Exception]] = Crew(name, self._threads)
+        weakref.finalize(self, self._crew.leave).atexit = False
+        self._buffers = ThreadBuffer(), ThreadBuffer()  # a chunk is decoded in one go, then its memory is free
+        self._queued: deque[Cursor] = deque()  # files that have not begun
+        self._turn: deque[Cursor] = deque()  # begun files whose next chunk nobody has asked for yet
+        self._reads: deque[tuple[Cursor, Read]] = deque()
+        self._decoded: deque[RecordBlock | Exception] = deque()  # of the chunk whose turn it is
         self._buffer = BlockBuffer()
+        self._waited = 0.0
         self._begin()
 
     def _block(self, most: int) -> RecordBlock | None:
         return self._buffer.take(most, self._refill)
 
     def _refill(self) -> RecordBlock | None:
-        while self._reads:
+        while not self._decoded:
+            self._ask()
+            if not self._reads:
+                self._crew.stop()
+                return None
+            began = perf_counter()
             file, read = self._pop()
-            block = read.result()
-            if block is not None:
+            self._decoded.extend(read.result())
+            self._waited += perf_counter() - began
+            if self._decoded:
                 self._turn.append(file)
             elif self._queued:
                 self._turn.append(self._queued.popleft())
-            self._ask()
-            if block is not None:
-                return block
-        self._crew.stop()
-        return None
+        self._ask()
+        block = self._decoded.popleft()
+        if isinstance(block, Exception):
+            raise block
+        return block
 
-    def _pop(self) -> tuple[_File, Read]:
+    def _pop(self) -> tuple[Cursor, Read]:
         if self._arrival:
             done = wait([read for _, read in self._reads], return_when=FIRST_COMPLETED).done
             ready = next(pair for pair in self._reads if pair[1] in done)
@@ -115,16 +109,34 @@ class OpenFiles(Reader):
         """Keep the threads busy: one read for each file at most, and one more than there are threads."""
         while self._turn and len(self._reads) <= self._threads:
             file = self._turn.popleft()
-            self._reads.append((file, self._crew.submit(file.read)))
+            self._reads.append((file, self._crew.submit(file.read_chunk)))
 
     def _begin(self) -> None:
-        files = [_File(path) for path in self._paths]
+        files = [Cursor(path, self._buffers) for path in self._paths]
         if self._shuffle:
             rng = np.random.default_rng((self._seed, self.epoch))
             files = [files[i] for i in rng.permutation(len(files))]
         self._turn = deque(files[: self._active])
         self._queued = deque(files[self._active :])
-        self._ask()  # reading begins with the startup program
+        if not self.holding:
+            self._ask()  # reading begins with the startup program
+
+    def skip(self, count: int) -> int:
+        left = count
+        while left and self._turn and not self._reads:
+            file = self._turn.popleft()
+            records = file.announced()
+            if records is None:
+                self._turn.extend([self._queued.popleft()] if self._queued else [])
+            elif records > left:
+                self._turn.appendleft(file)
+                break
+            else:
+                file.pass_over()
+                self._turn.append(file)
+                left -= records
+        self.delivered += count - left
+        return count - left + super().skip(left)
 
     def _stop(self) -> None:
         self._crew.stop()
@@ -132,10 +144,19 @@ class OpenFiles(Reader):
             file.close()
         self._turn.clear()
         self._reads.clear()
+        self._decoded.clear()
         self._buffer.clear()
 
     def stats(self) -> dict[str, Any]:
-        return {**super().stats(), "files": len(self._paths), "threads": self._threads, "reads": len(self._reads)}
+        return {
+            **super().stats(),
+            "producer_wait": self._crew.idle,
+            "consumer_wait": self._waited,
+            "queue_size": sum(read.done() for _, read in list(self._reads)),
+            "capacity": self._threads + 1,
+            "files": len(self._paths),
+            "threads": self._threads,
+        }
 
     def fingerprint(self) -> list[Any]:
         if self._arrival:

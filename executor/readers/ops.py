@@ -257,6 +257,11 @@ class Threaded(Reader):
         assert self.underlying is not None
         return self.underlying.read_next()
 
+    def skip(self, count: int) -> int:
+        assert self.underlying is not None
+        self.delivered = self.underlying.skip(count)
+        return self.delivered
+
 
 @op(
     "create_py_reader", "blocking_queue", "Out*",

@@ -8,11 +8,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import fluidio as fluid
+from fluidio.recordio import Writer
+from fluidio.recordio.columnar import Decoder
 from fluidio.testing import fresh
 from tests.readers.subjects import SLOTS, Subject, batches, loader, write_file, write_files
 
@@ -58,6 +61,69 @@ def test_the_rest_is_identical_wherever_it_was_stopped(
         other.reader.load_state_dict(state)
         assert epochs(other, 25) == expected
         other.reader.reset()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("kind", ["file", "files", "shuffled", "passes"])
+def test_restoring_decodes_only_the_chunks_around_the_saved_place(
+    kind: str, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = write_files(tmp_path, (200, 140, 160), chunk=2)  # 250 chunks
+
+    def build() -> Any:
+        if kind == "file":
+            return layers.batch(layers.io.open_recordio_file(paths[0], **SLOTS), 3)
+        passes = 3 if kind == "passes" else 1
+        reader = layers.open_files(paths, thread_num=threads, pass_num=passes, **SLOTS)
+        return layers.double_buffer(layers.batch(layers.shuffle(reader, 10) if kind == "shuffled" else reader, 3))
+
+    subject = Subject(build)
+    epochs(subject, 300 if kind == "passes" else 60)
+    state = subject.reader.state_dict()
+    expected = epochs(subject, 2)
+    subject.reader.reset()
+    opened: list[int] = []
+    decode = Decoder.open
+
+    def counted(self: Decoder, *args: Any) -> Any:
+        opened.append(1)
+        return decode(self, *args)
+
+    monkeypatch.setattr(Decoder, "open", counted)
+    with fresh():
+        other = Subject(build)
+        other.reader.load_state_dict(state)
+        assert epochs(other, 2) == expected
+        other.reader.reset()
+    assert len(opened) < 30  # what startup reads ahead, a buffer of the shuffle, and what is read ahead then
+
+
+def test_levels_in_the_wrong_order_are_found_out_though_chunks_are_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "old.recordio"
+    wrong = np.array([0, 1, 3, 6, 8]), np.array([0, 3, 4])  # makes sense only innermost first
+    either = np.array([0, 1, 2]), np.array([0, 2, 2])  # makes sense both ways
+    with Writer(path, max_num_records=1) as writer:
+        for number in range(9):
+            lod, rows = (wrong, 8) if number == 2 else (either, 2)
+            writer.write_tensors([(np.zeros((rows, 4), "float32"), lod), (np.array([[number]], "int64"), ())])
+
+    def lods(subject: Subject, count: int) -> list[Any]:
+        rows = [subject.exe.run(subject.main, fetch_list=[subject.row], return_numpy=False) for _ in range(count)]
+        return [row.lod() for (row,) in rows]
+
+    def build() -> Any:
+        return layers.io.open_recordio_file(str(path), **SLOTS)
+
+    with pytest.warns(UserWarning, match="innermost first"):
+        subject = Subject(build)
+        lods(subject, 6)
+    state = subject.reader.state_dict()
+    expected = lods(subject, 3)
+    assert expected[0] == [[0, 2, 2], [0, 1, 2]]
+    with fresh(), pytest.warns(UserWarning, match="innermost first"):
+        other = Subject(build)
+        other.reader.load_state_dict(state)
+        assert lods(other, 3) == expected
 
 
 def test_a_state_saved_at_the_end_resumes_at_the_end(tmp_path: Path) -> None:
