@@ -10,13 +10,14 @@ import time
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from fluidio.executor.readers.base import Reader, Spec, Tensors, block_of
 from fluidio.executor.readers.batch import Batch
 from fluidio.executor.readers.blocks import BlockBuffer
+from fluidio.executor.readers.open_files import OpenFiles
 from fluidio.reader.threads import Channel
 from fluidio.recordio import RecordBlock
 
@@ -24,8 +25,11 @@ __all__ = ["CopyStage", "DoubleBuffer", "on_host", "stage_next"]
 
 _AHEAD = 2  # blocks or batches that wait; one more is in the thread's hands
 _RECORDS = 256  # records of one block, when records and not batches are read
+_WORTH_IT = 0.0002  # seconds of work for an item from which on handing it over from a thread pays
+_SMOOTHING = 8  # reads over which that work is averaged
 
 Hand = tuple[Any, Exception | None]
+T = TypeVar("T")
 
 
 class CopyStage(Protocol):
@@ -55,7 +59,9 @@ class CopyStage(Protocol):
 class DoubleBuffer(Reader):
     """Reads ahead in a thread.
 
-    Over a reader that reads ahead itself (a queue) there is nothing to gain on the CPU and it only passes items on.
+    Over a reader that reads ahead itself there is nothing to gain on the CPU: items of a queue are only passed on, and
+    batches are cut out of the chunks that `open_files` decodes ahead by whoever wants them, unless that is much work
+    (joining many small chunks, say).
     """
 
     def __init__(self, name: str, underlying: Reader, spec: Spec = (), stage: CopyStage | None = None) -> None:
@@ -67,6 +73,8 @@ class DoubleBuffer(Reader):
         self._thread: threading.Thread | None = None
         self._finalizer: weakref.finalize[Any, Any] | None = None
         self.waits = [0.0, 0.0]
+        self._directly = stage is None and _decodes_ahead(underlying)
+        self._work = 0.0  # seconds for an item, where items are read directly
         if self.passes_on:
             self.read_next = underlying.read_next  # type: ignore[method-assign]
             self.read_block = underlying.read_block  # type: ignore[method-assign]
@@ -75,6 +83,9 @@ class DoubleBuffer(Reader):
         if self._stage is not None:
             item: Tensors | None = self._take()
             return item
+        if self._directly:
+            assert self.underlying is not None
+            return self._measured(self.underlying.read_next)
         block = self._buffer.take(1, self._refill)
         return None if block is None else block.tensors()
 
@@ -82,7 +93,18 @@ class DoubleBuffer(Reader):
         if self._stage is not None:
             item = self._next()
             return None if item is None else block_of(on_host(item))
+        if self._directly:
+            assert self.underlying is not None
+            return self._measured(partial(self.underlying.read_block, most))
         return self._buffer.take(most, self._refill)
+
+    def _measured(self, read: Callable[[], T]) -> T:
+        """Read here and now; the thread takes over when that proves to be much work (waiting is none)."""
+        began = time.thread_time()
+        item = read()
+        self._work += (time.thread_time() - began - self._work) / _SMOOTHING
+        self._directly = self._work < _WORTH_IT
+        return item
 
     def _refill(self) -> RecordBlock | None:
         block: RecordBlock | None = self._take()
@@ -171,6 +193,8 @@ class DoubleBuffer(Reader):
         below = self.underlying.stats() if self.underlying is not None else {}
         if self.passes_on:
             return below
+        if self._directly:
+            return super().stats()
         size = len(self._channel._items) if self._channel is not None else 0
         return {
             **super().stats(),
@@ -194,6 +218,13 @@ class DoubleBuffer(Reader):
             self.underlying.load_state_dict(state)
         else:
             super().load_state_dict(state)
+
+
+def _decodes_ahead(reader: Reader | None) -> bool:
+    """Tell whether the threads of `open_files` do all the work below but cutting out batches."""
+    while isinstance(reader, Batch):
+        reader = reader.underlying
+    return isinstance(reader, OpenFiles)
 
 
 def on_host(item: Tensors) -> Tensors:

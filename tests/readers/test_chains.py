@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import fluidio as fluid
+from fluidio.executor.readers import double_buffer
 from fluidio.recordio import Writer
 from tests.readers.subjects import SLOTS, Subject, write_file, write_files
 
@@ -191,6 +193,23 @@ def test_double_buffer_keeps_order_and_takes_strings_and_places(tmp_path: Path, 
     subject = Subject(build)
     for _ in range(2):
         assert subject.epoch() == list(range(37))
+        subject.reader.reset()
+
+
+@pytest.mark.parametrize("worth_it", [0.0, 3600.0])
+def test_double_buffer_over_open_files_has_a_thread_only_if_reading_is_much_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worth_it: float
+) -> None:
+    monkeypatch.setattr(double_buffer, "_WORTH_IT", worth_it)
+    paths = write_files(tmp_path, (12, 7, 17))
+    subject = Subject(lambda: layers.double_buffer(layers.batch(layers.open_files(paths, is_test=True, **SLOTS), 3)))
+    for _ in range(2):
+        assert [subject.step(), subject.step(), subject.step()] == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
+        threads = [t.name for t in threading.enumerate() if "double_buffer" in t.name]
+        assert bool(threads) == (worth_it == 0.0)
+        assert subject.epoch() == list(range(9, 36))
+        stats = subject.reader.stats()
+        assert {"items", "bytes", "producer_wait", "consumer_wait", "queue_size", "capacity", "dropped"} <= {*stats}
         subject.reader.reset()
 
 
