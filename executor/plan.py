@@ -9,11 +9,13 @@ from functools import cached_property
 from typing import Any
 
 from fluidio.dtypes import VarType
+from fluidio.executor.accumulate import sum_in_place
 from fluidio.executor.bind import Step, bind
+from fluidio.executor.denormals import flushed
 from fluidio.executor.failure import explain
 from fluidio.executor.frame import Frame, value_of
 from fluidio.ops.kernel import Backend
-from fluidio.program import Block, Operator, Program, Variable
+from fluidio.program import Block, Operator, OpRole, Program, Variable
 from fluidio.program.op_def import EMPTY, SAVED_ATTR
 from fluidio.tensor import Scope, ScopeVariable
 
@@ -99,6 +101,7 @@ class Plan:
         self.fetch_names = list(fetches)
         self._find_externals()
         self._find_last_uses()
+        self._training = _training_part(self.steps)
         self._empty: list[Any] = [None] * len(self._names)
         self._no_lods: list[Any] = [()] * len(self._names)
         self._binding: _Binding | None = None
@@ -176,6 +179,8 @@ class Plan:
                 dead.setdefault(index, []).append(slot)
         for index, step in enumerate(self.steps):
             step.dead = tuple(dead.get(index, ()))
+            if step.op.type == "sum" and not self.dev.is_gpu:
+                sum_in_place(step)
 
     # -- running ------------------------------------------------------------------------------------------------
 
@@ -221,10 +226,24 @@ class Plan:
 
     def run(self, f: Frame) -> None:
         """Run all steps; a failing op is reported with its inputs and the user's line."""
-        run_steps(self.steps, f)
+        begin, end = self._training
+        if begin == end:
+            run_steps(self.steps, f)
+            return
+        run_steps(self.steps[:begin], f)
+        with flushed():
+            run_steps(self.steps[begin:end], f)
+        run_steps(self.steps[end:], f)
 
     def name_of(self, slot: int) -> str:
         return self._names[slot]
+
+
+def _training_part(steps: Sequence[Step]) -> tuple[int, int]:
+    """Return where the steps that compute or apply gradients begin and end."""
+    roles = OpRole.Backward | OpRole.Optimize
+    found = [index for index, step in enumerate(steps) if step.op._attrs.get("op_role", 0) & roles]
+    return (found[0], found[-1] + 1) if found else (0, 0)
 
 
 def _keep_version(step: Step, after: bool, source: int, kept: int) -> None:

@@ -96,8 +96,16 @@ def dynamic_lstmp(
     c_0: Variable | None = None,
     cell_clip: float | None = None,
     proj_clip: float | None = None,
+    *,
+    all_gates: bool = False,
 ) -> tuple[Variable, Variable]:
-    """Return projected hidden state and cell of an LSTM with a projection of `proj_size`."""
+    """Return projected hidden state and cell of an LSTM with a projection of `proj_size`.
+
+    Args:
+        all_gates: train all gates on the CPU whatever the hidden size.
+
+    Fluid: its CPU kernel trained the output gate alone where the hidden size is a multiple of 8; see `dynamic_lstm`.
+    """
     if bias_attr is False:
         raise AssertionError("bias_attr should not be False in dynamic_lstmp.")
     helper = LayerHelper("lstmp", **locals())
@@ -118,6 +126,8 @@ def dynamic_lstmp(
         "candidate_activation": candidate_activation,
         "proj_activation": proj_activation,
     }
+    if all_gates:
+        attrs[ALL_GATES] = True
     if cell_clip:
         attrs["cell_clip"] = cell_clip
     if proj_clip:

@@ -14,7 +14,7 @@ from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import NEVER, Call
 from fluidio.ops.ragged import from_lengths, last_level, padded_rows, segment_ids, segment_sum
 from fluidio.ops.registry import gradient, op
-from fluidio.ops.time_major import TimeMajor
+from fluidio.ops.time_major import time_major
 from fluidio.program.infer import InferContext
 from fluidio.tensor.lod import IntArray
 
@@ -90,7 +90,7 @@ def linear_chain_crf(k: Call, emission: Any, transition: Any, label: Any, length
     highest = x.max(axis=1, keepdims=True) if x.shape[0] else x[:, :1]
     weights = xp.exp(x - highest)
     moves = xp.exp(transition)
-    batches = TimeMajor(offsets)
+    batches = time_major(offsets)
     at = k.dev.upload(batches.rows)
     sorted_weights = weights[at]
     alpha = xp.empty_like(sorted_weights)
@@ -149,7 +149,7 @@ def linear_chain_crf_grad(
     offsets = rows.offsets
     alpha, weights = rows.take(alpha, tags), rows.take(weights, tags)
     ids = _labels(k, label, rows, tags)
-    batches = TimeMajor(offsets)
+    batches = time_major(offsets)
     at = k.dev.upload(batches.rows)
     sorted_weights = weights[at]
     beta = xp.empty_like(alpha)
@@ -198,7 +198,7 @@ def crf_decoding(k: Call, emission: Any, transition: Any, label: Any, length: An
     tags = emission.shape[-1]
     rows = _Rows(k, emission, length)
     x = rows.take(emission, tags)
-    batches = TimeMajor(rows.offsets)
+    batches = time_major(rows.offsets)
     at = k.dev.upload(batches.rows)
     sorted_x = x[at]
     back = xp.zeros((batches.total, tags), np.int64)

@@ -12,7 +12,7 @@ from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.ragged import last_level
 from fluidio.ops.registry import gradient, op
-from fluidio.ops.time_major import Activation, TimeMajor, activation
+from fluidio.ops.time_major import Activation, activation, time_major
 from fluidio.program.infer import InferContext
 
 __all__: list[str] = []
@@ -103,7 +103,7 @@ class _Step:
 def gru(k: Call, x: Any, h0: Any, weight: Any, bias: Any) -> Any:
     """Hidden = a GRU over each sequence; Input holds the input's part of the gates already."""
     a = k.attrs
-    batches = TimeMajor(last_level(k, "Input", x.shape[0]), a["is_reverse"])
+    batches = time_major(last_level(k, "Input", x.shape[0]), a["is_reverse"])
     rows = k.dev.upload(batches.rows)
     step = _Step(k, weight, activation(a["gate_activation"]), activation(a["activation"]))
     gates = step.split(x[rows])
@@ -130,7 +130,7 @@ def gru_grad(k: Call, x: Any, h0: Any, weight: Any, bias: Any, gates: Any, reset
     a = k.attrs
     if gates is None:
         raise EnforceNotMet("the gradient needs BatchGate, which the forward op does not keep")
-    batches = TimeMajor(last_level(k, "Input", x.shape[0]), a["is_reverse"])
+    batches = time_major(last_level(k, "Input", x.shape[0]), a["is_reverse"])
     rows = k.dev.upload(batches.rows)
     step = _Step(k, weight, activation(a["gate_activation"]), activation(a["activation"]))
     before = batches.previous(k, hidden, batches.start_state(k, h0, weight.shape[0], x.dtype))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -112,17 +113,31 @@ def adam(
         m2[rows] = b2 * m2[rows] + (1 - b2) * values * values
         param[rows] -= corrected * m1[rows] / (xp.sqrt(m2[rows]) + a["epsilon"])
     else:
-        grad = dense(k, grad)
-        step = _update_moments(k, grad, m1, m2, b1, b2)
-        xp.sqrt(m2, out=step)
-        step += a["epsilon"]
-        xp.divide(m1, step, out=step)
-        step *= corrected
-        param -= step
+        for p, g, first, second in _pieces(k, param, dense(k, grad), m1, m2):
+            step = _update_moments(k, g, first, second, b1, b2)
+            xp.sqrt(second, out=step)
+            step += a["epsilon"]
+            xp.divide(first, step, out=step)
+            step *= corrected
+            p -= step
     if k.wants("Beta1PowOut"):
         pow1 *= b1
         pow2 *= b2
     return param, m1, m2, pow1, pow2
+
+
+_PIECE = 1 << 15  # elements: five arrays of them stay in a core's cache
+
+
+def _pieces(k: Call, *arrays: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield arrays of one shape piece by piece, so that the passes of an update find them in the cache."""
+    size = arrays[0].size
+    if k.dev.is_gpu or size < 2 * _PIECE or not all(a.flags.c_contiguous for a in arrays):
+        yield arrays
+        return
+    flat = [a.reshape(-1) for a in arrays]
+    for start in range(0, size, _PIECE):
+        yield tuple(a[start : start + _PIECE] for a in flat)
 
 
 def _update_moments(k: Call, grad: Any, m1: Any, m2: Any, b1: float, b2: float) -> Any:

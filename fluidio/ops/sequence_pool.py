@@ -76,7 +76,10 @@ def _max_rows(k: Call, x: Any, out: Any, offsets: IntArray) -> Any:
         rows = k.xp.arange(x.shape[0], dtype=np.int32).reshape(-1, *(1,) * (x.ndim - 1))
         return -segment_max(k, k.xp.where(x == out[k.dev.upload(ids)], -rows, -np.int32(2**31 - 1)), offsets, 1)
     columns = out[0].size
-    hits = np.flatnonzero(x == out[ids])[::-1]  # backwards, so that the first of equal ones is written last
+    largest = np.empty(x.shape, bool)
+    for best, start, stop in zip(out, offsets[:-1].tolist(), offsets[1:].tolist()):
+        np.equal(x[start:stop], best, out=largest[start:stop])
+    hits = np.flatnonzero(largest)[::-1]  # backwards, so that the first of equal ones is written last
     rows, column = np.divmod(hits, columns)
     index.reshape(-1)[ids[rows] * columns + column] = rows
     return index

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.tensor.lod import IntArray
 
-__all__ = ["ACTIVATIONS", "Activation", "TimeMajor", "activation"]
+__all__ = ["ACTIVATIONS", "Activation", "TimeMajor", "activation", "time_major"]
 
 
 class TimeMajor:
@@ -45,6 +46,8 @@ class TimeMajor:
         place = np.arange(self.total) - starts[step_of]
         of = self.order[place]
         self.rows: IntArray = offsets[of + 1] - 1 - step_of if reverse else offsets[of] + step_of
+        self._alive, self._starts, self._step_of, self._place = alive, starts, step_of, place
+        self._by_column: dict[int, IntArray] = {}
         # The row of the same sequence one step before, for every row after the first step.
         first = self.first
         self.before: IntArray = starts[step_of[first:] - 1] + place[first:]
@@ -53,6 +56,20 @@ class TimeMajor:
     def first(self) -> int:
         """Number of sequences that are not empty."""
         return self.steps[0][1] if self.steps else 0
+
+    def rows_by_column(self, columns: int) -> IntArray:
+        """Return `rows` for rows that are seen as `columns` rows each: within a step, all first ones, all second ones.
+
+        Entries columns * start ... columns * stop belong to a step.
+        """
+        found = self._by_column.get(columns)
+        if found is None:
+            found = self._by_column[columns] = np.empty(columns * self.total, np.int64)
+            target = columns * self._starts[self._step_of] + self._place
+            width = self._alive[self._step_of]
+            for column in range(columns):
+                found[target + column * width] = columns * self.rows + column
+        return found
 
     def start_state(self, k: Call, given: Any, width: int, dtype: Any) -> Any:
         """Return the state before the first step, one row for each sequence that is not empty."""
@@ -77,6 +94,16 @@ class TimeMajor:
         if grad is not None:
             out[k.dev.upload(self.order[: self.first])] = grad
         return out
+
+
+@lru_cache(maxsize=16)
+def _cached(offsets: bytes, reverse: bool) -> TimeMajor:
+    return TimeMajor(np.frombuffer(offsets, np.int64), reverse)
+
+
+def time_major(offsets: IntArray, reverse: bool = False) -> TimeMajor:
+    """Return the order of rows by time; ops on the same sequences (and their gradients) share it."""
+    return _cached(np.ascontiguousarray(offsets, np.int64).tobytes(), reverse)
 
 
 @dataclass(frozen=True)

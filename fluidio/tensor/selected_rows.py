@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.tensor.add_rows import add_rows
 from fluidio.tensor.lod import IntArray
 from fluidio.tensor.lod_tensor import LoDTensor
 
@@ -77,10 +78,4 @@ def _scatter_add(xp: Any, target: Any, index: IntArray | Any, values: Any) -> No
     if xp is not np:
         xp.add.at(target, index, values)
         return
-    if not index.size:
-        return
-    # np.add.at is slow on matrices: sort by row, then sum runs of equal rows at once.
-    order = np.argsort(index, kind="stable")
-    ordered = index[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    target[ordered[starts]] += np.add.reduceat(values[order], starts, axis=0)
+    add_rows(target, index, values)
