@@ -101,3 +101,23 @@ def test_kill_in_a_large_block_leaves_whole_chunks_and_a_cut_one(tmp_path: Path,
         numbers = [int(n) for block in reader for n in block.columns[1].data[:, 0]]
     assert numbers == [i % 20000 for i in range(len(numbers))]
     assert len(numbers) == written_bytes // 3_205_020 * 1000
+
+
+@pytest.mark.parametrize("most", [7, 19, 20, 21, 1000])
+def test_short_writes_are_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    write = os.write
+
+    def short(fd: int, data: bytes | memoryview) -> int:
+        return write(fd, data[:most])
+
+    records = [bytes([i]) * 1500 for i in range(30)]
+    with Writer(tmp_path / "whole", "none", 10) as writer:
+        for record in records:
+            writer.write(record)
+    with Writer(tmp_path / "short", "none", 10) as writer, monkeypatch.context() as patch:
+        patch.setattr(os, "write", short)
+        patch.setattr(os, "writev", lambda fd, views: short(fd, b"".join(views)))
+        for record in records:
+            writer.write(record)
+    assert (tmp_path / "short").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert read(tmp_path / "short") == records
