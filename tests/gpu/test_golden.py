@@ -38,6 +38,7 @@ def legacy(cupy: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setitem(sys.modules, "paddle.fluid", fluid)
     monkeypatch.setitem(vars(executor), "backend_for", on_gpu)
     monkeypatch.setenv("GOLDEN_OUT", str(tmp_path))
+    monkeypatch.setenv("CPU_NUM", "1")  # data_parallel sets it for itself; the tests after it are to find it as it was
     monkeypatch.syspath_prepend(GOLDEN)
     return tmp_path
 

@@ -136,7 +136,6 @@ class Machine(RuleBasedStateMachine):
         self.guard.__exit__(None, None, None)
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "kind",
     ["file", "files", "batched", "buffered", "shuffled", "passes", "preprocessed", "py_reader", "loader"],
