@@ -38,6 +38,7 @@ class Frame:
         variable = self.variables[slot]
         if variable is None:
             return
+        variable.writes += 1
         value = self.values[slot]
         held = variable.value
         if hasattr(value, "dtype"):

@@ -4,7 +4,8 @@ Ops of the forward and backward pass run for every place, in threads (kernels re
 update parameters or learning rates, and ops that make readers, run once, on place 0. Readers are read for place
 0, 1, 2, ... in this order, so item s * n + p goes to place p in step s.
 
-CPU places share the parameters; every GPU has a copy of its own, renewed when place 0 has changed them.
+CPU places share the parameters; every GPU has a copy of its own, renewed when place 0 has changed them. Between GPUs
+only streams wait, for events; the calling thread waits for none of them before it fetches.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from __future__ import annotations
 import contextvars
 import warnings
 import weakref
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -40,7 +41,7 @@ class Replicas:
 
     def __init__(self, places: int) -> None:
         self.variables: list[dict[str, ScopeVariable]] = [{} for _ in range(places)]
-        self.origins: list[dict[str, Any]] = [{} for _ in range(places)]
+        self.origins: list[dict[str, tuple[Any, int]]] = [{} for _ in range(places)]
 
     def own(self, place: int, name: str, original: ScopeVariable, dev: Backend) -> ScopeVariable:
         """Return the place's own version of a persistable that it writes, made from place 0's the first time."""
@@ -53,14 +54,19 @@ class Replicas:
         return found
 
     def copy(self, place: int, name: str, original: ScopeVariable, dev: Backend) -> ScopeVariable:
-        """Return a copy on the place's GPU of what place 0 has; renewed when that is another array now."""
+        """Return a copy on the place's GPU of what place 0 has; renewed when that was written meanwhile."""
         value, lod = value_of(original)
         found = self.variables[place].get(name)
-        if found is None or self.origins[place].get(name) is not value:
+        kept, writes = self.origins[place].get(name, (None, 0))
+        if found is None or kept is not value or writes != original.writes:
             found = self.variables[place][name] = ScopeVariable(name)
             found.value = LoDTensor.wrap(dev.upload(value), lod)
-            self.origins[place][name] = value
+            self.follow(place, name, original)
         return found
+
+    def follow(self, place: int, name: str, original: ScopeVariable) -> None:
+        """Note that the place's copy is what place 0 has now."""
+        self.origins[place][name] = value_of(original)[0], original.writes
 
 
 @dataclass
@@ -95,7 +101,7 @@ class ParallelPlan:
         self._balance = balance
         self._on_gpus = len(places) > 1 and self.plans[0].dev.is_gpu
         if self._on_gpus:
-            self._read_on_the_host()
+            self._read_in_turn()
         self._trains = any(_is_once(step) and not _makes_reader(step) for step in self.plans[0].steps)
         self._segments = _segments(self.plans)
         self._find_crossings()
@@ -104,15 +110,18 @@ class ParallelPlan:
         if self._pool is not None:
             weakref.finalize(self, self._pool.shutdown, wait=False).atexit = False
 
-    def _read_on_the_host(self) -> None:
-        """Have double buffers leave items on the host: a copy ring serves one GPU, and one item at a time."""
+    def _read_in_turn(self) -> None:
+        """Have double buffers bring items to the GPUs in turn, through a copy ring for each."""
+        devices: list[Any] = [plan.dev for plan in self.plans]
+        place = ",".join(f"CUDA:{dev.device}" for dev in devices)
         for plan in self.plans:
             for step in plan.steps:
-                if step.op.type == "create_double_buffer_reader":
-                    step.call.attrs = {**step.call.attrs, "place": "CPU"}
+                if step.op.type == "create_double_buffer_reader" and step.call.attrs["place"] != "CPU":
+                    step.call.attrs = {**step.call.attrs, "place": place}
+                    step.call.state["devices"] = devices
 
     def _find_crossings(self) -> None:
-        """Find the gradients that parameter updates read, and the persistables that every place writes."""
+        """Find the gradients that updates read, the persistables that every place writes, and what each must have."""
         names = self.plans[0]._names
         each = [segment for segment in self._segments if segment.kind == "each"]
         written = {slot for segment in each for slot in segment.writes}
@@ -120,6 +129,8 @@ class ParallelPlan:
         for segment in each:
             segment.sums = [slot for slot in segment.writes & wanted if "@GRAD" in names[slot]]
         self._private = {slot for slot in written if self.plans[0]._persists(slot)}
+        self._needed = {slot for segment in self._segments if segment.kind != "once" for slot in segment.reads}
+        self._needed.update(self.plans[0].fetch_slots)
 
     # -- running ------------------------------------------------------------------------------------------------
 
@@ -160,7 +171,7 @@ class ParallelPlan:
             name = plan.name_of(slot)
             if slot in self._private:
                 own = replicas.own(place, name, original, plan.dev)
-            elif self._on_gpus and hasattr(value_of(original)[0], "dtype"):
+            elif self._on_gpus and slot in self._needed and hasattr(value_of(original)[0], "dtype"):
                 own = replicas.copy(place, name, original, plan.dev)
             else:
                 continue
@@ -173,42 +184,45 @@ class ParallelPlan:
         jobs = [partial(_run_steps, steps, f, scaled, self._scale) for steps, f in zip(segment.steps, frames)]
         futures = []
         if self._pool is not None:
-            futures = [self._pool.submit(contextvars.copy_context().run, job) for job in jobs[1:]]
+            futures = [
+                self._pool.submit(contextvars.copy_context().run, _run_there, job, f.plan.dev, _mark_of(f.plan.dev))
+                for job, f in zip(jobs[1:], frames[1:])
+            ]
         try:
             jobs[0]()
-        finally:
-            errors = [future.exception() for future in futures]
-        for error in errors:
-            if error is not None:
-                raise error
+            ends = [future.result() for future in futures]
+        except BaseException:
+            wait(futures)
+            self._settle()  # kernels that were given before the error still use their batches
+            raise
+        for end, f in zip(ends, frames[1:]):
+            _wait_for(f.plan.dev, end)
 
     def _sum(self, frames: Sequence[Frame], slots: Sequence[int]) -> None:
         """Add up the gradients of all places."""
         if not slots:
             return
-        self._settle()
         first = self.plans[0].dev
         with first.active():
             totals = {slot: _total([_moved(f.values[slot], first) for f in frames], first.xp) for slot in slots}
-        self._settle()
         for plan, f in zip(self.plans, frames):
             for slot, total in totals.items():
-                f.values[slot] = _moved(total, plan.dev)
+                if f is frames[0] or slot in self._needed:
+                    f.values[slot] = _moved(total, plan.dev)
 
     def _share(self, frames: Sequence[Frame], written: set[int], replicas: Replicas) -> None:
         """Give what place 0 computed to the others."""
-        self._settle()
         for place, f in enumerate(frames[1:], 1):
             dev = self.plans[place].dev
-            for slot in written:
-                value = frames[0].values[slot]
+            for slot in written & self._needed:
+                value, original = frames[0].values[slot], frames[0].variables[slot]
                 f.values[slot], f.lods[slot] = _moved(value, dev), frames[0].lods[slot]
-                if self._on_gpus and f.variables[slot] is not None and hasattr(value, "dtype"):
+                if self._on_gpus and original is not None and hasattr(value, "dtype"):
                     f.store(slot)
-                    replicas.origins[place][f.plan.name_of(slot)] = value
+                    replicas.follow(place, f.plan.name_of(slot), original)
 
     def _settle(self) -> None:
-        """Wait for all GPUs before arrays go from one to another."""
+        """Wait for all GPUs."""
         if self._on_gpus:
             for plan in self.plans:
                 plan.dev.synchronize()  # type: ignore[attr-defined]
@@ -239,7 +253,6 @@ class ParallelPlan:
     def _divide(self, frames: Sequence[Frame], step: Step, served: int) -> bool:
         """Divide the last items among all places (BuildStrategy.enable_data_balance)."""
         slots = [slot for slot in step.writes if slot >= 0]
-        self._settle()
         first = self.plans[0].dev
         whole = {}
         with first.active():
@@ -249,7 +262,6 @@ class ParallelPlan:
                 if (len(lod[0]) - 1 if lod else len(array)) < len(frames):
                     return False
                 whole[slot] = split_tensor(array, lod, len(frames), ceil=False)
-        self._settle()
         for slot, pieces in whole.items():
             for plan, f, (array, lod) in zip(self.plans, frames, pieces):
                 f.set(slot, _moved(array, plan.dev), lod)
@@ -266,6 +278,22 @@ def _run_steps(steps: list[Step], f: Frame, scaled: Sequence[int], scale: float)
                 f.values[slot] = f.values[slot] * f.values[slot].dtype.type(scale)
             begin = index + 1
         run_steps(steps[begin:] if begin else steps, f)
+
+
+def _run_there(job: Callable[[], None], dev: Backend, begin: Any) -> Any:
+    """Run a job in a thread of the pool, whose current stream may be another one than the caller's; mark its end."""
+    _wait_for(dev, begin)
+    job()
+    return _mark_of(dev)
+
+
+def _mark_of(dev: Any) -> Any:
+    return dev.mark() if dev.is_gpu else None
+
+
+def _wait_for(dev: Any, mark: Any) -> None:
+    if dev.is_gpu:
+        dev.wait_for(mark)
 
 
 def _moved(value: Any, dev: Backend) -> Any:

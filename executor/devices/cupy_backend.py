@@ -48,13 +48,39 @@ class CupyBackend:
         cupy = self.xp
         with self.active():
             if isinstance(array, cupy.ndarray):
-                return array if array.device.id == self.device else cupy.array(array)
+                return array if array.device.id == self.device else self._from_another(array)
             if hasattr(array, "__cuda_array_interface__"):
                 return cupy.asarray(array)
             host = np.asarray(array, order="C")  # not ascontiguousarray: it makes one dimension of none
             if is_pinned(cupy, host):
                 host = host.copy()  # CuPy would copy out of it later, when its owner may have changed it
             return cupy.asarray(host)  # staged through CuPy's own pinned pool, which watches the copy's event
+
+    def _from_another(self, array: Any) -> Any:
+        """Copy from another GPU: after what that one's current stream was given, and before what it will be given."""
+        cupy = self.xp
+        with array.device:
+            source = cupy.ascontiguousarray(array)
+            ready = _mark(cupy)
+        with self.active():
+            copy = cupy.empty(array.shape, array.dtype)
+            stream = cupy.cuda.get_current_stream()
+            stream.wait_event(ready)
+            copy.data.copy_from_device_async(source.data, source.nbytes, stream)
+            done = _mark(cupy)
+        with array.device:
+            cupy.cuda.get_current_stream().wait_event(done)  # its memory may be written or given away from here on
+        return copy
+
+    def mark(self) -> Any:
+        """Return an event for what the thread's current stream of this GPU was given so far."""
+        with self.active():
+            return _mark(self.xp)
+
+    def wait_for(self, mark: Any) -> None:
+        """Have the thread's current stream of this GPU wait for a mark; the thread itself does not."""
+        with self.active():
+            self.xp.cuda.get_current_stream().wait_event(mark)
 
     def download(self, array: Any) -> Any:
         """Return a NumPy copy; waits for the stream."""
@@ -83,7 +109,7 @@ class CupyBackend:
             for array, view in zip(arrays, views):
                 if array.size:
                     array.get(out=view, blocking=False)
-            arrived = self.xp.cuda.get_current_stream().record(self.xp.cuda.Event(disable_timing=True))
+            arrived = _mark(self.xp)
         arrived.synchronize()
         return [view.copy() for view in views]
 
@@ -105,9 +131,9 @@ class CupyBackend:
         """Have ids looked at; those out of range are reported by the next fetch."""
         self.checks.check(ids, limit, ignore, op)
 
-    def copy_stage(self) -> CopyRing:
+    def copy_stage(self, slots: int = 3) -> CopyRing:
         """Return a new ring that brings batches to this GPU."""
-        return CopyRing(self.xp, self.device)
+        return CopyRing(self.xp, self.device, slots)
 
     def synchronize(self) -> None:
         """Wait for all work of the device."""
@@ -116,6 +142,10 @@ class CupyBackend:
 
     def __repr__(self) -> str:
         return f"CupyBackend({self.device})"
+
+
+def _mark(cupy: Any) -> Any:
+    return cupy.cuda.get_current_stream().record(cupy.cuda.Event(disable_timing=True))
 
 
 @cache

@@ -17,30 +17,35 @@ from fluidio.executor.devices.slot import Field, Slot, Tensors
 
 __all__ = ["CopyRing"]
 
-_SLOTS = 3
+_KEPT = 2  # batches that wait for the consumer to let go of them, as the variable of a loop does; older ones stay his
 
 
 class CopyRing:
     """Brings batches to one GPU.
 
-    Three slots go round: one is filled, one waits, one is in the consumer's hands. If more batches are under way there
-    are more slots; they are never given up. Fluid: a slot is not filled again while its batch is in use; here a batch
-    may also be kept.
+    Slots go round: one is filled, one waits, one is in the consumer's hands. If more batches are under way there are
+    more slots; they are never given up. Fluid: a slot is not filled again while its batch is in use; here a batch may
+    also be kept.
 
     Args:
         cupy: the module.
         device: number of the GPU.
+        slots: how many to begin with.
     """
 
-    def __init__(self, cupy: Any, device: int) -> None:
+    width = 1
+    """How many GPUs are served in turn."""
+
+    def __init__(self, cupy: Any, device: int, slots: int = 3) -> None:
         self._cupy = cupy
         self._device = device
         with self._active():
             self._stream = cupy.cuda.Stream(non_blocking=True)
-            self._slots = [Slot(cupy) for _ in range(_SLOTS)]
+            self._slots = [Slot(cupy) for _ in range(slots)]
         self._free = deque(self._slots)
         self._next: Slot | None = None
         self._held: Slot | None = None
+        self._kept: deque[Slot] = deque()
         weakref.finalize(self, _settle, self._stream, self._slots)
 
     def _active(self) -> Any:
@@ -87,18 +92,31 @@ class CopyRing:
             return slot.tensors()
 
     def release(self) -> None:
-        """Give back the batch taken last: its memory is used again unless somebody keeps an array of it."""
+        """Give back the batch taken last: its memory is used again as soon as nobody keeps an array of it.
+
+        That is looked at here and not where the slot is filled: who has let go of a batch has given his last work on it
+        to the stream by now.
+        """
         if self._held is not None:
-            with self._active():
-                self._held.released.record(self._cupy.cuda.get_current_stream())
-            self._free.append(self._held)
+            self._kept.append(self._held)
             self._held = None
+        for slot in list(self._kept):
+            if slot.is_kept():
+                continue
+            self._kept.remove(slot)
+            with self._active():
+                slot.released.record(self._cupy.cuda.get_current_stream())
+            self._free.append(slot)
+        while len(self._kept) > _KEPT:
+            slot = self._kept.popleft()
+            slot.leave_memory()
+            self._free.append(slot)
 
     def reset(self) -> None:
         """Forget all batches, taken or not; nobody stages meanwhile. The memory stays for the next ones."""
         self.release()
         self._next = None
-        self._free = deque(self._slots)
+        self._free = deque(slot for slot in self._slots if slot not in self._kept)
 
 
 def _settle(stream: Any, slots: list[Slot]) -> None:

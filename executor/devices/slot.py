@@ -24,7 +24,7 @@ class Slot:
 
     `copied` is recorded on the copy stream after the transfer; `released` on the consumer's stream after its last use
     of the batch. The pinned side may be written again when the host has waited for `copied`; the device side may be
-    written by the copy stream after it waits for `released`, and only if nobody kept a reference.
+    written by the copy stream after it waits for `released`, which is recorded when nobody keeps a reference any more.
     """
 
     def __init__(self, cupy: Any) -> None:
@@ -79,9 +79,6 @@ class Slot:
         )
 
     def _reserve_device(self) -> None:
-        if self._memory is not None and self._references() != self._unheld:
-            self._memory = None  # somebody keeps an array of an earlier batch: it stays theirs
-            self._capacity = 0
         if self._size > self._capacity or self._memory is None:
             self._memory = None
             self._capacity = 1 << max(9, math.ceil(math.log2(max(1, self._size))))
@@ -112,3 +109,12 @@ class Slot:
             (cupy.ndarray(shape, dtype, cupy.cuda.MemoryPointer(self._memory, start)), lod)
             for (shape, dtype), start, lod in zip(self._fields, self._starts, self._lods)
         ]
+
+    def is_kept(self) -> bool:
+        """Tell whether somebody still has an array of the batch."""
+        return self._memory is not None and self._references() != self._unheld
+
+    def leave_memory(self) -> None:
+        """Leave the device memory to whoever has an array of it."""
+        self._memory = None
+        self._capacity = 0

@@ -33,7 +33,12 @@ T = TypeVar("T")
 
 
 class CopyStage(Protocol):
-    """Brings items to a device."""
+    """Brings items to a device, or to several in turn."""
+
+    @property
+    def width(self) -> int:
+        """How many devices are served in turn."""
+        ...
 
     def allocate(self, fields: Sequence[tuple[tuple[int, ...], Any]]) -> list[Any]:
         """Return arrays for the fields of the next item: filled and staged, they need no other copy."""
@@ -48,7 +53,7 @@ class CopyStage(Protocol):
         ...
 
     def release(self) -> None:
-        """Give back the item taken last."""
+        """Give back the item that the device took last which takes the next one."""
         ...
 
     def reset(self) -> None:
@@ -131,7 +136,8 @@ class DoubleBuffer(Reader):
         """Start the thread with the first read, so that an unused reader costs none."""
         assert self.underlying is not None
         # On a device one item less waits: the memory of one that was given out is used again later.
-        channel: Channel[Hand] = Channel(self.name, _AHEAD if self._stage is None else _AHEAD - 1)
+        ahead = _AHEAD if self._stage is None else _AHEAD * self._stage.width - 1
+        channel: Channel[Hand] = Channel(self.name, ahead)
         self._channel = channel
         self._thread = threading.Thread(
             target=_prefetch,

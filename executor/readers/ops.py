@@ -9,6 +9,7 @@ from typing import Any
 
 from fluidio.era import era
 from fluidio.errors import EnforceNotMet, EOFException
+from fluidio.executor.devices.rings import copy_stage
 from fluidio.executor.readers.base import Reader, Spec
 from fluidio.executor.readers.batch import Batch
 from fluidio.executor.readers.check import check_item, layout_of
@@ -199,9 +200,8 @@ def _make_random(k: Call, name: str, spec: Spec) -> Reader:
 
 
 def _make_double_buffer(k: Call, f: Any, name: str, below: Reader, spec: Spec) -> Reader:
-    on_device = k.dev.is_gpu and k.attrs["place"] != "CPU"
-    maker = getattr(k.dev, "copy_stage", None) if on_device else None
-    stage = maker() if maker is not None else None
+    devices = k.state.get("devices", [k.dev])  # several where the program runs on several GPUs
+    stage = copy_stage(devices) if k.attrs["place"] != "CPU" else None
     if stage is not None and isinstance(below, QueueReader):
         return QueueBuffer(name, below, stage, spec)
     return DoubleBuffer(name, below, spec, stage)

@@ -46,6 +46,17 @@ class QueueBuffer(DoubleBuffer):
         item = self.read_next()
         return None if item is None else block_of(on_host(item))
 
+    def let_go(self) -> None:
+        """Let the threads of this epoch end without waiting for them: nobody reads on."""
+        self._stop_soon()
+        epoch: Any = self._queue.current
+        epoch.abandon()
+
+    def settle(self) -> None:
+        """Wait until nobody uses the stage, after `let_go`."""
+        with self._lock:
+            self._stop()
+
     def _reading(self) -> Callable[[], Any]:
         assert self._stage is not None
         return partial(stage_next, partial(self._queue.take, False), self._stage)

@@ -12,7 +12,7 @@ from fluidio.errors import not_supported
 from fluidio.io.collate import default_collate_fn
 from fluidio.io.dataset_types import Dataset
 from fluidio.io.generator_loader import GeneratorLoader
-from fluidio.io.loader_iterator import LoaderIterator, as_places, feeds_of
+from fluidio.io.loader_iterator import LoaderIterator, Shelf, as_places, feeds_of
 from fluidio.io.samplers import BatchSampler
 from fluidio.io.workers import iterate_batches
 from fluidio.layers.feed_source import from_batches
@@ -84,6 +84,7 @@ class DataLoader:
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
         self._live: weakref.ref[LoaderIterator] | None = None
+        self._shelf = Shelf()
 
     def __len__(self) -> int:
         return -(-len(self.batch_sampler) // len(self.places))
@@ -101,7 +102,7 @@ class DataLoader:
             return feeds_of(items, names, self.return_list, False)
 
         queue = FeedQueue("DataLoader", max(_AHEAD, len(self.places)))
-        iterator = LoaderIterator(queue, self.places, make, drop_last=False, expected=names)
+        iterator = LoaderIterator(queue, self.places, make, False, names, self._shelf)
         self._live = weakref.ref(iterator)
         queue.start(from_batches(self._batches, names))
         return iterator

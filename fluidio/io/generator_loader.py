@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from fluidio.errors import EnforceNotMet
-from fluidio.io.loader_iterator import LoaderIterator, as_places, feeds_of
+from fluidio.io.loader_iterator import LoaderIterator, Shelf, as_places, feeds_of
 from fluidio.layers.feed_source import Source, from_batches, from_sample_lists, from_samples
 from fluidio.layers.queue_reader import append_double_buffer, append_py_reader, make_queue
 from fluidio.layers.reader_handle import FeedHandle
@@ -68,6 +68,7 @@ class GeneratorLoader(DataLoaderBase):
         self._places: list[Any] | None = None
         self._source: Source | None = None
         self._live: weakref.ref[LoaderIterator] | None = None
+        self._shelf = Shelf()
         self._own: LoaderIterator | None = None
         self._dropped = 0
         self._skip = 0
@@ -198,7 +199,7 @@ class GeneratorLoader(DataLoaderBase):
         queue = FeedQueue(self._kind, max(self._capacity, len(self._places)))
         queue.skip, self._skip = self._skip, 0
         make = partial(feeds_of, names=self._feed_names, return_list=self._return_list, place0_only=self._place0_only)
-        iterator = LoaderIterator(queue, self._places, make, self._drop_last, self._feed_names)
+        iterator = LoaderIterator(queue, self._places, make, self._drop_last, self._feed_names, self._shelf)
         self._live = weakref.ref(iterator)
         queue.start(self._source)
         return iterator

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 from typing import Any
 
 from fluidio.executor.devices import backend_for
-from fluidio.executor.readers import DoubleBuffer, QueueBuffer, QueueReader
+from fluidio.executor.devices.rings import copy_stage
+from fluidio.executor.readers import QueueBuffer, QueueReader
 from fluidio.places import CUDAPlace, cuda_means_cpu, unwrap
 from fluidio.reader.feed_queue import FeedQueue, Tensors
 from fluidio.reader.tally import TALLY
 from fluidio.tensor import LoDTensor
 
-__all__ = ["LoaderIterator", "as_places", "feeds_of"]
+__all__ = ["LoaderIterator", "Shelf", "as_places", "feeds_of"]
+
+_SLOTS = 4  # the loop variable keeps a batch while the next one is asked for
 
 
 def as_places(places: Any) -> list[Any]:
@@ -29,6 +33,28 @@ def feeds_of(items: Sequence[Tensors], names: Sequence[str], return_list: bool, 
     return [dict(zip(names, item)) for item in tensors]
 
 
+class Shelf:
+    """Where a loader keeps the copy rings of its GPUs from epoch to epoch, so that their memory is made once."""
+
+    def __init__(self) -> None:
+        self._places: list[Any] = []
+        self._stage: Any = None
+        self._buffer: QueueBuffer | None = None  # which works with the stage, or did
+
+    def buffer(self, queue: FeedQueue, places: Sequence[Any]) -> QueueBuffer | None:
+        """Return what brings the batches of a queue to these places ahead of time; None when one is no GPU."""
+        if self._buffer is not None:
+            self._buffer.let_go()
+            self._buffer.settle()
+            self._buffer = None
+        if not all(map(_device, places)):
+            return None
+        if self._stage is None or self._places != list(places):
+            self._stage, self._places = copy_stage([backend_for(place) for place in places], _SLOTS), list(places)
+        self._buffer = QueueBuffer(queue.name, QueueReader(queue.name, queue), self._stage)
+        return self._buffer
+
+
 class LoaderIterator(Iterator[Any]):
     """One epoch of an iterable loader; reading ahead begins at once and stops when the iterator is let go of.
 
@@ -37,6 +63,8 @@ class LoaderIterator(Iterator[Any]):
         places: one batch is taken for each of them in a step, in this order.
         make: turns the batches of a step into what the user gets.
         drop_last: drop a last step that has not a batch for every place.
+        expected: names of the variables that each batch feeds.
+        shelf: the loader's.
     """
 
     def __init__(
@@ -44,8 +72,9 @@ class LoaderIterator(Iterator[Any]):
         queue: FeedQueue,
         places: Sequence[Any],
         make: Callable[[list[Tensors]], Any],
-        drop_last: bool = True,
-        expected: Sequence[str] = (),
+        drop_last: bool,
+        expected: Sequence[str],
+        shelf: Shelf,
     ) -> None:
         self._queue = queue
         self._places = places
@@ -54,11 +83,10 @@ class LoaderIterator(Iterator[Any]):
         self._expected = expected
         self._on_device = [_device(place) for place in places]
         self._read: Callable[[], Tensors | None] = queue.take
-        self._buffer: DoubleBuffer | None = None
-        stage = getattr(backend_for(places[0]), "copy_stage", None) if self._on_device == [True] else None
-        if stage is not None:
-            self._buffer = QueueBuffer(queue.name, QueueReader(queue.name, queue), stage())
+        self._buffer = shelf.buffer(queue, places)
+        if self._buffer is not None:
             self._read = self._buffer.read_next
+            weakref.finalize(self, self._buffer.let_go).atexit = False
 
     def __next__(self) -> Any:
         items: list[Tensors] = []

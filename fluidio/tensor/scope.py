@@ -15,13 +15,17 @@ __all__ = ["Scope", "ScopeVariable", "global_scope", "scope_guard", "switch_scop
 
 
 class ScopeVariable:
-    """One named value of a scope: a tensor, an array of tensors, sparse rows, a reader, a number."""
+    """One named value of a scope: a tensor, an array of tensors, sparse rows, a reader, a number.
 
-    __slots__ = ("__weakref__", "name", "value")
+    `writes` counts what programs have written: who keeps a copy sees that an array was changed in place.
+    """
+
+    __slots__ = ("__weakref__", "name", "value", "writes")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.value: Any = None
+        self.writes = 0
 
     def _get(self, kind: type, what: str) -> Any:
         if self.value is None:

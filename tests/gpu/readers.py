@@ -38,7 +38,7 @@ class Batches(Reader):
         return next(self._left, None)
 
 
-def buffered(make: Callable[[], Iterator[Any]], device: int = 0) -> DoubleBuffer:
+def buffered(make: Callable[[], Iterator[Any]], device: int = 0, slots: int = 3) -> DoubleBuffer:
     """Return a double buffer on a GPU over a generator function of batches."""
     backend: Any = backend_for(CUDAPlace(device))
-    return DoubleBuffer("double_buffer", Batches(make), (), backend.copy_stage())
+    return DoubleBuffer("double_buffer", Batches(make), (), backend.copy_stage(slots))

@@ -27,12 +27,12 @@ def ring(cupy: Any) -> Iterator[Callable[..., Any]]:
     """Make double buffers on a GPU that are shut down when the test ends."""
     made: list[Any] = []
 
-    def make(batches: Any, device: int = 0) -> Any:
+    def make(batches: Any, device: int = 0, slots: int = 3) -> Any:
         def items() -> Iterator[Any]:
             source: Any = batches() if callable(batches) else batches
             return iter(source)
 
-        made.append(buffered(items, device))
+        made.append(buffered(items, device, slots))
         return made[-1]
 
     yield make
@@ -122,6 +122,32 @@ def test_kept_batches_are_never_overwritten(ring: Any) -> None:
         del tensors
     assert copies.read_next() is None
     assert all((view.get() == number).all() for number, view in kept)
+
+
+def test_batch_kept_one_step_longer_is_used_before_its_memory_is_written_again(sim: Any, cupy: Any) -> None:
+    backend: Any = backend_for(CUDAPlace(0))
+    ring = backend.copy_stage()
+    with cupy.cuda.Stream(non_blocking=True):
+        for number in range(8):
+            kept = ring.take(ring.stage(batch(number)))
+            following = ring.take(ring.stage(batch(-number)))  # the first one is given back, but still there
+            result = _compute(kept)
+            del kept
+            for _ in range(3):
+                ring.take(ring.stage(batch(99)))
+            assert float(result.get()) == _expected(number)
+            del following
+
+
+def test_loop_over_batches_allocates_nothing_though_its_variable_keeps_one(sim: Any, ring: Any) -> None:
+    copies = ring([batch(n) for n in range(60)], slots=4)
+    for number, tensors in enumerate(iter(copies.read_next, None)):  # the variable keeps a batch while the next is read
+        if number == 10:
+            before = sim.counters()
+        _compute(tensors)
+    after = sim.counters()
+    assert after["h2d"] == 60
+    assert [after[k] - before[k] for k in ("malloc", "free", "host_alloc", "device_bytes", "pinned_bytes")] == [0] * 5
 
 
 def test_batch_exported_by_dlpack_is_never_overwritten(ring: Any, cupy: Any) -> None:

@@ -36,7 +36,7 @@ def _break(cupy: Any, slot: Any, bug: str | None) -> None:
     elif bug == NO_SYNC:
         slot.copied = _Event(slot.copied, synchronize=lambda: None)
     elif bug == NO_GUARD:
-        slot._references = lambda: 0
+        slot.is_kept = lambda: False
 
 
 def _run(cupy: Any, bug: str | None, keep: bool = False) -> list[Any]:

@@ -79,12 +79,8 @@ int copy(intptr_t dst, intptr_t src, size_t size, int kind, intptr_t stream, boo
     if (!size) return CUDA_OK;
     LOCK();
     Block *to = block_find((uintptr_t)dst), *from = block_find((uintptr_t)src);
-    if (on_device(to) && on_device(from) && to->device != from->device && stream < 2) {
-        /* In a default stream, a copy between devices comes after all that both were given, and before what comes. */
-        wait_device(to->device);
-        wait_device(from->device);
-        async = false;
-    }
+    /* A copy between devices belongs to its stream alone. In a default stream real CUDA orders it after all that both
+     * were given, with exceptions; who relies on that is reported here. */
     int sid = stream_id(stream), error = sid < 0 ? CUDA_INVALID_HANDLE : CUDA_OK;
     bool deferred = false;
     if (!error && (kind = copy_kind(kind, to, from)) < 0) error = CUDA_INVALID_VALUE;
