@@ -23,6 +23,8 @@ Tensors = list[tuple[Any, LoD]]
 _LOOK_ROUND = 1.0  # seconds after which a waiting consumer checks that somebody is still there
 _PATIENCE = 0.0005  # seconds for which a waiting consumer lets a quick source gather a few items
 _GATHER = 16  # items that wake it before
+_QUICK = 0.00005  # seconds for an item of a source ...
+_SHORT = 0.0005  # ... and for a step, both so short that working side by side does not pay
 
 
 class Epoch:
@@ -32,6 +34,9 @@ class Epoch:
         self.items: deque[Tensors] = deque()
         self.capacity = capacity
         self.refill_at = capacity // 2  # waking a full producer for each item would cost a thread switch each time
+        self.produced = 0  # items since the producer had room again
+        self.resumed = time.perf_counter()  # when that was
+        self.pace = self.step = _LOOK_ROUND  # seconds for an item on either side, at their best of late
         self.wake_at = min(_GATHER, capacity)  # two busy threads that take turns at each item cost more than the items
         self.eager = False
         self.closed = False
@@ -54,19 +59,31 @@ class Epoch:
         if self.closed or self.ended:
             return False
         items.append(item)
+        self.produced += 1
         if self.consumers_waiting and (self.eager or len(items) >= self.wake_at):
             with self._data:
                 self._data.notify_all()
         return True
 
     def _wait_for_room(self) -> None:
+        """Wait until half of the items are taken, or all of them where both sides are quick.
+
+        Two threads that both want the interpreter lock hand it to and fro at each array operation: a quick source is
+        cheaper when it works while the consumer waits.
+        """
         began = time.perf_counter()
+        # At their best: a busy machine interrupts either side now and then.
+        self.pace = min((began - self.resumed) / max(1, self.produced), self.pace * 1.5)
+        self.refill_at = 0 if self.pace < _QUICK and self.step < _SHORT else self.capacity // 2
         with self._room:
             self.producers_waiting += 1
             while len(self.items) > self.refill_at and not self.closed and not self.ended:
                 self._room.wait()
             self.producers_waiting -= 1
-        self.producer_wait += time.perf_counter() - began
+        self.produced, self.resumed = 0, time.perf_counter()
+        waited = self.resumed - began
+        self.step = min(waited / (self.capacity - self.refill_at), self.step * 1.5)
+        self.producer_wait += waited
 
     def take(self, name: str) -> Tensors | None:
         """Return the next item, None at the end; raise what the producer died of."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import fluidio as fluid
+from fluidio.reader import feed_epoch
 from tests.readers.subjects import Subject, batches, feed, loader, py_reader
 
 layers = fluid.layers
@@ -150,6 +152,29 @@ def test_ahead_of_the_program_no_more_is_read_than_the_queue_holds() -> None:
     assert len(asked) <= 4 + 3
     assert subject.epoch() == list(range(1, 20))
     subject.reader.reset()
+
+
+@pytest.mark.parametrize("limit", [0.0, 3600.0])
+@pytest.mark.parametrize("capacity", [1, 2, 5])
+def test_a_queue_is_refilled_at_half_or_when_it_is_empty_and_never_holds_too_much(
+    monkeypatch: pytest.MonkeyPatch, limit: float, capacity: int
+) -> None:
+    monkeypatch.setattr(feed_epoch, "_QUICK", limit)
+    monkeypatch.setattr(feed_epoch, "_SHORT", limit)
+    subject = Subject(partial(py_reader, capacity=capacity))
+    held: list[int] = []
+
+    def source() -> Iterator[Any]:
+        for batch in batches(range(40))():
+            held.append(subject.reader.queue.size())
+            yield batch
+
+    subject.reader.decorate_batch_generator(source)
+    for _ in range(2):
+        subject.reader.start()
+        assert subject.epoch() == list(range(40))
+        subject.reader.reset()
+    assert max(held) <= capacity
 
 
 def test_two_readers_in_one_program_end_with_the_shorter() -> None:
