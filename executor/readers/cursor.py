@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fluidio.errors import EnforceNotMet
 from fluidio.recordio import BlockReader, RecordBlock
-from fluidio.recordio.buffers import Buffer
+from fluidio.recordio.buffers import Pool
 from fluidio.recordio.index import ChunkIndex, build_index
 
 __all__ = ["Cursor", "open_blocks"]
@@ -17,7 +17,7 @@ class Cursor:
         buffers: memory for chunks to share with other cursors, see BlockReader.
     """
 
-    def __init__(self, path: str, buffers: tuple[Buffer, Buffer] | None = None) -> None:
+    def __init__(self, path: str, buffers: Pool | None = None) -> None:
         self._path = path
         self._buffers = buffers
         self._blocks: BlockReader | None = None
@@ -97,7 +97,7 @@ class Cursor:
         self._placed = False
 
 
-def open_blocks(path: str, buffers: tuple[Buffer, Buffer] | None = None) -> BlockReader:
+def open_blocks(path: str, buffers: Pool | None = None) -> BlockReader:
     """Open a file of records; EnforceNotMet names it when it cannot be read."""
     try:
         return BlockReader(path, buffers=buffers)

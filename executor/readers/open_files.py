@@ -18,7 +18,7 @@ from fluidio.executor.readers.crew import Crew
 from fluidio.executor.readers.cursor import Cursor, open_blocks
 from fluidio.executor.readers.file import describe_file
 from fluidio.recordio import RecordBlock
-from fluidio.recordio.buffers import ThreadBuffer
+from fluidio.recordio.buffers import Pool
 
 __all__ = ["OpenFiles"]
 
@@ -65,7 +65,7 @@ class OpenFiles(Reader):
             open_blocks(path).close()
         self._crew: Crew[list[RecordBlock | Exception]] = Crew(name, self._threads)
         weakref.finalize(self, self._crew.leave).atexit = False
-        self._buffers = ThreadBuffer(), ThreadBuffer()  # a chunk is decoded in one go, then its memory is free
+        self._buffers = Pool()  # a chunk is decoded in one go, then its memory is free
         self._queued: deque[Cursor] = deque()  # files that have not begun
         self._turn: deque[Cursor] = deque()  # begun files whose next chunk nobody has asked for yet
         self._reads: deque[tuple[Cursor, Read]] = deque()

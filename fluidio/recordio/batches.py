@@ -143,7 +143,7 @@ def iter_blocks(
         held = 0
         for path in expand(paths):
             with BlockReader(path, on_error=on_error, verify_inner=verify_inner) as reader:
-                while (block := reader.read(block_size and block_size - held)) is not None:
+                while (block := reader.read(block_size and block_size - held, across=True)) is not None:
                     yield block
                     held = (held + len(block)) % (block_size or 1)
         return
@@ -242,22 +242,27 @@ def rebatch(
     """Yield blocks of exactly `size` records; only what crosses a border is copied (into arrays of `allocate`)."""
     parts: list[RecordBlock] = []
     held = 0
-    for block in blocks:
-        start, total = 0, len(block)
-        if total == size and not held:
-            yield block
-            continue
-        if held:
-            start = min(size - held, total)
-            parts.append(block.slice(0, start))
-            held += start
-            if held < size:
+    try:
+        for block in blocks:
+            start, total = 0, len(block)
+            if total == size and not held:
+                yield block
                 continue
+            if held:
+                start = min(size - held, total)
+                parts.append(block.slice(0, start))
+                held += start
+                if held < size:
+                    continue
+                yield RecordBlock.concat(parts, allocate)
+            for at in range(start, total - size + 1, size):
+                yield block.slice(at, at + size)
+                start = at + size
+            parts = [block.slice(start, total)] if start < total else []
+            held = total - start
+    except RecordIOError:  # what was read before the damage comes before the error
+        if held and not drop_last:
             yield RecordBlock.concat(parts, allocate)
-        for at in range(start, total - size + 1, size):
-            yield block.slice(at, at + size)
-            start = at + size
-        parts = [block.slice(start, total)] if start < total else []
-        held = total - start
+        raise
     if held and not drop_last:
         yield RecordBlock.concat(parts, allocate)

@@ -90,6 +90,8 @@ class Column:
         data = self.data[first:last]
         if not self.lod:
             return Column(data, offsets, num_records=count)
+        if offsets is not None and len(self.lod) == 1 and self.lod[0] is self.record_offsets:  # a sequence each
+            return Column(data, offsets, (offsets,), num_records=count)
         sequences: IntArray | None = None
         if self.sequence_offsets is None:
             each = (len(self.lod[0]) - 1) // self.num_records if self.num_records else 0
@@ -136,8 +138,17 @@ class Column:
     @staticmethod
     def concat(columns: Sequence[Column], out: Array | None = None) -> Column:
         """Return the records of all columns, one after another; one copy (into `out` if given)."""
+        return Column.chain(columns, np.concatenate([column.data for column in columns], out=out))
+
+    @staticmethod
+    def chain(columns: Sequence[Column], data: Array) -> Column:
+        """Return the records of all columns, one after another, whose rows stand in `data` already."""
+        if len(columns) == 1:
+            (one,) = columns
+            return Column(
+                data, one.record_offsets, one.lod, sequence_offsets=one.sequence_offsets, num_records=one.num_records
+            )
         count = sum(column.num_records for column in columns)
-        data = np.concatenate([column.data for column in columns], out=out)
         heights = {column.rows_per_record for column in columns if column.num_records}
         offsets: IntArray | None = None
         if None in heights or len(heights) > 1:

@@ -7,10 +7,11 @@ from typing import Any
 
 from fluidio.errors import RecordIOError
 from fluidio.recordio.block import RecordBlock
-from fluidio.recordio.buffers import Buffer
+from fluidio.recordio.buffers import Pool
 from fluidio.recordio.chunks import Chunk, ChunkReader, OnError
-from fluidio.recordio.columnar import ChunkBlocks, Decoder, RecordError
+from fluidio.recordio.columnar import Decoder, RecordError
 from fluidio.recordio.dialects import FLUID
+from fluidio.recordio.spans import Part, Span, gather
 from fluidio.recordio.tasks import Task
 
 __all__ = ["BlockReader"]
@@ -29,7 +30,7 @@ class BlockReader:
         verify_inner: also check the checksums inside snappy streams.
         start: where to begin, as `tell()` gave it: (byte offset of a chunk, record in that chunk).
         stop: where to end, in the same form; None is the end of the file.
-        buffers: memory to share with other readers, which must not read before the chunk here is used up.
+        buffers: where memory comes from, to share it with other readers.
 
     Example:
         >>> with BlockReader("mnist.recordio") as blocks:                           # doctest: +SKIP
@@ -45,7 +46,7 @@ class BlockReader:
         verify_inner: bool = False,
         start: tuple[int, int] | None = None,
         stop: tuple[int, int] | None = None,
-        buffers: tuple[Buffer, Buffer] | None = None,
+        buffers: Pool | None = None,
     ) -> None:
         if isinstance(path, Task):
             start = start or path.first
@@ -53,11 +54,17 @@ class BlockReader:
             path = path.path
         self._stop = stop
         offset, record = start or (0, 0)
-        self._chunks = ChunkReader(path, on_error=on_error, verify_inner=verify_inner, offset=offset, buffers=buffers)
+        self._buffers = Pool() if buffers is None else buffers
+        self._chunks = ChunkReader(
+            path, on_error=on_error, verify_inner=verify_inner, offset=offset, buffers=self._buffers
+        )
         self._decoder = Decoder(self.name)
         self._damage: list[RecordIOError] = []
         self._chunk: Chunk | None = None
-        self._blocks: ChunkBlocks | None = None
+        self._spans: Iterator[tuple[Span, int]] = iter(())
+        self._span: Span | None = None
+        self._at = 0  # the next record in the span
+        self._late: RecordIOError | None = None  # damage found behind records that had to be delivered first
         self._position = (offset, record)
 
     @property
@@ -86,7 +93,8 @@ class BlockReader:
         """Go on from a place that `tell()` gave, to the end or to another such place."""
         self._chunks.offset = position[0]
         self._stop = stop
-        self._chunk = None
+        self._leave()
+        self._late = None
         self._position = position
 
     def __iter__(self) -> Iterator[RecordBlock]:
@@ -98,49 +106,93 @@ class BlockReader:
             raise StopIteration
         return block
 
-    def read(self, limit: int | None = None) -> RecordBlock | None:
+    def read(self, limit: int | None = None, *, across: bool = False) -> RecordBlock | None:
         """Return the next block, None at the end of the file or range.
 
         Args:
-            limit: at most so many records. Asking for a batch is faster than slicing a chunk: dense records are copied
-                when they are asked for.
+            limit: at most so many records. Asking for a batch is faster than slicing a chunk: records are copied when
+                they are asked for.
+            across: go on in the next chunks until there are `limit` records, the layout changes, or damage comes.
         """
+        late, self._late = self._late, None
+        if late is not None:
+            raise late
+        span = self._open()
+        if span is None:
+            return None
+        parts = [self._take(span, limit)]
+        if across and limit is not None:
+            self._take_more(parts, limit)
+        return gather(parts, self._buffers)
+
+    def _take_more(self, parts: list[Part], limit: int) -> None:
+        span, start, stop = parts[0]
+        held = stop - start
+        while held < limit:
+            try:
+                following = self._open()
+            except RecordIOError as error:
+                self._late = error
+                return
+            if following is None or following.layout != span.layout:
+                return
+            parts.append(self._take(following, limit - held))
+            held += parts[-1][2] - parts[-1][1]
+
+    def _open(self) -> Span | None:
+        """Return the span that holds the next record, None at the end."""
         while self._stop is None or self._position < self._stop:
-            chunk, blocks = self._chunk, self._blocks
-            if chunk is None or blocks is None:
+            if self._span is not None:
+                return self._span
+            chunk = self._chunk
+            if chunk is None:
                 chunk = self._chunks.next()
                 if chunk is None:
                     self._position = (self._chunks.offset, 0)
                     return None
-                self._chunk = chunk
                 # Another chunk than the one we were sent to: that one was damaged and skipped.
                 record = self._position[1] if chunk.offset == self._position[0] else 0
                 self._position = (chunk.offset, record)
-                blocks = self._blocks = self._decoder.open(chunk.payload, chunk.table, record)
+                self._spans = self._decoder.spans(chunk.payload, chunk.table, record)
+                self._chunk = chunk
+                continue
             try:
-                block = blocks.read(limit)
+                found = next(self._spans, None)
             except RecordError as error:
                 self._bad_record(chunk, error)
                 continue
-            if block is None:
-                self._chunk = None
+            if found is None:
                 self._position = (chunk.end, 0)
-                continue
-            block = self._within(chunk, block)
-            if block is not None:
-                return block
+                del chunk  # its buffer is free for the next one
+                self._leave()
+            else:
+                self._span, self._at = found
         return None
 
-    def _within(self, chunk: Chunk, block: RecordBlock) -> RecordBlock | None:
-        """Move the position behind `block` and return what of it lies before the stop."""
+    def _leave(self) -> None:
+        """Forget the chunk."""
+        self._chunk = self._span = None
+        self._spans = iter(())
+
+    def _take(self, span: Span, limit: int | None) -> Part:
+        """Return the next records of `span` and move the position behind them."""
+        assert self._chunk is not None
+        chunk = self._chunk
         record = self._position[1]
-        if self._stop is not None and (chunk.offset, record + len(block)) > self._stop:
-            left = self._stop[1] - record if chunk.offset == self._stop[0] else 0
-            self._position = self._stop
-            return block.slice(0, left) if left > 0 else None
-        record += len(block)
-        self._position = (chunk.end, 0) if record >= chunk.table.count else (chunk.offset, record)
-        return block
+        start, stop = self._at, span.count
+        if limit is not None and limit < stop - start:
+            stop = start + limit
+        if self._stop is not None and chunk.offset == self._stop[0]:
+            stop = min(stop, start + self._stop[1] - record)
+        record += stop - start
+        self._at = stop
+        self._position = (chunk.offset, record)
+        if record == chunk.table.count:
+            self._position = (chunk.end, 0)
+            self._leave()
+        elif stop == span.count:
+            self._span = None
+        return span, start, stop
 
     def _bad_record(self, chunk: Chunk, cause: RecordError) -> None:
         if chunk.dialect is FLUID:
@@ -155,7 +207,7 @@ class BlockReader:
         )
         # The next call starts behind the bad record, whether it was skipped or its error caught.
         following = cause.record + 1
-        self._blocks = self._decoder.open(chunk.payload, chunk.table, following)
+        self._spans = self._decoder.spans(chunk.payload, chunk.table, following)
         self._position = (chunk.offset, following) if following < chunk.table.count else (chunk.end, 0)
         if self._chunks.on_error == "raise":
             raise error from cause
@@ -164,7 +216,7 @@ class BlockReader:
     def close(self) -> None:
         """Close the file if it was opened here."""
         self._chunks.close()
-        self._chunk = self._blocks = None
+        self._leave()
 
     def __enter__(self) -> BlockReader:
         return self

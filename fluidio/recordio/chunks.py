@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from fluidio.errors import CutTailError, ForeignFileError, RecordIOError
 from fluidio.recordio import foreign
-from fluidio.recordio.buffers import Buffer
+from fluidio.recordio.buffers import Pool
 from fluidio.recordio.checksum import Checksum
 from fluidio.recordio.compressors import CodecError
 from fluidio.recordio.dialects import DIALECTS, HEADER_SIZE, MAGIC, Dialect, Header
@@ -25,7 +25,7 @@ _PIECE = 1 << 19
 
 
 class Chunk(NamedTuple):
-    """One chunk: `payload` is valid until the reader reads on."""
+    """One chunk: `payload` has a buffer of its own, which is used again when nobody holds it any more."""
 
     number: int
     offset: int
@@ -60,7 +60,7 @@ class ChunkReader:
         verify_inner: also check the CRC-32C inside snappy streams (the original never did).
         offset: where to begin; must be a chunk's start.
         number: the number of that chunk, for messages; counted when an error needs it if not given.
-        buffers: memory for stored and for decompressed chunks, to share it with other readers.
+        buffers: where memory comes from, to share it with other readers.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class ChunkReader:
         verify_inner: bool = False,
         offset: int = 0,
         number: int | None = None,
-        buffers: tuple[Buffer, Buffer] | None = None,
+        buffers: Pool | None = None,
     ) -> None:
         if on_error not in ("raise", "skip"):
             raise ValueError(f'on_error is "raise" or "skip", not {on_error!r}')
@@ -84,7 +84,7 @@ class ChunkReader:
         self.number = number or 0
         self.dialect: Dialect | None = None
         self.damage: list[RecordIOError] = []
-        self._stored, self._scratch = buffers or (Buffer(), Buffer())
+        self._buffers = Pool() if buffers is None else buffers
         self._search_budget = 8 * self.source.size + (1 << 26)
 
     def next(self) -> Chunk | None:
@@ -157,7 +157,7 @@ class ChunkReader:
             if compressor is None:
                 known = ", ".join(map(str, dialect.compressors))
                 raise CodecError(f"compressor {header.compressor} is unknown ({dialect.title} has {known})")
-            payload = compressor.decompress(stored, self._scratch, self.verify_inner)
+            payload = compressor.decompress(stored, self._buffers, self.verify_inner)
             table = split(payload, header.num_records)
         except CodecError as error:
             raise self._error(str(error), offset) from error
@@ -173,7 +173,7 @@ class ChunkReader:
             if stored is not None and len(stored) == header.size:
                 checksum = dialect.checksum(stored)
             else:
-                stored = self._stored.view(header.size)
+                stored = self._buffers.view(header.size)
                 checksum = self._fetch(offset, stored, dialect.checksum)
             if checksum == header.checksum:
                 return dialect, header, stored
@@ -276,7 +276,7 @@ class ChunkReader:
                 expected=left,
                 found=header.size,
             )
-        stored = self._stored.view(header.size)
+        stored = self._buffers.view(header.size)
         self.source.readinto(offset + HEADER_SIZE, stored)
         checksum = dialect.checksum(stored)
         return self._error(
@@ -328,7 +328,7 @@ class ChunkReader:
             header = dialect.parse(head)
             if not dialect.plausible(header) or header.size > self.source.size - offset - HEADER_SIZE:
                 continue
-            stored = self._stored.view(header.size)
+            stored = self._buffers.view(header.size)
             self.source.readinto(offset + HEADER_SIZE, stored)
             if dialect.checksum(stored) == header.checksum:
                 return True

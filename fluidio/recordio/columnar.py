@@ -1,8 +1,8 @@
 """Turn the payload of a chunk of tensor records into RecordBlocks, in whole-array operations.
 
 Three ways with one result. All records alike, byte for byte outside the data: compare every framing byte with the
-first record's, then copy each column out with one strided copy (`_dense`). Same tensors, different heights or LoD: read
-the headers of all records in lock step, field by field (`ragged.decode`). Anything else: record by record (`_each`).
+first record's, then each column is one strided copy (`_dense`). Same tensors, different heights or LoD: read the
+headers of all records in lock step (`ragged.locate`). Anything else: record by record (`_each`).
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ import numpy.typing as npt
 
 from fluidio.recordio import ragged
 from fluidio.recordio.block import Column, RecordBlock
+from fluidio.recordio.buffers import Pool
 from fluidio.recordio.compressors import CodecError
 from fluidio.recordio.records import RecordTable
+from fluidio.recordio.spans import Span, Strided, gather
 from fluidio.recordio.tensor_codec import TensorHead, decode_record, parse_head
 from fluidio.tensor import lod as lod_math
 from fluidio.tensor.lod import LoD
 
-__all__ = ["ChunkBlocks", "Decoder", "RecordError"]
+__all__ = ["Decoder", "RecordError"]
 
 
 class RecordError(CodecError):
@@ -58,26 +60,31 @@ class Decoder:
         Raises:
             RecordError: a record does not decode; all records before it have been yielded.
         """
-        blocks = self.open(payload, table, start)
-        while (block := blocks.read()) is not None:
-            yield block
+        pool = Pool()
+        for span, first in self.spans(payload, table, start):
+            yield gather([(span, first, span.count)], pool)
 
-    def open(self, payload: memoryview, table: RecordTable, start: int = 0) -> ChunkBlocks:
-        """Return the records from number `start`, to be taken as blocks."""
-        return ChunkBlocks(payload, table, start, self._dense(payload, table), self._others(payload, table, start))
+    def spans(self, payload: memoryview, table: RecordTable, start: int = 0) -> Iterator[tuple[Span, int]]:
+        """Yield where the records lie, and the number in that span of the first one asked for.
 
-    def _others(self, payload: memoryview, table: RecordTable, start: int) -> Iterator[RecordBlock]:
-        """Yield the blocks of records that do not all look alike."""
-        block = None if self._innermost_first else ragged.decode(payload, table)
-        if block is not None:
-            yield block if start == 0 else block.slice(start, table.count)
+        Nothing is copied yet: a small batch is still in the cache when it is used, and its memory when the next one is
+        made. The spans keep `payload` alive.
+        """
+        if start >= table.count:
+            return
+        span = self._dense(payload, table)
+        if span is None and not self._innermost_first:
+            span = ragged.locate(payload, table)
+        if span is not None:
+            yield span, start
         else:
-            yield from self._each(payload, table, start)
+            for block in self._each(payload, table, start):
+                yield Span(len(block), block.columns), 0
 
     # -- all records alike ----------------------------------------------------------------------------------------
 
-    def _dense(self, payload: memoryview, table: RecordTable) -> _Plan | None:
-        """Return the layout that all records share, None if they do not."""
+    def _dense(self, payload: memoryview, table: RecordTable) -> Span | None:
+        """Return the records of a chunk if all look alike."""
         if table.stride is None or self._innermost_first:
             return None
         plan = self._plan
@@ -90,7 +97,7 @@ class Decoder:
             words = np.ndarray((count,), dtype, payload, offset, (stride,))
             if (words != words[0]).any():
                 return None
-        return plan
+        return Span(count, [Strided(payload, stride, head) for head in plan.heads])
 
     # -- one by one -----------------------------------------------------------------------------------------------
 
@@ -156,51 +163,6 @@ class Decoder:
             warnings.warn(f"{self.name}: {text}", stacklevel=5)
 
 
-class ChunkBlocks:
-    """The records of one chunk, taken out as blocks of any size.
-
-    The blocks own their memory; `payload` must stay as it is until the last one is taken.
-    """
-
-    def __init__(
-        self, payload: memoryview, table: RecordTable, start: int, plan: _Plan | None, others: Iterator[RecordBlock]
-    ) -> None:
-        self._payload = payload
-        self._count = table.count
-        self._at = start
-        self._plan = plan
-        self._others = others
-        self._held: RecordBlock | None = None
-
-    def read(self, limit: int | None = None) -> RecordBlock | None:
-        """Return the next records, at most `limit`; None at the end.
-
-        Where all records look alike they are copied only now: a small block is still in the cache when it is used, and
-        its memory when the next one is made.
-        """
-        plan, start = self._plan, self._at
-        if plan is None:
-            return self._read_other(limit)
-        if start >= self._count:
-            return None
-        self._at = self._count if limit is None else min(self._count, start + limit)
-        count = self._at - start
-        return RecordBlock([_strided(self._payload, start, count, plan.stride, head) for head in plan.heads], count)
-
-    def _read_other(self, limit: int | None) -> RecordBlock | None:
-        held = self._held
-        if held is None:
-            held = self._held = next(self._others, None)
-            self._at = 0
-            if held is None:
-                return None
-        start = self._at
-        self._at = len(held) if limit is None else min(len(held), start + limit)
-        if self._at == len(held):
-            self._held = None
-        return held if self._at - start == len(held) else held.slice(start, self._at)
-
-
 def lod_problem(lod: LoD, rows: int) -> str:
     """Say what is wrong with a LoD over exactly `rows` rows; "" when it is valid. Zero sequences are valid."""
     for index, level in enumerate(lod):
@@ -252,30 +214,6 @@ def _fits(plan: _Plan, payload: memoryview, table: RecordTable) -> bool:
     return plan.stride == table.stride and all(
         payload[offset : offset + len(word)] == word for (offset, _), word in zip(plan.words, plan.framing)
     )
-
-
-def _strided(payload: memoryview, first: int, count: int, stride: int, head: TensorHead) -> Column:
-    """Copy one tensor of `count` records out of the chunk."""
-    rows = head.dims[0]
-    nbytes = head.stop - head.start
-    at = head.start + first * stride
-    data = np.empty((count * rows, *head.dims[1:]), head.dtype)
-    if nbytes in (1, 2, 4, 8):
-        data.reshape(-1).view(f"<u{nbytes}")[:] = np.ndarray((count,), f"<u{nbytes}", payload, at, (stride,))
-    elif nbytes:
-        source = np.ndarray((count, nbytes), np.uint8, payload, at, (stride, 1))
-        data.reshape(-1).view(np.uint8).reshape(count, nbytes)[:] = source
-    levels = tuple([_repeat(level, count) for level in head.lod]) if head.lod else ()
-    return Column(data, None, levels, num_records=count)
-
-
-def _repeat(level: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
-    """Return the merged offsets of `count` records with the same level."""
-    out = np.empty(count * (len(level) - 1) + 1, np.int64)
-    out[0] = 0
-    if len(level) > 1:
-        np.add.outer(np.arange(count, dtype=np.int64) * level[-1], level[1:], out=out[1:].reshape(count, -1))
-    return out
 
 
 def _stack(records: list[list[tuple[npt.NDArray[Any], LoD]]]) -> RecordBlock:

@@ -18,7 +18,7 @@ from typing import Any
 
 import cramjam
 
-from fluidio.recordio.buffers import Buffer
+from fluidio.recordio.buffers import Pool
 from fluidio.recordio.checksum import masked_crc32c
 
 _inflate: Any
@@ -43,12 +43,12 @@ class CodecError(ValueError):
 class Compressor:
     """One way to store a payload.
 
-    `decompress(stored, scratch, verify)` returns the payload, possibly a view of `stored` or of `scratch`;
+    `decompress(stored, buffers, verify)` returns the payload, possibly a view of `stored`;
     `compress(payload)` returns the stored form.
     """
 
     name: str
-    decompress: Callable[[memoryview, Buffer, bool], memoryview]
+    decompress: Callable[[memoryview, Pool, bool], memoryview]
     compress: Callable[[Bytes], Bytes]
 
 
@@ -81,8 +81,8 @@ def _stream_blocks(stored: memoryview) -> list[tuple[int, int, int, int]]:
     return blocks
 
 
-def _decompress_stream(stored: memoryview, scratch: Buffer, verify: bool) -> memoryview:
-    return _fill_blocks(stored, _stream_blocks(stored), STREAM_BLOCK, scratch, verify)
+def _decompress_stream(stored: memoryview, buffers: Pool, verify: bool) -> memoryview:
+    return _fill_blocks(stored, _stream_blocks(stored), STREAM_BLOCK, buffers, verify)
 
 
 def _most(stored: memoryview) -> int:
@@ -91,10 +91,10 @@ def _most(stored: memoryview) -> int:
 
 
 def _fill_blocks(
-    stored: memoryview, blocks: list[tuple[int, int, int, int]], limit: int, scratch: Buffer, verify: bool
+    stored: memoryview, blocks: list[tuple[int, int, int, int]], limit: int, buffers: Pool, verify: bool
 ) -> memoryview:
     """Decode blocks one after another; flag 0 is stored, anything else is compressed."""
-    target = scratch.view(min(len(blocks) * limit, _most(stored)))
+    target = buffers.view(min(len(blocks) * limit, _most(stored)))
     end = 0
     try:
         for flag, crc, start, stop in blocks:
@@ -173,8 +173,8 @@ def _frames(stored: memoryview) -> list[tuple[int, int, int, int]]:
     return blocks
 
 
-def _decompress_frames(stored: memoryview, scratch: Buffer, verify: bool) -> memoryview:
-    return _fill_blocks(stored, _frames(stored), FRAME_BLOCK, scratch, verify)
+def _decompress_frames(stored: memoryview, buffers: Pool, verify: bool) -> memoryview:
+    return _fill_blocks(stored, _frames(stored), FRAME_BLOCK, buffers, verify)
 
 
 def _compress_frames(payload: Bytes) -> bytes:
@@ -193,12 +193,12 @@ def _compress_frames(payload: Bytes) -> bytes:
 # -- one raw block ----------------------------------------------------------------------------------------------------
 
 
-def _decompress_raw(stored: memoryview, scratch: Buffer, verify: bool) -> memoryview:
+def _decompress_raw(stored: memoryview, buffers: Pool, verify: bool) -> memoryview:
     try:
         size = cramjam.snappy.decompress_raw_len(stored)
         if size > _most(stored):  # a lie, not a reason to allocate
             raise CodecError(f"raw snappy block of {len(stored)} bytes claims {size} bytes")
-        target = scratch.view(size)
+        target = buffers.view(size)
         if size and _decompress_raw_into(stored, target) != size:
             raise CodecError("raw snappy block is shorter than it says")
     except cramjam.DecompressionError as error:
@@ -215,7 +215,7 @@ def _compress_raw(payload: Bytes) -> bytes:
 _GZIP = 31  # zlib's window bits for "gzip header and trailer"
 
 
-def _decompress_gzip(stored: memoryview, scratch: Buffer, verify: bool) -> memoryview:
+def _decompress_gzip(stored: memoryview, buffers: Pool, verify: bool) -> memoryview:
     parts = []
     rest: Any = stored
     try:
@@ -235,7 +235,7 @@ def _compress_gzip(payload: Bytes) -> bytes:
     return packer.compress(payload) + packer.flush()
 
 
-NONE = Compressor("none", lambda stored, scratch, verify: stored, lambda payload: payload)
+NONE = Compressor("none", lambda stored, buffers, verify: stored, lambda payload: payload)
 SNAPPYSTREAM = Compressor("snappystream", _decompress_stream, _compress_stream)
 FRAMED = Compressor("framed", _decompress_frames, _compress_frames)
 RAW = Compressor("raw", _decompress_raw, _compress_raw)

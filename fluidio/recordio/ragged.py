@@ -1,51 +1,57 @@
-"""Decode records that share their tensors but not their heights: all headers at once, field by field.
+"""Find records that share their tensors but not their heights: all headers at once, field by field.
 
 `at` is the position in every record. A field of fixed size is gathered for all records with one indexing operation
-and must agree with what the first record says, or be a number that we follow (heights, LoD). Every early `return None`
-means "not this way": the record-by-record path then decodes it or says what is wrong.
+and must agree with what the first record says, or be a number that we follow (heights, LoD). Where it is neither, the
+record-by-record path decodes it or says what is wrong.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import functools
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fluidio.recordio.block import Column, RecordBlock
+from fluidio.recordio.block import Column
 from fluidio.recordio.compressors import CodecError
-from fluidio.recordio.prefixes import read_prefixes
+from fluidio.recordio.prefixes import read_prefixes, read_varints
 from fluidio.recordio.records import RecordTable
-from fluidio.recordio.tensor_codec import TensorHead, parse_head
+from fluidio.recordio.spans import Pieces, Source, Span
+from fluidio.recordio.tensor_codec import TensorHead, parse_head, varint
 from fluidio.tensor.lod import IntArray, LoD
 
-__all__ = ["decode", "uniform"]
+__all__ = ["locate", "uniform"]
 
 _LARGEST_ITEM = 1 << 30  # NumPy's item sizes are 32-bit numbers
+_FEW_BYTES = 512  # of data in each record: copied for the whole chunk at once
+_LONGEST_DESC = 4096
+_NOTHING = bytes(16)
 
 
-class _Tensor(NamedTuple):
-    column: Column
-    at: IntArray
+def locate(payload: memoryview, table: RecordTable) -> Span | None:
+    """Return where all records lie, None when they are not alike enough.
 
-
-def decode(payload: memoryview, table: RecordTable) -> RecordBlock | None:
-    """Return all records as one block, None when they are not alike enough."""
+    Positions never go back. So it is enough that all of them end where their records do: none was past its end before.
+    """
     at, ends = _bounds(table)
-    count = _same(payload, at, ends, 4)
-    if count is None:
+    sources: list[Source] = []
+    lead = 4  # the number of tensors, which is read with the first one
+    try:
+        for _ in range(int.from_bytes(payload[int(at[0]) : min(int(at[0]) + 4, int(ends[0]))], "little")):
+            source, at = _tensor(payload, at, ends, lead)
+            sources.append(source)
+            lead = 0
+        if not sources:
+            _check_same(payload, at, 4)
+            at = at + 4
+    except (_OtherWay, CodecError, IndexError):
         return None
-    at = at + 4
-    columns = []
-    for _ in range(int.from_bytes(count, "little")):
-        tensor = _tensor(payload, at, ends)
-        if tensor is None:
-            return None
-        columns.append(tensor.column)
-        at = tensor.at
-    if (at != ends).any():
-        return None
-    return RecordBlock(columns, table.count)
+    return None if (at != ends).any() else Span(table.count, sources)
+
+
+class _OtherWay(Exception):
+    """The records have to be decoded one by one."""
 
 
 def _bounds(table: RecordTable) -> tuple[IntArray, IntArray]:
@@ -55,200 +61,193 @@ def _bounds(table: RecordTable) -> tuple[IntArray, IntArray]:
     return starts, starts + (table.stride - 4)
 
 
-def _tensor(payload: memoryview, at: IntArray, ends: IntArray) -> _Tensor | None:
-    try:
-        head = parse_head(payload, int(at[0]), int(ends[0]))
-    except CodecError:
-        return None
+def _tensor(payload: memoryview, at: IntArray, ends: IntArray, lead: int) -> tuple[Source, IntArray]:
+    """Return one tensor of all records and the positions after it."""
+    head = parse_head(payload, int(at[0]) + lead, int(ends[0]))
     if not head.dims:
-        return None
-    found = _prefix(payload, at, ends, head) or _fields(payload, at, ends, head)
-    if found is None:
-        return None
-    rows, lod, sequences, at = found
+        raise _OtherWay
+    if not head.lod and head.stop - head.start <= _FEW_BYTES:
+        alike = _alike(payload, at, head)
+        if alike is not None:
+            return alike
+    try:
+        found = _prefixes(payload, at, ends, head, lead)
+    except (_OtherWay, CodecError, IndexError):
+        found = None
+    rows, lengths, sequences, at = found or _fields(payload, at, ends, head, lead)
     row_size = head.dtype.itemsize
     for dim in head.dims[1:]:
         row_size *= dim
     if int(rows.max()) * row_size > len(payload):
-        return None
+        raise _OtherWay
     stops = at + rows * row_size
-    if (stops > ends).any():
+    offsets = uniform(rows)
+    if offsets is not None and len(lengths) == 1 and sequences is None and len(lengths[0]) == len(rows):
+        lod: LoD = (offsets,)  # a sequence for each record: the same numbers, so they are cut only once
+    else:
+        lod = tuple([_offsets(each) for each in lengths])
+    total = int(offsets[-1]) if offsets is not None else int(rows[0]) * len(rows)
+    pieces = [payload[a:b] for a, b in zip(at.tolist(), stops.tolist())]
+    shape: npt.NDArray[Any] = np.ndarray((total, *head.dims[1:]), head.dtype, _NOTHING, 0, (0,) * len(head.dims))
+    return Pieces(pieces, Column(shape, offsets, lod, sequence_offsets=sequences, num_records=len(at))), stops
+
+
+def _alike(payload: memoryview, at: IntArray, head: TensorHead) -> tuple[Source, IntArray] | None:
+    """Return a small tensor that has the same prefix in all records, copied for the whole chunk at once."""
+    start = int(at[0])
+    size, split = head.stop - start, head.start - start
+    if int(at[-1]) + size > len(payload):
         return None
-    data = _gather(payload, at, stops).view(head.dtype)
-    column = Column(
-        data.reshape(int(rows.sum()), *head.dims[1:]),
-        uniform(rows),
-        lod,
-        sequence_offsets=sequences,
-        num_records=len(at),
-    )
-    return _Tensor(column, stops)
-
-
-_Found = tuple[IntArray, LoD, IntArray | None, IntArray]
-"""Heights, merged LoD, sequence offsets, positions of the data."""
-
-
-def _prefix(payload: memoryview, at: IntArray, ends: IntArray, head: TensorHead) -> _Found | None:
-    """Read the prefixes of all records at once; None when their lengths differ."""
-    size = head.start - int(at[0])
-    found = _fixed(payload, at, ends, size)
-    if found is None:
+    found = _fixed(payload, at, size)
+    if found[:, :split].tobytes() != bytes(payload[start : head.start]) * len(at):
         return None
-    pattern = bytes(payload[int(at[0]) : head.start])
-    prefixes = read_prefixes(found.view(np.uint8).reshape(-1, size), pattern, head)
-    return None if prefixes is None else (prefixes.rows, prefixes.lod, None, at + size)
+    data = found[:, split:].copy().reshape(-1).view(head.dtype)
+    rows = head.dims[0] * len(at)
+    return Column(data.reshape(rows, *head.dims[1:]), num_records=len(at)), at + size
 
 
-def _fields(payload: memoryview, at: IntArray, ends: IntArray, head: TensorHead) -> _Found | None:
+_Found = tuple[IntArray, list[IntArray], IntArray | None, IntArray]
+"""Heights, lengths of all sequences for each LoD level, sequence offsets, positions of the data."""
+
+
+def _prefixes(payload: memoryview, at: IntArray, ends: IntArray, head: TensorHead, lead: int) -> _Found | None:
+    """Read the prefixes at once, those of one length together; None when they differ in more than heights."""
+    desc = lead + 20 + sum([8 + 8 * len(level) for level in head.lod])
+    sizes = _words(payload, at + (desc - 4), "<i4")
+    first = int(sizes[0])
+    if (sizes == first).all():
+        prefixes = read_prefixes(_fixed(payload, at, desc + first), head, lead)
+        if prefixes is None:
+            return None
+        return prefixes.rows, [each.reshape(-1) for each in prefixes.lengths], None, at + (desc + first)
+    if int(sizes.min()) < 4 or int(sizes.max()) > _LONGEST_DESC:
+        return None
+    rows = np.empty(len(at), np.int64)
+    lengths = [np.empty((len(at), len(level) - 1), np.int64) for level in head.lod]
+    for size in np.flatnonzero(np.bincount(sizes)).tolist():
+        chosen = np.flatnonzero(sizes == size)
+        like = parse_head(payload, int(at[chosen[0]]) + lead, int(ends[chosen[0]]))
+        if _frame(like) != _frame(head):
+            return None
+        prefixes = read_prefixes(_fixed(payload, at[chosen], desc + size), like, lead)
+        if prefixes is None:
+            return None
+        rows[chosen] = prefixes.rows
+        for whole, part in zip(lengths, prefixes.lengths):
+            whole[chosen] = part
+    return rows, [each.reshape(-1) for each in lengths], None, at + (sizes + desc)
+
+
+def _frame(head: TensorHead) -> tuple[Any, ...]:
+    """Return what two tensors of one slot have in common, whatever their heights."""
+    return head.dtype, head.dims[1:], len(head.dims), [len(level) for level in head.lod]
+
+
+def _fields(payload: memoryview, at: IntArray, ends: IntArray, head: TensorHead, lead: int) -> _Found:
     """Read the prefixes field by field."""
-    if _same(payload, at, ends, 12) is None:
-        return None
-    at = at + 12
+    _check_same(payload, at, lead + 12)
+    at = at + (lead + 12)
     levels = []
     for _ in head.lod:
-        level = _level(payload, at, ends)
-        if level is None:
-            return None
-        offsets, counts, at = level
+        offsets, counts, at = _level(payload, at, ends)
         levels.append((offsets, counts))
-    heights = _heights(payload, at, ends, head.dims)
-    if heights is None:
-        return None
-    rows, at = heights
-    lod = _merge(levels, rows)
-    if lod is None:
-        return None
-    return rows, lod, uniform(levels[0][1] - 1) if levels else None, at
+    rows, at = _heights(payload, at, head.dims)
+    lengths = _lengths(levels, rows)
+    return rows, lengths, uniform(levels[0][1] - 1) if levels else None, at
 
 
-def _fixed(payload: memoryview, at: IntArray, ends: IntArray, size: int) -> npt.NDArray[np.void] | None:
-    """Return the `size` bytes at each position, None where a record is too short."""
-    if size >= _LARGEST_ITEM or (at + size > ends).any():
-        return None
-    if size == 0:
-        return np.zeros(len(at), "V1")[:0]
-    view: npt.NDArray[np.void] = np.ndarray((len(payload) - size + 1,), f"V{size}", payload, 0, (1,))
-    return view[at]
+@functools.lru_cache(maxsize=256)
+def _bytes(size: int) -> np.dtype[Any]:
+    return np.dtype(f"V{size}")
 
 
-def _same(payload: memoryview, at: IntArray, ends: IntArray, size: int) -> bytes | None:
-    """Return the `size` bytes that stand at every position; None when they differ."""
-    found = _fixed(payload, at, ends, size)
-    if found is None:
-        return None
-    first = found[0].tobytes()
-    return first if found.tobytes() == first * len(at) else None
+def _fixed(payload: memoryview, at: IntArray, size: int) -> npt.NDArray[np.uint8]:
+    """Return the `size` bytes at each position, one row for each.
+
+    Raises:
+        IndexError: some are past the payload.
+    """
+    if not 0 < size <= len(payload) or size >= _LARGEST_ITEM:
+        raise _OtherWay
+    view: npt.NDArray[Any] = np.ndarray((len(payload) - size + 1,), _bytes(size), payload, 0, (1,))
+    return view[at].view(np.uint8).reshape(-1, size)
 
 
-def _words(payload: memoryview, at: IntArray, ends: IntArray, dtype: str) -> IntArray | None:
-    found = _fixed(payload, at, ends, np.dtype(dtype).itemsize)
-    return None if found is None else found.view(dtype).astype(np.int64)
+def _check_same(payload: memoryview, at: IntArray, size: int) -> None:
+    found = _fixed(payload, at, size)
+    if found.tobytes() != found[0].tobytes() * len(at):
+        raise _OtherWay
 
 
-def _level(payload: memoryview, at: IntArray, ends: IntArray) -> tuple[IntArray, IntArray, IntArray] | None:
+def _words(payload: memoryview, at: IntArray, dtype: str) -> IntArray:
+    view: npt.NDArray[Any] = np.ndarray((len(payload) - int(dtype[-1]) + 1,), dtype, payload, 0, (1,))
+    return view[at].astype(np.int64)
+
+
+def _offsets(lengths: IntArray) -> IntArray:
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def _level(payload: memoryview, at: IntArray, ends: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     """Return a LoD level of all records: the offsets one after another, how many each has, the positions after."""
-    nbytes = _words(payload, at, ends, "<i8")
-    if nbytes is None or (nbytes <= 0).any() or (nbytes & 7).any() or int(nbytes.max()) > len(payload):
-        return None
+    nbytes = _words(payload, at, "<i8")
+    if (nbytes <= 0).any() or (nbytes & 7).any() or int(nbytes.max()) > len(payload):
+        raise _OtherWay
     at = at + 8
     stops = at + nbytes
     if (stops > ends).any():
-        return None
-    return _gather(payload, at, stops).view("<i8"), nbytes >> 3, stops
+        raise _OtherWay
+    parts = [payload[a:b] for a, b in zip(at.tolist(), stops.tolist())]
+    return np.frombuffer(b"".join(parts), "<i8"), nbytes >> 3, stops
 
 
-def _heights(
-    payload: memoryview, at: IntArray, ends: IntArray, dims: tuple[int, ...]
-) -> tuple[IntArray, IntArray] | None:
+def _heights(payload: memoryview, at: IntArray, dims: tuple[int, ...]) -> tuple[IntArray, IntArray]:
     """Return every record's first dim and the positions of the data.
 
     A TensorDesc is `08 dtype 10 height 10 dim ...`; only the height, a varint, may differ and with it the length.
     """
-    head = _words(payload, at, ends, "<u4")
-    sizes = _words(payload, at + 4, ends, "<i4")
-    if head is None or sizes is None or head.any() or (sizes < 4).any():
-        return None
+    sizes = _words(payload, at + 4, "<i4")
+    if _words(payload, at, "<u4").any() or int(sizes.min()) < 4 or int(sizes.max()) > _LONGEST_DESC:
+        raise _OtherWay
     at = at + 8
-    if (at + sizes > ends).any():
-        return None
     first = bytes(payload[int(at[0]) : int(at[0]) + int(sizes[0])])
     if first[0] != 8 or first[1] > 0x7F or first[2] != 0x10:
-        return None
-    tail = first[3 + _varint_size(dims[0]) :]
+        raise _OtherWay
+    tail = first[3 + len(varint(dims[0])) :]
     rows = np.empty(len(at), np.int64)
-    for size in np.flatnonzero(np.bincount(sizes)).tolist() if int(sizes.max()) < 4096 else []:
-        chosen = np.flatnonzero(sizes == size) if size != sizes[0] or (sizes != size).any() else slice(None)
-        found = _fixed(payload, at[chosen], ends[chosen], size)
-        if found is None:
-            return None
-        values = _parse_heights(found.view(np.uint8).reshape(-1, size), first[:3], tail)
+    for size in np.flatnonzero(np.bincount(sizes)).tolist():
+        chosen = np.flatnonzero(sizes == size)
+        desc = _fixed(payload, at[chosen], size)
+        width = size - 3 - len(tail)
+        same = desc[:, :3].tobytes() == first[:3] * len(desc) and desc[:, 3 + width :].tobytes() == tail * len(desc)
+        values = read_varints(desc[:, 3 : 3 + width]) if width > 0 and same else None
         if values is None:
-            return None
+            raise _OtherWay
         rows[chosen] = values
-    return (rows, at + sizes) if int(sizes.max()) < 4096 else None
+    return rows, at + sizes
 
 
-def _parse_heights(desc: npt.NDArray[np.uint8], start: bytes, tail: bytes) -> IntArray | None:
-    size = desc.shape[1]
-    width = size - len(start) - len(tail)
-    if not 1 <= width <= 5:
-        return None
-    if desc[:, :3].tobytes() != start * len(desc) or desc[:, 3 + width :].tobytes() != tail * len(desc):
-        return None
-    digits = desc[:, 3 : 3 + width]
-    if (digits[:, :-1] < 0x80).any() or (digits[:, -1] > 0x7F).any():
-        return None
-    rows = np.zeros(len(desc), np.int64)
-    for index in range(width):
-        rows |= (digits[:, index] & 0x7F).astype(np.int64) << (7 * index)
-    return rows
-
-
-def _varint_size(value: int) -> int:
-    return max(1, (value.bit_length() + 6) // 7)
-
-
-def _gather(payload: memoryview, starts: IntArray, stops: IntArray) -> npt.NDArray[np.uint8]:
-    """Return the bytes of all ranges one after another, in memory of their own."""
-    sizes = stops - starts
-    size = int(sizes[0])
-    if (sizes == size).all() and size < _LARGEST_ITEM:
-        if size == 0:
-            return np.zeros(0, np.uint8)
-        view: npt.NDArray[Any] = np.ndarray((len(payload) - size + 1,), f"V{size}", payload, 0, (1,))
-        return view[starts].view(np.uint8)
-    # Joining slices beats indexing with 8 bytes of index for every 8 bytes of data.
-    parts = [payload[a:b] for a, b in zip(starts.tolist(), stops.tolist())]
-    return np.frombuffer(bytearray().join(parts), np.uint8)
-
-
-def _merge(levels: list[tuple[IntArray, IntArray]], rows: IntArray) -> LoD | None:
-    """Return the LoD over all records; None when some record's LoD does not fit itself or its rows."""
-    merged = []
+def _lengths(levels: list[tuple[IntArray, IntArray]], rows: IntArray) -> list[IntArray]:
+    """Return the lengths of the sequences of all records, level by level, if they fit one another and the rows."""
+    found = []
     for index, (offsets, counts) in enumerate(levels):
         below = levels[index + 1][1] - 1 if index + 1 < len(levels) else rows
         ends = np.cumsum(counts)
         if offsets[ends - counts].any() or (offsets[ends - 1] != below).any():
-            return None
-        lengths = np.empty(len(offsets), np.int64)
-        lengths[0] = 0
+            raise _OtherWay
+        lengths = np.zeros(len(offsets), np.int64)
         np.subtract(offsets[1:], offsets[:-1], out=lengths[1:])
         inner = np.ones(len(offsets), np.bool_)
         inner[ends - counts] = False
         lengths = lengths[inner]
         if (lengths < 0).any():
-            return None
-        level = np.zeros(len(lengths) + 1, np.int64)
-        np.cumsum(lengths, out=level[1:])
-        merged.append(level)
-    return tuple(merged)
+            raise _OtherWay
+        found.append(lengths)
+    return found
 
 
 def uniform(lengths: IntArray) -> IntArray | None:
     """Return offsets of these lengths; None when they are all the same."""
-    if len(lengths) == 0 or (lengths == lengths[0]).all():
-        return None
-    offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return offsets
+    return None if len(lengths) == 0 or (lengths == lengths[0]).all() else _offsets(lengths)

@@ -83,13 +83,13 @@ def test_restoring_decodes_only_the_chunks_around_the_saved_place(
     expected = epochs(subject, 2)
     subject.reader.reset()
     opened: list[int] = []
-    decode = Decoder.open
+    decode = Decoder.spans
 
     def counted(self: Decoder, *args: Any) -> Any:
         opened.append(1)
         return decode(self, *args)
 
-    monkeypatch.setattr(Decoder, "open", counted)
+    monkeypatch.setattr(Decoder, "spans", counted)
     with fresh():
         other = Subject(build)
         other.reader.load_state_dict(state)

@@ -11,7 +11,7 @@ import pytest
 
 from fluidio.errors import RecordIOError
 from fluidio.recordio import BlockReader, Writer, load, tasks
-from fluidio.recordio.buffers import ThreadBuffer
+from fluidio.recordio.buffers import Pool
 from tests.recordio.samples import block_numbers, numbered
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "recordio"
@@ -157,7 +157,7 @@ def test_readers_that_take_turns_can_share_their_memory(tmp_path: Path) -> None:
     for first, path in enumerate(paths):
         with Writer(path, max_num_records=4) as writer:
             writer.write_block([np.arange(first, first + 20, 2).reshape(-1, 1)])
-    memory = ThreadBuffer(), ThreadBuffer()
+    memory = Pool()
     with BlockReader(paths[0], buffers=memory) as even, BlockReader(paths[1], buffers=memory) as odd:
         found = [block.columns[0].data.ravel().tolist() for pair in zip(even, odd) for block in pair]
     assert found == [[0, 2, 4, 6], [1, 3, 5, 7], [8, 10, 12, 14], [9, 11, 13, 15], [16, 18], [17, 19]]

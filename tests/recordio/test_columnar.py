@@ -12,9 +12,11 @@ from hypothesis import given
 
 from fluidio.recordio import ragged
 from fluidio.recordio.block import RecordBlock
+from fluidio.recordio.buffers import Pool
 from fluidio.recordio.columnar import Decoder, RecordError
 from fluidio.recordio.encode import encode_block, record_sizes
 from fluidio.recordio.records import split
+from fluidio.recordio.spans import gather
 from fluidio.recordio.tensor_codec import encode_record, encode_tensor, tensor_prefix
 from tests.recordio.strategies import Tensor, alike, mixed, same
 
@@ -52,9 +54,9 @@ def test_records_of_one_layout_become_one_block_whichever_way(records: list[list
 @given(alike())
 def test_lock_step_decodes_every_block_of_one_layout(records: list[list[Tensor]]) -> None:
     payload = payload_of(records)
-    block = ragged.decode(payload, split(payload, len(records)))
-    assert block is not None
-    assert same(block.tensors(), one_by_one(payload, len(records))[0].tensors())
+    span = ragged.locate(payload, split(payload, len(records)))
+    assert span is not None
+    assert same(gather([(span, 0, len(records))], Pool()).tensors(), one_by_one(payload, len(records))[0].tensors())
 
 
 @given(mixed())

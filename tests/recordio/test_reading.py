@@ -143,6 +143,35 @@ def test_errors_come_through_threads_in_their_place(tmp_path: Path) -> None:
     assert numbers_of(iter_batches(path, 5, threads=2, on_error="skip")) == [*range(20), *range(30, 50)]
 
 
+@pytest.mark.parametrize("threads", [0, 2])
+def test_good_records_before_damage_come_as_a_short_batch(tmp_path: Path, threads: int) -> None:
+    path = numbered(tmp_path / "a", 50)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    batches = iter_batches(path, 16, threads=threads)
+    assert numbers_of([next(batches), next(batches)]) == list(range(20))
+    with pytest.raises(RecordIOError, match="checksum"):
+        next(batches)
+
+
+def test_a_batch_goes_over_many_chunks_in_one_copy(tmp_path: Path) -> None:
+    rows = np.arange(90, dtype=np.int64).reshape(30, 3)
+    lengths = np.arange(30) % 7 * 1000
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    words = np.arange(offsets[-1], dtype=np.int32).reshape(-1, 1)
+    with Writer(tmp_path / "a", "none", 4) as writer:
+        writer.write_block([Column(rows), Column(words, offsets, (offsets,))])
+    start = 0
+    for dense, (ids, lod) in iter_batches(tmp_path / "a", 11):
+        stop = start + len(dense)
+        assert dense.tolist() == rows[start:stop].tolist()
+        assert lod[0].tolist() == (offsets[start : stop + 1] - offsets[start]).tolist()
+        assert np.array_equal(ids, words[offsets[start] : offsets[stop]])
+        start = stop
+    assert start == 30
+
+
 @given(st.lists(st.integers(0, 9), max_size=8), st.integers(1, 12))
 def test_rebatch_keeps_every_record(sizes: list[int], size: int) -> None:
     edges = np.concatenate([[0], np.cumsum(sizes)]).astype(int).tolist()

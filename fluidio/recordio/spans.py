@@ -1,0 +1,146 @@
+"""Records whose place in a chunk is known, and the one copy that makes them arrays.
+
+A batch often begins in one chunk and ends in the next; so nothing is copied before all its parts are found.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fluidio.recordio.block import Column, Layout, RecordBlock
+from fluidio.recordio.buffers import Pool
+from fluidio.recordio.tensor_codec import TensorHead
+
+_LARGE = 2048  # bytes of a piece: a copy into memory that is there costs less than fresh pages to join them in
+
+__all__ = ["Part", "Pieces", "Source", "Span", "Strided", "gather"]
+
+
+class Strided(NamedTuple):
+    """One tensor of records that all look alike: always `stride` bytes after that of the record before."""
+
+    payload: memoryview
+    stride: int
+    head: TensorHead
+
+    @property
+    def layout(self) -> Layout:
+        """Return what the column will have."""
+        return self.head.dtype, self.head.dims[1:], len(self.head.lod)
+
+
+class Pieces(NamedTuple):
+    """One tensor of records of different heights: the data of each, and a column that lacks nothing but them."""
+
+    data: list[memoryview]
+    column: Column
+
+    @property
+    def layout(self) -> Layout:
+        """Return what the column will have."""
+        return self.column.layout
+
+
+Source = Strided | Pieces | Column
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """`count` neighbours of one layout in one chunk."""
+
+    count: int
+    sources: Sequence[Source]
+
+    @property
+    def layout(self) -> tuple[Layout, ...]:
+        """Return the layouts of all columns."""
+        return tuple(source.layout for source in self.sources)
+
+
+Part = tuple[Span, int, int]
+"""Records start..stop of a span."""
+
+
+def gather(parts: Sequence[Part], pool: Pool) -> RecordBlock:
+    """Return records of one layout as a block that owns its memory, which goes back to the pool after it."""
+    if len(parts) == 1:
+        span, start, stop = parts[0]
+        return RecordBlock([_copy([(source, start, stop)], pool) for source in span.sources], stop - start)
+    count = sum(stop - start for _, start, stop in parts)
+    slots = range(len(parts[0][0].sources))
+    return RecordBlock([_copy([(span.sources[i], a, b) for span, a, b in parts], pool) for i in slots], count)
+
+
+def _copy(parts: list[tuple[Any, int, int]], pool: Pool) -> Column:
+    first = parts[0][0]
+    kind = type(first)
+    if kind is Strided and all(type(source) is Strided and source.head is first.head for source, _, _ in parts):
+        return _copy_strided(parts, pool)
+    if kind is Pieces and all(type(source) is Pieces for source, _, _ in parts):
+        return _copy_pieces(parts, pool)
+    columns = [
+        source.slice(a, b) if type(source) is Column else _copy([(source, a, b)], pool) for source, a, b in parts
+    ]
+    return columns[0] if len(columns) == 1 else Column.concat(columns)
+
+
+def _copy_strided(parts: list[tuple[Strided, int, int]], pool: Pool) -> Column:
+    head = parts[0][0].head
+    count = sum([stop - start for _, start, stop in parts])
+    data = pool.array((count * head.dims[0], *head.dims[1:]), head.dtype)
+    nbytes = head.stop - head.start
+    if nbytes:
+        # Whole words where a record has just one; rows of bytes, which are copied row by row, otherwise.
+        word, shape = (f"<u{nbytes}", (count,)) if nbytes in (1, 2, 4, 8) else ("u1", (count, nbytes))
+        target = data.reshape(-1).view(word).reshape(shape)
+        done = 0
+        for (payload, stride, _), start, stop in parts:
+            end = done + stop - start
+            strides = (stride, 1)[: len(shape)]
+            target[done:end] = np.ndarray(
+                (stop - start, *shape[1:]), word, payload, head.start + start * stride, strides
+            )
+            done = end
+    levels = tuple([_repeat(level, count) for level in head.lod]) if head.lod else ()
+    return Column(data, None, levels, num_records=count)
+
+
+def _repeat(level: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
+    """Return the merged offsets of `count` records with the same level."""
+    out = np.empty(count * (len(level) - 1) + 1, np.int64)
+    out[0] = 0
+    if len(level) > 1:
+        np.add.outer(np.arange(count, dtype=np.int64) * level[-1], level[1:], out=out[1:].reshape(count, -1))
+    return out
+
+
+def _copy_pieces(parts: list[tuple[Pieces, int, int]], pool: Pool) -> Column:
+    source, start, stop = parts[0]
+    pieces = source.data[start:stop]
+    columns = [source.column.slice(start, stop)]
+    for source, start, stop in parts[1:]:
+        pieces += source.data[start:stop]
+        columns.append(source.column.slice(start, stop))
+    like = columns[0].data
+    shape = (sum([len(column.data) for column in columns]), *like.shape[1:])
+    size = math.prod(shape) * like.itemsize
+    if size < _LARGE * len(pieces):
+        # Joining slices beats indexing with 8 bytes of index for every 8 bytes of data.
+        data: npt.NDArray[Any] = np.frombuffer(bytearray().join(pieces), like.dtype).reshape(shape)
+    else:
+        data = pool.array(shape, like.dtype)
+        _fill(data.reshape(-1).view(np.uint8).data, pieces)
+    return Column.chain(columns, data)
+
+
+def _fill(target: memoryview, pieces: list[memoryview]) -> None:
+    end = 0
+    for piece in pieces:
+        start, end = end, end + len(piece)
+        target[start:end] = piece
