@@ -15,6 +15,7 @@ from typing import IO, Any
 
 from fluidio.conversion import pool, schema, storage
 from fluidio.conversion import template as templates
+from fluidio.conversion.board import Board
 from fluidio.conversion.progress import Progress
 from fluidio.conversion.work import Job, Note, build_shard, read_note, run_task, shards_of, tasks_of
 from fluidio.errors import ConversionError
@@ -23,6 +24,7 @@ __all__ = ["MANIFEST", "generate", "read_manifest"]
 
 MANIFEST = ".manifest.json"
 _FORMAT = "fluidio-manifest-1"
+_GLANCE = 0.25  # seconds between looks at unfinished tasks
 _DEATHS = 3  # times that workers may die in a row without any task being finished
 
 
@@ -149,8 +151,9 @@ def _run(job: Job, workers: int, executor: Executor | str | None, progress: Prog
     while True:
         before = len(run.tasks) + len(run.shards)
         try:
-            with pool.local(min(workers, max(job.tasks, job.partitions))) as processes:
-                return run.on(processes)
+            board = Board(job.tasks)
+            with pool.local(min(workers, max(job.tasks, job.partitions)), board) as processes:
+                return run.on(processes, board)
         except BrokenExecutor as error:
             deaths = deaths + 1 if len(run.tasks) + len(run.shards) == before else 0
             if deaths >= _DEATHS:
@@ -169,9 +172,13 @@ class _Run:
         self.shards: dict[int, Note] = {}
         self._missing = Counter({shard: len(tasks_of(job, shard)) for shard in range(job.partitions)})
         self._first: Note | None = None
+        self._rows = 0
 
-    def on(self, executor: Executor) -> dict[str, list[Note]]:
-        """Submit everything that is left, shards as soon as their tasks are done, and wait for it."""
+    def on(self, executor: Executor, board: Board | None = None) -> dict[str, list[Note]]:
+        """Submit everything that is left, shards as soon as their tasks are done, and wait for it.
+
+        With a board the progress moves inside of tasks too.
+        """
         work: dict[Future[Note], tuple[str, int]] = {}
         try:
             for task in range(self.job.tasks):
@@ -180,10 +187,17 @@ class _Run:
             for shard in [s for s, missing in self._missing.items() if not missing and s not in self.shards]:
                 work[executor.submit(build_shard, self.job, shard)] = ("shard", shard)
             while work:
-                for future in wait(work, return_when=FIRST_COMPLETED).done:
+                for future in wait(work, None if board is None else _GLANCE, FIRST_COMPLETED).done:
                     kind, number = work.pop(future)
-                    ready = self._finish(kind, number, future.result())
+                    note = future.result()
+                    if kind == "task" and board is not None:
+                        board.clear(number)
+                        self._look(board)
+                    ready = self._finish(kind, number, note)
                     work.update({executor.submit(build_shard, self.job, s): ("shard", s) for s in ready})
+                if board is not None:
+                    self._look(board)
+                    self.progress.tell()
         except BaseException:
             for future in work:
                 future.cancel()
@@ -193,6 +207,10 @@ class _Run:
             "shards": [self.shards[n] for n in range(self.job.partitions)],
         }
 
+    def _look(self, board: Board) -> None:
+        """Learn how far unfinished tasks are, taking them for as long as the finished ones."""
+        self.progress.running(*board.state(self._rows / len(self.tasks) if self.tasks else 0))
+
     def _finish(self, kind: str, number: int, note: Note) -> list[int]:
         """Note that something is done and return the shards that can be joined now."""
         if kind == "shard":
@@ -201,6 +219,7 @@ class _Run:
             return []
         self._compare(note)
         self.tasks[number] = note
+        self._rows += note["rows"]
         self.progress.step(note["rows"], sum(part["bytes"] for part in note["parts"]), kept=note["kept"])
         shards = shards_of(self.job, number)
         self._missing.subtract(shards)

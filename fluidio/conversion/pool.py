@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 
+from fluidio.conversion.board import Board, report, serve
 from fluidio.errors import ConversionError
 from fluidio.reader import processes
 
@@ -20,29 +21,35 @@ __all__ = ["from_name", "local"]
 
 
 @contextlib.contextmanager
-def local(workers: int) -> Iterator[Executor]:
-    """Give a pool of `workers` processes; it is gone at the end of the block, whatever happened."""
+def local(workers: int, board: Board | None = None) -> Iterator[Executor]:
+    """Give a pool of `workers` processes; it is gone at the end of the block, whatever happened.
+
+    Args:
+        board: where the workers write down how far they are.
+    """
     if workers < 1:
         raise ValueError(f"workers is {workers}, it should be at least 1")
     with warnings.catch_warnings():
         # See fluidio.reader.processes: the children touch none of the parent's locks.
         warnings.filterwarnings("ignore", message=r".*multi-threaded.*fork", category=DeprecationWarning)
-        pool = ProcessPoolExecutor(workers, processes.context(), _start_worker, (os.getpid(),))
+        pool = ProcessPoolExecutor(workers, processes.context(), _start_worker, (os.getpid(), board))
         try:
             yield pool
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _start_worker(parent: int) -> None:
+def _start_worker(parent: int, board: Board | None) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group: the parent decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    serve(board)
+    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
 
 
-def _end_with(parent: int) -> None:
-    """End this process when its parent is gone: a killed parent cannot tell, and the queue would wait for ever."""
+def _watch(parent: int) -> None:
+    """Report to the parent, and end this process when it is gone: a killed one cannot tell, the queue would wait."""
     while os.getppid() == parent:
+        report()
         time.sleep(0.2)
     os._exit(1)
 

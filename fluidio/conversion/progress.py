@@ -23,6 +23,7 @@ class Progress:
     def __init__(self, total: int, unit: str = "tasks", stream: IO[str] | None = None) -> None:
         self.total, self.unit = total, unit
         self.done = self.kept = self.rows = self.bytes = 0
+        self._running = (0, 0, 0.0)
         self._stream = stream
         self._start = self._told = time.monotonic()
         self._terminal = stream is not None and stream.isatty()
@@ -39,6 +40,14 @@ class Progress:
         if not kept:
             self.rows += rows
             self.bytes += size
+        self.tell()
+
+    def running(self, rows: int, size: int, share: float) -> None:
+        """Say how far unfinished steps are together: their rows and bytes, and how many steps that makes."""
+        self._running = rows, size, share
+
+    def tell(self) -> None:
+        """Show the line, if it is time to."""
         now = time.monotonic()
         if self._stream is not None and now - self._told >= (0.1 if self._terminal else 10.0):
             self._told = now
@@ -47,15 +56,17 @@ class Progress:
     def line(self) -> str:
         """Return the line."""
         seconds = max(time.monotonic() - self._start, 1e-9)
-        share = self.done / self.total if self.total else 1.0
-        bar = "#" * int(share * _BAR)
-        fresh = self.done - self.kept
-        left = (self.total - self.done) * seconds / fresh if fresh else None
+        rows, size, share = self._running if self.done < self.total else (0, 0, 0.0)
+        bar = "#" * int((self.done + share) / self.total * _BAR if self.total else _BAR)
+        fresh = self.done - self.kept + share
+        left = (self.total - self.done - share) * seconds / fresh if fresh else None
         parts = [f"[{bar:<{_BAR}}] {self.done}/{self.total} {self.unit}"]
-        if self.rows:
-            parts.append(f"{self.rows / seconds:,.0f} rows/s")
-        if self.bytes:
-            parts.append(f"{self.bytes / seconds / 1e6:.1f} MB/s")
+        if rows:
+            parts.append(f"{self.rows + rows:,} rows")
+        if self.rows + rows:
+            parts.append(f"{(self.rows + rows) / seconds:,.0f} rows/s")
+        if self.bytes + size:
+            parts.append(f"{(self.bytes + size) / seconds / 1e6:.1f} MB/s")
         if self.kept:
             parts.append(f"{self.kept} kept")
         if self.done < self.total:

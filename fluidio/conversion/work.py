@@ -18,6 +18,7 @@ from typing import IO, Any
 
 from fluidio.conversion import schema, storage
 from fluidio.conversion import template as templates
+from fluidio.conversion.board import telling
 from fluidio.conversion.rows import RowBuffer, slots_of
 from fluidio.conversion.schema import Slot
 from fluidio.conversion.shards import shard_name
@@ -104,6 +105,7 @@ def run_task(job: Job, task: int) -> Note:
         with contextlib.ExitStack() as stack:
             functions = stack.enter_context(templates.running(job.template))
             outputs = [_Part(job, task, shard, stack) for shard in shards_of(job, task)]
+            stack.enter_context(telling(task, lambda: (row.number, sum(part.size for part in outputs))))
             slots = _write_rows(job, task, functions, outputs, row)
     except Exception as error:
         if isinstance(error, ConversionError) and not row.started:
@@ -147,6 +149,11 @@ class _Part:
         self._file = Hashed(stack.enter_context(storage.writing(job.part(shard, task))))
         self._writer = Writer(self._file, job.compressor, job.chunk_records)
         self.buffer: RowBuffer | None = None
+
+    @property
+    def size(self) -> int:
+        """Return the bytes written so far."""
+        return self._file.size
 
     def write(self) -> None:
         """End a chunk."""

@@ -1,0 +1,105 @@
+"""The progress line: it moves inside of tasks, and its numbers only grow."""
+
+from __future__ import annotations
+
+import io
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from fluidio.conversion import board, generate
+from fluidio.conversion.board import Board
+from fluidio.conversion.progress import Progress
+from tests.convert.templates import NUMBERS, contents, write
+
+HELD = """
+import os, sys, time
+
+def task_number():
+    return 2
+
+def dict_data(task_id):
+    for row in range(500):
+        yield {"task": task_id, "row": row}
+    while task_id == 1 and not os.path.exists(sys.argv[1]):
+        time.sleep(0.01)
+    for row in range(500):
+        yield {"task": task_id, "row": row}
+"""
+
+
+class Terminal(io.StringIO):
+    """A terminal that opens a gate as soon as it shows a text."""
+
+    def __init__(self, wanted: str, gate: Path) -> None:
+        super().__init__()
+        self._wanted, self._gate = wanted, gate
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        if re.search(self._wanted, text):
+            self._gate.touch()
+        return super().write(text)
+
+
+def test_the_line_moves_while_a_task_is_running(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    # Task 1 stops half-way until the line shows task 0 finished and the half: 1 of 3 steps and about half of another.
+    shown = Terminal(r"\[#{9,10} *\] 1/3 tasks and shards, 1,500 rows, .*time left 0:", gate)
+    script = write(tmp_path, HELD)
+    manifest = generate(script, str(tmp_path / "x"), 1, workers=2, args=[str(gate)], progress=shown)
+    assert manifest["records"] == 2000
+    counts = [int(n.replace(",", "")) for n in re.findall(r"([\d,]+) rows,", shown.getvalue())]
+    assert counts == sorted(counts)
+
+
+def test_the_line_moves_before_any_task_is_finished(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    text = HELD.replace("return 2", "return 1").replace("task_id == 1", "True")
+    shown = Terminal(r"\[ *\] 0/2 tasks and shards, 500 rows, .*time left unknown", gate)
+    generate(write(tmp_path, text), str(tmp_path / "x"), 1, workers=1, args=[str(gate)], progress=shown)
+    assert gate.exists()
+
+
+def test_other_executors_move_the_line_when_a_task_ends(tmp_path: Path) -> None:
+    shown = Terminal("never", tmp_path / "gate")
+    script = write(tmp_path, NUMBERS)
+    with ThreadPoolExecutor(1) as executor:
+        generate(script, str(tmp_path / "a" / "x"), 1, args=["3", "10"], executor=executor, progress=shown)
+    assert "4/4 tasks and shards" in shown.getvalue()
+    generate(script, str(tmp_path / "b" / "x"), 1, args=["3", "10"], workers=2)
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+def test_unfinished_tasks_count_by_the_length_of_finished_ones() -> None:
+    told = Board(4)
+    board.serve(told)
+    try:
+        board.report()  # no task: nothing to say
+        assert told.state(100) == (0, 0, 0.0)
+        with board.telling(2, lambda: (30, 4000)):
+            board.report()
+        with board.telling(1, lambda: (500, 6000)):
+            board.report()
+        board.report()  # the task is over: what it said last stays until it is cleared
+    finally:
+        board.serve(None)
+    assert told.state(100) == pytest.approx((530, 10000, 0.3 + 0.99))
+    assert told.state(0) == (530, 10000, 0.0)  # no task is finished: nobody knows
+    told.clear(1)
+    assert told.state(100) == pytest.approx((30, 4000, 0.3))
+
+
+def test_a_line_counts_kept_steps_and_running_ones() -> None:
+    progress = Progress(4, "tasks")
+    progress.step(10, 100, kept=True)
+    assert re.fullmatch(r"\[#{5} {15}\] 1/4 tasks, 1 kept, time left unknown", progress.line())
+    progress.running(5, 50, 0.5)
+    assert re.fullmatch(r"\[#{7} {13}\] 1/4 tasks, 5 rows, .* rows/s, .* MB/s, 1 kept, time left 0:00", progress.line())
+    for _ in range(3):
+        progress.step(10, 100)
+    assert re.fullmatch(r"\[#{20}\] 4/4 tasks, .* rows/s, .* MB/s, 1 kept, took 0:00", progress.line())
