@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import IO, Any
 
-from fluidio.conversion import storage
+from fluidio.conversion import resuming, storage
 from fluidio.conversion.progress import Progress
 from fluidio.errors import ConversionError
 from fluidio.recordio.paths import expand
+from fluidio.recordio.source import is_url
 
 __all__ = ["copy"]
+
+_GLANCE = 0.25  # seconds between looks at unfinished copies
 
 
 def copy(sources: Iterable[str], target: str, *, workers: int = 4, progress: IO[str] | None = None) -> list[str]:
     """Copy files into the folder `target` (paths or URLs on either side) and return the new paths.
 
     Each copy is read back and compared by SHA-256. Files that are there already with the same content are kept, so an
-    interrupted copy goes on where it stopped.
+    interrupted copy goes on where it stopped: inside of a large file when the target is a local folder, at the
+    beginning of a file when it is a store.
     """
     paths = expand(list(sources))
     folder = target.rstrip("/") or "/"
@@ -29,12 +33,18 @@ def copy(sources: Iterable[str], target: str, *, workers: int = 4, progress: IO[
     storage.make_folder(folder)
     shown = Progress(len(paths), "files", progress)
     targets = [storage.join(folder, name) for name in names]
+    under_way: dict[str, tuple[int, int]] = {}
     with ThreadPoolExecutor(max(1, workers), "fluidio-copy") as pool:
-        jobs = [pool.submit(_copy_one, path, to) for path, to in zip(paths, targets)]
+        jobs = {pool.submit(_copy_one, path, to, under_way): path for path, to in zip(paths, targets)}
         try:
-            for job in as_completed(jobs):
-                size, kept = job.result()
-                shown.step(0, size, kept=kept)
+            while jobs:
+                for job in wait(jobs, _GLANCE, FIRST_COMPLETED).done:
+                    size, kept = job.result()
+                    under_way.pop(jobs.pop(job), None)
+                    shown.running(*_state(under_way))
+                    shown.step(0, size, kept=kept)
+                shown.running(*_state(under_way))
+                shown.tell()
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
@@ -42,15 +52,51 @@ def copy(sources: Iterable[str], target: str, *, workers: int = 4, progress: IO[
     return targets
 
 
-def _copy_one(source: str, target: str) -> tuple[int, bool]:
-    if storage.exists(target) and storage.size(target) == storage.size(source):
+def _state(under_way: dict[str, tuple[int, int]]) -> tuple[int, int, float]:
+    """Return rows (none), bytes, and how many files the unfinished copies make together."""
+    states = list(under_way.values())
+    return 0, sum(done for done, _ in states), sum(min(done / max(size, 1), 0.99) for done, size in states)
+
+
+def _copy_one(source: str, target: str, under_way: dict[str, tuple[int, int]]) -> tuple[int, bool]:
+    expected = _size(source)
+    if storage.exists(target) and storage.size(target) == expected:
         wanted = storage.digest(source)
         if storage.digest(target) == wanted:
             return wanted[0], True
-    found: Any = hashlib.sha256()
-    with storage.writing(target) as out:
-        size = storage.copy_file(source, out, found)
-    if storage.digest(target) != (size, found.hexdigest()):
+
+    def told(count: int) -> None:
+        under_way[source] = count, expected
+
+    resumable = not is_url(target) and expected > resuming.CHECKPOINT
+    size, digest = (resuming.copy_to_disk if resumable else _copy_whole)(source, target, told)
+    if storage.digest(target) != (size, digest):
         storage.remove(target)
         raise ConversionError(f"{target}: what was read back is not what was written from {source}; it was removed")
     return size, False
+
+
+def _size(source: str) -> int:
+    """Return the size of a file, 0 when its server does not tell."""
+    try:
+        return storage.size(source)
+    except TypeError:
+        return 0
+
+
+def _copy_whole(source: str, target: str, told: Callable[[int], object]) -> tuple[int, str]:
+    found: Any = hashlib.sha256()
+    with storage.writing(target) as out:
+        size = storage.copy_file(source, out, found, _Meter(told))
+    return size, found.hexdigest()
+
+
+class _Meter:
+    """Looks like a hash and counts what goes by."""
+
+    def __init__(self, told: Callable[[int], object]) -> None:
+        self._told, self._count = told, 0
+
+    def update(self, data: bytes) -> None:
+        self._count += len(data)
+        self._told(self._count)
