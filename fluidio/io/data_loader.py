@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.errors import not_supported
 from fluidio.io.collate import default_collate_fn
+from fluidio.io.dataset_loader import DatasetLoader
 from fluidio.io.dataset_types import Dataset
 from fluidio.io.generator_loader import GeneratorLoader
 from fluidio.io.loader_iterator import LoaderIterator, Shelf, as_places, feeds_of
 from fluidio.io.samplers import BatchSampler
+from fluidio.io.slot_dataset import InMemoryDataset, QueueDataset
 from fluidio.io.workers import iterate_batches
 from fluidio.layers.feed_source import from_batches
 from fluidio.places import CPUPlace
@@ -152,6 +153,12 @@ class DataLoader:
         return GeneratorLoader(feed_list, capacity, use_double_buffer, iterable, return_list, drop_last)
 
     @staticmethod
-    def from_dataset(dataset: Any, places: Any, drop_last: bool = True) -> Any:
-        """Refuse: the C++ datasets of 1.8 are not here."""
-        not_supported("DataLoader.from_dataset", "read the files with layers.open_files or DataLoader.from_generator")
+    def from_dataset(dataset: QueueDataset | InMemoryDataset, places: Any, drop_last: bool = True) -> DatasetLoader:
+        """Return an iterable loader over the files of a `fluid.DatasetFactory` dataset.
+
+        Args:
+            dataset: an InMemoryDataset (loaded) or a QueueDataset, with its files, variables and batch size.
+            places: one place or a list of them; each reads files of its own, so there must be as many.
+            drop_last: drop short batches, and a last step that has not a batch for every place.
+        """
+        return DatasetLoader(dataset, places, drop_last)

@@ -72,6 +72,7 @@ class GeneratorLoader(DataLoaderBase):
         self._own: LoaderIterator | None = None
         self._dropped = 0
         self._skip = 0
+        self._told: set[str] = set()
         self._handle: FeedHandle | None = None
         if not self._iterable:
             self._handle = self._insert_reader()
@@ -198,6 +199,7 @@ class GeneratorLoader(DataLoaderBase):
             previous.close()
         queue = FeedQueue(self._kind, max(self._capacity, len(self._places)))
         queue.skip, self._skip = self._skip, 0
+        queue.told = self._told  # once, and not in every epoch
         make = partial(feeds_of, names=self._feed_names, return_list=self._return_list, place0_only=self._place0_only)
         iterator = LoaderIterator(queue, self._places, make, self._drop_last, self._feed_names, self._shelf)
         self._live = weakref.ref(iterator)

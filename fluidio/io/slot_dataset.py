@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 from fluidio.errors import not_supported
@@ -49,17 +50,33 @@ class _SlotDataset:
     def set_hdfs_config(self, fs_name: str, fs_ugi: str) -> None:
         not_supported("Dataset.set_hdfs_config", "copy the files with `hadoop fs -get` and set_filelist to them")
 
-    def _samples(self) -> Iterator[Sample]:
+    @property
+    def batch_size(self) -> int:
+        """Return how many samples make a batch."""
+        return self._batch_size
+
+    @property
+    def variables(self) -> list[Variable]:
+        """Return the variables of the slots."""
         if not self._variables:
             raise ValueError("Dataset: call set_use_var with the variables of the slots first")
-        for path in self.filelist:
-            yield from samples_of(path, self._command, self._variables)
+        return self._variables
+
+    def _samples(self, paths: Sequence[str]) -> Generator[Sample, None, None]:
+        variables = self.variables
+        for path in paths:
+            yield from samples_of(path, self._command, variables)
+
+    def sample_lists(self, part: int = 0, parts: int = 1) -> Generator[list[Sample], None, None]:
+        """Yield the samples of a batch at a time, of every `parts`-th file; the last list may be short."""
+        with contextlib.closing(self._samples(self.filelist[part::parts])) as samples:
+            while chunk := list(itertools.islice(samples, self._batch_size)):
+                yield chunk
 
     def batches(self) -> Iterator[dict[str, Any]]:
         """Yield the feeds of one pass; the last batch may be short."""
-        samples = self._samples()
-        while chunk := list(itertools.islice(samples, self._batch_size)):
-            yield batch_feed(chunk, self._variables)
+        for samples in self.sample_lists():
+            yield batch_feed(samples, self._variables)
 
 
 class QueueDataset(_SlotDataset):
@@ -84,7 +101,7 @@ class InMemoryDataset(_SlotDataset):
         self._held: list[Sample] | None = None
 
     def load_into_memory(self) -> None:
-        self._held = list(super()._samples())
+        self._held = list(self._samples(self.filelist))
 
     def preload_into_memory(self, thread_num: int | None = None) -> None:
         """Load now; wait_preload_done has nothing to wait for."""
@@ -120,8 +137,11 @@ class InMemoryDataset(_SlotDataset):
     def set_fleet_send_batch_size(self, fleet_send_batch_size: int = 1024) -> None:
         """Do nothing: nothing is sent."""
 
-    def _samples(self) -> Iterator[Sample]:
-        return iter(self._loaded())
+    def sample_lists(self, part: int = 0, parts: int = 1) -> Generator[list[Sample], None, None]:
+        """Yield the samples of a batch at a time, of every `parts`-th batch; the last list may be short."""
+        held, size = self._loaded(), self._batch_size
+        for start in range(part * size, len(held), parts * size):
+            yield held[start : start + size]
 
 
 class DatasetFactory:

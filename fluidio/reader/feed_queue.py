@@ -53,7 +53,7 @@ class FeedQueue:
         self._bytes = 0
         self._dropped = 0
         self._note: tuple[int, str, str] | None = None
-        self._told = False
+        self.told: set[str] = set()  # what the user has been warned of
 
     # -- Fluid's own methods ------------------------------------------------------------------------------------
 
@@ -196,8 +196,8 @@ class FeedQueue:
             return
         self._dropped += count
         TALLY.add(dropped=count)
-        if not self._told:
-            self._told = True
+        if what not in self.told:
+            self.told.add(what)
             warnings.warn(f"reader {self.name} drops the last {count:,} {what} of each epoch: {why}", stacklevel=4)
 
     def _tell_drops(self) -> None:

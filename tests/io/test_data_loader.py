@@ -148,8 +148,6 @@ def test_mistakes_are_refused_as_fluid_refused_them() -> None:
             method()
     with pytest.raises(AssertionError, match="is not iterable"):
         iter(make(feed, capacity=2, iterable=False))
-    with pytest.raises(NotImplementedError, match="from_dataset"):
-        fluid.io.DataLoader.from_dataset(None, None)
 
 
 def test_letting_go_of_an_iterator_stops_its_thread() -> None:

@@ -131,3 +131,59 @@ def test_mistakes_in_the_setup_are_named(tmp_path: Path) -> None:
     uneven = made("QueueDataset", tmp_path / "part-0", "1 1 2 0.5 0.6 1 1\n1 1 1 0.5 1 1\n")
     with pytest.raises(ReaderError, match="no LoD level"):
         list(uneven.batches())
+
+
+def two_files(folder: Path, kind: str) -> Any:
+    """Return a dataset of two files: words 0..4 and 10..12, one in a sample; the price is half above."""
+    dataset = made(kind, folder / "a", "".join(f"1 {n} 1 {n}.5 1 1\n" for n in range(5)))
+    (folder / "b").write_text("".join(f"1 {n} 1 {n}.5 1 1\n" for n in range(10, 13)))
+    dataset.set_filelist([str(folder / "a"), str(folder / "b")])
+    if kind == "InMemoryDataset":
+        dataset.load_into_memory()
+    return dataset
+
+
+def words_of(loader: Any) -> list[list[list[int]]]:
+    """Return the words that each place gets in each step."""
+    return [[np.array(feed["words"]).ravel().tolist() for feed in step] for step in loader()]
+
+
+@pytest.mark.parametrize("kind", ["QueueDataset", "InMemoryDataset"])
+def test_a_loader_yields_the_batches_of_a_dataset_in_every_epoch(tmp_path: Path, kind: str) -> None:
+    loader = fluid.io.DataLoader.from_dataset(two_files(tmp_path, kind), fluid.CPUPlace(), drop_last=False)
+    for _ in range(2):
+        assert words_of(loader) == [[[0, 1]], [[2, 3]], [[4, 10]], [[11, 12]]]
+    (first,) = next(iter(loader))
+    assert first["words"].recursive_sequence_lengths() == [[1, 1]]
+    assert np.array(first["price"]).tolist() == [[0.5], [1.5]]
+    exe = fluid.Executor(fluid.CPUPlace())
+    total = fluid.layers.reduce_sum(fluid.default_main_program().global_block().var("price"))
+    assert [float(exe.run(feed=feed, fetch_list=[total])[0]) for feed in loader()] == [2, 6, 15, 24]
+
+
+def test_each_place_reads_files_of_its_own(tmp_path: Path) -> None:
+    dataset = two_files(tmp_path, "QueueDataset")
+    places = fluid.cpu_places(2)
+    loader = fluid.io.DataLoader.from_dataset(dataset, places, drop_last=False)
+    assert words_of(loader) == [[[0, 1], [10, 11]], [[2, 3], [12]], [[4]]]
+    assert dataset.thread_num == 2
+    with pytest.warns(UserWarning, match="drops the last"):
+        assert words_of(fluid.io.DataLoader.from_dataset(dataset, places)) == [[[0, 1], [10, 11]]]
+
+
+def test_a_loader_drops_short_batches_and_says_so(tmp_path: Path) -> None:
+    loader = fluid.io.DataLoader.from_dataset(made("QueueDataset", tmp_path / "a"), fluid.CPUPlace())
+    with pytest.warns(UserWarning, match="drops the last 1 samples of each epoch"):
+        assert words_of(loader) == [[[1, 2, 3, 4, 5]]]
+    assert words_of(loader) == [[[1, 2, 3, 4, 5]]]  # said once is enough
+
+
+def test_a_loader_over_a_dataset_needs_a_file_for_each_place(tmp_path: Path) -> None:
+    dataset = made("QueueDataset", tmp_path / "a")
+    with pytest.raises(AssertionError, match="Filelist number of dataset 1 must be not less than place number 2"):
+        fluid.io.DataLoader.from_dataset(dataset, fluid.cpu_places(2))
+    with pytest.raises(AssertionError, match="dataset must be"):
+        fluid.io.DataLoader.from_dataset([], fluid.CPUPlace())  # type: ignore[arg-type]
+    unloaded = made("InMemoryDataset", tmp_path / "a")
+    with pytest.raises(ReaderError, match="load_into_memory"):
+        list(fluid.io.DataLoader.from_dataset(unloaded, fluid.CPUPlace()))

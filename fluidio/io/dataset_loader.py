@@ -1,0 +1,72 @@
+"""DatasetLoader: what `DataLoader.from_dataset` returns; iterates over the files of a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fluidio.io.generator_loader import GeneratorLoader
+from fluidio.io.loader_iterator import as_places
+from fluidio.io.slot_dataset import InMemoryDataset, QueueDataset
+from fluidio.io.slot_text import Sample, batch_feed
+from fluidio.reader.feed_queue import Tensors
+from fluidio.tensor import LoDTensor
+
+__all__ = ["DatasetLoader"]
+
+_AHEAD = 16  # batches that wait at most, for each place
+
+
+class DatasetLoader(GeneratorLoader):
+    """Yields a list with a dict {name: LoDTensor} for each place; each place reads files of its own.
+
+    Fluid: an epoch ended with the first place that ran out of files; here the others' batches are dealt out to all.
+
+    Args:
+        dataset: an InMemoryDataset (loaded) or a QueueDataset.
+        places: one place or a list of them; there must be as many files.
+        drop_last: drop short batches, and a last step that has not a batch for every place.
+    """
+
+    def __init__(self, dataset: QueueDataset | InMemoryDataset, places: Any, drop_last: bool = True) -> None:
+        assert isinstance(dataset, (QueueDataset, InMemoryDataset)), "dataset must be type of DatasetBase"
+        count = len(as_places(places))
+        assert len(dataset.filelist) >= count, (
+            f"Filelist number of dataset {len(dataset.filelist)} must be not less than place number {count}"
+        )
+        super().__init__(dataset.variables, _AHEAD * count, drop_last=drop_last)
+        dataset.set_thread(count)
+        self._dataset = dataset
+        self._set(self._batches, places)
+
+    def _batches(self) -> Iterator[Tensors]:
+        dropped = 0
+        for samples in self._dealt():
+            if self._drop_last and len(samples) < self._dataset.batch_size:
+                dropped += len(samples)
+            else:
+                yield [_pair(value) for value in batch_feed(samples, self._feed_list).values()]
+        if dropped:
+            self._note_dropped(dropped)
+
+    def _dealt(self) -> Iterator[list[Sample]]:
+        """Yield a batch of each place's files in turn."""
+        assert self._places is not None
+        count = len(self._places)
+        streams = [self._dataset.sample_lists(part, count) for part in range(count)]
+        try:
+            while streams:
+                for stream in list(streams):
+                    samples = next(stream, None)
+                    if samples is None:
+                        streams.remove(stream)
+                    else:
+                        yield samples
+        finally:
+            for stream in streams:
+                stream.close()  # ends its pipe command
+
+
+def _pair(value: Any) -> tuple[Any, Any]:
+    tensor = value if isinstance(value, LoDTensor) else LoDTensor.wrap(value, ())
+    return tensor.array, tensor.levels
