@@ -96,6 +96,14 @@ class Reader:
             self.bytes += block.nbytes
             return block
 
+    def read_blocks(self, count: int) -> list[RecordBlock]:
+        """Return blocks of `count` items together, fewer at the end of the epoch."""
+        blocks: list[RecordBlock] = []
+        while count > 0 and (block := self.read_block(count)) is not None:
+            blocks.append(block)
+            count -= len(block)
+        return blocks
+
     def _ready(self) -> bool:
         if self.pending is not None:
             state, self.pending = self.pending, None

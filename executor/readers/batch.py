@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from fluidio.errors import EnforceNotMet
 from fluidio.executor.readers.base import Reader, Spec, Tensors
 from fluidio.reader.tally import TALLY
 from fluidio.recordio import RecordBlock
 from fluidio.recordio.block import Allocate
+from fluidio.tensor.lod import IntArray
 
 __all__ = ["Batch"]
 
@@ -19,12 +22,23 @@ class Batch(Reader):
     Args:
         batch_size: records (not rows) in a batch.
         drop_last: drop the short last batch; said once in a warning and counted in `stats()`.
+        fluids_lods: merge LoDs as Fluid did, wrongly where a record holds several sequences.
     """
 
-    def __init__(self, name: str, underlying: Reader, batch_size: int, drop_last: bool, spec: Spec = ()) -> None:
+    def __init__(
+        self,
+        name: str,
+        underlying: Reader,
+        batch_size: int,
+        drop_last: bool,
+        spec: Spec = (),
+        *,
+        fluids_lods: bool = False,
+    ) -> None:
         super().__init__(name, spec, underlying)
         self._size = batch_size
         self._drop_last = drop_last
+        self._fluids_lods = fluids_lods
         self._warned = False
         self._allocate: Allocate | None = None
 
@@ -39,25 +53,22 @@ class Batch(Reader):
 
     def _next(self) -> Tensors | None:
         assert self.underlying is not None
-        parts: list[RecordBlock] = []
-        missing = self._size
-        while missing:
-            block = self.underlying.read_block(missing)
-            if block is None:
-                break
-            parts.append(block)
-            missing -= len(block)
+        parts = self.underlying.read_blocks(self._size)
+        count = sum(map(len, parts))
+        if count < self._size and self._drop_last:
+            self._drop(count)
+            return None
         if not parts:
             return None
-        if missing and self._drop_last:
-            self._drop(self._size - missing)
-            return None
         try:
-            return RecordBlock.concat(parts, self._allocate).tensors()
+            tensors = RecordBlock.concat(parts, self._allocate).tensors()
         except ValueError as error:
             raise EnforceNotMet(f"batch reader {self.name}: {error}") from error
+        return _with_fluids_lods(tensors, parts) if self._fluids_lods else tensors
 
     def _drop(self, count: int) -> None:
+        if not count:
+            return
         self.dropped += count
         TALLY.add(dropped=count)
         if not self._warned:
@@ -75,3 +86,17 @@ class Batch(Reader):
 
     def stats(self) -> dict[str, Any]:
         return {**super().stats(), "batch_size": self._size}
+
+
+def _with_fluids_lods(tensors: Tensors, parts: list[RecordBlock]) -> Tensors:
+    """Return a batch with the LoDs that Fluid gave it: each offset was added to the one before, not to the record's."""
+    records = [part.slice(i, i + 1) for part in parts for i in range(len(part))]
+    return [
+        (array, tuple(_running([record.columns[slot].lod[level] for record in records]) for level in range(len(lod))))
+        for slot, (array, lod) in enumerate(tensors)
+    ]
+
+
+def _running(offsets: list[IntArray]) -> IntArray:
+    first, *rest = offsets
+    return np.concatenate([first, first[-1] + np.cumsum([n for level in rest for n in level[1:]], dtype=np.int64)])

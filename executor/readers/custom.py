@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from fluidio.era import era
 from fluidio.errors import EnforceNotMet
 from fluidio.executor.frame import Frame
 from fluidio.executor.plan import Plan, SubBlock
@@ -18,7 +19,8 @@ __all__ = ["Custom"]
 class Custom(Reader):
     """Binds the tensors of each item to `sources`, runs the sub-block, and delivers `sinks`.
 
-    The sub-block sees nothing of the program's scope. Fluid: the LoD of the results was lost; here it is kept.
+    The sub-block sees nothing of the program's scope. Fluid: the LoD of the results was lost; here it is kept,
+    unless the era is strict.
     """
 
     def __init__(
@@ -37,6 +39,7 @@ class Custom(Reader):
         self._sources = list(sources)
         self._sinks = list(sinks)
         self._scope = Scope()
+        self._keep_lod = not era().strict
 
     def _next(self) -> Tensors | None:
         assert self.underlying is not None
@@ -60,7 +63,8 @@ class Custom(Reader):
             self._body.run(f)
         results = [self._result(f, sink, given) for sink in self._sinks]
         # From a GPU back to the host: the reader above may be one that works there.
-        return list(zip(dev.fetch([array for array, _ in results]), [lod for _, lod in results]))
+        lods = [lod if self._keep_lod else () for _, lod in results]
+        return list(zip(dev.fetch([array for array, _ in results]), lods))
 
     def _result(self, f: Frame, sink: str, given: dict[str, tuple[Any, LoD]]) -> tuple[Any, LoD]:
         slot = self._body.slots.get(sink)

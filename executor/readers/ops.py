@@ -230,7 +230,9 @@ _decorator(
 )  # fmt: skip
 _decorator(
     "create_batch_reader", {"batch_size": 1, "discard_leftover": True},
-    lambda k, f, name, below, spec: Batch(name, below, k.attrs["batch_size"], k.attrs["discard_leftover"], spec),
+    lambda k, f, name, below, spec: Batch(
+        name, below, k.attrs["batch_size"], k.attrs["discard_leftover"], spec, fluids_lods=era().strict
+    ),
     positive("batch_size"),
 )  # fmt: skip
 _decorator(

@@ -36,14 +36,7 @@ class Shuffle(Reader):
 
     def _fill(self) -> None:
         assert self.underlying is not None
-        parts: list[RecordBlock] = []
-        missing = self._size
-        while missing:
-            block = self.underlying.read_block(missing)
-            if block is None:
-                break
-            parts.append(block)
-            missing -= len(block)
+        parts = self.underlying.read_blocks(self._size)
         if not parts:
             return
         rng = np.random.default_rng((self._seed, self.epoch, self._fills))
