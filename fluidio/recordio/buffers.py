@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import mmap
+import sys
 import weakref
 from typing import Any
 
@@ -21,7 +22,11 @@ _KEPT = 8
 
 
 def _allocate(size: int) -> mmap.mmap:
-    return mmap.mmap(-1, max(_SMALL, (size + size // 4 + mmap.PAGESIZE - 1) // mmap.PAGESIZE * mmap.PAGESIZE))
+    size = max(_SMALL, (size + size // 4 + mmap.PAGESIZE - 1) // mmap.PAGESIZE * mmap.PAGESIZE)
+    if sys.platform == "win32":
+        return mmap.mmap(-1, size)
+    # Shared, as is the default, a forked process would write into the batches of the one it came from.
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 
 
 class Buffer:

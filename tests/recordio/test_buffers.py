@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
+import pytest
 
 from fluidio.recordio.buffers import Buffer, Pool
 
@@ -52,3 +55,17 @@ def test_a_pool_keeps_few_buffers() -> None:
     assert not views
     assert len(pool._free) < 10
     assert not pool._leased
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process")  # it has threads: the child leaves at once
+def test_a_forked_process_writes_into_memory_of_its_own() -> None:
+    pool = Pool()
+    ours = pool.array((BIG,), np.uint8)
+    ours[:] = 1
+    child = os.fork()
+    if not child:
+        ours[:] = 2
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert set(ours.tolist()) == {1}
