@@ -2,6 +2,9 @@
 
 FLUIDIO_CUDASIM: "auto" (a real GPU if there is one, else the simulator if it can be installed), "on" (the simulator, or
 fail), "off" (a real GPU or nothing).
+
+On the simulator every copy and kernel takes a random time longer, other times in each run: from 0 to so many
+microseconds as FLUIDIO_CUDASIM_JITTER says.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -17,6 +21,9 @@ from typing import Any
 import pytest
 
 from . import capsules, control
+
+_JITTER = "40"
+_SHOWN = 20
 
 
 def real_gpus() -> int:
@@ -64,8 +71,11 @@ def watched_cupy(*, simulator_only: bool = False) -> Iterator[Any]:
         yield cupy
         return
     control.reset()
+    jitter, seed = int(os.environ.get("FLUIDIO_CUDASIM_JITTER", _JITTER)), secrets.randbits(32)
+    control.delays(jitter=jitter, seed=seed)
     yield cupy
     control.drain()
     found = control.violations()
     control.reset()
-    assert not found, "cudasim saw:\n" + "\n".join(found)
+    shown = "\n".join(found[:_SHOWN] + ["..."] * (len(found) > _SHOWN))
+    assert not found, f"cudasim saw {len(found)} violations (delays of 0 to {jitter} us, seed {seed}):\n{shown}"

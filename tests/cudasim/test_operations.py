@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests import cudasim
+
 pytestmark = pytest.mark.gpu
 _A = np.random.RandomState(0).randn(6, 8).astype("float32")
 _B = np.random.RandomState(1).rand(3, 4, 5)
@@ -120,6 +122,21 @@ def test_copy_between_devices(cupy: Any) -> None:
     with cupy.cuda.Device(1):
         y = cupy.asarray(x)
         np.testing.assert_array_equal(y.get(), _A)
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_copy_between_devices_in_a_stream_of_its_own_waits_for_nothing(cupy: Any, ordered: bool) -> None:
+    x = cupy.asarray(_A) * 2
+    ready = cupy.cuda.get_current_stream().record(cupy.cuda.Event(disable_timing=True))
+    with cupy.cuda.Device(1):
+        y, stream = cupy.empty_like(x), cupy.cuda.Stream(non_blocking=True)
+        if ordered:
+            stream.wait_event(ready)
+        y.data.copy_from_device_async(x.data, x.nbytes, stream)
+        stream.synchronize()
+    found = [text for text in cudasim.violations() if text.startswith("race")]
+    cudasim.reset()
+    assert bool(found) is not ordered
 
 
 def test_host_function_runs_in_stream_order(cupy: Any) -> None:

@@ -131,6 +131,7 @@ int stream_id(intptr_t handle);                                     /* [locked] 
 Op *op_new(int span, const char *name, void (*call)(void *), void *arg); /* [locked] */
 Point op_push(int sid, Op *op);                                     /* [locked] */
 int wait_for(Point point);                                          /* [locked] blocks; returns the stream's error */
+void stream_follow(int sid, int other);                             /* [locked] what comes waits for the other */
 int wait_device(int device);                                        /* [locked] */
 int stream_create(intptr_t *out, unsigned flags);
 int stream_destroy(intptr_t handle);

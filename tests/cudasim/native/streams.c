@@ -156,6 +156,14 @@ Point op_push(int sid, Op *op) {
     return (Point){sid, op->seq};
 }
 
+void stream_follow(int sid, int other) {
+    if (sid == other || !streams[sid].used || !streams[other].used) return;
+    Op *op = op_new(-1, "wait", NULL, NULL);
+    op_after(op, sid, (Point){other, streams[other].enqueued});
+    op_push(sid, op);
+    clock_join(&streams[sid].clock, &streams[other].clock);
+}
+
 int sim_enqueue(intptr_t stream, const char *name, void (*call)(void *), void *arg, int count, const Range *ranges) {
     LOCK();
     int sid = stream_id(stream);

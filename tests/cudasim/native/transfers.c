@@ -79,9 +79,12 @@ int copy(intptr_t dst, intptr_t src, size_t size, int kind, intptr_t stream, boo
     if (!size) return CUDA_OK;
     LOCK();
     Block *to = block_find((uintptr_t)dst), *from = block_find((uintptr_t)src);
-    /* A copy between devices belongs to its stream alone. In a default stream real CUDA orders it after all that both
-     * were given, with exceptions; who relies on that is reported here. */
+    /* In a default stream, a copy between devices comes after all that both were given, and before what comes. */
+    bool meets = on_device(to) && on_device(from) && to->device != from->device && stream < 2;
+    int first = meets ? to->device : -1, second = meets ? from->device : -1;
     int sid = stream_id(stream), error = sid < 0 ? CUDA_INVALID_HANDLE : CUDA_OK;
+    for (int other = 0; meets && other < MAX_STREAMS; other++)
+        if (streams[other].device == first || streams[other].device == second) stream_follow(sid, other);
     bool deferred = false;
     if (!error && (kind = copy_kind(kind, to, from)) < 0) error = CUDA_INVALID_VALUE;
     if (!error && kind == COPY_H2D) error = fault_take(FAULT_H2D, &deferred);
@@ -95,6 +98,8 @@ int copy(intptr_t dst, intptr_t src, size_t size, int kind, intptr_t stream, boo
         Job job = {.dst = (void *)dst, .src = (const void *)src, .size = size};
         error = enqueue_copy(job, kind, sid, async, pinned, error);
     }
+    for (int other = 0; meets && other < MAX_STREAMS; other++)
+        if (streams[other].device == first || streams[other].device == second) stream_follow(other, sid);
     UNLOCK();
     return error;
 }
