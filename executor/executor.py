@@ -158,12 +158,18 @@ class Executor:
         start = getattr(reader, "start", None)
         if start is not None:
             start()
+        steps, again = 0, start is None  # a file reader may stand at the end that another loop has left it at
         try:
             while True:
                 try:
                     results = self.run(program, feed, fetch_list, scope=scope, return_numpy=return_numpy)
                 except EOFException:
-                    return
+                    if steps or not again:
+                        return
+                    again = False
+                    reader.reset()
+                    continue
+                steps += 1
                 yield results
         finally:
             reader.reset()

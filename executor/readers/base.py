@@ -66,7 +66,7 @@ class Reader:
                 return None
             try:
                 item = self._next()
-            except Exception as error:
+            except BaseException as error:
                 self._fail(error)
                 raise
             if item is None:
@@ -85,7 +85,7 @@ class Reader:
                 return None
             try:
                 block = self._block(most)
-            except Exception as error:
+            except BaseException as error:
                 self._fail(error)
                 raise
             if block is None:
@@ -115,8 +115,12 @@ class Reader:
             raise self._error
         return False
 
-    def _fail(self, error: Exception) -> None:
+    def _fail(self, error: BaseException) -> None:
         self.state = step(self.state, Event.FAIL, self.name)
+        if not isinstance(error, Exception):  # Ctrl-C, say: what was read until then is gone
+            error = EnforceNotMet(
+                f"reader {self.name} was interrupted by {type(error).__name__} in the middle of an item: reset() it"
+            )
         self._error = error
 
     def _next(self) -> Tensors | None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Generic, TypeVar
+
+from fluidio.reader.threads import deserted_error
 
 __all__ = ["Crew"]
 
 T = TypeVar("T")
 
+_LOOK_ROUND = 1.0  # seconds after which a waiting consumer checks that the threads are still there
 _LINGER = 0.05  # seconds for which an idle thread waits for more: a new one for each job would cost more than the job
 
 
@@ -31,10 +36,13 @@ class Crew(Generic[T]):
         self._threads: set[threading.Thread] = set()
         self._waiting = 0
         self._leaving = False
+        self._home = os.getpid()
         self._wake = threading.Condition()
 
     def submit(self, job: Callable[[], T]) -> Future[T]:
         """Have a job done."""
+        if self.deserted():
+            raise deserted_error(self._name)
         future: Future[T] = Future()
         with self._wake:
             self._jobs.append((job, future))
@@ -45,6 +53,19 @@ class Crew(Generic[T]):
                 self._threads.add(thread)
                 thread.start()
         return future
+
+    def result(self, future: Future[T]) -> T:
+        """Wait for a job; a fork, whose threads stayed behind, is told instead of waiting for ever."""
+        while True:
+            try:
+                return future.result(_LOOK_ROUND)
+            except FutureTimeout:
+                if self.deserted():
+                    raise deserted_error(self._name) from None
+
+    def deserted(self) -> bool:
+        """Tell whether this process is a fork of the one that the threads belong to."""
+        return os.getpid() != self._home
 
     def _work(self) -> None:
         while True:
@@ -69,6 +90,8 @@ class Crew(Generic[T]):
 
     def leave(self) -> None:
         """Forget the jobs that have not begun and send the threads home; do not wait for them."""
+        if self.deserted():
+            return  # the lock may be held for ever
         with self._wake:
             self._leaving = True
             self._jobs.clear()
@@ -77,6 +100,8 @@ class Crew(Generic[T]):
     def stop(self) -> None:
         """Forget the jobs that have not begun and wait for the others; the crew can be used again."""
         self.leave()
+        if self.deserted():
+            return
         with self._wake:
             threads = list(self._threads)
         for thread in threads:

@@ -23,6 +23,7 @@ from fluidio.recordio.buffers import Pool
 __all__ = ["OpenFiles"]
 
 Read = Future[list[RecordBlock | Exception]]
+_LOOK_ROUND = 1.0  # seconds
 _OPEN = 256  # files that are open at a time, at most; the process may not have many more
 
 
@@ -63,8 +64,7 @@ class OpenFiles(Reader):
         self._seed = seed
         for path in self._paths:
             open_blocks(path).close()
-        self._crew: Crew[list[RecordBlock | Exception]] = Crew(name, self._threads)
-        weakref.finalize(self, self._crew.leave).atexit = False
+        self._crew = self._hire()
         self._buffers = Pool()  # a chunk is decoded in one go, then its memory is free
         self._queued: deque[Cursor] = deque()  # files that have not begun
         self._turn: deque[Cursor] = deque()  # begun files whose next chunk nobody has asked for yet
@@ -73,6 +73,11 @@ class OpenFiles(Reader):
         self._buffer = BlockBuffer()
         self._waited = 0.0
         self._begin()
+
+    def _hire(self) -> Crew[list[RecordBlock | Exception]]:
+        crew: Crew[list[RecordBlock | Exception]] = Crew(self.name, self._threads)
+        weakref.finalize(self, crew.leave).atexit = False
+        return crew
 
     def _block(self, most: int) -> RecordBlock | None:
         return self._buffer.take(most, self._refill)
@@ -84,8 +89,9 @@ class OpenFiles(Reader):
                 self._crew.stop()
                 return None
             began = perf_counter()
-            file, read = self._pop()
-            self._decoded.extend(read.result())
+            pair = file, read = self._first_read()
+            self._decoded.extend(self._crew.result(read))
+            self._reads.remove(pair)  # not before it is here: waiting may be interrupted
             self._waited += perf_counter() - began
             if self._decoded:
                 self._turn.append(file)
@@ -97,13 +103,11 @@ class OpenFiles(Reader):
             raise block
         return block
 
-    def _pop(self) -> tuple[Cursor, Read]:
+    def _first_read(self) -> tuple[Cursor, Read]:
         if self._arrival:
-            done = wait([read for _, read in self._reads], return_when=FIRST_COMPLETED).done
-            ready = next(pair for pair in self._reads if pair[1] in done)
-            self._reads.remove(ready)
-            return ready
-        return self._reads.popleft()
+            done = wait([read for _, read in self._reads], _LOOK_ROUND, FIRST_COMPLETED).done
+            return next((pair for pair in self._reads if pair[1] in done), self._reads[0])
+        return self._reads[0]
 
     def _ask(self) -> None:
         """Keep the threads busy: one read for each file at most, and one more than there are threads."""
@@ -116,6 +120,8 @@ class OpenFiles(Reader):
         if self._shuffle:
             rng = np.random.default_rng((self._seed, self.epoch))
             files = [files[i] for i in rng.permutation(len(files))]
+        if self._crew.deserted():
+            self._crew = self._hire()
         self._turn = deque(files[: self._active])
         self._queued = deque(files[self._active :])
         if not self.holding:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import fluidio as fluid
+from fluidio.executor.readers.crew import Crew
 from fluidio.recordio import Writer
 from tests.readers.subjects import SLOTS, Subject, py_reader, write_file, write_files
 
@@ -145,3 +149,53 @@ def test_suffixes_are_checked_only_when_bugs_are_wanted_back(tmp_path: Path) -> 
     assert Subject(lambda: layers.open_files([path], **SLOTS)).epoch() == [0, 1, 2]
     with fluid.use_era("1.5", strict=True), pytest.raises(fluid.core.EnforceNotMet, match="File name illegal"):
         Subject(lambda: layers.open_files(path, **SLOTS))
+
+
+def test_an_interrupted_reader_says_that_it_must_be_reset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = write_files(tmp_path)
+    subject = Subject(lambda: layers.batch(layers.open_files(paths, is_test=True, **SLOTS), 7))
+    assert subject.step() == list(range(7))
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Crew, "result", _interrupt)
+        subject.step()
+    for _ in range(2):
+        with pytest.raises(fluid.core.EnforceNotMet, match="interrupted by KeyboardInterrupt"):
+            subject.step()
+    subject.reader.reset()
+    assert subject.step() == list(range(7))
+    subject.reader.reset()
+
+
+def _interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("deterministic", [True, False])
+def test_files_opened_before_a_fork_are_an_error_behind_it_until_they_are_reset(
+    tmp_path: Path, deterministic: bool
+) -> None:
+    script = f"""
+import os, warnings, fluidio as fluid
+from tests.readers.subjects import *
+warnings.simplefilter("ignore")
+paths = {write_files(tmp_path)!r}
+options = dict(thread_num=2, deterministic={deterministic}, **SLOTS)
+subject = Subject(lambda: fluid.layers.batch(fluid.layers.open_files(paths, **options), 5))
+subject.step()
+child = os.fork()
+if child == 0:
+    try:
+        subject.epoch()
+    except fluid.core.EnforceNotMet as error:
+        assert "before a fork" in str(error), error
+    subject.reader.reset()
+    assert len(subject.epoch()) == 35
+    os._exit(0)
+_, status = os.waitpid(child, 0)
+assert status == 0, status
+assert len(subject.epoch()) == 30
+subject.reader.reset()
+"""
+    root = Path(__file__).resolve().parents[2]
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=root, timeout=50)

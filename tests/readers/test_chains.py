@@ -337,3 +337,16 @@ def test_hundreds_of_files_need_no_more_than_a_few_hundred_descriptors(tmp_path:
     assert sorted([*(first or []), *subject.epoch()]) == list(range(600))
     assert len(list(Path("/proc/self/fd").iterdir())) <= before + 1
     subject.reader.reset()
+
+
+def test_exe_epoch_begins_anew_where_another_loop_stopped_at_the_end(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "a.recordio", range(4))
+    subject = Subject(lambda: layers.io.open_recordio_file(path, **SLOTS))
+    assert subject.epoch() == [0, 1, 2, 3]  # and no reset()
+    for _ in range(2):
+        found = subject.exe.epoch(subject.main, fetch_list=[subject.number], reader=subject.reader)
+        assert [int(number) for (number,) in found] == [0, 1, 2, 3]
+    empty = write_file(tmp_path / "empty.recordio", [])
+    with fluid.scope_guard(fluid.Scope()):
+        other = Subject(lambda: layers.io.open_recordio_file(empty, **SLOTS))
+        assert list(other.exe.epoch(other.main, reader=other.reader)) == []
