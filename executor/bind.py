@@ -37,7 +37,7 @@ def bind(op: Operator, slot_of: Callable[[str], int], persists: Callable[[int], 
     call = Call(op, op._attrs, dev, wanted)
     call.ins = {slot: [slot_of(n) for n in names if n != EMPTY] for slot, names in op._inputs.items()}
     call.outs = {slot: [slot_of(n) if n != EMPTY else -1 for n in names] for slot, names in op._outputs.items()}
-    reads = [i for slots in call.ins.values() for i in slots]
+    reads = [i for slot, slots in call.ins.items() if slot not in record.carried for i in slots]
     writes = [i for slots in call.outs.values() for i in slots if i >= 0]
     kernel = dev.kernels.get(op.type, record.kernel)
     if kernel is None:

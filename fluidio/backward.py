@@ -44,9 +44,11 @@ def append_backward(
     program._loss_name = loss.name  # type: ignore[attr-defined]
     block = program.global_block()
     no_grad = _no_grad_names(program, no_grad_set)
+    end = _last_producer(block, loss.name)
+    block.ops[end]._attrs["op_role"] = int(OpRole.Forward | OpRole.Loss)
     with program._role(OpRole.Backward):
         _append_loss_gradient(loss)
-        ops = ops_towards(block, {loss.name}, block.ops[: _last_producer(block, loss.name) + 1])
+        ops = ops_towards(block, {loss.name}, block.ops[: end + 1])
         append_grad_ops(block, ops, {loss.name: grad_name(loss.name)}, no_grad, block)
     return _params_and_grads(program, parameter_list)
 
@@ -259,7 +261,10 @@ def _params_and_grads(program: Program, parameter_list: Sequence[Any] | None) ->
     for name in names:
         parameter = block.var(name)
         if block.has_var(grad_name(name)):
-            found.append((parameter, block.var(grad_name(name))))
+            gradient = block.var(grad_name(name))
+            found.append((parameter, gradient))
+            if gradient.op is not None:
+                gradient.op._attrs["op_role_var"] = [*gradient.op._attrs.get("op_role_var", ()), name, gradient.name]
     return found  # type: ignore[return-value]
 
 

@@ -31,7 +31,8 @@ def _by_x(name: str, forward: Forward, backward: Backward, attrs: Mapping[str, A
 
 def _flat(name: str, forward: Forward) -> None:
     """Register a step function: its gradient is zero everywhere."""
-    _by_out(name, forward, lambda k, out, d: k.xp.zeros_like(d))
+    op(name, "X", "Out", infer=same_as("X"), grad=True)(forward)
+    gradient(name, "Out@GRAD", "X@GRAD")(lambda k, d: k.xp.zeros_like(d))
 
 
 _LOWEST = {2: -11.0, 4: -88.0}  # by the bytes of a number
@@ -103,10 +104,10 @@ _by_out(
     lambda k, out, d: d * ((out > 0) & (out < k.attrs["threshold"])),
     {"threshold": 6.0},
 )
-_by_x(
+_by_out(
     "leaky_relu",
     lambda k, x: k.xp.where(x > 0, x, x * k.attrs["alpha"]),
-    lambda k, x, d: k.xp.where(x > 0, d, d * k.attrs["alpha"]),
+    lambda k, out, d: k.xp.where(out > 0, d, d * k.attrs["alpha"]),
     {"alpha": 0.02},
 )
 _by_x(

@@ -91,14 +91,14 @@ def batch_norm(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any,
     return out.reshape(x.shape), mean, variance, batch_mean, inverse, None
 
 
-@gradient("batch_norm", "X Scale Bias Mean Variance SavedMean SavedVariance Y@GRAD", "X@GRAD Scale@GRAD Bias@GRAD")
+@gradient("batch_norm", "X Scale Bias Mean? Variance? SavedMean SavedVariance Y@GRAD", "X@GRAD Scale@GRAD Bias@GRAD")
 def batch_norm_grad(
     k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, saved_mean: Any, saved_inverse: Any, dy: Any
 ) -> Any:
     a, xp = k.attrs, k.xp
     layout = _Layout(k, x)
     moving = a["use_global_stats"] or (a["is_test"] and not a["trainable_statistics"])
-    if moving:
+    if moving and mean is not None:
         saved_mean, saved_inverse = mean, 1 / xp.sqrt(variance + a["epsilon"])
     d = dy.reshape(layout.flat)
     centred = x.reshape(layout.flat) - layout.spread(saved_mean)

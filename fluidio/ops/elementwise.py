@@ -149,9 +149,12 @@ _choice_grad("elementwise_max", lambda x, y: x > y)
 _choice_grad("elementwise_min", lambda x, y: x < y)
 
 
-@gradient("elementwise_pow", "X Y Out Out@GRAD", "X@GRAD Y@GRAD")
+@gradient("elementwise_pow", "X Y Out? Out@GRAD", "X@GRAD Y@GRAD")
 def pow_grad(k: Call, x: Any, y: Any, out: Any, dout: Any) -> Any:
     fitted = fit(k, x, y)
     dx = reduced(dout * fitted * k.xp.power(x, fitted - 1), x.shape) if k.wants("X@GRAD") else None
-    dy = _to_y(k, x, y, dout * out * k.xp.log(x)) if k.wants("Y@GRAD") else None
+    dy = None
+    if k.wants("Y@GRAD"):
+        out = k.xp.power(x, fitted) if out is None else out
+        dy = _to_y(k, x, y, dout * out * k.xp.log(x))
     return dx, dy

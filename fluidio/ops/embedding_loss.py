@@ -62,7 +62,7 @@ def center_loss(k: Call, x: Any, label: Any, centers: Any, rate: Any) -> Any:
     return centers, diff, loss
 
 
-@gradient("center_loss", "SampleCenterDiff Loss@GRAD", "X@GRAD")
+@gradient("center_loss", "SampleCenterDiff Loss@GRAD", "X@GRAD", carried="X")
 def center_loss_grad(k: Call, diff: Any, dloss: Any) -> Any:
     return diff * dloss
 

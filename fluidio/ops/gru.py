@@ -125,7 +125,7 @@ def gru(k: Call, x: Any, h0: Any, weight: Any, bias: Any) -> Any:
 
 
 @gradient("gru", "Input H0 Weight Bias BatchGate BatchResetHiddenPrev BatchHidden Hidden@GRAD",
-          "Input@GRAD H0@GRAD Weight@GRAD Bias@GRAD")  # fmt: skip
+          "Input@GRAD H0@GRAD Weight@GRAD Bias@GRAD", carried="Hidden")  # fmt: skip
 def gru_grad(k: Call, x: Any, h0: Any, weight: Any, bias: Any, gates: Any, reset: Any, hidden: Any, dout: Any) -> Any:
     a = k.attrs
     if gates is None:
@@ -218,8 +218,8 @@ def lstm_unit(k: Call, x: Any, old: Any) -> Any:
     return new, o * k.xp.tanh(new)
 
 
-@gradient("lstm_unit", "X C_prev C H C@GRAD H@GRAD", "X@GRAD C_prev@GRAD")
-def lstm_unit_grad(k: Call, x: Any, old: Any, new: Any, h: Any, dnew: Any, dh: Any) -> Any:
+@gradient("lstm_unit", "X C_prev C C@GRAD H@GRAD", "X@GRAD C_prev@GRAD")
+def lstm_unit_grad(k: Call, x: Any, old: Any, new: Any, dnew: Any, dh: Any) -> Any:
     i, f, o, c = _parts(k, x)
     seen = k.xp.tanh(new)
     dc = dh * o * (1 - seen * seen) + dnew

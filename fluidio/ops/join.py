@@ -161,7 +161,7 @@ def multiplex(k: Call, ids: Any, xs: list[Any]) -> Any:
     return k.xp.stack(xs)[which, k.xp.arange(which.shape[0])]
 
 
-@gradient("multiplex", "Ids X Out@GRAD", "X@GRAD")
-def multiplex_grad(k: Call, ids: Any, xs: list[Any], dout: Any) -> Any:
+@gradient("multiplex", "Ids Out@GRAD", "X@GRAD")
+def multiplex_grad(k: Call, ids: Any, dout: Any) -> Any:
     which = ids.reshape(-1, *(1,) * (dout.ndim - 1))
-    return [dout * (which == i) for i in range(len(xs))]
+    return [dout * (which == i) for i in range(len(k.op.output("X@GRAD")))]

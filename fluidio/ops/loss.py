@@ -177,6 +177,13 @@ def _class_rows(k: Call, x: Any) -> tuple[Any, bool]:
     return k.xp.moveaxis(x, axis, -1).reshape(-1, x.shape[axis]), True
 
 
+def _row_starts(k: Call, rows: int, columns: int) -> Any:
+    held = k.state.get("row_starts")
+    if held is None or held[0] != (rows, columns):
+        held = k.state["row_starts"] = ((rows, columns), np.arange(0, rows * columns, columns))
+    return held[1]
+
+
 @op("softmax_with_cross_entropy", "Logits Label", "Softmax Loss",
     {"soft_label": False, "ignore_index": -100, "numeric_stable_mode": True, "axis": -1},
     infer=_infer_swce, grad=True)  # fmt: skip
@@ -193,6 +200,11 @@ def softmax_with_cross_entropy(k: Call, logits: Any, label: Any) -> Any:
     rows, _ = _class_rows(k, shifted)
     ids, ignore = label.reshape(-1), k.attrs["ignore_index"]
     check_labels(k, ids, rows.shape[1], ignore)
+    if not k.dev.is_gpu and not 0 <= ignore < rows.shape[1] and ids.size and ids.min() >= 0:
+        # The usual case: no label is ignored.
+        loss = xp.log(total).reshape(-1)
+        loss -= rows.reshape(-1).take(_row_starts(k, *rows.shape) + ids)
+        return prob, loss.reshape(label.shape)
     ignored = ids == ignore
     loss = xp.log(total).reshape(-1) - rows[xp.arange(rows.shape[0]), xp.where(ignored, 0, ids)]
     return prob, xp.where(ignored, loss.dtype.type(0), loss).reshape(label.shape)  # CuPy waits for mask assignments

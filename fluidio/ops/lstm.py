@@ -56,7 +56,7 @@ def lstm(k: Call, x: Any, h0: Any, c0: Any, weight: Any, bias: Any) -> Any:
 
 
 @gradient("lstm", "Input H0 C0 Weight Bias Hidden BatchGate BatchCellPreAct Hidden@GRAD Cell@GRAD",
-          "Input@GRAD H0@GRAD C0@GRAD Weight@GRAD Bias@GRAD")  # fmt: skip
+          "Input@GRAD H0@GRAD C0@GRAD Weight@GRAD Bias@GRAD", carried="Cell")  # fmt: skip
 def lstm_grad(
     k: Call, x: Any, h0: Any, c0: Any, weight: Any, bias: Any, hidden: Any, gates: Any, cells: Any, dhidden: Any,
     dcell: Any,
@@ -118,13 +118,15 @@ def lstmp(k: Call, x: Any, h0: Any, c0: Any, weight: Any, project: Any, bias: An
 
 
 @gradient("lstmp",
-          "Input H0 C0 Weight ProjWeight Bias Projection BatchGate BatchCellPreAct BatchHidden Projection@GRAD "
-          "Cell@GRAD", "Input@GRAD H0@GRAD C0@GRAD Weight@GRAD Bias@GRAD ProjWeight@GRAD")  # fmt: skip
+          "Input? H0 C0 Weight ProjWeight Bias Projection BatchGate BatchCellPreAct BatchHidden Projection@GRAD "
+          "Cell@GRAD", "Input@GRAD H0@GRAD C0@GRAD Weight@GRAD Bias@GRAD ProjWeight@GRAD", carried="Cell")  # fmt: skip
 def lstmp_grad(
     k: Call, x: Any, h0: Any, c0: Any, weight: Any, project: Any, bias: Any, projection: Any, gates: Any, cells: Any,
     hidden: Any, dprojection: Any, dcell: Any,
 ) -> Any:  # fmt: skip
-    k.out_lods["Input@GRAD"] = k.lod("Input")
+    k.out_lods["Input@GRAD"] = k.lods["Input"] = k.lod("Projection")
+    if x is None:  # Fluid: its gradient op does not take the input, of which only the shape matters
+        x = k.xp.empty((projection.shape[0], weight.shape[1]), projection.dtype)
     cell = Cell(k, x, weight, bias)
     outputs = projection.take(cell.rows, axis=0)
     return _backward(k, cell, x, h0, c0, weight, bias, gates, cells, outputs, project, hidden, dprojection, dcell)

@@ -172,8 +172,8 @@ def bilinear_tensor_product(k: Call, x: Any, y: Any, weight: Any, bias: Any) -> 
     return out if bias is None else out + bias.reshape(1, -1)
 
 
-@gradient("bilinear_tensor_product", "X Y Weight Bias Out@GRAD", "X@GRAD Y@GRAD Weight@GRAD Bias@GRAD")
-def bilinear_tensor_product_grad(k: Call, x: Any, y: Any, weight: Any, bias: Any, dout: Any) -> Any:
+@gradient("bilinear_tensor_product", "X Y Weight Out@GRAD", "X@GRAD Y@GRAD Weight@GRAD Bias@GRAD")
+def bilinear_tensor_product_grad(k: Call, x: Any, y: Any, weight: Any, dout: Any) -> Any:
     xp = k.xp
     size, m, n = weight.shape
     mixed = (dout @ weight.reshape(size, m * n)).reshape(-1, m, n)
@@ -185,5 +185,5 @@ def bilinear_tensor_product_grad(k: Call, x: Any, y: Any, weight: Any, bias: Any
         xp.matmul(mixed, y[:, :, None])[:, :, 0] if k.wants("X@GRAD") else None,
         xp.matmul(x[:, None, :], mixed)[:, 0, :] if k.wants("Y@GRAD") else None,
         dweight,
-        dout.sum(axis=0).reshape(bias.shape) if k.wants("Bias@GRAD") else None,
+        dout.sum(axis=0).reshape(1, -1) if k.wants("Bias@GRAD") else None,
     )

@@ -115,19 +115,33 @@ def _sums_by_channel(array: Any) -> Any:
     return array.sum(axis=(0, *range(2, array.ndim)))
 
 
-@gradient("group_norm", "X Scale Bias Mean Variance Y@GRAD", "X@GRAD Scale@GRAD Bias@GRAD")
-def group_norm_grad(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, dy: Any) -> Any:
+def _normal_from_result(k: Call, y: Any, scale: Any, bias: Any) -> Any:
+    """Return what Y was before Scale and Bias; a channel with Scale 0 counts as the mean."""
+    normal = _channels_first(k, y)
+    if bias is not None:
+        normal = normal - _wide(bias, y.ndim)
+    if scale is None:
+        return normal
+    none = scale == 0
+    divided = normal / _wide(k.xp.where(none, scale.dtype.type(1), scale), y.ndim)
+    return k.xp.where(_wide(none, y.ndim), normal.dtype.type(0), divided)
+
+
+@gradient("group_norm", "X? Scale Bias Mean? Variance Y Y@GRAD", "X@GRAD Scale@GRAD Bias@GRAD")
+def group_norm_grad(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, y: Any, dy: Any) -> Any:
     inverse = 1 / k.xp.sqrt(variance[..., None] + k.attrs["epsilon"])
-    first, d = _channels_first(k, x), _channels_first(k, dy)
-    rows = first.reshape(*mean.shape, -1)
-    normal = (rows - mean[..., None]) * inverse
+    d = _channels_first(k, dy)
+    if x is None or mean is None:  # Fluid: its gradient op has the result only
+        normal = _normal_from_result(k, y, scale, bias).reshape(*variance.shape, -1)
+    else:
+        normal = (_channels_first(k, x).reshape(*variance.shape, -1) - mean[..., None]) * inverse
     dscale = _sums_by_channel(d * normal.reshape(d.shape)) if k.wants("Scale@GRAD") else None
     dbias = _sums_by_channel(d) if k.wants("Bias@GRAD") else None
     if not k.wants("X@GRAD"):
         return None, dscale, dbias
     if scale is not None:
-        d = d * _wide(scale, x.ndim)
-    dx = _standardise_grad(k.xp, normal, inverse, d.reshape(rows.shape)).reshape(first.shape)
+        d = d * _wide(scale, y.ndim)
+    dx = _standardise_grad(k.xp, normal, inverse, d.reshape(normal.shape)).reshape(d.shape)
     return _channels_back(k, dx), dscale, dbias
 
 

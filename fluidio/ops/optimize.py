@@ -103,8 +103,9 @@ def adam(
     a, xp = k.attrs, k.xp
     b1 = single(a["beta1"]) if beta1 is None else float(k.dev.download(beta1).reshape(-1)[0])
     b2 = single(a["beta2"]) if beta2 is None else float(k.dev.download(beta2).reshape(-1)[0])
-    corrected = rate * xp.sqrt(1 - pow2) / (1 - pow1)
-    if isinstance(grad, SelectedRows) and k.wants("Beta1PowOut"):
+    corrected = _corrected_rate(k, rate, pow1, pow2)
+    in_place = k.wants("Beta1PowOut") and k.outs["Beta1PowOut"] == k.ins["Beta1Pow"]
+    if isinstance(grad, SelectedRows) and in_place:
         # Fluid: 1.8 multiplies the powers before it uses them when the gradient is sparse.
         corrected = rate * xp.sqrt(1 - pow2 * b2) / (1 - pow1 * b1)
     if isinstance(grad, SelectedRows) and a["lazy_mode"]:
@@ -120,10 +121,19 @@ def adam(
             xp.divide(first, step, out=step)
             step *= corrected
             p -= step
-    if k.wants("Beta1PowOut"):
-        pow1 *= b1
-        pow2 *= b2
+    if not k.wants("Beta1PowOut"):
+        return param, m1, m2, None, None
+    if not in_place:
+        return param, m1, m2, pow1 * b1, pow2 * b2
+    pow1 *= b1
+    pow2 *= b2
     return param, m1, m2, pow1, pow2
+
+
+def _corrected_rate(k: Call, rate: Any, pow1: Any, pow2: Any) -> Any:
+    if not k.dev.is_gpu and rate.size == pow1.size == pow2.size == 1:
+        rate, pow1, pow2 = (a.reshape(-1)[0] for a in (rate, pow1, pow2))  # scalars: faster than arrays of one
+    return rate * k.xp.sqrt(1 - pow2) / (1 - pow1)
 
 
 _PIECE = 1 << 15  # elements: five arrays of them stay in a core's cache
@@ -132,7 +142,7 @@ _PIECE = 1 << 15  # elements: five arrays of them stay in a core's cache
 def _pieces(k: Call, *arrays: Any) -> Iterator[tuple[Any, ...]]:
     """Yield arrays of one shape piece by piece, so that the passes of an update find them in the cache."""
     size = arrays[0].size
-    if k.dev.is_gpu or size < 2 * _PIECE or not all(a.flags.c_contiguous for a in arrays):
+    if k.dev.is_gpu or size < 4 * _PIECE or not all(a.flags.c_contiguous for a in arrays):
         yield arrays
         return
     flat = [a.reshape(-1) for a in arrays]

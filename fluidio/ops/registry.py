@@ -38,6 +38,7 @@ def op(
     lod: LodRule = "share",
     raw: bool = False,
     side_effect: bool = False,
+    carried: str = "",
 ) -> Callable[[Kernel], Kernel]:
     """Register the decorated kernel as an op type."""
 
@@ -57,6 +58,7 @@ def op(
             raw,
             side_effect,
             (kernel.__doc__ or "").strip(),
+            tuple(carried.split()),
         )
         return kernel
 
@@ -72,11 +74,13 @@ def gradient(
     grad: bool | GradMaker = False,
     lod: LodRule | None = None,
     raw: bool = False,
+    carried: str = "",
 ) -> Callable[[Kernel], Kernel]:
     """Register the decorated kernel as `<forward>_grad`.
 
     `inputs` names forward inputs, forward outputs and `Slot@GRAD` of outputs; `outputs` names `Slot@GRAD` of inputs.
     All of them may be absent at run time: a gradient nobody wants is not computed (`k.wants("X@GRAD")`).
+    "X?" may be missing in a program of Fluid's; `carried` are inputs that Fluid's gradient op needs and ours does not.
     """
     record = OP_TABLE[forward]
     many = {slot.name for slot in (*record.inputs, *record.outputs) if slot.many}
@@ -84,9 +88,10 @@ def gradient(
 
     def slots(text: str, *, all_optional: bool) -> str:
         words = []
-        for name in text.split():
+        for word in text.split():
+            name = word.rstrip("?")
             base = name.removesuffix(GRAD_SUFFIX)
-            maybe = all_optional or base in optional or name.endswith(GRAD_SUFFIX)
+            maybe = all_optional or base in optional or name.endswith(GRAD_SUFFIX) or name != word
             words.append(name + ("*" if base in many else "") + ("?" if maybe else ""))
         return " ".join(words)
 
@@ -99,6 +104,7 @@ def gradient(
         grad=grad,
         lod=lod or ("kernel" if record.lod == "kernel" else "share"),
         raw=raw,
+        carried=carried,
     )
 
 
@@ -108,8 +114,7 @@ def default_grad_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     if record is None:
         raise NotImplementedError(f"op {forward.type} has no gradient op")
     inputs: dict[str, list[str]] = {}
-    for slot in record.inputs:
-        name = slot.name
+    for name in (*(slot.name for slot in record.inputs), *record.carried):
         if name.endswith(GRAD_SUFFIX):
             names = [n + GRAD_SUFFIX for n in forward.output(name.removesuffix(GRAD_SUFFIX))]
         else:

@@ -111,7 +111,7 @@ def where(k: Call, condition: Any, x: Any, y: Any) -> Any:
     return k.xp.where(condition, x, y)
 
 
-@gradient("where", "Condition Out@GRAD", "X@GRAD Y@GRAD")
+@gradient("where", "Condition Out@GRAD", "X@GRAD Y@GRAD", carried="X Y")
 def where_grad(k: Call, condition: Any, dout: Any) -> Any:
     return (
         dout * condition if k.wants("X@GRAD") else None,

@@ -13,6 +13,8 @@ from fluidio.ops.kernel import Call
 from fluidio.ops.ragged import from_lengths, last_level, ranges, rows_lod, sequences
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.program.infer import InferContext
+from fluidio.program.op_def import GradOp, grad_name
+from fluidio.program.operator import Operator
 from fluidio.tensor.lod import NO_LOD, IntArray, LoD
 
 __all__: list[str] = []
@@ -104,17 +106,19 @@ def _reversed_rows(offsets: IntArray) -> IntArray:
     return np.repeat(offsets[:-1] + offsets[1:] - 1, np.diff(offsets)) - rows
 
 
-@op("sequence_reverse", "X", "Y", infer=same_as("X", "Y"), grad=True, lod="kernel")
-def sequence_reverse(k: Call, x: Any) -> Any:
-    """Y = X with the rows of each innermost sequence in reverse order."""
-    k.out_lods["Y"] = k.lod("X")
+def _reverse_back(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    x = forward.input("X")[0]
+    if x in no_grad:
+        return []
+    inputs = {"X": [grad_name(forward.output("Y")[0])], "Like": [x]}
+    return [GradOp("sequence_reverse", inputs, {"Y": [grad_name(x)]})]
+
+
+@op("sequence_reverse", "X Like?", "Y", infer=same_as("X", "Y"), grad=_reverse_back, lod="kernel")
+def sequence_reverse(k: Call, x: Any, like: Any) -> Any:
+    """Y = X with the rows of each innermost sequence in reverse order; Like has the LoD where X has none."""
+    k.out_lods["Y"] = k.lods["X"] = k.lod("X") or k.lod("Like")
     return x[k.dev.upload(_reversed_rows(last_level(k, "X", x.shape[0])))]
-
-
-@gradient("sequence_reverse", "X Y@GRAD", "X@GRAD")
-def sequence_reverse_grad(k: Call, x: Any, dy: Any) -> Any:
-    k.out_lods["X@GRAD"] = k.lod("X")
-    return dy[k.dev.upload(_reversed_rows(last_level(k, "X", x.shape[0])))]
 
 
 def _infer_concat(c: InferContext) -> None:

@@ -26,8 +26,9 @@ def norm(k: Call, x: Any) -> Any:
     return x / length, length
 
 
-@gradient("norm", "Out Norm Out@GRAD", "X@GRAD")
-def norm_grad(k: Call, out: Any, length: Any, dout: Any) -> Any:
+@gradient("norm", "X Norm Out@GRAD", "X@GRAD")
+def norm_grad(k: Call, x: Any, length: Any, dout: Any) -> Any:
+    out = x / length
     return (dout - out * (dout * out).sum(axis=k.attrs["axis"], keepdims=True)) / length
 
 

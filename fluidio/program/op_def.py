@@ -77,6 +77,7 @@ class OpDef:
             input that has one; "none" gives none,
             "kernel" lets the kernel read `k.lods` and write `k.out_lods`.
         grad: a maker of gradient ops; None for an op without gradient.
+        carried: input slots of Fluid's gradient op that our kernel does without; kept for programs that go there.
         side_effect: the op must run even if nobody uses its outputs, and is never pruned from a run.
         aliases: output slot -> input slot that the kernel may update in place (`ParamOut` -> `Param`).
     """
@@ -92,6 +93,7 @@ class OpDef:
     raw: bool = False
     side_effect: bool = False
     doc: str = ""
+    carried: tuple[str, ...] = ()
 
 
 OP_TABLE: dict[str, OpDef] = {}

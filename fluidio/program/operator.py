@@ -41,7 +41,8 @@ class Operator:
         self.type = type
         self.definition: OpDef = find_op(type)
         self.site = user_site()
-        self._inputs = _arguments("Input", type, self.definition.inputs, inputs or {})
+        carried = tuple(Slot(name, True, True) for name in self.definition.carried)
+        self._inputs = _arguments("Input", type, (*self.definition.inputs, *carried), inputs or {})
         self._outputs = _arguments("Output", type, self.definition.outputs, outputs or {})
         # Attributes the op does not know are kept: Fluid ignored them, and scripts ask for them back.
         self._attrs: dict[str, Any] = {**self.definition.attrs, **_clean(attrs or {})}

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from fluidio.dtypes import VarType
 from fluidio.era import era
+from fluidio.program.attr_defaults import full_attrs
 from fluidio.program.attr_types import AttrType, attr_type
 from fluidio.program.block import Block
 from fluidio.program.operator import Operator
@@ -47,6 +48,7 @@ def serialize_program(program: Program) -> bytes:
 def _block(block: Block) -> bytes:
     parts = [varint_field(1, block.idx), varint_field(2, block.parent_idx)]
     parts += [text_field(3, _variable(variable)) for variable in block.vars.values()]
+    parts += [text_field(3, part) for op in block.ops for part in _added_variables(op)]
     parts += [text_field(4, _op(op)) for op in block.ops]
     if block.forward_block_idx != -1:
         parts.append(varint_field(5, block.forward_block_idx))
@@ -87,9 +89,25 @@ def _tensor_desc(dtype: VarType, shape: tuple[int, ...]) -> bytes:
 def _op(op: Operator) -> bytes:
     parts = [text_field(1, _arguments(slot, names)) for slot, names in op._inputs.items()]
     parts += [text_field(2, _arguments(slot, names)) for slot, names in op._outputs.items()]
+    parts += [text_field(2, _arguments(slot, [name])) for slot, name in _added_outputs(op).items()]
     parts.append(text_field(3, op.type))
-    parts += [text_field(4, _attr(op.type, name, value)) for name, value in op._attrs.items()]
+    parts += [text_field(4, _attr(op.type, name, value)) for name, value in full_attrs(op).items()]
     return b"".join(parts)
+
+
+# Outputs that 1.8.5 asks for and older programs do not have: their Adam updates its powers by ops of their own.
+_NEW_OUTPUTS = {"adam": ("Beta1PowOut", "Beta2PowOut"), "hierarchical_sigmoid": ("W_Out",)}
+
+
+def _added_outputs(op: Operator) -> dict[str, str]:
+    """Return slot and name of outputs for 1.8.5 that nobody reads."""
+    return {slot: f"{op.output_arg_names[0]}@{slot}" for slot in _NEW_OUTPUTS.get(op.type, ()) if not op.output(slot)}
+
+
+def _added_variables(op: Operator) -> list[bytes]:
+    tensor = text_field(3, text_field(1, _tensor_desc(VarType.FP32, (1,))))
+    kind = varint_field(1, int(VarType.LOD_TENSOR)) + tensor
+    return [text_field(1, name) + text_field(2, kind) for name in _added_outputs(op).values()]
 
 
 def _arguments(slot: str, names: list[str]) -> bytes:

@@ -149,10 +149,15 @@ def _op(block: Block, message: Message) -> Operator:
             attrs[name] = content
     if not type_:
         message.fail("an op without a type")
-    known = {slot.name for slot in find_op(type_).outputs}
+    record = find_op(type_)
+    known = {slot.name for slot in record.outputs}
     # What other versions put out besides (shapes for the gradient, masks) is not computed here.
     outputs = {slot: names for slot, names in slots[1].items() if slot in known}
-    op = Operator(block, type_, slots[0], outputs, attrs)
+    inputs = slots[0]
+    if type_.endswith("_grad"):
+        taken = {*(slot.name for slot in record.inputs), *record.carried}
+        inputs = {slot: names for slot, names in inputs.items() if slot in taken}
+    op = Operator(block, type_, inputs, outputs, attrs)
     op.site = None
     for name in op.output_arg_names:
         variable = block._find_var_recursive(name)
