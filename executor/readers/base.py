@@ -34,6 +34,8 @@ class Reader:
 
     asynchronous = False
     """A thread of its own already reads ahead."""
+    light = False
+    """Hardly any work is done here, beside what the reader below does."""
 
     def __init__(self, name: str, spec: Spec = (), underlying: Reader | None = None) -> None:
         self.name = name

@@ -25,6 +25,8 @@ class Batch(Reader):
         fluids_lods: merge LoDs as Fluid did, wrongly where a record holds several sequences.
     """
 
+    light = True
+
     def __init__(
         self,
         name: str,

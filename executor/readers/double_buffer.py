@@ -228,7 +228,7 @@ class DoubleBuffer(Reader):
 
 def _decodes_ahead(reader: Reader | None) -> bool:
     """Tell whether the threads of `open_files` do all the work below but cutting out batches."""
-    while isinstance(reader, Batch):
+    while reader is not None and reader.light:
         reader = reader.underlying
     return isinstance(reader, OpenFiles)
 

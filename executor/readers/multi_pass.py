@@ -11,6 +11,8 @@ __all__ = ["MultiPass"]
 class MultiPass(Reader):
     """Rewinds the reader below until it was read `pass_num` times; batches above may straddle the seams."""
 
+    light = True
+
     def __init__(self, name: str, underlying: Reader, pass_num: int, spec: Spec = ()) -> None:
         super().__init__(name, spec, underlying)
         self._passes = pass_num

@@ -33,6 +33,8 @@ class OpenFiles(Reader):
     Args:
         paths: the files; all are looked at once, so that a missing one is noticed by the startup program.
         threads: threads that read and decode.
+        ahead: records to read ahead, in whole chunks: of each file one at most, and one more than there are threads at
+            least.
         side_by_side: a chunk of each file in turn (a fixed round-robin, of 256 files at most); otherwise file after
             file, in list order.
         arrival: give out whatever is ready first: quicker when files differ, never the same order twice.
@@ -48,6 +50,7 @@ class OpenFiles(Reader):
         threads: int = 1,
         side_by_side: bool = False,
         *,
+        ahead: int = 0,
         arrival: bool = False,
         shuffle_files: bool = False,
         seed: int = 0,
@@ -59,6 +62,8 @@ class OpenFiles(Reader):
         self._paths = list(paths)
         self._threads = max(1, threads)
         self._active = min(len(self._paths), _OPEN) if side_by_side or arrival else 1
+        self._ahead = ahead
+        self._chunks_ahead = self._threads + 1
         self._arrival = arrival
         self._shuffle = shuffle_files
         self._seed = seed
@@ -95,6 +100,8 @@ class OpenFiles(Reader):
             self._waited += perf_counter() - began
             if self._decoded:
                 self._turn.append(file)
+                records = sum(len(block) for block in self._decoded if isinstance(block, RecordBlock))
+                self._chunks_ahead = max(self._threads + 1, -(-self._ahead // max(1, records)))
             elif self._queued:
                 self._turn.append(self._queued.popleft())
         self._ask()
@@ -110,8 +117,8 @@ class OpenFiles(Reader):
         return self._reads[0]
 
     def _ask(self) -> None:
-        """Keep the threads busy: one read for each file at most, and one more than there are threads."""
-        while self._turn and len(self._reads) <= self._threads:
+        """Keep the threads busy: one read for each file at most."""
+        while self._turn and len(self._reads) < self._chunks_ahead:
             file = self._turn.popleft()
             self._reads.append((file, self._crew.submit(file.read_chunk)))
 
@@ -159,7 +166,7 @@ class OpenFiles(Reader):
             "producer_wait": self._crew.idle,
             "consumer_wait": self._waited,
             "queue_size": sum(read.done() for _, read in list(self._reads)),
-            "capacity": self._threads + 1,
+            "capacity": self._chunks_ahead,
             "files": len(self._paths),
             "threads": self._threads,
         }

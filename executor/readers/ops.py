@@ -176,6 +176,7 @@ def _make_open_files(k: Call, name: str, spec: Spec) -> Reader:
         paths,
         min(a["thread_num"], max(1, len(paths))),
         a["side_by_side"] and not a["is_test"],
+        ahead=a["buffer_size"],
         arrival=not a["deterministic"],
         shuffle_files=a["shuffle_files"],
         seed=a["seed"],
@@ -250,6 +251,8 @@ _decorator(
 
 class Threaded(Reader):
     """Lets several threads read one reader (Fluid <= 0.14); every reader here can be, so it only passes on."""
+
+    light = True
 
     def _block(self, most: int) -> Any:
         assert self.underlying is not None

@@ -46,6 +46,7 @@ class FeedQueue:
         self.readers: weakref.WeakSet[Any] = weakref.WeakSet()  # run-time readers that empty this queue
         self._capacity = capacity
         self._home = os.getpid()
+        self._pushing = threading.Lock()
         self._current = Epoch(capacity)
         self._finalizer: weakref.finalize[Any, Any] | None = None
         self._waits = [0.0, 0.0]
@@ -64,7 +65,9 @@ class FeedQueue:
         """
         if self.state is State.IDLE:
             self.state = step(self.state, Event.START, self.name)
-        return self._current.put([_pair(value) for value in item])
+        epoch, tensors = self._current, [_pair(value) for value in item]
+        with self._pushing:  # one thread at a time looks for room and takes it
+            return epoch.put(tensors)
 
     def close(self) -> None:
         """Say that the epoch is complete: what waits is delivered, then comes the end."""

@@ -12,6 +12,7 @@ import pytest
 
 import fluidio as fluid
 from fluidio.executor.readers import double_buffer
+from fluidio.layers.reader_handle import find_reader
 from fluidio.recordio import Writer
 from tests.readers.subjects import SLOTS, Subject, write_file, write_files
 
@@ -74,6 +75,18 @@ def test_the_order_does_not_depend_on_the_number_of_threads(tmp_path: Path) -> N
     assert orders[0] == orders[1] == orders[2] == orders[3]
     assert orders[0][:15] == [*range(5), *range(12, 17), *range(19, 24)]  # a chunk of each file in turn
     assert sorted(orders[0]) == list(range(37))
+
+
+@pytest.mark.parametrize("buffer_size, chunks", [(None, 3), (20, 4), (1000, 6)])
+def test_buffer_size_says_how_many_records_are_read_ahead(tmp_path: Path, buffer_size: int | None, chunks: int) -> None:
+    paths = write_files(tmp_path, [20] * 6)
+    subject = Subject(lambda: layers.open_files(paths, thread_num=2, buffer_size=buffer_size, **SLOTS))
+    subject.step()
+    assert subject.reader.stats()["capacity"] >= chunks
+    source = find_reader(subject.reader)
+    assert len(source._reads) == chunks
+    assert sorted(subject.epoch()) == list(range(1, 120))
+    subject.reader.reset()
 
 
 def test_arrival_order_still_delivers_every_record_once(tmp_path: Path) -> None:
