@@ -7,9 +7,10 @@ from fluidio.contrib.inferencer import Inferencer
 from fluidio.contrib.layers import basic_gru, basic_lstm, fused_elemwise_activation
 from fluidio.contrib.quantize import QuantizeTranspiler
 from fluidio.contrib.reader import distributed_batch_reader
+from fluidio.contrib.slim import Compressor
 from fluidio.contrib.statistics import memory_usage, op_freq_statistic
 from fluidio.contrib.trainer import Trainer
-from fluidio.contrib.unsupported import Compressor, HDFSClient
+from fluidio.contrib.unsupported import HDFSClient
 
 __all__ = [
     "BeginEpochEvent",

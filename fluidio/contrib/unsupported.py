@@ -6,14 +6,7 @@ from typing import Any
 
 from fluidio.errors import not_supported
 
-__all__ = ["Compressor", "HDFSClient"]
-
-
-class Compressor:
-    """Model compression (slim) is not supported."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        not_supported("fluid.contrib.Compressor", "train the small network with fluid.Executor directly")
+__all__ = ["HDFSClient"]
 
 
 class HDFSClient:

@@ -44,7 +44,7 @@ def test_mixed_precision_stays_in_float32_and_says_so() -> None:
     assert optimizer.get_scaled_loss() is loss
 
 
-@pytest.mark.parametrize("name", ["Compressor", "HDFSClient"])
+@pytest.mark.parametrize("name", ["HDFSClient"])
 def test_what_is_not_built_says_what_to_do(name: str) -> None:
     with pytest.raises(NotImplementedError, match=name):
         getattr(contrib, name)()

@@ -1,4 +1,4 @@
-"""`fluid.contrib.slim`: pruning, distillation and quantisation of models are not supported."""
+"""`fluid.contrib.slim.prune`: not supported."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ __all__: list[str] = []
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
-    not_supported(f"fluid.contrib.slim.{name}", "train the network with fluid.Executor directly, without compression")
+    not_supported(f"fluid.contrib.slim.prune.{name}", "shrink the saved float32 network with another tool")

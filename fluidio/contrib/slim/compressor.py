@@ -1,0 +1,180 @@
+"""`contrib.slim.Compressor`: train and evaluate a program, epoch by epoch."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fluidio.errors import EnforceNotMet
+from fluidio.executor import Executor
+from fluidio.io import load_persistables, save_inference_model, save_persistables
+from fluidio.program import DataFeeder, Program, program_guard, unique_name
+from fluidio.tensor import Scope, scope_guard
+
+__all__ = ["Compressor"]
+
+Pairs = Mapping[str, str] | Sequence[tuple[str, str]]
+
+
+class Compressor:
+    """Train a program for some epochs, evaluate it after each, keep checkpoints.
+
+    Fluid: strategies of the configuration (pruning, distillation, quantisation, architecture search) worked on the
+    network meanwhile. They are left out here, with a warning that names them: what comes out is the network as it
+    went in, trained.
+
+    Args:
+        train_reader: batches of samples, or feed dicts.
+        train_feed_list: (key, variable name) pairs in the order of a sample's columns.
+        train_fetch_list: (key, variable name) pairs; "loss" is minimised by `train_optimizer`.
+        eval_func: {name: function(program, scope)} to call in place of running `eval_program`.
+        teacher_programs, distiller_optimizer, search_space: accepted; they belong to strategies.
+    """
+
+    def __init__(
+        self, place: Any, scope: Scope, train_program: Program, train_reader: Any = None, train_feed_list: Any = None,
+        train_fetch_list: Any = None, eval_program: Program | None = None, eval_reader: Any = None,
+        eval_feed_list: Any = None, eval_fetch_list: Any = None,
+        eval_func: Mapping[str, Callable[..., float]] | None = None, save_eval_model: bool = True,
+        prune_infer_model: Any = None, teacher_programs: Any = (), checkpoint_path: str | None = None,
+        train_optimizer: Any = None, distiller_optimizer: Any = None, search_space: Any = None, log_period: int = 20,
+    ) -> None:  # fmt: skip
+        for name, feed in (("train_feed_list", train_feed_list), ("eval_feed_list", eval_feed_list)):
+            if feed is not None and not isinstance(feed, (list, tuple, Mapping)):
+                raise TypeError(f"{name} is a list of (key, variable name) pairs, got {type(feed).__name__}")
+        self.place, self.scope = place, scope
+        self.train_program, self.train_reader = train_program, train_reader
+        self.train_feed_list, self.train_fetch_list = _pairs(train_feed_list), _pairs(train_fetch_list)
+        self.eval_program, self.eval_reader = eval_program, eval_reader
+        self.eval_feed_list, self.eval_fetch_list = _pairs(eval_feed_list), _pairs(eval_fetch_list)
+        self.eval_func = dict(eval_func or {})
+        self.save_eval_model = save_eval_model
+        self.prune_infer_model = prune_infer_model
+        self.train_optimizer = train_optimizer
+        self.checkpoint_path = checkpoint_path
+        self.log_period = log_period
+        self.epoch = 0
+        self.eval_results: dict[str, list[float]] = {}
+
+    def config(self, config_file: str | Mapping[str, Any]) -> None:
+        """Take epochs and the checkpoint folder from a YAML file (or what it holds), and warn of its strategies."""
+        content = _yaml(config_file) if isinstance(config_file, str) else config_file
+        found = content.get("compressor") or {}
+        self.epoch = int(found.get("epoch", self.epoch))
+        self.checkpoint_path = found.get("checkpoint_path", self.checkpoint_path)
+        strategies = found.get("strategies") or list(content.get("strategies") or ())
+        if strategies:
+            warnings.warn(
+                f"Compressor: {', '.join(map(str, strategies))} left out: the network is trained as it is, at full "
+                "size and in float32",
+                stacklevel=2,
+            )
+
+    def run(self) -> Program | None:
+        """Train and evaluate; return the evaluated program. Results are in `eval_results`, one for each epoch."""
+        exe = Executor(self.place)
+        with scope_guard(self.scope):
+            program = self._training_program(exe)
+            for epoch in range(self._first_epoch(exe, program), self.epoch):
+                self._train(exe, program, epoch)
+                self._evaluate(exe)
+                self._save(exe, program, epoch)
+        return self.eval_program
+
+    def _training_program(self, exe: Executor) -> Program:
+        """Return a copy of the program with the optimizer's ops, whose own variables are set here."""
+        if self.train_optimizer is None:
+            return self.train_program
+        fetch = dict(self.train_fetch_list)
+        if "loss" not in fetch:
+            raise ValueError(f"train_fetch_list has no ('loss', variable name) to minimise, it has {sorted(fetch)}")
+        program, startup = self.train_program.clone(), Program()
+        # The same names in every run, so that a checkpoint fits.
+        with program_guard(program, startup), unique_name.guard("compressor_"):
+            self.train_optimizer.minimize(program.global_block().var(fetch["loss"]))
+        exe.run(startup)
+        return program
+
+    def _train(self, exe: Executor, program: Program, epoch: int) -> None:
+        keys = [key for key, _ in self.train_fetch_list]
+        names = [name for _, name in self.train_fetch_list]
+        for step, feed in enumerate(self._feeds(program, self.train_reader, self.train_feed_list)):
+            results = exe.run(program, feed=feed, fetch_list=names)
+            if self.log_period and step % self.log_period == 0:
+                told = ", ".join(f"{key}={float(np.mean(value)):.6g}" for key, value in zip(keys, results))
+                print(f"epoch:{epoch}; batch_id:{step}; {told}", flush=True)
+
+    def _evaluate(self, exe: Executor) -> None:
+        if self.eval_program is None:
+            return
+        if self.eval_func:
+            means = {name: float(call(self.eval_program, self.scope)) for name, call in self.eval_func.items()}
+        else:
+            rows = [
+                [float(np.mean(value)) for value in
+                 exe.run(self.eval_program, feed=feed, fetch_list=[name for _, name in self.eval_fetch_list])]
+                for feed in self._feeds(self.eval_program, self.eval_reader, self.eval_feed_list)
+            ]  # fmt: skip
+            if not rows:
+                raise EnforceNotMet("Compressor: eval_reader gave no batch")
+            means = dict(zip((key for key, _ in self.eval_fetch_list), np.mean(rows, axis=0).tolist()))
+        for name, mean in means.items():
+            self.eval_results.setdefault(name, []).append(mean)
+
+    def _feeds(self, program: Program, reader: Any, feed_list: list[tuple[str, str]]) -> Iterable[dict[str, Any]]:
+        if reader is None:
+            raise ValueError("Compressor: a reader of batches is needed, train_reader or eval_reader is None")
+        feeder = DataFeeder([program.global_block().var(name) for _, name in feed_list], self.place, program)
+        for batch in reader():
+            if isinstance(batch, Mapping):
+                yield dict(batch)
+            elif isinstance(batch, list) and len(batch) == 1 and isinstance(batch[0], Mapping):
+                yield dict(batch[0])
+            else:
+                yield feeder.feed(batch)
+
+    # -- checkpoints ------------------------------------------------------------------------------------------------
+
+    def _first_epoch(self, exe: Executor, program: Program) -> int:
+        """Return the epoch to begin with; what the last checkpoint holds is loaded."""
+        folder = self.checkpoint_path
+        if not folder or not os.path.isdir(folder):
+            return 0
+        done = [int(name) for name in os.listdir(folder) if name.isdigit()]
+        if not done:
+            return 0
+        load_persistables(exe, os.path.join(folder, str(max(done)), "persistables"), program)
+        return max(done) + 1
+
+    def _save(self, exe: Executor, program: Program, epoch: int) -> None:
+        if not self.checkpoint_path:
+            return
+        folder = os.path.join(self.checkpoint_path, str(epoch))
+        save_persistables(exe, os.path.join(folder, "persistables"), program)
+        if self.save_eval_model and self.eval_program is not None and self.prune_infer_model:
+            feeds, fetches = self.prune_infer_model
+            block = self.eval_program.global_block()
+            target = os.path.join(folder, "eval_model")
+            save_inference_model(target, list(feeds), [block.var(n) for n in fetches], exe, self.eval_program)
+
+
+def _pairs(given: Pairs | None) -> list[tuple[str, str]]:
+    items = given.items() if isinstance(given, Mapping) else given or ()
+    return [(str(key), str(name)) for key, name in items]
+
+
+def _yaml(path: str) -> Mapping[str, Any]:
+    try:
+        yaml: Any = importlib.import_module("yaml")
+    except ImportError as error:
+        raise ImportError("Compressor.config reads YAML: pip install pyyaml (or pass what the file holds)") from error
+    with open(path, encoding="utf-8") as file:
+        content = yaml.safe_load(file)
+    if not isinstance(content, Mapping):
+        raise ValueError(f"{path}: a configuration is a mapping with a key `compressor`, got {type(content).__name__}")
+    return content
