@@ -50,11 +50,6 @@ def test_what_is_not_built_says_what_to_do(name: str) -> None:
         getattr(contrib, name)()
 
 
-def test_slim_is_not_built() -> None:
-    with pytest.raises(NotImplementedError, match=r"contrib\.slim\.Compressor"):
-        _ = contrib.slim.Compressor
-
-
 def test_batches_are_shared_between_trainers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PADDLE_TRAINERS_NUM", "2")
     monkeypatch.setenv("PADDLE_TRAINER_ID", "1")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fluidio.contrib.slim.compressor import Compressor
-from fluidio.errors import not_supported
 
 __all__ = ["Compressor"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name.startswith("__"):
         raise AttributeError(name)
+    from fluidio.errors import not_supported
+
     not_supported(f"fluid.contrib.slim.{name}", "train the network with fluid.Executor directly, without compression")
