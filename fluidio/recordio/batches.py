@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,28 +14,32 @@ from typing import Any
 import numpy as np
 
 from fluidio.errors import RecordIOError
+from fluidio.recordio.ahead import Helpers, usual_threads
 from fluidio.recordio.block import Allocate, Column, RecordBlock
 from fluidio.recordio.block_reader import BlockReader
+from fluidio.recordio.buffers import Pool
 from fluidio.recordio.chunks import OnError
 from fluidio.recordio.encode import is_dense
 from fluidio.recordio.index import build_index
 from fluidio.recordio.paths import expand
 from fluidio.recordio.ranges import chunk_tasks, partition
+from fluidio.recordio.source import is_url
 from fluidio.recordio.tasks import Task
 
 __all__ = ["iter_batches", "iter_blocks", "load", "rebatch", "shuffled"]
 
 _DEFAULT_WINDOW = 16384
+_LARGE_FILE = 1 << 22
 
 
 def load(
-    paths: Any, *, on_error: OnError = "raise", verify_inner: bool = False, threads: int = 0
+    paths: Any, *, on_error: OnError = "raise", verify_inner: bool = False, threads: int | None = None
 ) -> tuple[Column, ...]:
     """Return everything in some files of tensor records, one Column for each slot.
 
     Args:
         paths: a path, glob, URL, file object or Task, or a list of them.
-        threads: decode so many chunks at a time.
+        threads: so many threads read ahead; None chooses, 0 reads in the caller's thread alone.
 
     Example:
         >>> image, label = load("mnist-*.recordio")                                 # doctest: +SKIP
@@ -91,7 +96,7 @@ def iter_batches(
     drop_last: bool = False,
     on_error: OnError = "raise",
     verify_inner: bool = False,
-    threads: int = 0,
+    threads: int | None = None,
 ) -> Iterator[tuple[Any, ...]]:
     """Yield batches of `batch_size` records as tuples with one item for each slot.
 
@@ -103,7 +108,7 @@ def iter_batches(
         shuffle: a number of records permutes windows of that many; True also takes the chunks in random order.
         part: (i, n) reads part i of n, see `partition`.
         drop_last: leave out a last batch that is not full.
-        threads: decode so many chunks at a time, ahead of the consumer.
+        threads: so many threads read ahead; None chooses, 0 reads in the caller's thread alone.
     """
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, got {batch_size}")
@@ -131,7 +136,7 @@ def iter_blocks(
     *,
     on_error: OnError = "raise",
     verify_inner: bool = False,
-    threads: int = 0,
+    threads: int | None = None,
     order: np.random.Generator | None = None,
     block_size: int | None = None,
 ) -> Iterator[RecordBlock]:
@@ -139,17 +144,45 @@ def iter_blocks(
 
     With `block_size` blocks have at most so many records and also end at its multiples.
     """
-    if order is None and threads < 1:
-        held = 0
+    if order is not None:
+        work = chunk_tasks(paths, on_error=on_error)
+        work = [work[i] for i in order.permutation(len(work))]
+        if threads is None:
+            threads = usual_threads() if any(_is_large(path) for path in {task.path for task in work}) else 0
+        yield from _chunk_by_chunk(work, on_error, verify_inner, threads)
+        return
+    count = usual_threads() if threads is None else threads
+    executor = ThreadPoolExecutor(max(1, count), "recordio-ahead")  # which starts threads when they are needed
+    helpers = Helpers(executor, count + 1) if count > 0 else None
+    buffers = Pool()
+    held = 0
+    try:
         for path in expand(paths):
-            with BlockReader(path, on_error=on_error, verify_inner=verify_inner) as reader:
+            with BlockReader(
+                path,
+                on_error=on_error,
+                verify_inner=verify_inner,
+                buffers=buffers,
+                helpers=helpers if threads is not None or _is_large(path) else None,
+            ) as reader:
                 while (block := reader.read(block_size and block_size - held, across=True)) is not None:
                     yield block
                     held = (held + len(block)) % (block_size or 1)
-        return
-    work = chunk_tasks(paths, on_error=on_error)
-    if order is not None:
-        work = [work[i] for i in order.permutation(len(work))]
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
+def _is_large(path: Any) -> bool:
+    """Tell whether threads are worth it: a local file of several chunks."""
+    path = path.path if isinstance(path, Task) else path
+    try:
+        return isinstance(path, (str, os.PathLike)) and not is_url(path) and os.path.getsize(path) >= _LARGE_FILE
+    except OSError:
+        return False  # the reader tells
+
+
+def _chunk_by_chunk(work: list[Task], on_error: OnError, verify_inner: bool, threads: int) -> Iterator[RecordBlock]:
+    """Yield the blocks of chunks in this order, decoded on threads if there are any."""
     readers = _Readers(on_error, verify_inner)
     try:
         if threads < 1:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fluidio.errors import RecordIOError
+from fluidio.recordio.ahead import Helpers
 from fluidio.recordio.block import RecordBlock
 from fluidio.recordio.buffers import Pool
 from fluidio.recordio.chunks import Chunk, ChunkReader, OnError
@@ -31,6 +32,7 @@ class BlockReader:
         start: where to begin, as `tell()` gave it: (byte offset of a chunk, record in that chunk).
         stop: where to end, in the same form; None is the end of the file.
         buffers: where memory comes from, to share it with other readers.
+        helpers: threads that read the next chunks ahead.
 
     Example:
         >>> with BlockReader("mnist.recordio") as blocks:                           # doctest: +SKIP
@@ -47,17 +49,23 @@ class BlockReader:
         start: tuple[int, int] | None = None,
         stop: tuple[int, int] | None = None,
         buffers: Pool | None = None,
+        helpers: Helpers | None = None,
     ) -> None:
         if isinstance(path, Task):
             start = start or path.first
             stop = stop or path.last
             path = path.path
-        self._stop = stop
         offset, record = start or (0, 0)
         self._buffers = Pool() if buffers is None else buffers
         self._chunks = ChunkReader(
-            path, on_error=on_error, verify_inner=verify_inner, offset=offset, buffers=self._buffers
+            path,
+            on_error=on_error,
+            verify_inner=verify_inner,
+            offset=offset,
+            buffers=self._buffers,
+            helpers=helpers,
         )
+        self._end_at(stop)
         self._decoder = Decoder(self.name)
         self._damage: list[RecordIOError] = []
         self._chunk: Chunk | None = None
@@ -92,10 +100,14 @@ class BlockReader:
     def seek(self, position: tuple[int, int], stop: tuple[int, int] | None = None) -> None:
         """Go on from a place that `tell()` gave, to the end or to another such place."""
         self._chunks.offset = position[0]
-        self._stop = stop
+        self._end_at(stop)
         self._leave()
         self._late = None
         self._position = position
+
+    def _end_at(self, stop: tuple[int, int] | None) -> None:
+        self._stop = stop
+        self._chunks.until = None if stop is None else stop[0] + (stop[1] > 0)
 
     def __iter__(self) -> Iterator[RecordBlock]:
         return self

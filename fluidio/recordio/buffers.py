@@ -18,7 +18,7 @@ import numpy.typing as npt
 __all__ = ["Buffer", "Pool"]
 
 _SMALL = 1 << 16
-_KEPT = 8
+_KEPT = 1 << 26  # bytes that a pool keeps for later, beside the last buffer
 
 
 def _allocate(size: int) -> mmap.mmap:
@@ -87,5 +87,5 @@ class Pool:
     def _give_back(self, watch: Any) -> None:
         _, memory = self._leased.pop(id(watch))
         self._free.append(memory)
-        if len(self._free) > _KEPT:
+        while len(self._free) > 1 and sum(map(len, self._free)) > _KEPT:
             del self._free[0]

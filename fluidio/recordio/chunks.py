@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from fluidio.errors import CutTailError, ForeignFileError, RecordIOError
 from fluidio.recordio import foreign
+from fluidio.recordio.ahead import Helpers, ReadAhead
 from fluidio.recordio.buffers import Pool
 from fluidio.recordio.checksum import Checksum
 from fluidio.recordio.compressors import CodecError
@@ -61,6 +62,7 @@ class ChunkReader:
         offset: where to begin; must be a chunk's start.
         number: the number of that chunk, for messages; counted when an error needs it if not given.
         buffers: where memory comes from, to share it with other readers.
+        helpers: threads that read the next chunks ahead.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class ChunkReader:
         offset: int = 0,
         number: int | None = None,
         buffers: Pool | None = None,
+        helpers: Helpers | None = None,
     ) -> None:
         if on_error not in ("raise", "skip"):
             raise ValueError(f'on_error is "raise" or "skip", not {on_error!r}')
@@ -85,6 +88,8 @@ class ChunkReader:
         self.dialect: Dialect | None = None
         self.damage: list[RecordIOError] = []
         self._buffers = Pool() if buffers is None else buffers
+        self.until: int | None = None  # helpers need not read chunks from here on
+        self._ahead = None if helpers is None else ReadAhead(helpers, self._load, self._hop)
         self._search_budget = 8 * self.source.size + (1 << 26)
 
     def next(self) -> Chunk | None:
@@ -102,8 +107,9 @@ class ChunkReader:
                 warnings.warn(f"{self.source.name}: {left} stray bytes after the last chunk, ignored", stacklevel=2)
                 self.offset = self.source.size
                 return None
+            chunk = None if self._ahead is None else self._ahead.take(offset)
             try:
-                chunk = self._read(offset)
+                chunk = self._read(offset) if chunk is None else chunk._replace(number=self.number)
             except RecordIOError as error:
                 if self.on_error == "raise" or isinstance(error, ForeignFileError):
                     raise
@@ -114,6 +120,9 @@ class ChunkReader:
             self.dialect = chunk.dialect
             self.offset = chunk.end
             self.number += 1
+            if self._ahead is not None and (chunk.table.stride or chunk.header.size != len(chunk.payload)):
+                # Plain records of different lengths need the interpreter most of the time: helpers would be in the way.
+                self._ahead.go_on(chunk.end)
             return chunk
 
     def __iter__(self) -> Iterator[Chunk]:
@@ -121,6 +130,8 @@ class ChunkReader:
             yield chunk
 
     def close(self) -> None:
+        if self._ahead is not None:
+            self._ahead.stop()
         if self._owned:
             self.source.close()
 
@@ -153,15 +164,17 @@ class ChunkReader:
     def _read(self, offset: int) -> Chunk:
         dialect, header, stored = self._stored_chunk(offset)
         try:
-            compressor = dialect.compressors.get(header.compressor)
-            if compressor is None:
-                known = ", ".join(map(str, dialect.compressors))
-                raise CodecError(f"compressor {header.compressor} is unknown ({dialect.title} has {known})")
-            payload = compressor.decompress(stored, self._buffers, self.verify_inner)
-            table = split(payload, header.num_records)
+            return self._decode(offset, dialect, header, stored)
         except CodecError as error:
             raise self._error(str(error), offset) from error
-        return Chunk(self.number, offset, dialect, header, payload, table)
+
+    def _decode(self, offset: int, dialect: Dialect, header: Header, stored: memoryview) -> Chunk:
+        compressor = dialect.compressors.get(header.compressor)
+        if compressor is None:
+            known = ", ".join(map(str, dialect.compressors))
+            raise CodecError(f"compressor {header.compressor} is unknown ({dialect.title} has {known})")
+        payload = compressor.decompress(stored, self._buffers, self.verify_inner)
+        return Chunk(self.number, offset, dialect, header, payload, split(payload, header.num_records))
 
     def _match(self, offset: int, head: bytes) -> tuple[Dialect, Header, memoryview] | None:
         """Return the dialect whose checksum fits the chunk, tried from the last one seen; None if no one does."""
@@ -174,22 +187,25 @@ class ChunkReader:
                 checksum = dialect.checksum(stored)
             else:
                 stored = self._buffers.view(header.size)
-                checksum = self._fetch(offset, stored, dialect.checksum)
+                found = self._fetch(offset, stored, dialect.checksum)
+                if found is None:
+                    raise self._error("the file became shorter while it was read", offset, kind=CutTailError)
+                checksum = found
             if checksum == header.checksum:
                 return dialect, header, stored
         return None
 
-    def _fetch(self, offset: int, stored: memoryview, checksum: Checksum) -> int:
-        """Read the payload of the chunk at `offset` and return its checksum.
+    def _fetch(self, offset: int, stored: memoryview, checksum: Checksum, step: int = _PIECE) -> int | None:
+        """Read the payload of the chunk at `offset` and return its checksum, None if the file ends before.
 
         A local file is read in pieces, so that the checksum finds them still in the cache.
         """
         value, position = 0, offset + HEADER_SIZE
-        step = _PIECE if isinstance(self.source, LocalSource) else len(stored)
+        step = step if isinstance(self.source, LocalSource) else len(stored)
         for start in range(0, len(stored), step):
             piece = stored[start : start + step]
             if self.source.readinto(position + start, piece) != len(piece):
-                raise self._error("the file became shorter while it was read", offset, kind=CutTailError)
+                return None
             value = checksum(piece, value)
         return value
 
@@ -197,6 +213,32 @@ class ChunkReader:
         if self.dialect is None:
             return list(DIALECTS)
         return [self.dialect, *(d for d in DIALECTS if d is not self.dialect)]
+
+    # -- ahead, on other threads ------------------------------------------------------------------------------------
+
+    def _hop(self, offset: int) -> int | None:
+        """Return where the chunk at `offset` ends, as far as its header can be believed."""
+        if self.dialect is None or (self.until is not None and offset >= self.until):
+            return None
+        head = self.source.read(offset, HEADER_SIZE)
+        if len(head) < HEADER_SIZE or head[:4] != MAGIC:
+            return None
+        end = offset + HEADER_SIZE + self.dialect.parse(head).size
+        return end if offset + HEADER_SIZE < end <= self.source.size else None
+
+    def _load(self, offset: int) -> Chunk | None:
+        dialect = self.dialect
+        assert dialect is not None
+        try:
+            header = dialect.parse(self.source.read(offset, HEADER_SIZE))
+            if header.size > self.source.size - offset - HEADER_SIZE:
+                return None
+            stored = self._buffers.view(header.size)
+            if self._fetch(offset, stored, dialect.checksum, len(stored)) != header.checksum:
+                return None
+            return self._decode(offset, dialect, header, stored)
+        except Exception:  # whatever it is, `next` meets it again
+            return None
 
     # -- damage ---------------------------------------------------------------------------------------------------
 

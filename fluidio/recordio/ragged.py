@@ -15,16 +15,16 @@ import numpy.typing as npt
 
 from fluidio.recordio.block import Column
 from fluidio.recordio.compressors import CodecError
-from fluidio.recordio.prefixes import read_prefixes, read_varints
+from fluidio.recordio.prefixes import DESC_ROOM, desc_start, read_prefixes
 from fluidio.recordio.records import RecordTable
-from fluidio.recordio.spans import Pieces, Source, Span
+from fluidio.recordio.spans import LARGE_PIECE, Pieces, Source, Span
 from fluidio.recordio.tensor_codec import TensorHead, parse_head, varint
 from fluidio.tensor.lod import IntArray, LoD
 
 __all__ = ["locate", "uniform"]
 
 _LARGEST_ITEM = 1 << 30  # NumPy's item sizes are 32-bit numbers
-_FEW_BYTES = 512  # of data in each record: copied for the whole chunk at once
+_FEW_BYTES = 512  # of data in each record: read together with what stands before them
 _LONGEST_DESC = 4096
 _NOTHING = bytes(16)
 
@@ -71,8 +71,8 @@ def _tensor(payload: memoryview, at: IntArray, ends: IntArray, lead: int) -> tup
         if alike is not None:
             return alike
     try:
-        found = _prefixes(payload, at, ends, head, lead)
-    except (_OtherWay, CodecError, IndexError):
+        found = _prefixes(payload, at, head, lead)
+    except (_OtherWay, IndexError):
         found = None
     rows, lengths, sequences, at = found or _fields(payload, at, ends, head, lead)
     row_size = head.dtype.itemsize
@@ -87,9 +87,14 @@ def _tensor(payload: memoryview, at: IntArray, ends: IntArray, lead: int) -> tup
     else:
         lod = tuple([_offsets(each) for each in lengths])
     total = int(offsets[-1]) if offsets is not None else int(rows[0]) * len(rows)
-    pieces = [payload[a:b] for a, b in zip(at.tolist(), stops.tolist())]
-    shape: npt.NDArray[Any] = np.ndarray((total, *head.dims[1:]), head.dtype, _NOTHING, 0, (0,) * len(head.dims))
-    return Pieces(pieces, Column(shape, offsets, lod, sequence_offsets=sequences, num_records=len(at))), stops
+    if (stops > ends).any():
+        raise _OtherWay
+    # Small pieces are bytes: the garbage collector counts memoryviews, and goes through all objects again and again.
+    memory = payload if total * row_size >= LARGE_PIECE * len(at) else payload.tobytes()
+    pieces = [memory[a:b] for a, b in zip(at.tolist(), stops.tolist())]
+    shape = (total, *head.dims[1:])
+    data: npt.NDArray[Any] = np.ndarray(shape, head.dtype, _NOTHING, 0, (0,) * len(shape))
+    return Pieces(pieces, Column(data, offsets, lod, sequence_offsets=sequences, num_records=len(at))), stops
 
 
 def _alike(payload: memoryview, at: IntArray, head: TensorHead) -> tuple[Source, IntArray] | None:
@@ -110,37 +115,11 @@ _Found = tuple[IntArray, list[IntArray], IntArray | None, IntArray]
 """Heights, lengths of all sequences for each LoD level, sequence offsets, positions of the data."""
 
 
-def _prefixes(payload: memoryview, at: IntArray, ends: IntArray, head: TensorHead, lead: int) -> _Found | None:
-    """Read the prefixes at once, those of one length together; None when they differ in more than heights."""
-    desc = lead + 20 + sum([8 + 8 * len(level) for level in head.lod])
-    sizes = _words(payload, at + (desc - 4), "<i4")
-    first = int(sizes[0])
-    if (sizes == first).all():
-        prefixes = read_prefixes(_fixed(payload, at, desc + first), head, lead)
-        if prefixes is None:
-            return None
-        return prefixes.rows, [each.reshape(-1) for each in prefixes.lengths], None, at + (desc + first)
-    if int(sizes.min()) < 4 or int(sizes.max()) > _LONGEST_DESC:
-        return None
-    rows = np.empty(len(at), np.int64)
-    lengths = [np.empty((len(at), len(level) - 1), np.int64) for level in head.lod]
-    for size in np.flatnonzero(np.bincount(sizes)).tolist():
-        chosen = np.flatnonzero(sizes == size)
-        like = parse_head(payload, int(at[chosen[0]]) + lead, int(ends[chosen[0]]))
-        if _frame(like) != _frame(head):
-            return None
-        prefixes = read_prefixes(_fixed(payload, at[chosen], desc + size), like, lead)
-        if prefixes is None:
-            return None
-        rows[chosen] = prefixes.rows
-        for whole, part in zip(lengths, prefixes.lengths):
-            whole[chosen] = part
-    return rows, [each.reshape(-1) for each in lengths], None, at + (sizes + desc)
-
-
-def _frame(head: TensorHead) -> tuple[Any, ...]:
-    """Return what two tensors of one slot have in common, whatever their heights."""
-    return head.dtype, head.dims[1:], len(head.dims), [len(level) for level in head.lod]
+def _prefixes(payload: memoryview, at: IntArray, head: TensorHead, lead: int) -> _Found | None:
+    """Read the prefixes at once; None when they differ in more than usual."""
+    desc = lead + desc_start(head)
+    found = read_prefixes(_fixed(payload, at, desc + DESC_ROOM), head, lead)
+    return None if found is None else (found.rows, found.lengths, None, at + (found.sizes + desc))
 
 
 def _fields(payload: memoryview, at: IntArray, ends: IntArray, head: TensorHead, lead: int) -> _Found:
@@ -222,11 +201,22 @@ def _heights(payload: memoryview, at: IntArray, dims: tuple[int, ...]) -> tuple[
         desc = _fixed(payload, at[chosen], size)
         width = size - 3 - len(tail)
         same = desc[:, :3].tobytes() == first[:3] * len(desc) and desc[:, 3 + width :].tobytes() == tail * len(desc)
-        values = read_varints(desc[:, 3 : 3 + width]) if width > 0 and same else None
+        values = _varints(desc[:, 3 : 3 + width]) if width > 0 and same else None
         if values is None:
             raise _OtherWay
         rows[chosen] = values
     return rows, at + sizes
+
+
+def _varints(digits: npt.NDArray[np.uint8]) -> IntArray | None:
+    """Return varints as numbers, one in each row; None unless they have just that width."""
+    width = digits.shape[1]
+    if width > 5 or int(digits[:, -1].max()) > 0x7F or (width > 1 and int(digits[:, :-1].min()) < 0x80):
+        return None
+    rows = (digits[:, 0] & 0x7F).astype(np.int64)
+    for index in range(1, width):
+        rows |= (digits[:, index] & 0x7F).astype(np.int64) << (7 * index)
+    return rows
 
 
 def _lengths(levels: list[tuple[IntArray, IntArray]], rows: IntArray) -> list[IntArray]:

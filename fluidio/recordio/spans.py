@@ -5,7 +5,6 @@ A batch often begins in one chunk and ends in the next; so nothing is copied bef
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -17,9 +16,10 @@ from fluidio.recordio.block import Column, Layout, RecordBlock
 from fluidio.recordio.buffers import Pool
 from fluidio.recordio.tensor_codec import TensorHead
 
-_LARGE = 2048  # bytes of a piece: a copy into memory that is there costs less than fresh pages to join them in
+LARGE_PIECE = 2048
+"""Bytes of a piece: a copy into memory that is there costs less than fresh pages to join them in."""
 
-__all__ = ["Part", "Pieces", "Source", "Span", "Strided", "gather"]
+__all__ = ["LARGE_PIECE", "Part", "Pieces", "Source", "Span", "Strided", "gather"]
 
 
 class Strided(NamedTuple):
@@ -38,7 +38,7 @@ class Strided(NamedTuple):
 class Pieces(NamedTuple):
     """One tensor of records of different heights: the data of each, and a column that lacks nothing but them."""
 
-    data: list[memoryview]
+    data: list[Any]
     column: Column
 
     @property
@@ -72,21 +72,27 @@ def gather(parts: Sequence[Part], pool: Pool) -> RecordBlock:
     if len(parts) == 1:
         span, start, stop = parts[0]
         return RecordBlock([_copy([(source, start, stop)], pool) for source in span.sources], stop - start)
-    count = sum(stop - start for _, start, stop in parts)
-    slots = range(len(parts[0][0].sources))
-    return RecordBlock([_copy([(span.sources[i], a, b) for span, a, b in parts], pool) for i in slots], count)
+    count = sum([stop - start for _, start, stop in parts])
+    columns = []
+    for slot, first in enumerate(parts[0][0].sources):
+        found = [(span.sources[slot], start, stop) for span, start, stop in parts]
+        alike = all(type(source) is type(first) and _head(source) is _head(first) for source, _, _ in found)
+        columns.append(_copy(found, pool) if alike else Column.concat([_copy([part], pool) for part in found]))
+    return RecordBlock(columns, count)
+
+
+def _head(source: Source) -> TensorHead | None:
+    return source.head if type(source) is Strided else None
 
 
 def _copy(parts: list[tuple[Any, int, int]], pool: Pool) -> Column:
-    first = parts[0][0]
-    kind = type(first)
-    if kind is Strided and all(type(source) is Strided and source.head is first.head for source, _, _ in parts):
+    """Return a column made of sources of one kind."""
+    kind = type(parts[0][0])
+    if kind is Strided:
         return _copy_strided(parts, pool)
-    if kind is Pieces and all(type(source) is Pieces for source, _, _ in parts):
+    if kind is Pieces:
         return _copy_pieces(parts, pool)
-    columns = [
-        source.slice(a, b) if type(source) is Column else _copy([(source, a, b)], pool) for source, a, b in parts
-    ]
+    columns = [source.slice(start, stop) for source, start, stop in parts]
     return columns[0] if len(columns) == 1 else Column.concat(columns)
 
 
@@ -129,8 +135,7 @@ def _copy_pieces(parts: list[tuple[Pieces, int, int]], pool: Pool) -> Column:
         columns.append(source.column.slice(start, stop))
     like = columns[0].data
     shape = (sum([len(column.data) for column in columns]), *like.shape[1:])
-    size = math.prod(shape) * like.itemsize
-    if size < _LARGE * len(pieces):
+    if shape[0] * like[0:1].nbytes < LARGE_PIECE * len(pieces):
         # Joining slices beats indexing with 8 bytes of index for every 8 bytes of data.
         data: npt.NDArray[Any] = np.frombuffer(bytearray().join(pieces), like.dtype).reshape(shape)
     else:
@@ -139,7 +144,7 @@ def _copy_pieces(parts: list[tuple[Pieces, int, int]], pool: Pool) -> Column:
     return Column.chain(columns, data)
 
 
-def _fill(target: memoryview, pieces: list[memoryview]) -> None:
+def _fill(target: memoryview, pieces: list[Any]) -> None:
     end = 0
     for piece in pieces:
         start, end = end, end + len(piece)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 from fluidio.errors import RecordIOError
 from fluidio.recordio import BlockReader, Writer, load, tasks
+from fluidio.recordio.ahead import Helpers
 from fluidio.recordio.buffers import Pool
 from tests.recordio.samples import block_numbers, numbered
 
@@ -161,3 +163,40 @@ def test_readers_that_take_turns_can_share_their_memory(tmp_path: Path) -> None:
     with BlockReader(paths[0], buffers=memory) as even, BlockReader(paths[1], buffers=memory) as odd:
         found = [block.columns[0].data.ravel().tolist() for pair in zip(even, odd) for block in pair]
     assert found == [[0, 2, 4, 6], [1, 3, 5, 7], [8, 10, 12, 14], [9, 11, 13, 15], [16, 18], [17, 19]]
+
+
+def test_helpers_read_ahead_and_the_reader_goes_where_it_wants(tmp_path: Path) -> None:
+    path = numbered(tmp_path / "a", 100, compressor="snappy")
+    with ThreadPoolExecutor(2) as executor, BlockReader(path, helpers=Helpers(executor, 3)) as reader:
+        assert block_numbers(reader) == list(range(100))
+        reader.seek((0, 0))
+        reader.read(10)
+        middle = reader.tell()
+        reader.read(25, across=True)
+        reader.seek(middle)
+        block = reader.read(33, across=True)
+        assert block is not None
+        assert block.columns[0].data[:, 0].tolist() == list(range(10, 43))
+        assert block_numbers(reader) == list(range(43, 100))
+
+
+@pytest.mark.parametrize("place", range(4, 60))
+def test_damage_is_found_the_same_with_helpers(tmp_path: Path, place: int) -> None:
+    path = numbered(tmp_path / "a", 60, chunk=7, compressor="snappy")
+    data = bytearray(path.read_bytes())
+    data[len(data) * place // 60] ^= 0x10
+    path.write_bytes(data)
+
+    def outcome(helpers: Helpers | None) -> tuple[list[int], str, list[int]]:
+        with BlockReader(path, helpers=helpers) as reader:
+            found, problem = [], ""
+            try:
+                for block in reader:
+                    found += block.columns[0].data[:, 0].astype(int).tolist()
+            except RecordIOError as error:
+                problem = str(error)
+        with BlockReader(path, helpers=helpers, on_error="skip") as reader:
+            return found, problem, block_numbers(reader)
+
+    with ThreadPoolExecutor(2) as executor:
+        assert outcome(Helpers(executor, 3)) == outcome(None)

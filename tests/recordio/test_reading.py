@@ -45,7 +45,7 @@ def test_load_gives_columns(tmp_path: Path) -> None:
 
 def test_ranges_need_a_path() -> None:
     with pytest.raises(TypeError, match="needs a path"):
-        list(iter_batches(io.BytesIO(), 4, threads=2))
+        list(iter_batches(io.BytesIO(), 4, shuffle=True))
 
 
 def test_load_takes_dense_records_of_any_height_and_damage(tmp_path: Path) -> None:

@@ -1,0 +1,86 @@
+"""Read the next chunks of a file on other threads, before they are asked for."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, wait
+from typing import Generic, NamedTuple, TypeVar
+
+__all__ = ["Helpers", "ReadAhead", "usual_threads"]
+
+T = TypeVar("T")
+_GRAIN = 1 << 20  # bytes to read in one piece of work, at least: small chunks are read several at a time
+_MOST = 1 << 26  # bytes under way
+
+
+class Helpers(NamedTuple):
+    """An executor to read ahead on, and how many pieces of work it may have at a time."""
+
+    executor: Executor
+    tasks: int
+
+
+def usual_threads() -> int:
+    """Return how many threads help a reader where nobody said it: none if there is only one core for all."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, 4) if cores > 1 else 0
+
+
+class ReadAhead(Generic[T]):
+    """Chunks that follow one another, read by helpers.
+
+    It guesses what the reader will ask for; it never reports damage. A chunk that does not read well is not given out,
+    and the reader, who then reads it himself, finds out why.
+
+    Args:
+        load: reads the chunk at an offset, on a helper; None when something is wrong with it.
+        hop: returns where the chunk at an offset ends by its header, None when there is none.
+    """
+
+    def __init__(self, helpers: Helpers, load: Callable[[int], T | None], hop: Callable[[int], int | None]) -> None:
+        self._helpers = helpers
+        self._load = load
+        self._hop = hop
+        self._next: int | None = None
+        self._ready: deque[tuple[int, T | None]] = deque()
+        self._pending: deque[tuple[Future[list[tuple[int, T | None]]], int]] = deque()
+        self._bytes = 0
+
+    def take(self, offset: int) -> T | None:
+        """Return the chunk at `offset` if it was read ahead."""
+        if not self._ready and self._pending:
+            future, size = self._pending.popleft()
+            self._bytes -= size
+            self._ready.extend(future.result())
+        if self._ready and self._ready[0][0] == offset:
+            return self._ready.popleft()[1]
+        self.stop()  # the reader went elsewhere
+        return None
+
+    def go_on(self, offset: int) -> None:
+        """Read what comes after the chunk that was taken, which ends at `offset`."""
+        if not self._ready and not self._pending:
+            self._next = offset
+        while self._next is not None and len(self._pending) < self._helpers.tasks and self._bytes < _MOST:
+            first, offsets = self._next, []
+            while self._next is not None and self._next - first < _GRAIN:
+                offsets.append(self._next)
+                self._next = self._hop(self._next)
+            if self._next is None:
+                offsets.pop()  # the end, or something that is no chunk
+            if offsets:
+                size = (self._next or offsets[-1]) - first
+                self._pending.append((self._helpers.executor.submit(self._load_all, offsets), size))
+                self._bytes += size
+
+    def _load_all(self, offsets: list[int]) -> list[tuple[int, T | None]]:
+        return [(offset, self._load(offset)) for offset in offsets]
+
+    def stop(self) -> None:
+        """Forget what was read and wait for what is being read."""
+        wait([future for future, _ in self._pending if not future.cancel()])
+        self._pending.clear()
+        self._ready.clear()
+        self._next, self._bytes = None, 0
