@@ -129,7 +129,7 @@ def append_grad_ops(
         # The op replaced the variable: what comes from before it is another value with another gradient.
         replaced = versions.replaced(op)
         if _has_block(op):
-            grad_ops = block_gradients(op, alive, no_grad, target, append_grad_ops)
+            grad_ops = block_gradients(op, alive, replaced, no_grad, target, append_grad_ops)
         else:
             grad_ops = op.definition.grad(op, no_grad)
         for grad_op in grad_ops:

@@ -60,18 +60,19 @@ class _Body:
 
 
 def block_gradients(
-    op: Operator, alive: Sequence[str], no_grad: set[str], target: Block, append: AppendGradOps
+    op: Operator, alive: Sequence[str], replaced: set[str], no_grad: set[str], target: Block, append: AppendGradOps
 ) -> list[GradOp]:
     """Return the gradient op of an op with a block; its own block is built on the way.
 
     Args:
         alive: outputs of the op that have a gradient.
+        replaced: outputs that had another value before the op.
     """
     body = _Body(op, no_grad, target, append)
     if op.type == "while":
         return _while(body, alive)
     if op.type in ("conditional_block", "conditional_block_infer"):
-        return _conditional(body, alive)
+        return _conditional(body, alive, replaced)
     if op.type == "recurrent":
         return _recurrent(body, alive)
     raise NotImplementedError(f"op {op.type} has a block, but no rule for its gradient")
@@ -100,13 +101,16 @@ def _while(body: _Body, alive: Sequence[str]) -> list[GradOp]:
     return [GradOp("while_grad", inputs, {"X@GRAD": grads}, {"sub_block": body.block, "live": order})]
 
 
-def _conditional(body: _Body, alive: Sequence[str]) -> list[GradOp]:
+def _conditional(body: _Body, alive: Sequence[str], replaced: set[str]) -> list[GradOp]:
     op = body.op
     live = [name for name in op.output("Out") if name in alive and body.wanted(name)]
+    # Where the branch is not taken, the value from before stays and has the whole gradient.
+    kept = [name for name in live if name in replaced and not is_array(body.forward, name)]
     done = body.build(live)
     grads = [grad_name(x) if body.wanted(x) and x in done else EMPTY for x in op.input("Input")]
-    if all(g == EMPTY for g in grads):
+    if all(g == EMPTY for g in grads) and not kept:
         return []
+    unread = [name for name in kept if grad_name(name) not in grads]
     inputs = {
         "Cond": list(op.input("Cond")),
         "Input": list(op.input("Input")),
@@ -114,8 +118,9 @@ def _conditional(body: _Body, alive: Sequence[str]) -> list[GradOp]:
         "Out@GRAD": [grad_name(name) for name in live],
         "Scope": list(op.output("Scope")),
     }
-    attrs = {"sub_block": body.block, "live": live}
-    return [GradOp("conditional_block_grad", inputs, {"Input@GRAD": grads}, attrs)]
+    attrs = {"sub_block": body.block, "live": live, "kept": kept, "unread": unread}
+    outputs = {"Input@GRAD": grads, "Kept@GRAD": [grad_name(name) for name in unread]}
+    return [GradOp("conditional_block_grad", inputs, {slot: names for slot, names in outputs.items() if names}, attrs)]
 
 
 def _recurrent(body: _Body, alive: Sequence[str]) -> list[GradOp]:

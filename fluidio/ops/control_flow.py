@@ -195,26 +195,36 @@ def conditional_block(k: Call, f: Any) -> None:
         f.set(k.outs["Scope"][0], [wanted])
 
 
-@op("conditional_block_grad", "Cond*? Input*? Out*? Out@GRAD*? Scope", "Input@GRAD*?", {"live": []}, infer=None,
-    grad=False, raw=True)  # fmt: skip
+@op("conditional_block_grad", "Cond*? Input*? Out*? Out@GRAD*? Scope", "Input@GRAD*? Kept@GRAD*?",
+    {"live": [], "kept": [], "unread": []}, infer=None, grad=False, raw=True)  # fmt: skip
 def conditional_block_grad(k: Call, f: Any) -> None:
-    """Run the gradient block if the block was run; its inputs have zero gradients otherwise."""
-    values = f.values
-    names, outer = k.op.input("Input"), k.outs["Input@GRAD"]
-    inside = _inner_slots(k, names)
+    """Run the gradient block if the block was run.
+
+    Otherwise its inputs have zero gradients, but for those (attr `kept`) that it would have replaced: they have the
+    gradient of the result. Kept@GRAD are the gradients of those that the block does not read (attr `unread`).
+    """
+    values, live, kept = f.values, k.attrs["live"], k.attrs["kept"]
+    names, outer = k.op.input("Input"), k.outs.get("Input@GRAD") or [-1] * len(k.op.input("Input"))
+    given = {name: (values[i], f.lods[i]) for name, i in zip(live, k.ins.get("Out@GRAD", []))}
+    unread = list(zip(k.attrs["unread"], k.outs.get("Kept@GRAD", [])))
     if not values[k.ins["Scope"][0]][0]:
-        for position, target in zip(k.ins["Input"], outer):
-            if target >= 0 and not isinstance(values[position], LoDTensorArray):
+        for name, position, target in zip(names, k.ins.get("Input", []), outer):
+            if target >= 0 and name in kept:
+                f.set(target, *given[name])
+            elif target >= 0 and not isinstance(values[position], LoDTensorArray):
                 f.set(target, _zeros_like(k, values[position]))
+        for name, target in unread:
+            f.set(target, *given[name])
         return
-    live = k.attrs["live"]
-    for slot, source in zip(_inner_slots(k, live), k.ins["Out@GRAD"]):
+    for name, slot in zip(live, _inner_slots(k, live)):
         if slot >= 0:
-            values[slot], f.lods[slot] = values[source], f.lods[source]
+            values[slot], f.lods[slot] = given[name]
     k.blocks["sub_block"].run(f)
-    for inner, target in zip(inside, outer):
+    for inner, target in zip(_inner_slots(k, names), outer):
         if target >= 0 and inner >= 0:
             f.set(target, values[inner], f.lods[inner])
+    for name, target in unread:
+        f.set(target, _zeros_like(k, given[name][0]), given[name][1])
 
 
 # -- choosing ------------------------------------------------------------------------------------------------------

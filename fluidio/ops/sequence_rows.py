@@ -32,8 +32,13 @@ def gathered_grad(k: Call, x: Any, rows: IntArray, dout: Any) -> Any:
 
 
 def _infer_expand(c: InferContext) -> None:
-    x, y = c.input("X"), c.input("Y")
-    c.set("Out", (-1, *x.shape[1:]), x.dtype, max(x.lod_level, y.lod_level, 1))
+    x = c.input("X")
+    c.set("Out", (-1, *x.shape[1:]), x.dtype, x.lod_level)  # Fluid: whatever the LoD has at run time
+
+
+def _infer_expand_as(c: InferContext) -> None:
+    x = c.input("X")
+    c.set("Out", (-1, *x.shape[1:]), x.dtype, c.input("Y").lod_level)
 
 
 def _expansion(k: Call, x: Any) -> tuple[IntArray, LoD]:
@@ -72,7 +77,7 @@ def sequence_expand_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
     return gathered_grad(k, x, _expansion(k, x)[0], dout)
 
 
-@op("sequence_expand_as", "X Y", "Out", infer=_infer_expand, grad=True, lod="kernel")
+@op("sequence_expand_as", "X Y", "Out", infer=_infer_expand_as, grad=True, lod="kernel")
 def sequence_expand_as(k: Call, x: Any, y: Any) -> Any:
     """Out = row i of X as often as sequence i of Y is long."""
     k.out_lods["Out"] = (_as_offsets(k, x),)

@@ -309,3 +309,43 @@ def test_a_loop_that_would_never_end_is_refused() -> None:
         L.less_than(i, n)  # makes a new variable instead of setting the condition
     with pytest.raises(fluid.core.EnforceNotMet, match="never end: nothing in its block sets the condition less_than_"):
         run([i])
+
+
+def gradient_through_switch(flag: bool, default: bool = False, reads_itself: bool = False) -> tuple[float, float]:
+    """Return loss and gradient of p, where `out` is set before a Switch and again in its branches."""
+    program, startup = fluid.Program(), fluid.Program()
+    with fluid.program_guard(program, startup), fluid.unique_name.guard():
+        p = fluid.layers.create_parameter([1], "float32", name="p", default_initializer=fluid.initializer.Constant(2.0))
+        chosen = fluid.layers.data("chosen", [1], dtype="bool", append_batch_size=False)
+        out = fluid.layers.scale(p, 3.0)
+        with fluid.layers.Switch() as switch:
+            with switch.case(chosen):
+                fluid.layers.assign(fluid.layers.scale(out if reads_itself else p, 5.0), out)
+            if default:
+                with switch.default():
+                    fluid.layers.assign(fluid.layers.scale(p, 7.0), out)
+        loss = fluid.layers.mean(fluid.layers.square(out))
+        fluid.backward.append_backward(loss)
+    exe, scope = fluid.Executor(fluid.CPUPlace()), fluid.Scope()
+    exe.run(startup, scope=scope)
+    value, slope = exe.run(program, feed={"chosen": np.array([flag])}, fetch_list=[loss, "p@GRAD"], scope=scope)
+    return float(value), float(slope)
+
+
+@pytest.mark.parametrize(
+    ("flag", "options", "factor"),
+    [
+        (True, {}, 5),
+        (False, {}, 3),
+        (True, {"default": True}, 5),
+        (False, {"default": True}, 7),
+        (True, {"reads_itself": True}, 15),
+        (False, {"reads_itself": True}, 3),
+    ],
+)
+def test_a_value_that_a_branch_may_replace_has_the_gradient_of_what_came_out(
+    flag: bool, options: dict[str, bool], factor: float
+) -> None:
+    loss, slope = gradient_through_switch(flag, **options)
+    assert loss == (2 * factor) ** 2
+    assert slope == 2 * factor * factor * 2

@@ -134,3 +134,11 @@ def test_fluid_modules_show_the_layers_they_had() -> None:
     assert L.nn.sequence_pool is L.sequence_lod.sequence_pool
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         L.control_flow.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("of_x", [0, 1, 2])
+@pytest.mark.parametrize("of_y", [1, 2])
+def test_expanded_rows_are_declared_with_the_levels_of_1_8_5(of_x: int, of_y: int) -> None:
+    x, y = fluid.layers.data("x", [2], lod_level=of_x), fluid.layers.data("y", [2], lod_level=of_y)
+    assert fluid.layers.sequence_expand(x, y).lod_level == of_x
+    assert fluid.layers.sequence_expand_as(x, y).lod_level == of_y
