@@ -6,7 +6,7 @@ shape of its first sample, so that all records of a file look alike.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,7 +17,7 @@ __all__ = ["SampleBuffer"]
 
 
 class _Slot(Protocol):
-    def add(self, value: Any, /) -> None: ...
+    def put(self, row: int, value: Any, /) -> object: ...
 
     def take(self, count: int) -> Column: ...
 
@@ -35,19 +35,22 @@ class SampleBuffer:
         self._dtypes = dtypes
         self._lod_levels = lod_levels
         self._slots: list[_Slot] = []
+        self._puts: list[Callable[[int, Any], object]] = []
         self._count = 0
 
     def add(self, sample: Sequence[Any]) -> bool:
         """Take a sample over; True when the table is full and must be taken."""
-        slots = self._slots
-        if not slots:
-            slots = self._slots = [self._slot(number, value) for number, value in enumerate(sample)]
-        if len(sample) != len(slots):
-            raise ValueError(f"a sample of {len(sample)} values after samples of {len(slots)}")
-        for slot, value in zip(slots, sample):
-            slot.add(value)
-        self._count += 1
-        return self._count >= self._limit
+        puts = self._puts
+        if not puts:
+            self._slots = [self._slot(number, value) for number, value in enumerate(sample)]
+            puts = self._puts = [slot.put for slot in self._slots]
+        if len(sample) != len(puts):
+            raise ValueError(f"a sample of {len(sample)} values after samples of {len(puts)}")
+        row = self._count
+        for put, value in zip(puts, sample):
+            put(row, value)
+        self._count = row = row + 1
+        return row >= self._limit
 
     def __len__(self) -> int:
         return self._count
@@ -77,7 +80,7 @@ class _Numbers:
         self._dtype = dtype
         self._found: Any = None
         self._values: list[Any] = []
-        self.add = self._values.append
+        self.put: Callable[[int, Any], object] = self._values.insert  # rows come in order
 
     def take(self, count: int) -> Column:
         data = np.array(self._values[:count], self._dtype)
@@ -93,28 +96,28 @@ class _Arrays:
     """A slot of arrays of one shape: column (n, *shape)."""
 
     def __init__(self, number: int, first: Any, limit: int, convert: bool) -> None:
-        self._number = number
-        self._shape = first.shape
         self._rows = np.empty((limit, *first.shape), first.dtype)
-        self._convert = convert
-        self._count = 0
+        self.put: Callable[[int, Any], object] = self._putter(number, convert)
 
-    def add(self, value: Any) -> None:
-        if not isinstance(value, np.ndarray):
-            value = np.asarray(value)
-        rows = self._rows
-        if value.shape != self._shape:
-            raise ValueError(
-                f"slot {self._number}: samples of unequal shape, {self._shape} and {value.shape}; "
-                "sequences need lod_levels=1 for their slot"
-            )
-        if value.dtype != rows.dtype and not self._convert:
-            _check_dtype(self._number, value.dtype, rows.dtype)
-        rows[self._count] = value
-        self._count += 1
+    def _putter(self, number: int, convert: bool) -> Callable[[int, Any], None]:
+        """Return a function with everything at hand: it runs for each sample."""
+        rows, shape, dtype = self._rows, self._rows.shape[1:], self._rows.dtype
+
+        def put(row: int, value: Any) -> None:
+            if type(value) is not np.ndarray:
+                value = np.asarray(value)
+            if value.shape != shape:
+                raise ValueError(
+                    f"slot {number}: samples of unequal shape, {shape} and {value.shape}; "
+                    "sequences need lod_levels=1 for their slot"
+                )
+            if value.dtype is not dtype and not convert:
+                _check_dtype(number, value.dtype, dtype)
+            rows[row] = value
+
+        return put
 
     def take(self, count: int) -> Column:
-        self._count = 0
         rows = self._rows[:count]
         return Column(rows.reshape(count, 1) if rows.ndim == 1 else rows)
 
@@ -131,7 +134,7 @@ class _Sequences:
         self._dtype = dtype
         self._arrays: list[np.ndarray[Any, Any]] = []
 
-    def add(self, value: Any) -> None:
+    def put(self, row: int, value: Any) -> None:
         array = np.array(value, self._dtype)
         if self._dtype is None and array.size:
             self._dtype = array.dtype
