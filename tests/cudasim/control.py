@@ -60,7 +60,7 @@ def drain() -> None:
 
 
 def delays(*, copy: int = 0, kernel: int = 0, jitter: int = 0, seed: int = 0) -> None:
-    """Make every copy and kernel take so many microseconds longer, plus a random 0..`jitter`."""
+    """Make every copy and kernel take so many microseconds longer, and some of them up to `jitter` more, at random."""
     lib = library()
     lib.sim_delays.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_long, ctypes.c_uint64]
     lib.sim_delays(copy, kernel, jitter, seed)

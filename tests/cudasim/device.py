@@ -3,8 +3,8 @@
 FLUIDIO_CUDASIM: "auto" (a real GPU if there is one, else the simulator if it can be installed), "on" (the simulator, or
 fail), "off" (a real GPU or nothing).
 
-On the simulator every copy and kernel takes a random time longer, other times in each run: from 0 to so many
-microseconds as FLUIDIO_CUDASIM_JITTER says.
+On the simulator copies and kernels take a random time longer, other ones in each run: up to so many microseconds as
+FLUIDIO_CUDASIM_JITTER says.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import runpy
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 import fluidio as fluid
 import fluidio.executor.executor as executor
+import fluidio.executor.parallel as parallel
 from fluidio.era import keep_era
 from fluidio.executor.devices import backend_for
 from fluidio.places import CPUPlace, CUDAPlace, unwrap
@@ -36,7 +38,9 @@ def legacy(cupy: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     paddle.fluid, paddle.batch = fluid, fluid.io.batch
     monkeypatch.setitem(sys.modules, "paddle", paddle)
     monkeypatch.setitem(sys.modules, "paddle.fluid", fluid)
+    devices = itertools.cycle(range(min(2, cupy.cuda.runtime.getDeviceCount())))  # of programs on two places
     monkeypatch.setitem(vars(executor), "backend_for", on_gpu)
+    monkeypatch.setitem(vars(parallel), "backend_for", lambda place: backend_for(CUDAPlace(next(devices))))
     monkeypatch.setenv("GOLDEN_OUT", str(tmp_path))
     monkeypatch.setenv("CPU_NUM", "1")  # data_parallel sets it for itself; the tests after it are to find it as it was
     monkeypatch.syspath_prepend(GOLDEN)

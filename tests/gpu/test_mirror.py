@@ -18,8 +18,12 @@ FOLDERS = ("ops", "optimizer", "executor", "readers", "program")
 # What is left out, and why; nothing whose numbers differ may stand here.
 NOT_HERE = {
     "tests/ops/test_sequence_errors.py::test_a_label_out_of_range_is_named": "a GPU notes one label, not their range",
-    "tests/ops/test_lstm_gates.py::test_a_multiple_of_8_trains_the_output_gate_alone_and_says_so": "a CPU's habit",
-    "tests/ops/test_lstm_gates.py::test_the_projected_lstm_trains_the_gates_that_fluid_trains": "a CPU's habit",
+    # Fluid's kernel for the CPU trains the output gate alone where the hidden size is a multiple of 8.
+    "tests/ops/test_lstm_gates.py::test_a_multiple_of_8_trains_the_output_gate_alone_and_says_so": "all gates on a GPU",
+    "tests/ops/test_lstm_gates.py::test_the_projected_lstm_trains_the_gates_that_fluid_trains": "all gates on a GPU",
+    "tests/readers/test_chains.py::test_double_buffer_over_open_files_has_a_thread_only_if_reading_is_much_work": (
+        "a thread that copies to a GPU is always worth it"
+    ),
 }
 
 
@@ -27,7 +31,7 @@ NOT_HERE = {
 def test_folder_passes_on_a_gpu(cupy: Any, folder: str) -> None:
     if not (ROOT / "tests" / folder).is_dir():
         pytest.fail(f"tests/{folder} has moved: name it here as it is called now")
-    plugins = ["-p", "tests.gpu.mirror", "-p", "no:cacheprovider"]
+    plugins = ["-p", "tests.gpu.mirror", "-p", "no:cacheprovider", "--timeout", "300"]
     command = [sys.executable, "-m", "pytest", "-q", *plugins, f"tests/{folder}"]
     for name in NOT_HERE:
         command += ["--deselect", name]
