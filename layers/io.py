@@ -250,7 +250,8 @@ def batch(reader: Variable, batch_size: int, *, drop_last: bool | None = None) -
     """Stack `batch_size` records into one batch; LoDs are merged.
 
     Fluid: the short last batch was delivered until 0.14 and dropped from 0.15 on; `drop_last` decides, the era by
-    default. It counts records: a record that holds 32 rows counts as one.
+    default. It counts records: a record that holds 32 rows counts as one. LoDs of records with several sequences were
+    merged wrongly; a strict era does so again.
     """
     drop = not era().keep_leftover_batch if drop_last is None else bool(drop_last)
     return _decorate("create_batch_reader", reader, {"batch_size": int(batch_size), "discard_leftover": drop})

@@ -18,7 +18,7 @@ __all__ = ["Crew"]
 T = TypeVar("T")
 
 _LOOK_ROUND = 1.0  # seconds after which a waiting consumer checks that the threads are still there
-_LINGER = 0.05  # seconds for which an idle thread waits for more: a new one for each job would cost more than the job
+_LINGER = 1.0  # seconds for which an idle thread waits for more: a new one for each job would cost more than the job
 
 
 class Crew(Generic[T]):
