@@ -1,6 +1,7 @@
 """fluidio itself."""
 
 import os
+import shutil
 import sys
 import time
 
@@ -47,7 +48,7 @@ def prep(run):
             for start in range(0, W1_COUNT, 10000):
                 writer.write_block([np.array(x[start : start + 10000]), np.array(y[start : start + 10000])])
     for name, (data, offsets, labels) in (("w2", w2_arrays(run.folder)), ("w3", w3_arrays(run.folder))):
-        with recordio.Writer(_path(run, name + ".recordio"), "none", max_chunk_bytes=1 << 20) as writer:
+        with recordio.Writer(_path(run, name + ".recordio"), "none", 2000, max_chunk_bytes=1 << 21) as writer:
             _write_ragged(writer, data, offsets, labels)
     with recordio.File(_path(run, "w1.raw"), "w", compressor="none") as file:
         for record in raw_records(run.folder, "w1"):
@@ -198,12 +199,10 @@ def w8(run):
     copies = {"0.1GB": 1, "1GB": 5, "4GB": 21}[run.variant]
     source, path = _path(run, "w1.none.recordio"), _path(run, f"w8.{run.variant}.recordio")
     if not os.path.exists(path):
-        with open(source, "rb") as whole:
-            content = whole.read()
-        with open(path, "wb") as out:
+        with open(source, "rb") as whole, open(path, "wb") as out:
             for _ in range(copies):
-                out.write(content)
-        del content
+                whole.seek(0)
+                shutil.copyfileobj(whole, out, 1 << 20)  # the peak of memory shall be the reader's
     warm(path)
     count = 0
     with run.timed():

@@ -128,7 +128,7 @@ def iter_batches(
         window = _DEFAULT_WINDOW if shuffle is True else shuffle
         blocks = shuffled(blocks, window, random, block_size=batch_size)
     for batch in rebatch(blocks, batch_size, drop_last=drop_last):
-        yield tuple((c.data, c.lod) if c.lod else c.data for c in batch.columns)
+        yield tuple([(c.data, c.lod) if c.lod else c.data for c in batch.columns])
 
 
 def iter_blocks(

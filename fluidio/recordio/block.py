@@ -143,11 +143,6 @@ class Column:
     @staticmethod
     def chain(columns: Sequence[Column], data: Array) -> Column:
         """Return the records of all columns, one after another, whose rows stand in `data` already."""
-        if len(columns) == 1:
-            (one,) = columns
-            return Column(
-                data, one.record_offsets, one.lod, sequence_offsets=one.sequence_offsets, num_records=one.num_records
-            )
         count = sum(column.num_records for column in columns)
         heights = {column.rows_per_record for column in columns if column.num_records}
         offsets: IntArray | None = None
@@ -181,9 +176,7 @@ class RecordBlock:
                 raise ValueError("a block without columns needs num_records")
             num_records = columns[0].num_records
         self.num_records = num_records
-        self.columns = tuple(
-            column if column.num_records == num_records else _recount(column, num_records) for column in columns
-        )
+        self.columns = tuple([c if c.num_records == num_records else _recount(c, num_records) for c in columns])
 
     def __len__(self) -> int:
         return self.num_records

@@ -17,7 +17,7 @@ from fluidio.recordio.block import Column
 from fluidio.recordio.compressors import CodecError
 from fluidio.recordio.prefixes import DESC_ROOM, desc_start, read_prefixes
 from fluidio.recordio.records import RecordTable
-from fluidio.recordio.spans import LARGE_PIECE, Pieces, Source, Span
+from fluidio.recordio.spans import Pieces, Source, Span
 from fluidio.recordio.tensor_codec import TensorHead, parse_head, varint
 from fluidio.tensor.lod import IntArray, LoD
 
@@ -87,14 +87,14 @@ def _tensor(payload: memoryview, at: IntArray, ends: IntArray, lead: int) -> tup
     else:
         lod = tuple([_offsets(each) for each in lengths])
     total = int(offsets[-1]) if offsets is not None else int(rows[0]) * len(rows)
-    if (stops > ends).any():
-        raise _OtherWay
-    # Small pieces are bytes: the garbage collector counts memoryviews, and goes through all objects again and again.
-    memory = payload if total * row_size >= LARGE_PIECE * len(at) else payload.tobytes()
-    pieces = [memory[a:b] for a, b in zip(at.tolist(), stops.tolist())]
     shape = (total, *head.dims[1:])
     data: npt.NDArray[Any] = np.ndarray(shape, head.dtype, _NOTHING, 0, (0,) * len(shape))
-    return Pieces(pieces, Column(data, offsets, lod, sequence_offsets=sequences, num_records=len(at))), stops
+    return Pieces(
+        payload,
+        at.tolist(),
+        stops.tolist(),
+        Column(data, offsets, lod, sequence_offsets=sequences, num_records=len(at)),
+    ), stops
 
 
 def _alike(payload: memoryview, at: IntArray, head: TensorHead) -> tuple[Source, IntArray] | None:

@@ -16,10 +16,9 @@ from fluidio.recordio.block import Column, Layout, RecordBlock
 from fluidio.recordio.buffers import Pool
 from fluidio.recordio.tensor_codec import TensorHead
 
-LARGE_PIECE = 2048
-"""Bytes of a piece: a copy into memory that is there costs less than fresh pages to join them in."""
+_LARGE = 2048  # bytes of a piece: a copy into memory that is there costs less than fresh pages to join them in
 
-__all__ = ["LARGE_PIECE", "Part", "Pieces", "Source", "Span", "Strided", "gather"]
+__all__ = ["Part", "Pieces", "Source", "Span", "Strided", "gather"]
 
 
 class Strided(NamedTuple):
@@ -36,10 +35,17 @@ class Strided(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """One tensor of records of different heights: the data of each, and a column that lacks nothing but them."""
+    """One tensor of records of different heights: where the data of each are, and a column that lacks just them."""
 
-    data: list[Any]
+    payload: memoryview
+    starts: list[int]
+    stops: list[int]
     column: Column
+
+    def slices(self, start: int, stop: int) -> list[memoryview]:
+        """Return the data of some records: made when they are needed, for the garbage collector counts them."""
+        payload = self.payload
+        return [payload[a:b] for a, b in zip(self.starts[start:stop], self.stops[start:stop])]
 
     @property
     def layout(self) -> Layout:
@@ -128,23 +134,26 @@ def _repeat(level: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
 
 def _copy_pieces(parts: list[tuple[Pieces, int, int]], pool: Pool) -> Column:
     source, start, stop = parts[0]
-    pieces = source.data[start:stop]
+    pieces = source.slices(start, stop)
     columns = [source.column.slice(start, stop)]
     for source, start, stop in parts[1:]:
-        pieces += source.data[start:stop]
+        pieces += source.slices(start, stop)
         columns.append(source.column.slice(start, stop))
     like = columns[0].data
     shape = (sum([len(column.data) for column in columns]), *like.shape[1:])
-    if shape[0] * like[0:1].nbytes < LARGE_PIECE * len(pieces):
+    if shape[0] * like[0:1].nbytes < _LARGE * len(pieces):
         # Joining slices beats indexing with 8 bytes of index for every 8 bytes of data.
         data: npt.NDArray[Any] = np.frombuffer(bytearray().join(pieces), like.dtype).reshape(shape)
     else:
         data = pool.array(shape, like.dtype)
         _fill(data.reshape(-1).view(np.uint8).data, pieces)
-    return Column.chain(columns, data)
+    if len(columns) > 1:
+        return Column.chain(columns, data)
+    columns[0].data = data
+    return columns[0]
 
 
-def _fill(target: memoryview, pieces: list[Any]) -> None:
+def _fill(target: memoryview, pieces: list[memoryview]) -> None:
     end = 0
     for piece in pieces:
         start, end = end, end + len(piece)
