@@ -173,9 +173,15 @@ def _only_producer(ops: Sequence[Operator], op: Operator, name: str) -> bool:
     return not any(other is not op and name in other.output_arg_names for other in ops)
 
 
+# Gradients that these ops do without where nothing produces them; others are given zeros.
+_MAY_LACK = {("lstm_grad", "Cell@GRAD"), ("lstmp_grad", "Cell@GRAD")}
+
+
 def _fill_inputs(grad_op: GradOp, block: Block, target: Block, done: dict[str, str]) -> None:
-    for slot, names in grad_op.inputs.items():
-        if slot.endswith(GRAD_SUFFIX) or any(n.endswith(GRAD_SUFFIX) for n in names):
+    for slot, names in list(grad_op.inputs.items()):
+        if (grad_op.type, slot) in _MAY_LACK and names[0].removesuffix(GRAD_SUFFIX) not in done:
+            del grad_op.inputs[slot]
+        elif slot.endswith(GRAD_SUFFIX) or any(n.endswith(GRAD_SUFFIX) for n in names):
             grad_op.inputs[slot] = [_filled(name, block, target, done) for name in names]
 
 
