@@ -22,11 +22,11 @@ if _REASON is not None:
 import fluidio.executor.executor as executor  # noqa: E402
 import fluidio.executor.parallel as parallel  # noqa: E402
 import fluidio.executor.plan as plan  # noqa: E402
+from fluidio.executor.bind import bind  # noqa: E402
 from fluidio.executor.devices import backend_for  # noqa: E402
 from fluidio.places import CPUPlace, CUDAPlace, unwrap  # noqa: E402
 
 _ran: set[str] = set()
-_bind = plan.bind
 
 
 def _on_gpu(place: Any) -> Any:
@@ -34,7 +34,7 @@ def _on_gpu(place: Any) -> Any:
 
 
 def _noting(op: Any, slot_of: Any, persists: Any, dev: Any) -> Any:
-    step = _bind(op, slot_of, persists, dev)
+    step = bind(op, slot_of, persists, dev)
     run = step.run
 
     def noted(f: Any) -> None:

@@ -1,0 +1,66 @@
+"""Ops that no layer of Fluid 1.8 appends, but saved programs may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fluidio as fluid
+from tests.ops.gradcheck import check_gradient, run_op
+
+_RANDOM = np.random.RandomState(3)
+
+
+def _run(op_type: str, inputs: Mapping[str, Any], outputs: Sequence[str], attrs: Any = None) -> dict[str, Any]:
+    return {name: np.array(value) for name, value in zip(outputs, run_op(op_type, inputs, outputs, attrs))}
+
+
+def test_squared_l2_norm() -> None:
+    x = _RANDOM.rand(3, 4)
+    assert _run("squared_l2_norm", {"X": x}, ["Out"])["Out"] == pytest.approx((x * x).sum())
+    check_gradient("squared_l2_norm", {"X": x}, ["Out"], wrt=["X"])
+
+
+@pytest.mark.parametrize(("far", "close"), [(1e-7, True), (1e-3, False)])
+def test_allclose(far: float, close: bool) -> None:
+    x = np.ones((2, 3), "float32")
+    found = _run("allclose", {"Input": x, "Other": x + np.float32(far)}, ["Out"])["Out"]
+    assert found.tolist() == [close]
+
+
+def test_multiclass_nms2_also_tells_the_number_of_each_box() -> None:
+    boxes = np.array([[[0, 0, 1, 1], [0, 0, 1, 1.1], [3, 3, 4, 4]]], "float32")
+    scores = np.array([[[0.1, 0.2, 0.1], [0.6, 0.9, 0.7]]], "float32")
+    attrs = {"background_label": 0, "score_threshold": 0.3, "nms_top_k": 3, "nms_threshold": 0.5, "keep_top_k": 3}
+    inputs = {"BBoxes": boxes, "Scores": scores}
+    both = _run("multiclass_nms2", inputs, ["Out", "Index"], attrs)
+    np.testing.assert_array_equal(both["Out"], _run("multiclass_nms", inputs, ["Out"], attrs)["Out"])
+    np.testing.assert_allclose(both["Out"][:, 1], [0.9, 0.7])
+    assert both["Index"].ravel().tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("chosen", [0, 1])
+def test_select_output_writes_the_branch_of_the_mask(chosen: int) -> None:
+    main = fluid.Program()
+    with fluid.program_guard(main, fluid.Program()):
+        block = main.global_block()
+        mask = fluid.layers.fill_constant([1], "int32", chosen)
+        branches = [fluid.layers.fill_constant([2], "float32", value) for value in (5.0, 6.0)]
+        source = fluid.layers.fill_constant([2], "float32", 7.0)
+        block.append_op("select_output", inputs={"X": source, "Mask": mask}, outputs={"Out": branches})
+        found = fluid.Executor(fluid.CPUPlace()).run(main, fetch_list=branches)
+    assert [float(value[0]) for value in found] == ([7.0, 6.0] if chosen == 0 else [5.0, 7.0])
+
+
+def test_merge_lod_tensor_infer_merges_like_the_one_for_training() -> None:
+    inputs = {
+        "X": np.zeros((4, 1), "float32"),
+        "Mask": np.array([[True], [False], [False], [True]]),
+        "InTrue": np.array([[1.0], [4.0]], "float32"),
+        "InFalse": np.array([[2.0], [3.0]], "float32"),
+    }
+    for name in ("merge_lod_tensor", "merge_lod_tensor_infer"):
+        assert _run(name, inputs, ["Out"], {"level": 0})["Out"].ravel().tolist() == [1, 2, 3, 4]
