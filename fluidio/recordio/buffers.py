@@ -18,6 +18,7 @@ import numpy.typing as npt
 __all__ = ["Buffer", "Pool"]
 
 _SMALL = 1 << 16
+_HUGE = 1 << 21
 _KEPT = 1 << 26  # bytes that a pool keeps for later, beside the last buffer
 
 
@@ -26,7 +27,10 @@ def _allocate(size: int) -> mmap.mmap:
     if sys.platform == "win32":
         return mmap.mmap(-1, size)
     # Shared, as is the default, a forked process would write into the batches of the one it came from.
-    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if size >= _HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
+        memory.madvise(mmap.MADV_HUGEPAGE)  # one page fault for 2 MiB
+    return memory
 
 
 class Buffer:
