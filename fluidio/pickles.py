@@ -31,7 +31,7 @@ def dumps(value: Any) -> bytes:
     Python 2 and every NumPy can read it.
     """
     data = pickle.dumps(value, protocol=2)
-    if _NEW_NAME not in data:
+    if not _RENAMES or _NEW_NAME not in data:
         return data
     # In protocol 2 a name is plain text, so it can be replaced where it is surely a name: a pickle that holds arrays
     # names each function once. Where the value itself may contain that text, the slow pickler tells them apart.
@@ -47,6 +47,7 @@ def dumps(value: Any) -> bytes:
 
 _NEW_NAME = b"cnumpy._core.multiarray\n"
 _OLD_NAME = b"cnumpy.core.multiarray\n"
+_RENAMES = _NEW_NAME in pickle.dumps(np.zeros(0), protocol=2)  # NumPy 1 writes the old name itself
 
 
 class _OldNamesPickler(pickle._Pickler):
