@@ -6,7 +6,7 @@
     python benchmarks/readers.py chain
 
 `overhead` starts a process for each framework in every round, one after the other, and compares medians and the best
-rounds (on a busy machine only those mean much).
+rounds (on a busy machine only those mean much), and the medians of CPU time.
 """
 
 from __future__ import annotations
@@ -39,20 +39,27 @@ def overhead(options: argparse.Namespace) -> None:
     commands = {"fluidio": [sys.executable, rows, str(options.batches)]}
     if options.fluid185:
         commands["1.8.5"] = [*shlex.split(options.fluid185), rows, str(options.batches)]
-    found: dict[str, dict[str, list[float]]] = {name: {} for name in commands}
+    found: dict[str, dict[str, list[tuple[float, float]]]] = {name: {} for name in commands}
     for _ in range(options.rounds):
         for name, command in commands.items():
             env = {**os.environ, **({"PYTHONPATH": str(ROOT)} if name == "fluidio" else {})}
             out = subprocess.run(
                 command, env=env, capture_output=True, text=True, check=True, cwd=tempfile.gettempdir()
             )
-            for row, (wall, _cpu) in json.loads(out.stdout.splitlines()[-1]).items():
-                found[name].setdefault(row, []).append(wall)
-    print(f"{'us per step':44}", *[f"{name + ' ' + what:>15}" for what in ("median", "best") for name in commands])
+            for row, times in json.loads(out.stdout.splitlines()[-1]).items():
+                found[name].setdefault(row, []).append(times)
+    picks: dict[str, tuple[Callable[[list[float]], float], int]] = {
+        "median": (statistics.median, 0),
+        "best": (min, 0),
+        "CPU": (statistics.median, 1),
+    }
+    gap = " " * 9  # above the ratio
+    titles = [f"{name + ' ' + what:>15}{gap * (name != 'fluidio')}" for what in picks for name in commands]
+    print(f"{'us per step':44}", *titles)
     for row in found["fluidio"]:
         cells = []
-        for pick in (statistics.median, min):
-            values = [pick(found[name][row]) for name in commands]
+        for pick, index in picks.values():
+            values = [pick([times[index] for times in found[name][row]]) for name in commands]
             cells += [f"{value:15.1f}" for value in values]
             cells += [f"{values[0] / values[1]:6.2f} x"] if len(values) > 1 else []
         print(f"{row:44}", *cells)
