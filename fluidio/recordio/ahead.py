@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, wait
+from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
 __all__ = ["Helpers", "ReadAhead", "usual_threads"]
@@ -23,9 +24,19 @@ class Helpers(NamedTuple):
 
 
 def usual_threads() -> int:
-    """Return how many threads help a reader where nobody said it: none if there is only one core for all."""
+    """Return how many threads help a reader where nobody said it: none without a core that they could have."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, 4) if cores > 1 else 0
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return min(cores, 4) if cores > 1 and load <= 2 * cores else 0
+
+
+@dataclass(frozen=True)
+class _Work(Generic[T]):
+    """Chunks that a helper reads in one go."""
+
+    offsets: list[int]
+    size: int
+    future: Future[list[T | None]]
 
 
 class ReadAhead(Generic[T]):
@@ -45,18 +56,26 @@ class ReadAhead(Generic[T]):
         self._hop = hop
         self._next: int | None = None
         self._ready: deque[tuple[int, T | None]] = deque()
-        self._pending: deque[tuple[Future[list[tuple[int, T | None]]], int]] = deque()
+        self._pending: deque[_Work[T]] = deque()
         self._bytes = 0
+        self._left: list[int] = []  # chunks that no helper began in time: the reader reads them
 
     def take(self, offset: int) -> T | None:
-        """Return the chunk at `offset` if it was read ahead."""
-        if not self._ready and self._pending:
-            future, size = self._pending.popleft()
-            self._bytes -= size
-            self._ready.extend(future.result())
+        """Return the chunk at `offset` if it was read ahead.
+
+        Nobody waits for helpers that have not begun: where others keep all cores busy, they would come late each time.
+        """
+        if not self._ready and self._pending and self._pending[0].offsets[0] == offset:
+            work = self._pending.popleft()
+            self._bytes -= work.size
+            if work.future.cancel():
+                self._left = work.offsets
+            else:
+                self._ready.extend(zip(work.offsets, work.future.result()))
         if self._ready and self._ready[0][0] == offset:
             return self._ready.popleft()[1]
-        self.stop()  # the reader went elsewhere
+        if offset not in self._left:
+            self.stop()  # the reader went elsewhere
         return None
 
     def go_on(self, offset: int) -> None:
@@ -72,15 +91,17 @@ class ReadAhead(Generic[T]):
                 offsets.pop()  # the end, or something that is no chunk
             if offsets:
                 size = (self._next or offsets[-1]) - first
-                self._pending.append((self._helpers.executor.submit(self._load_all, offsets), size))
+                future = self._helpers.executor.submit(self._load_all, offsets)
+                self._pending.append(_Work(offsets, size, future))
                 self._bytes += size
 
-    def _load_all(self, offsets: list[int]) -> list[tuple[int, T | None]]:
-        return [(offset, self._load(offset)) for offset in offsets]
+    def _load_all(self, offsets: list[int]) -> list[T | None]:
+        return [self._load(offset) for offset in offsets]
 
     def stop(self) -> None:
         """Forget what was read and wait for what is being read."""
-        wait([future for future, _ in self._pending if not future.cancel()])
+        wait([work.future for work in self._pending if not work.future.cancel()])
         self._pending.clear()
         self._ready.clear()
+        self._left = []
         self._next, self._bytes = None, 0

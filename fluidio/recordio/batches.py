@@ -108,7 +108,8 @@ def iter_batches(
         shuffle: a number of records permutes windows of that many; True also takes the chunks in random order.
         part: (i, n) reads part i of n, see `partition`.
         drop_last: leave out a last batch that is not full.
-        threads: so many threads read ahead; None chooses, 0 reads in the caller's thread alone.
+        threads: so many threads read ahead (with shuffle=True they decode); None chooses, 0 reads in the caller's
+            thread alone.
     """
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, got {batch_size}")
@@ -147,9 +148,7 @@ def iter_blocks(
     if order is not None:
         work = chunk_tasks(paths, on_error=on_error)
         work = [work[i] for i in order.permutation(len(work))]
-        if threads is None:
-            threads = usual_threads() if any(_is_large(path) for path in {task.path for task in work}) else 0
-        yield from _chunk_by_chunk(work, on_error, verify_inner, threads)
+        yield from _chunk_by_chunk(work, on_error, verify_inner, threads or 0)
         return
     count = usual_threads() if threads is None else threads
     executor = ThreadPoolExecutor(max(1, count), "recordio-ahead")  # which starts threads when they are needed
