@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -151,6 +152,7 @@ def test_each_batch_is_one_transfer_to_its_gpu_and_nobody_waits_between_fetches(
     sim: Any, feeding: str, path: str
 ) -> None:
     _train(True, feeding, path)
+    gc.collect()  # a ring waits for its stream when it goes
     seen: list[Any] = []
     _train(True, feeding, path, before=sim.reset, after=lambda: seen.extend((sim.timeline(), sim.counters())))
     spans, counted = seen
@@ -165,6 +167,7 @@ def test_each_batch_is_one_transfer_to_its_gpu_and_nobody_waits_between_fetches(
 
 def test_steps_without_fetch_do_not_wait_at_all(sim: Any, path: str) -> None:
     _train(True, "iterable", path)
+    gc.collect()
     spans: list[Any] = []
     _train(True, "iterable", path, fetch=False, before=sim.reset, after=lambda: spans.extend(sim.timeline()))
     assert [s.name for s in spans if s.kind == "sync" and s.thread == threading.get_ident()] == []
@@ -279,7 +282,7 @@ def test_a_failing_place_leaves_no_race(sim: Any, cupy: Any) -> None:
     for number, data in enumerate(loader()):
         if number == 2:
             slow_down(sim, "slow kernels")
-            sim.fail("launch", after=2, error=700)
+            sim.fail("launch", after=1, error=700)  # not of a reduction: CuPy 13 prints that error and goes on
             with pytest.raises(fluid.core.EnforceNotMet, match=r"op \w+ failed"):
                 exe.run(program, feed=data, fetch_list=[loss])
         else:
