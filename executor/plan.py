@@ -101,7 +101,7 @@ class Plan:
         self.fetch_names = list(fetches)
         self._find_externals()
         self._find_last_uses()
-        self._training = _training_part(self.steps)
+        self._training = (0, 0) if dev.is_gpu else _training_part(self.steps)
         self._empty: list[Any] = [None] * len(self._names)
         self._no_lods: list[Any] = [()] * len(self._names)
         self._binding: _Binding | None = None
