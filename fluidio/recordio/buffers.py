@@ -6,6 +6,7 @@ times slower. Reuse matters as much: fresh memory costs a page fault every 4 KiB
 
 from __future__ import annotations
 
+import contextlib
 import math
 import mmap
 import sys
@@ -29,7 +30,8 @@ def _allocate(size: int) -> mmap.mmap:
     # Shared, as is the default, a forked process would write into the batches of the one it came from.
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if size >= _HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
-        memory.madvise(mmap.MADV_HUGEPAGE)  # one page fault for 2 MiB
+        with contextlib.suppress(OSError):  # a kernel that was built without them
+            memory.madvise(mmap.MADV_HUGEPAGE)  # one page fault for 2 MiB
     return memory
 
 
