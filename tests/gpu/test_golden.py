@@ -21,7 +21,7 @@ from fluidio.executor.devices import backend_for
 from fluidio.places import CPUPlace, CUDAPlace, unwrap
 from fluidio.testing import fresh
 
-pytestmark = [pytest.mark.gpu, pytest.mark.timeout(300)]  # the first run compiles a few hundred kernels
+pytestmark = [pytest.mark.gpu, pytest.mark.timeout(900)]  # the first run compiles a few hundred kernels
 
 GOLDEN = Path(__file__).parent.parent / "data" / "golden"
 CASES = sorted(path.stem for path in GOLDEN.glob("*.npz"))
