@@ -59,12 +59,16 @@ class ReadAhead(Generic[T]):
         self._pending: deque[_Work[T]] = deque()
         self._bytes = 0
         self._left: list[int] = []  # chunks that no helper began in time: the reader reads them
+        self._process = os.getpid()
 
     def take(self, offset: int) -> T | None:
         """Return the chunk at `offset` if it was read ahead.
 
         Nobody waits for helpers that have not begun: where others keep all cores busy, they would come late each time.
+        A forked process has none of them: there the reader reads alone.
         """
+        if self._process != os.getpid():
+            return None
         if not self._ready and self._pending and self._pending[0].offsets[0] == offset:
             work = self._pending.popleft()
             self._bytes -= work.size
@@ -80,6 +84,8 @@ class ReadAhead(Generic[T]):
 
     def go_on(self, offset: int) -> None:
         """Read what comes after the chunk that was taken, which ends at `offset`."""
+        if self._process != os.getpid():
+            return
         if not self._ready and not self._pending:
             self._next = offset
         while self._next is not None and len(self._pending) < self._helpers.tasks and self._bytes < _MOST:
@@ -100,7 +106,8 @@ class ReadAhead(Generic[T]):
 
     def stop(self) -> None:
         """Forget what was read and wait for what is being read."""
-        wait([work.future for work in self._pending if not work.future.cancel()])
+        if self._process == os.getpid():
+            wait([work.future for work in self._pending if not work.future.cancel()])
         self._pending.clear()
         self._ready.clear()
         self._left = []

@@ -1,0 +1,65 @@
+"""Reading ahead on threads, and forks in the midst of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fluidio import recordio
+from fluidio.recordio.ahead import Helpers, ReadAhead
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
+    pytest.mark.filterwarnings("ignore:This process"),  # it has threads, which is what this is about
+]
+
+
+def test_a_forked_process_does_not_wait_for_work_of_its_parent() -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    def load(offset: int) -> int:
+        begun.set()
+        may_end.wait(20)
+        return offset
+
+    with ThreadPoolExecutor(1) as executor:
+        ahead = ReadAhead(Helpers(executor, 1), load, lambda offset: offset + 1 if offset < 3 else None)
+        ahead.go_on(0)
+        assert begun.wait(20)
+        child = os.fork()
+        if not child:
+            signal.alarm(20)
+            code = 1
+            try:
+                code = 0 if ahead.take(0) is None else 2
+                ahead.stop()
+            finally:
+                os._exit(code)
+        status = os.waitpid(child, 0)[1]
+        may_end.set()
+        assert (status, ahead.take(0)) == (0, 0)
+        ahead.stop()
+
+
+def test_a_forked_process_reads_on_without_the_helpers(tmp_path: Path) -> None:
+    path = str(tmp_path / "numbers.recordio")
+    with recordio.Writer(path, "none", max_num_records=10) as writer:
+        writer.write_block([np.arange(40_000, dtype=np.int64).reshape(1000, 40)])
+    batches = recordio.iter_batches(path, 7, threads=1)
+    before = len(next(batches)[0])
+    child = os.fork()
+    if not child:
+        signal.alarm(20)
+        code = 1
+        try:
+            code = 0 if before + sum(len(batch[0]) for batch in batches) == 1000 else 2
+        finally:
+            os._exit(code)
+    assert before + sum(len(batch[0]) for batch in batches) == 1000
+    assert os.waitpid(child, 0)[1] == 0
