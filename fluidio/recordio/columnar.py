@@ -40,9 +40,8 @@ class _Plan(NamedTuple):
 
     stride: int
     heads: tuple[TensorHead, ...]
-    words: tuple[tuple[int, str], ...]
-    """(offset, dtype) of the words that together cover every framing byte."""
-    framing: tuple[bytes, ...]
+    framing: tuple[tuple[int, bytes], ...]
+    """(offset, bytes) of everything that is not data."""
 
 
 class Decoder:
@@ -93,9 +92,9 @@ class Decoder:
             if plan is None:
                 return None
         count, stride = table.count, plan.stride
-        for offset, dtype in plan.words:
-            words = np.ndarray((count,), dtype, payload, offset, (stride,))
-            if (words != words[0]).any():
+        for offset, framing in plan.framing:
+            found = np.ndarray((count,), f"V{len(framing)}", payload, offset, (stride,))
+            if found.tobytes() != framing * count:  # much quicker than to compare arrays word by word
                 return None
         return Span(count, [Strided(payload, stride, head) for head in plan.heads])
 
@@ -197,22 +196,13 @@ def _make_plan(payload: memoryview, table: RecordTable) -> _Plan | None:
         return None
     if not heads:
         gaps.append((begin, end))
-    words = tuple(word for first, last in gaps for word in _cover(first, last))
-    framing = tuple(bytes(payload[offset : offset + np.dtype(dtype).itemsize]) for offset, dtype in words)
-    return _Plan(table.stride or 0, tuple(heads), words, framing)
-
-
-def _cover(first: int, last: int) -> Iterator[tuple[int, str]]:
-    """Yield words, overlapping where needed, that cover bytes first..last; they are never fewer than four."""
-    width, dtype = (8, "<u8") if last - first >= 8 else (4, "<u4")
-    for offset in range(first, last - width, width):
-        yield offset, dtype
-    yield last - width, dtype
+    framing = tuple((first, bytes(payload[first:last])) for first, last in gaps)
+    return _Plan(table.stride or 0, tuple(heads), framing)
 
 
 def _fits(plan: _Plan, payload: memoryview, table: RecordTable) -> bool:
     return plan.stride == table.stride and all(
-        payload[offset : offset + len(word)] == word for (offset, _), word in zip(plan.words, plan.framing)
+        payload[offset : offset + len(framing)] == framing for offset, framing in plan.framing
     )
 
 

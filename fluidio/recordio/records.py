@@ -56,8 +56,7 @@ def split(payload: memoryview, count: int) -> RecordTable:
 
 
 def _same_lengths(payload: memoryview, count: int, stride: int) -> bool:
-    words = np.ndarray((count,), "<u4", payload, 0, (stride,))
-    return bool((words == stride - 4).all())
+    return np.ndarray((count,), "V4", payload, 0, (stride,)).tobytes() == bytes(payload[:4]) * count
 
 
 def _walk(payload: memoryview, count: int, size: int) -> RecordTable:

@@ -103,21 +103,18 @@ def _copy(parts: list[tuple[Any, int, int]], pool: Pool) -> Column:
 
 
 def _copy_strided(parts: list[tuple[Strided, int, int]], pool: Pool) -> Column:
-    head = parts[0][0].head
-    count = sum([stop - start for _, start, stop in parts])
+    source, start, stop = parts[0]
+    head = source.head
+    count = stop - start if len(parts) == 1 else sum([stop - start for _, start, stop in parts])
     data = pool.array((count * head.dims[0], *head.dims[1:]), head.dtype)
-    nbytes = head.stop - head.start
-    if nbytes:
-        # Whole words where a record has just one; rows of bytes, which are copied row by row, otherwise.
-        word, shape = (f"<u{nbytes}", (count,)) if nbytes in (1, 2, 4, 8) else ("u1", (count, nbytes))
-        target = data.reshape(-1).view(word).reshape(shape)
+    if head.stop > head.start:
+        # A record's data as one item of no type: NumPy copies it as it is, whatever it is aligned to.
+        item = f"V{head.stop - head.start}"
+        target = np.ndarray((count,), item, data)
         done = 0
         for (payload, stride, _), start, stop in parts:
             end = done + stop - start
-            strides = (stride, 1)[: len(shape)]
-            target[done:end] = np.ndarray(
-                (stop - start, *shape[1:]), word, payload, head.start + start * stride, strides
-            )
+            target[done:end] = np.ndarray((stop - start,), item, payload, head.start + start * stride, (stride,))
             done = end
     levels = tuple([_repeat(level, count) for level in head.lod]) if head.lod else ()
     return Column(data, None, levels, num_records=count)
