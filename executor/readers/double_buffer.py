@@ -48,7 +48,7 @@ class CopyStage(Protocol):
         """Start the copy of an item (by the thread that reads)."""
         ...
 
-    def take(self, staged: Any) -> Tensors:
+    def take(self, slot: Any) -> Tensors:
         """Return it on the device (by the thread that runs programs)."""
         ...
 

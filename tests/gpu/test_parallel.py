@@ -298,12 +298,12 @@ def test_a_thousand_epochs_cut_short_leave_nothing(sim: Any, cupy: Any) -> None:
     assert sum(1 for _ in loader()) == 20  # until every slot has been used
     before = sim.counters()
     for number in range(1000):
-        for step, (a, b) in enumerate(loader()):
+        for step, pair in enumerate(loader()):
             if number % 100 == 0:
-                assert float(a["x"].array[0, 0]) == 2 * step and float(b["x"].array[0, 0]) == 2 * step + 1
+                assert [float(item["x"].array[0, 0]) for item in pair] == [2 * step, 2 * step + 1]
+            del pair
             if step >= number % 4:
                 break
-        del a, b
     assert sum(1 for _ in loader()) == 20
     after = sim.counters()
     kept = ("device_bytes", "pinned_bytes", "streams", "stream_create", "malloc", "host_alloc")

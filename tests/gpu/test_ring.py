@@ -141,6 +141,7 @@ def test_batch_kept_one_step_longer_is_used_before_its_memory_is_written_again(s
 
 def test_loop_over_batches_allocates_nothing_though_its_variable_keeps_one(sim: Any, ring: Any) -> None:
     copies = ring([batch(n) for n in range(60)], slots=4)
+    before = sim.counters()
     for number, tensors in enumerate(iter(copies.read_next, None)):  # the variable keeps a batch while the next is read
         if number == 10:
             before = sim.counters()
