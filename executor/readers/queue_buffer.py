@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from fluidio.errors import ReaderError
 from fluidio.executor.readers.base import Spec, Tensors, block_of
 from fluidio.executor.readers.double_buffer import CopyStage, DoubleBuffer, on_host, stage_next
 from fluidio.executor.readers.queue import QueueReader
@@ -36,7 +37,10 @@ class QueueBuffer(DoubleBuffer):
                 if self._queue.state is not State.RUNNING:
                     return self._reader.read_next()  # it says why there is nothing
                 self._round = self._queue.current
-            item: Tensors | None = self._take()
+            try:
+                item: Tensors | None = self._take()
+            except ReaderError:
+                item = None
             if item is None:
                 return self._reader.read_next()  # the end, or the error once more
             self._queue.delivered += 1

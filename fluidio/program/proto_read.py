@@ -51,9 +51,9 @@ def _read_head(block: Block, fields: list[tuple[int, Any]], message: Message) ->
         if number == 1 and value != block.idx:
             message.fail(f"block {block.idx} calls itself number {value}")
         elif number == 2:
-            block.parent_idx = signed(value)
+            block.parent_idx = _whole(message, value)
         elif number == 5:
-            block.forward_block_idx = signed(value)
+            block.forward_block_idx = _whole(message, value)
         elif number == 3 and isinstance(value, Message):
             variable = _variable(block, value)
             block.vars[variable.name] = variable
@@ -128,7 +128,7 @@ def _tensor_desc(message: Message) -> tuple[VarType, list[int]]:
         if number == 1 and isinstance(value, int):
             dtype = _kind(message, value)
         elif number == 2:
-            dims += [signed(v) for v in (value.varints() if isinstance(value, Message) else [int(value)])]
+            dims += [_whole(message, v) for v in (value.varints() if isinstance(value, Message) else [value])]
     return dtype, dims
 
 
@@ -223,8 +223,16 @@ def _scalar(program: Program, message: Message, kind: AttrType, value: Any) -> A
         return float(value)
     if kind is AttrType.BOOLEAN:
         return bool(value)
+    value = _whole(message, value)
     if kind is AttrType.BLOCK:
         if not 0 <= value < len(program.blocks):
             message.fail(f"an attribute names block {value} of {len(program.blocks)}")
         return program.blocks[value]
+    return value
+
+
+def _whole(message: Message, value: Any) -> int:
+    """Return the signed number of a field that must hold one."""
+    if not isinstance(value, int):
+        message.fail("a number in another form")
     return signed(value)

@@ -125,7 +125,8 @@ class FeedQueue:
         """Return the next batch, None at the end of the epoch.
 
         Args:
-            deliver: count it as delivered; who reads ahead does so when it is handed on.
+            deliver: count it as delivered. Who reads ahead does so when it is handed on, and then comes for the end
+                or the error himself: until then the epoch runs.
 
         Raises:
             EnforceNotMet: `start()` was not called.
@@ -136,11 +137,13 @@ class FeedQueue:
         try:
             item = self._current.take(self.name)
         except ReaderError:
-            self.state = step(self.state, Event.FAIL, self.name)
+            if deliver:
+                self.state = step(self.state, Event.FAIL, self.name)
             raise
         if item is None:
-            self.state = step(self.state, Event.END, self.name)
-            self._tell_drops()
+            if deliver:
+                self.state = step(self.state, Event.END, self.name)
+                self._tell_drops()
             return None
         self.delivered += deliver
         self._items += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fluidio as fluid
@@ -103,6 +103,7 @@ def test_a_cut_file_is_an_error_or_a_smaller_program(length: int) -> None:
     assert len(program.global_block().ops) <= 9
 
 
+@example(2163, 53)  # a float where a whole number belongs
 @given(st.integers(0, len(REAL) - 1), st.integers(0, 255))
 def test_a_changed_byte_never_does_worse_than_a_clear_error(position: int, byte: int) -> None:
     damaged = REAL[:position] + bytes([byte]) + REAL[position + 1 :]
