@@ -333,14 +333,15 @@ def test_an_error_in_a_generators_finally_is_told_by_reset() -> None:
 def test_an_epoch_that_was_read_ahead_runs_until_its_end_is_delivered() -> None:
     queue = FeedQueue("ahead", 4)
     item: Any = [(np.zeros(1), ())]
-    queue.start(lambda: [item])
+    pair: Any = [item, item]
+    queue.start(lambda: pair[:1])
     assert queue.take(deliver=False) is item
     assert queue.take(deliver=False) is None  # who reads ahead has seen the end, the program has not seen the item
     with pytest.warns(UserWarning, match="running already"):
         queue.start(list)
     queue.delivered += 1
     assert queue.take() is None
-    queue.start(lambda: [item, item])  # now it begins anew
+    queue.start(lambda: pair)  # now it begins anew
     assert queue.take() is queue.take() is item
     assert queue.take() is None
     queue.reset()
