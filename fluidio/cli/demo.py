@@ -152,7 +152,7 @@ def save(exe: fluid.Executor, net: Net, folder: Path) -> None:
 def _say_what_next(folder: Path) -> None:
     ideas = {
         "inspect": f"fluidio inspect {folder}/digits-00000.recordio",
-        "check": f"fluidio check {folder}",
+        "check": f"fluidio check {folder}/*.recordio",
         "run": "fluidio run your_script.py",
     }
     print("\nnext:")

@@ -44,6 +44,9 @@ class LocalSource:
         try:
             self.size = os.fstat(self._fd).st_size
             _pread(self._fd, 1, 0)  # a directory says so here
+        except IsADirectoryError:
+            self.close()
+            raise IsADirectoryError(f"{self.name} is a directory: name its files, e.g. {self.name}/*") from None
         except OSError:
             self.close()
             raise

@@ -45,6 +45,12 @@ def test_it_can_be_run_again_in_the_same_folder(tmp_path: Path, capsys: pytest.C
     assert first == second
 
 
+def test_what_it_says_to_try_next_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--dir", str(tmp_path), "--epochs", "1"]) == 0
+    commands = re.findall(r"^  fluidio ((?:inspect|check) .*)$", capsys.readouterr().out, re.MULTILINE)
+    assert [main(command.split()) for command in commands] == [0, 0]
+
+
 def test_every_digit_is_in_one_shard(tmp_path: Path) -> None:
     digits, _ = split_digits()
     labels: list[int] = []

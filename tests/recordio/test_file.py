@@ -140,7 +140,7 @@ def test_a_tfrecord_is_told_by_its_checksum() -> None:
 def test_missing_files_and_directories_are_plain_errors(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         File(tmp_path / "missing")
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(IsADirectoryError, match="is a directory: name its files"):
         File(tmp_path)
     with pytest.raises(ValueError, match="mode"):
         File(tmp_path / "a", "x")  # type: ignore[arg-type]
