@@ -95,6 +95,8 @@ def test_ctrl_c_ends_at_once(tmp_path: Path, where: str) -> None:
         tmp_path,
         slow
         + textwrap.dedent("""
+        import signal
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job may inherit "ignore"
         exe, reader, loss = network()
         reader.start()
         print('ready', flush=True)
