@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable
 from typing import Any
 
-from benchmarks.field.targets import TARGETS, TITLES, UNITS, Target
+from benchmarks.field.targets import MORE_MEMORY, TARGETS, TITLES, UNITS, Target
 
 __all__ = ["render"]
 
@@ -68,7 +68,17 @@ def _promises(rows: Rows) -> str:
         else:
             verdict = "kept" if ratio >= target.ratio else "MISSED"
             lines.append(f"| {target.text} | {target.ratio:.2f} x | {ratio:.2f} x {against} | {verdict} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, _memory(rows)])
+
+
+def _memory(rows: Rows) -> str:
+    """Return the promise about memory, the only one that is no ratio."""
+    peaks = [[row["peak_mb"] for row in rows.get(("w8", "fluidio", size), [])] for size in ("0.1GB", "4GB")]
+    text = f"| W8: 4 GB against 0.1 GB, peak memory | + {MORE_MEMORY} MB at most |"
+    if not all(peaks):
+        return f"{text} not measured | |"
+    small, large = map(max, peaks)
+    return f"{text} {small:.0f} - {large:.0f} MB | {'kept' if large <= small + MORE_MEMORY else 'MISSED'} |"
 
 
 def _ratio(rows: Rows, target: Target) -> tuple[float | None, str]:
