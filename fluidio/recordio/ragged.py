@@ -17,7 +17,7 @@ from fluidio.recordio.block import Column
 from fluidio.recordio.compressors import CodecError
 from fluidio.recordio.prefixes import DESC_ROOM, desc_start, read_prefixes
 from fluidio.recordio.records import RecordTable
-from fluidio.recordio.spans import Pieces, Source, Span
+from fluidio.recordio.spans import Pieces, Source, Span, unfilled
 from fluidio.recordio.tensor_codec import TensorHead, parse_head, varint
 from fluidio.tensor.lod import IntArray, LoD
 
@@ -26,7 +26,6 @@ __all__ = ["locate", "uniform"]
 _LARGEST_ITEM = 1 << 30  # NumPy's item sizes are 32-bit numbers
 _FEW_BYTES = 512  # of data in each record: read together with what stands before them
 _LONGEST_DESC = 4096
-_NOTHING = bytes(16)
 
 
 def locate(payload: memoryview, table: RecordTable) -> Span | None:
@@ -87,8 +86,7 @@ def _tensor(payload: memoryview, at: IntArray, ends: IntArray, lead: int) -> tup
     else:
         lod = tuple([_offsets(each) for each in lengths])
     total = int(offsets[-1]) if offsets is not None else int(rows[0]) * len(rows)
-    shape = (total, *head.dims[1:])
-    data: npt.NDArray[Any] = np.ndarray(shape, head.dtype, _NOTHING, 0, (0,) * len(shape))
+    data = unfilled((total, *head.dims[1:]), head.dtype)
     return Pieces(
         payload,
         at.tolist(),

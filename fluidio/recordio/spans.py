@@ -18,7 +18,9 @@ from fluidio.recordio.tensor_codec import TensorHead
 
 _LARGE = 2048  # bytes of a piece: a copy into memory that is there costs less than fresh pages to join them in
 
-__all__ = ["Part", "Pieces", "Source", "Span", "Strided", "gather"]
+_NOTHING = bytes(16)
+
+__all__ = ["Part", "Pieces", "Source", "Span", "Strided", "gather", "unfilled"]
 
 
 class Strided(NamedTuple):
@@ -56,6 +58,11 @@ class Pieces(NamedTuple):
 Source = Strided | Pieces | Column
 
 
+def unfilled(shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Return an array that has a shape and a type, but no memory of its own."""
+    return np.ndarray(shape, dtype, _NOTHING, 0, (0,) * len(shape))
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """`count` neighbours of one layout in one chunk."""
@@ -77,29 +84,31 @@ def gather(parts: Sequence[Part], pool: Pool) -> RecordBlock:
     """Return records of one layout as a block that owns its memory, which goes back to the pool after it."""
     if len(parts) == 1:
         span, start, stop = parts[0]
-        return RecordBlock([_copy([(source, start, stop)], pool) for source in span.sources], stop - start)
+        return RecordBlock([_cut(source, start, stop, pool) for source in span.sources], stop - start)
     count = sum([stop - start for _, start, stop in parts])
     columns = []
-    for slot, first in enumerate(parts[0][0].sources):
-        found = [(span.sources[slot], start, stop) for span, start, stop in parts]
-        alike = all(type(source) is type(first) and _head(source) is _head(first) for source, _, _ in found)
-        columns.append(_copy(found, pool) if alike else Column.concat([_copy([part], pool) for part in found]))
+    for slot in range(len(parts[0][0].sources)):
+        found: list[Any] = [(span.sources[slot], start, stop) for span, start, stop in parts]
+        kinds = {type(source) for source, _, _ in found}
+        if kinds == {Strided} and all(source.head is found[0][0].head for source, _, _ in found):
+            columns.append(_copy_strided(found, pool))
+        elif kinds == {Pieces}:
+            columns.append(_copy_pieces(found, pool))
+        else:
+            columns.append(Column.concat([_cut(source, start, stop, pool) for source, start, stop in found]))
     return RecordBlock(columns, count)
 
 
-def _head(source: Source) -> TensorHead | None:
-    return source.head if type(source) is Strided else None
-
-
-def _copy(parts: list[tuple[Any, int, int]], pool: Pool) -> Column:
-    """Return a column made of sources of one kind."""
-    kind = type(parts[0][0])
-    if kind is Strided:
-        return _copy_strided(parts, pool)
-    if kind is Pieces:
-        return _copy_pieces(parts, pool)
-    columns = [source.slice(start, stop) for source, start, stop in parts]
-    return columns[0] if len(columns) == 1 else Column.concat(columns)
+def _cut(source: Source, start: int, stop: int, pool: Pool) -> Column:
+    """Return some records of one source."""
+    if type(source) is Column:
+        return source.slice(start, stop)
+    if type(source) is Strided:
+        return _copy_strided([(source, start, stop)], pool)
+    assert type(source) is Pieces
+    column = source.column.slice(start, stop)
+    column.data = _join(source.slices(start, stop), column.data, pool)
+    return column
 
 
 def _copy_strided(parts: list[tuple[Strided, int, int]], pool: Pool) -> Column:
@@ -130,28 +139,22 @@ def _repeat(level: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
 
 
 def _copy_pieces(parts: list[tuple[Pieces, int, int]], pool: Pool) -> Column:
-    source, start, stop = parts[0]
-    pieces = source.slices(start, stop)
-    columns = [source.column.slice(start, stop)]
-    for source, start, stop in parts[1:]:
-        pieces += source.slices(start, stop)
-        columns.append(source.column.slice(start, stop))
+    columns = [source.column.slice(start, stop) for source, start, stop in parts]
+    pieces = [piece for source, start, stop in parts for piece in source.slices(start, stop)]
     like = columns[0].data
     shape = (sum([len(column.data) for column in columns]), *like.shape[1:])
-    if shape[0] * like[0:1].nbytes < _LARGE * len(pieces):
+    return Column.chain(columns, _join(pieces, unfilled(shape, like.dtype), pool))
+
+
+def _join(pieces: list[memoryview], like: npt.NDArray[Any], pool: Pool) -> npt.NDArray[Any]:
+    """Return the pieces one after another as an array of this shape."""
+    if like.nbytes < _LARGE * len(pieces):
         # Joining slices beats indexing with 8 bytes of index for every 8 bytes of data.
-        data: npt.NDArray[Any] = np.frombuffer(bytearray().join(pieces), like.dtype).reshape(shape)
-    else:
-        data = pool.array(shape, like.dtype)
-        _fill(data.reshape(-1).view(np.uint8).data, pieces)
-    if len(columns) > 1:
-        return Column.chain(columns, data)
-    columns[0].data = data
-    return columns[0]
-
-
-def _fill(target: memoryview, pieces: list[memoryview]) -> None:
+        return np.ndarray(like.shape, like.dtype, bytearray().join(pieces))
+    data = pool.array(like.shape, like.dtype)
+    target = data.reshape(-1).view(np.uint8).data
     end = 0
     for piece in pieces:
         start, end = end, end + len(piece)
         target[start:end] = piece
+    return data
