@@ -27,8 +27,8 @@ class Slot:
         shape: the dims after the first.
         lod_level: how many levels of sequences.
         rows: the first dim of every record; None where it varies.
-        kind: what Python value a row held: "int", "float", "bool", "scalar" (a number of NumPy's), "array", "cast" (to a
-            declared dtype), "bytes", "str", "list", "strings", "byte strings", "lists".
+        kind: what Python value a row held: "int", "float", "bool", "scalar" (a number of NumPy's), "array", "cast"
+            (to a declared dtype), "bytes", "str", "list", "strings", "byte strings", "lists".
     """
 
     name: str
