@@ -234,7 +234,7 @@ class _Run:
             return
         first = self._first = self._first or note
         ours, theirs = schema.from_json(note["slots"]), schema.from_json(first["slots"])
-        if len(ours) != len(theirs) or not all(a.alike(b) for a, b in zip(ours, theirs)):
+        if len(ours) != len(theirs) or not all(a.alike(b) and a.text == b.text for a, b in zip(ours, theirs)):
             raise ConversionError(
                 f"{self.job.template.name}: the rows of task {note['task']} have {'; '.join(map(str, ours))}, those of "
                 f"task {first['task']} {'; '.join(map(str, theirs))}: all tasks must yield the same names, in the same "

@@ -45,16 +45,22 @@ class Slot:
 
     def alike(self, other: Slot) -> bool:
         """Tell whether records of both can stand in one file."""
-        return self._layout() == other._layout()
+        return (self.name, self.dtype, self.shape, self.lod_level) == (
+            other.name,
+            other.dtype,
+            other.shape,
+            other.lod_level,
+        )
 
-    def _layout(self) -> tuple[Any, ...]:
-        text = self.kind if self.kind in _TEXTS else ""
-        return self.name, self.dtype, self.shape, self.lod_level, text
+    @property
+    def text(self) -> str:
+        """Return what kind of strings the rows held, "" when they held none."""
+        return self.kind if self.kind in _TEXTS else ""
 
     def __str__(self) -> str:
         first = "rows" if self.rows is None else self.rows
         lod = f", LoD {self.lod_level}" if self.lod_level else ""
-        text = f" ({self.kind})" if self.kind in _TEXTS else ""
+        text = f" ({self.text})" if self.text else ""
         return f"{self.name}: {self.dtype} {(first, *self.shape)}{lod}{text}"
 
 
