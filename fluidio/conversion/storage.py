@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import shutil
@@ -10,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import IO, Any, cast
 
+from fluidio.errors import ConversionError
 from fluidio.recordio.source import filesystem_of, is_url
 
 __all__ = [
@@ -19,6 +21,7 @@ __all__ = [
     "join",
     "make_folder",
     "name_of",
+    "naming",
     "opened",
     "parent",
     "read",
@@ -30,6 +33,26 @@ __all__ = [
 ]
 
 _PIECE = 1 << 20
+_FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
+
+
+def _store(url: str) -> tuple[Any, str]:
+    """Return the fsspec file system of a URL and the path in it."""
+    try:
+        return filesystem_of(url)
+    except ValueError as error:  # an unknown scheme, or pfs:// without its root
+        raise ConversionError(f"{url}: {str(error).removeprefix(f'{url}: ')}") from error
+
+
+@contextlib.contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Let errors of a full disk, which do not say where it happened, name a path."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno in _FULL:
+            raise OSError(error.errno, f"{error.strerror} while writing", path) from error
+        raise
 
 
 def join(folder: str, name: str) -> str:
@@ -50,7 +73,7 @@ def name_of(path: str) -> str:
 def make_folder(path: str) -> None:
     """Make a folder and those above it; an object store does not need any."""
     if is_url(path):
-        filesystem, inner = filesystem_of(path)
+        filesystem, inner = _store(path)
         filesystem.makedirs(inner, exist_ok=True)
     else:
         os.makedirs(path, exist_ok=True)
@@ -59,7 +82,7 @@ def make_folder(path: str) -> None:
 def exists(path: str) -> bool:
     """Tell whether there is a file."""
     if is_url(path):
-        filesystem, inner = filesystem_of(path)
+        filesystem, inner = _store(path)
         filesystem.invalidate_cache()  # other machines write here too
         return bool(filesystem.exists(inner))
     return os.path.exists(path)
@@ -68,7 +91,7 @@ def exists(path: str) -> bool:
 def size(path: str) -> int:
     """Return the size of a file in bytes."""
     if is_url(path):
-        filesystem, inner = filesystem_of(path)
+        filesystem, inner = _store(path)
         return int(filesystem.info(inner)["size"])
     return os.path.getsize(path)
 
@@ -76,7 +99,7 @@ def size(path: str) -> int:
 def opened(path: str, mode: str = "rb") -> Any:
     """Open a file for reading or writing bytes."""
     if is_url(path):
-        filesystem, inner = filesystem_of(path)
+        filesystem, inner = _store(path)
         return filesystem.open(inner, mode)
     return open(path, mode)
 
@@ -102,7 +125,7 @@ def writing(path: str, staging: str | None = None) -> Iterator[IO[bytes]]:
     """
     if is_url(path):
         # Object stores show an object when it is complete; a spooled copy keeps a failed one from being completed.
-        with tempfile.SpooledTemporaryFile(max_size=64 << 20) as spool:
+        with naming(path), tempfile.SpooledTemporaryFile(max_size=64 << 20) as spool:
             yield cast(IO[bytes], spool)
             spool.seek(0)
             with opened(path, "wb") as out:
@@ -110,7 +133,7 @@ def writing(path: str, staging: str | None = None) -> Iterator[IO[bytes]]:
         return
     part = f"{path if staging is None else os.path.join(staging, name_of(path))}.part-{os.getpid()}"
     try:
-        with open(part, "wb") as file:
+        with naming(path), open(part, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -146,7 +169,7 @@ def remove(path: str) -> None:
     """Delete a file if it is there."""
     with contextlib.suppress(FileNotFoundError):
         if is_url(path):
-            filesystem, inner = filesystem_of(path)
+            filesystem, inner = _store(path)
             filesystem.rm(inner)
         else:
             os.unlink(path)
@@ -156,7 +179,7 @@ def remove_folder(path: str) -> None:
     """Delete a folder with all its files, if it is there."""
     with contextlib.suppress(FileNotFoundError):
         if is_url(path):
-            filesystem, inner = filesystem_of(path)
+            filesystem, inner = _store(path)
             filesystem.rm(inner, recursive=True)
         else:
             shutil.rmtree(path)

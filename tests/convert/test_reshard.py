@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from fluidio.conversion.copying import copy
 from fluidio.conversion.reshard import recompress, shuffle, split
 from fluidio.errors import ConversionError
 from fluidio.recordio import File, Writer, load
+from tests.house.repository import ROOT
 
 
 def numbers(path: Path, start: int, count: int, dialect: str = "fluid") -> str:
@@ -70,6 +74,14 @@ def test_shuffle_is_fair(tmp_path: Path) -> None:
     seen = Counter(tuple(read(shuffle(source, str(tmp_path / "s"), 1, seed=seed))) for seed in range(240))
     assert len(seen) == 6
     assert min(seen.values()) > 15
+
+
+@pytest.mark.parametrize("cut", [split, shuffle])
+def test_nothing_is_written_onto_a_source(cut: Any, tmp_path: Path) -> None:
+    paths = [numbers(tmp_path / "x-00000-of-00001", 0, 90), numbers(tmp_path / "x-00001-of-00001", 90, 10)]
+    with pytest.raises(ConversionError, match="x-00000-of-00001 would be written onto itself"):
+        cut(paths, str(tmp_path / "." / "x"), 2)
+    assert read(paths) == list(range(100))
 
 
 def test_recompress_changes_the_packing_only(files: list[str], tmp_path: Path) -> None:
@@ -153,6 +165,10 @@ def test_image_folders_with_a_label_map(tmp_path: Path, capsys: pytest.CaptureFi
     assert "no label for the folder n4" in capsys.readouterr().err
 
 
+def unreachable(*_: Any, **__: Any) -> Any:
+    raise OSError("no network")
+
+
 def test_data_sets_are_converted_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -164,6 +180,49 @@ def test_data_sets_are_converted_by_name(
     assert main(["convert", "dataset:uci_housing.train", *output]) == 0
     found = list(paddle.reader.creator.RecordIO(str(tmp_path / "h-*-of-00002"))())
     assert len(found) == len(list(dataset.uci_housing.train()()))
+    monkeypatch.delenv("FLUIDIO_FAKE_DATA")
+    monkeypatch.setattr("fluidio.dataset.common.urllib.request.urlopen", unreachable)
+    assert main(["convert", "dataset:mnist.train", *output]) == 1
+    assert "fluidio convert: dataset:mnist.train: cannot download " in capsys.readouterr().err
     assert main(["convert", "dataset:wmt14.train", *output]) == 1
     assert "add `-- dict_size=VALUE`" in capsys.readouterr().err
     assert main(["convert", "dataset:nothing.train", *output]) == 1
+
+
+COMMANDS = [
+    ["export", "IN", "--to", "tfrecord", "--output", "out"],
+    ["records", "split", "IN", "--shards", "1", "--output", "out/x"],
+    ["records", "shuffle", "IN", "--shards", "1", "--output", "out/x"],
+    ["records", "recompress", "IN", "--compressor", "none", "--output", "out"],
+    ["records", "cp", "IN", "out"],
+    ["convert", "dataset:mnist.train", "--output", "out/x"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda words: " ".join(words[:2]))
+def test_a_full_disk_names_the_place_and_leaves_nothing(command: list[str], tmp_path: Path) -> None:
+    with Writer(str(tmp_path / "in.recordio"), "none") as writer:
+        writer.write_block([np.random.default_rng(0).random((100, 4000))])
+    full = "import resource, signal, sys; from fluidio.cli import main\n"
+    full += "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, -1))\n"
+    full += "sys.exit(main(sys.argv[1:]))"
+    words = [word.replace("IN", str(tmp_path / "in.recordio")) for word in command]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "FLUIDIO_FAKE_DATA": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", full, *words], env=environment, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith(f"fluidio {command[0]}: [Errno 27] File too large while writing: ")
+    assert "out" in last.rpartition(":")[2]
+    assert not [path.name for path in (tmp_path / "out").iterdir() if not path.name.startswith(".in")]
+
+
+@pytest.mark.parametrize("url", ["pfs://home/x", "nonsense://home/x"])
+def test_a_url_that_leads_nowhere_is_an_error_in_a_line(
+    url: str, files: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("fsspec", reason="extra: fsspec is not installed")
+    monkeypatch.delenv("FLUIDIO_PFS_ROOT", raising=False)
+    assert main(["records", "cp", *files, url, "--quiet"]) == 1
+    assert capsys.readouterr().err.startswith(f"fluidio records: {url}: ")
