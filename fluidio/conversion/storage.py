@@ -18,6 +18,8 @@ __all__ = [
     "copy_file",
     "digest",
     "exists",
+    "files_in",
+    "folders_in",
     "join",
     "make_folder",
     "name_of",
@@ -77,6 +79,28 @@ def make_folder(path: str) -> None:
         filesystem.makedirs(inner, exist_ok=True)
     else:
         os.makedirs(path, exist_ok=True)
+
+
+def files_in(folder: str) -> list[str]:
+    """Return the names of the files in a folder, sorted."""
+    return _names(folder, "file")
+
+
+def folders_in(folder: str) -> list[str]:
+    """Return the names of the folders in a folder, sorted."""
+    return _names(folder, "directory")
+
+
+def _names(folder: str, kind: str) -> list[str]:
+    if is_url(folder):
+        filesystem, inner = _store(folder)
+        found = [
+            (entry["name"].rstrip("/").rpartition("/")[2], entry["type"]) for entry in filesystem.ls(inner, detail=True)
+        ]
+    else:
+        with os.scandir(folder) as entries:
+            found = [(entry.name, "directory" if entry.is_dir() else "file") for entry in entries]
+    return sorted(name for name, what in found if what == kind and name)
 
 
 def exists(path: str) -> bool:

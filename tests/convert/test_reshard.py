@@ -16,7 +16,7 @@ from fluidio.cli import main
 from fluidio.conversion.copying import copy
 from fluidio.conversion.reshard import recompress, shuffle, split
 from fluidio.errors import ConversionError
-from fluidio.recordio import File, Writer, load
+from fluidio.recordio import File, Writer
 from tests.house.repository import ROOT
 
 
@@ -126,43 +126,6 @@ def test_the_export_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     with np.load(tmp_path / "a.npz") as found:
         assert found["y"].tolist() == [[0], [1], [2]]
     assert "1 files" in capsys.readouterr().out
-
-
-def test_templates_are_copied_and_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("imagenet", "csv", "jsonl", "tfrecord"):
-        assert main(["convert", "--init", name, str(tmp_path)]) == 0
-    assert main(["convert", "--init", "imagenet", str(tmp_path)]) == 1
-    assert main(["convert", "--init", "nothing", str(tmp_path)]) == 1
-    (tmp_path / "rows.csv").write_text("a,label,b\n1,7,2\n3,8,4\n5,9,6\n")
-    output = ["--output", str(tmp_path / "rows"), "--workers", "1", "--quiet"]
-    script = str(tmp_path / "csv_rows.py")
-    assert main(["convert", script, *output, "--", "--csv_file", str(tmp_path / "rows.csv"), "--tasks", "2"]) == 0
-    assert "3 records (features, label)" in capsys.readouterr().out
-    assert main(["export", str(tmp_path / "rows-00000-of-00000"), "--to", "tfrecord", "--output", str(tmp_path)]) == 0
-    source = str(tmp_path / "rows-00000-of-00000.tfrecord")
-    output = ["--output", str(tmp_path / "again"), "--partitions", "2", "--workers", "1", "--quiet"]
-    script = str(tmp_path / "tfrecord.py")
-    assert main(["convert", script, *output, "--", "--files", source, "--tasks_per_file", "2"]) == 0
-    assert "3 records (features, label)" in capsys.readouterr().out
-
-
-def test_image_folders_with_a_label_map(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for folder in ("n1", "n2", "n3"):
-        (tmp_path / "images" / folder).mkdir(parents=True)
-        for number in range(3):
-            (tmp_path / "images" / folder / f"{number}.jpg").write_bytes(f"{folder}{number}".encode())
-    (tmp_path / "map.txt").write_text("n3 7 third\nn1 5\nn2 6\n")
-    assert main(["convert", "--init", "imagenet", str(tmp_path)]) == 0
-    command = ["convert", str(tmp_path / "imagenet.py"), "--output", str(tmp_path / "out"), "--partitions", "2"]
-    args = ["--label_file", str(tmp_path / "map.txt"), "--image_dir", str(tmp_path / "images")]
-    assert main([*command, "--workers", "2", "--quiet", "--", *args]) == 0
-    names, labels, data = load(str(tmp_path / "out-*-of-*"))
-    assert labels.data[:, 0].tolist() == [5, 5, 5, 7, 7, 7, 6, 6, 6]
-    assert data.data.tobytes() == b"n10n11n12n30n31n32n20n21n22"
-    assert names.data.tobytes().startswith(b"n1/0.jpgn1/1.jpg")
-    (tmp_path / "images" / "n4").mkdir()
-    assert main([*command, "--restart", "--quiet", "--", *args]) == 1
-    assert "no label for the folder n4" in capsys.readouterr().err
 
 
 def unreachable(*_: Any, **__: Any) -> Any:
