@@ -24,12 +24,14 @@ __all__ = [
     "make_folder",
     "name_of",
     "naming",
+    "on_disk",
     "opened",
     "parent",
     "read",
     "remove",
     "remove_folder",
     "size",
+    "store_of",
     "write",
     "writing",
 ]
@@ -38,12 +40,21 @@ _PIECE = 1 << 20
 _FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
-def _store(url: str) -> tuple[Any, str]:
+def store_of(url: str) -> tuple[Any, str]:
     """Return the fsspec file system of a URL and the path in it."""
     try:
         return filesystem_of(url)
     except ValueError as error:  # an unknown scheme, or pfs:// without its root
         raise ConversionError(f"{url}: {str(error).removeprefix(f'{url}: ')}") from error
+
+
+def on_disk(path: str) -> str | None:
+    """Return the local path of a path or URL (a `pfs://` whose root is a folder), None when it leads elsewhere."""
+    if not is_url(path):
+        return path
+    filesystem, inner = store_of(path)
+    protocol = filesystem.protocol
+    return inner if "file" in ((protocol,) if isinstance(protocol, str) else protocol) else None
 
 
 @contextlib.contextmanager
@@ -75,7 +86,7 @@ def name_of(path: str) -> str:
 def make_folder(path: str) -> None:
     """Make a folder and those above it; an object store does not need any."""
     if is_url(path):
-        filesystem, inner = _store(path)
+        filesystem, inner = store_of(path)
         filesystem.makedirs(inner, exist_ok=True)
     else:
         os.makedirs(path, exist_ok=True)
@@ -93,7 +104,7 @@ def folders_in(folder: str) -> list[str]:
 
 def _names(folder: str, kind: str) -> list[str]:
     if is_url(folder):
-        filesystem, inner = _store(folder)
+        filesystem, inner = store_of(folder)
         found = [
             (entry["name"].rstrip("/").rpartition("/")[2], entry["type"]) for entry in filesystem.ls(inner, detail=True)
         ]
@@ -106,7 +117,7 @@ def _names(folder: str, kind: str) -> list[str]:
 def exists(path: str) -> bool:
     """Tell whether there is a file."""
     if is_url(path):
-        filesystem, inner = _store(path)
+        filesystem, inner = store_of(path)
         filesystem.invalidate_cache()  # other machines write here too
         return bool(filesystem.exists(inner))
     return os.path.exists(path)
@@ -115,7 +126,7 @@ def exists(path: str) -> bool:
 def size(path: str) -> int:
     """Return the size of a file in bytes."""
     if is_url(path):
-        filesystem, inner = _store(path)
+        filesystem, inner = store_of(path)
         return int(filesystem.info(inner)["size"])
     return os.path.getsize(path)
 
@@ -123,7 +134,7 @@ def size(path: str) -> int:
 def opened(path: str, mode: str = "rb") -> Any:
     """Open a file for reading or writing bytes."""
     if is_url(path):
-        filesystem, inner = _store(path)
+        filesystem, inner = store_of(path)
         return filesystem.open(inner, mode)
     return open(path, mode)
 
@@ -193,7 +204,7 @@ def remove(path: str) -> None:
     """Delete a file if it is there."""
     with contextlib.suppress(FileNotFoundError):
         if is_url(path):
-            filesystem, inner = _store(path)
+            filesystem, inner = store_of(path)
             filesystem.rm(inner)
         else:
             os.unlink(path)
@@ -203,7 +214,7 @@ def remove_folder(path: str) -> None:
     """Delete a folder with all its files, if it is there."""
     with contextlib.suppress(FileNotFoundError):
         if is_url(path):
-            filesystem, inner = _store(path)
+            filesystem, inner = store_of(path)
             filesystem.rm(inner, recursive=True)
         else:
             shutil.rmtree(path)
