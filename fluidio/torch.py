@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.errors import missing_dependency
+from fluidio.errors import RecordIOError, missing_dependency
 from fluidio.recordio import File, iter_batches
 from fluidio.recordio.paths import expand
 from fluidio.recordio.ranges import partition
@@ -65,7 +65,12 @@ class Records(Dataset[Any]):  # type: ignore[misc, unused-ignore]
         file = self._files.get(number)
         if file is None:
             file = self._files[number] = File(self._paths[number])
-        tensors, _ = decode_record(file.get(index - before))
+        record = file.get(index - before)
+        try:
+            tensors, _ = decode_record(record)
+        except ValueError as error:
+            hint = "pickled samples are read with reader.creator.recordio"
+            raise RecordIOError(f"record {index - before}: {error}", path=self._paths[number], hint=hint) from error
         return tuple(self._tensor(array, bool(lod)) for array, lod in tensors)
 
     def _tensor(self, array: Any, sequence: bool) -> Any:
@@ -113,6 +118,8 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
         world_size: int | None = None,
     ) -> None:
         super().__init__()
+        if (rank is None) != (world_size is None) or (rank is not None and not 0 <= rank < (world_size or 0)):
+            raise ValueError(f"rank {rank} of world_size {world_size}: give both or neither, rank below world_size")
         self._paths = expand(paths)
         self._batch_size, self._shuffle, self._seed, self._drop_last = batch_size, shuffle, seed, drop_last
         self._rank, self._world_size = rank, world_size
@@ -125,7 +132,7 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
     def _part(self) -> tuple[int, int]:
         """Return which part of how many this process reads."""
         rank, world = self._rank, self._world_size
-        if rank is None or world is None:
+        if rank is None or world is None:  # both: see __init__
             together = torch.distributed.is_available() and torch.distributed.is_initialized()
             rank = torch.distributed.get_rank() if together else 0
             world = torch.distributed.get_world_size() if together else 1

@@ -9,6 +9,7 @@ from typing import Any
 
 from fluidio.conversion import storage
 from fluidio.conversion.templates import NAMES
+from fluidio.errors import ConversionError
 
 HELP = "make RecordIO shards: from a template module in parallel, or from a paddle.dataset reader"
 
@@ -57,9 +58,12 @@ def _dataset(args: argparse.Namespace) -> int:
     from fluidio.conversion.datasets import find_reader
     from fluidio.conversion.shards import convert
 
-    reader = find_reader(args.source, args.template_args)
     folder, name = storage.parent(args.output), storage.name_of(args.output)
-    paths = convert(folder, reader, args.partitions, name, compressor=args.compressor)
+    try:
+        reader = find_reader(args.source, args.template_args)
+        paths = convert(folder, reader, args.partitions, name, compressor=args.compressor)
+    except RuntimeError as error:  # files of the data set cannot be had; the text says what to do
+        raise ConversionError(f"{args.source}: {error}") from error
     print(f"{paths[0]}: first of {len(paths)} shards")
     print(f"read them with paddle.reader.creator.recordio({args.output + '-*-of-*'!r})")
     return 0

@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
         args.files,
         args.to,
         args.output,
-        names=args.names.split(",") if args.names else None,
+        names=[name.strip() for name in args.names.split(",")] if args.names else None,
         source_format=args.source,
         workers=args.workers,
         progress=None if args.quiet else sys.stderr,

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import IO, Any
 
-from fluidio.conversion import resuming, storage
+from fluidio.conversion import resuming, storage, uploading
 from fluidio.conversion.progress import Progress
 from fluidio.errors import ConversionError
 from fluidio.recordio.paths import expand
-from fluidio.recordio.source import is_url
 
 __all__ = ["copy"]
 
@@ -22,8 +21,8 @@ def copy(sources: Iterable[str], target: str, *, workers: int = 4, progress: IO[
     """Copy files into the folder `target` (paths or URLs on either side) and return the new paths.
 
     Each copy is read back and compared by SHA-256. Files that are there already with the same content are kept, so an
-    interrupted copy goes on where it stopped: inside of a large file when the target is a local folder, at the
-    beginning of a file when it is a store.
+    interrupted copy goes on where it stopped: inside of a large file when the target is a local folder or speaks S3, at
+    the beginning of a file when it is another store.
     """
     paths = expand(list(sources))
     folder = target.rstrip("/") or "/"
@@ -68,8 +67,13 @@ def _copy_one(source: str, target: str, under_way: dict[str, tuple[int, int]]) -
     def told(count: int) -> None:
         under_way[source] = count, expected
 
-    resumable = not is_url(target) and expected > resuming.CHECKPOINT
-    size, digest = (resuming.copy_to_disk if resumable else _copy_whole)(source, target, told)
+    disk = storage.on_disk(target)
+    if disk is not None and expected > resuming.CHECKPOINT:
+        size, digest = resuming.copy_to_disk(source, disk, told)
+    elif expected > uploading.PART and uploading.is_s3(target):
+        size, digest = uploading.copy_to_s3(source, target, expected, told)
+    else:
+        size, digest = _copy_whole(source, target, told)
     if storage.digest(target) != (size, digest):
         storage.remove(target)
         raise ConversionError(f"{target}: what was read back is not what was written from {source}; it was removed")

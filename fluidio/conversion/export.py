@@ -6,6 +6,8 @@ import dataclasses
 import json
 import os
 import re
+import tarfile
+import zipfile
 from collections.abc import Sequence
 from concurrent.futures import as_completed
 from typing import IO, Any
@@ -20,6 +22,7 @@ from fluidio.recordio.paths import expand
 __all__ = ["SLOTS", "export"]
 
 SLOTS = "fluidio-slots.json"
+_UNREADABLE = (ConversionError, ValueError, KeyError, EOFError, tarfile.TarError, zipfile.BadZipFile)
 _SHARD = re.compile(r"-\d{5}-of-\d{5}(\.\w+)?$")
 
 
@@ -46,6 +49,8 @@ def export(
         workers: processes.
     """
     target = formats.of_name(to)
+    if names is not None and len(set(names)) != len(names):
+        raise ConversionError(f"a name stands twice among {', '.join(names)}: slots need names of their own")
     source = formats.of_name(source_format) if source_format else None
     paths = [path for path in expand(sources) if not path.endswith((SLOTS, MANIFEST))]
     storage.make_folder(output)
@@ -64,9 +69,12 @@ def export(
             job = executor.submit(_export_one, path, _name_of(reading), out, to, list(names) if names else None)
             futures[job] = path
         for future in as_completed(futures):
-            records, slots = future.result()
+            records, listed = future.result()
             shown.step(records, storage.size(futures[future]))
-            found = found or schema.from_json(slots)
+            slots = schema.from_json(listed)
+            if not target.keeps_slots and slots:
+                _compare(futures[future], slots, found or slots, "those of the other files")
+            found = found or slots
     if not target.keeps_slots and found:
         storage.write(storage.join(output, SLOTS), json.dumps(schema.to_json(found), indent=1).encode())
     shown.finish()
@@ -86,22 +94,43 @@ def _stem(path: str) -> str:
 
 def _export_one(path: str, source: str, output: str, to: str, names: list[str] | None) -> tuple[int, Any]:
     """Convert one file and return the number of records and the slots."""
-    reading = formats.of_name(source)
+    try:
+        slots, blocks = _opened(path, formats.of_name(source), names)
+        target = formats.of_name(to)
+        beside = storage.join(storage.parent(output), SLOTS)
+        if not target.keeps_slots and slots and storage.exists(beside):
+            _compare(path, slots, schema.from_json(storage.read(beside)), f"those of {beside}")
+        count = 0
+
+        def counted() -> Any:
+            nonlocal count
+            for block in blocks:
+                count += len(block)
+                yield block
+
+        target.write(output, slots, counted())
+    except _UNREADABLE as error:
+        text = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise ConversionError(text if text.startswith(path) else f"{path}: {text}") from error
+    return count, schema.to_json(slots)
+
+
+def _opened(path: str, reading: formats.Format, names: list[str] | None) -> tuple[list[Slot], Any]:
     slots, blocks = reading.read(path, None if reading.keeps_slots else slots_beside(path))
     if names is not None:
         if len(names) != len(slots) and slots:
-            raise ConversionError(f"{path}: {len(names)} names for {len(slots)} slots: {', '.join(names)}")
+            raise ConversionError(f"{len(names)} names for {len(slots)} slots: {', '.join(names)}")
         slots = [dataclasses.replace(slot, name=name) for slot, name in zip(slots, names)]
-    count = 0
+    return slots, blocks
 
-    def counted() -> Any:
-        nonlocal count
-        for block in blocks:
-            count += len(block)
-            yield block
 
-    formats.of_name(to).write(output, slots, counted())
-    return count, schema.to_json(slots)
+def _compare(path: str, slots: list[Slot], others: list[Slot], whose: str) -> None:
+    """Refuse slots that one `fluidio-slots.json` cannot tell together with others."""
+    if len(slots) != len(others) or not all(a.alike(b) for a, b in zip(slots, others)):
+        raise ConversionError(
+            f"{path}: its slots are {'; '.join(map(str, slots))}; {whose} are {'; '.join(map(str, others))}: "
+            "export each kind of files into a folder of its own"
+        )
 
 
 def slots_beside(path: str) -> list[Slot] | None:

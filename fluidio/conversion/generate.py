@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from typing import IO, Any
 
+import numpy as np
+
 from fluidio.conversion import pool, schema, storage
 from fluidio.conversion import template as templates
 from fluidio.conversion.board import Board
@@ -66,6 +68,8 @@ def generate(
             tasks = functions.task_number()
         except Exception as error:
             raise ConversionError(f"{found.name}: task_number(): {type(error).__name__}: {error}") from error
+    if isinstance(tasks, np.integer):
+        tasks = int(tasks)
     if not isinstance(tasks, int) or tasks < 1:
         raise ConversionError(f"{found.name}: task_number() returned {tasks!r}, it should be a number from 1 on")
     job = Job(found, output if "://" in output else os.path.abspath(output), tasks, partitions, compressor)
@@ -230,7 +234,7 @@ class _Run:
             return
         first = self._first = self._first or note
         ours, theirs = schema.from_json(note["slots"]), schema.from_json(first["slots"])
-        if len(ours) != len(theirs) or not all(a.alike(b) for a, b in zip(ours, theirs)):
+        if len(ours) != len(theirs) or not all(a.alike(b) and a.text == b.text for a, b in zip(ours, theirs)):
             raise ConversionError(
                 f"{self.job.template.name}: the rows of task {note['task']} have {'; '.join(map(str, ours))}, those of "
                 f"task {first['task']} {'; '.join(map(str, theirs))}: all tasks must yield the same names, in the same "

@@ -47,6 +47,8 @@ def rows_of(path: Any, slots: list[Slot]) -> Iterator[dict[str, Any]]:
 def _value(slot: Slot, array: npt.NDArray[Any], lod: LoD) -> Any:
     if slot.kind in ("int", "float", "bool"):
         return array.item()
+    if slot.kind == "scalar":
+        return array[0, 0]
     if slot.kind == "bytes" and slot.is_text:
         return array.tobytes()
     if slot.kind == "str":

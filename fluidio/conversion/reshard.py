@@ -12,10 +12,12 @@ import numpy as np
 
 from fluidio.conversion import storage
 from fluidio.conversion.shards import shard_name
+from fluidio.errors import ConversionError
 from fluidio.recordio import File, Writer, partition
 from fluidio.recordio.chunks import Chunk, ChunkReader
 from fluidio.recordio.dialects import FLUID, Dialect
 from fluidio.recordio.paths import expand
+from fluidio.recordio.source import is_url
 
 __all__ = ["recompress", "shuffle", "split"]
 
@@ -37,14 +39,28 @@ def _writer(target: Any, dialect: Dialect, compressor: str) -> Writer:
     return Writer(target, compressor, 1000, dialect=dialect, max_chunk_bytes=_CHUNK)
 
 
+def _targets(output: str, shards: int, sources: list[Any]) -> list[str]:
+    """Return the paths of new shards; none may be a source, which is read again while shards are written."""
+    targets = [shard_name(output, number, shards) for number in range(shards)]
+    taken = {_place(path) for path in sources}
+    for target in targets:
+        if _place(target) in taken:
+            raise ConversionError(f"{target} would be written onto itself: choose another output")
+    return targets
+
+
+def _place(path: Any) -> Any:
+    return os.path.realpath(path) if isinstance(path, str) and not is_url(path) else path
+
+
 def split(sources: Any, output: str, shards: int, *, compressor: str = "snappy") -> list[str]:
     """Write the records of some files into `output-00000-of-...`: consecutive ranges of nearly one size."""
     if shards < 1:
         raise ValueError(f"shards is {shards}, it should be at least 1")
     paths = expand(sources)
+    targets = _targets(output, shards, paths)
     dialect = _dialect(paths)
     storage.make_folder(storage.parent(output))
-    targets = [shard_name(output, number, shards) for number in range(shards)]
     for number, target in enumerate(targets):
         with storage.writing(target) as file, _writer(file, dialect, compressor) as writer:
             for task in partition(paths, shards, number):
@@ -86,6 +102,7 @@ def shuffle(
     if memory < 1 << 16:
         raise ValueError(f"memory is {memory} bytes, it should be at least 65536")
     paths = expand(sources)
+    targets = _targets(output, shards, paths)
     dialect = _dialect(paths)
     total = sum(len(chunk.payload) for chunk in _chunks(paths))
     # A bucket in memory costs the records and Python's objects around them; twice the room keeps luck from mattering.
@@ -93,10 +110,10 @@ def shuffle(
     random = np.random.default_rng(seed)
     storage.make_folder(storage.parent(output))
     where = None if "://" in output else os.path.dirname(os.path.abspath(output))
-    with tempfile.TemporaryDirectory(prefix=".fluidio-shuffle-", dir=where) as folder:
+    with tempfile.TemporaryDirectory(prefix=".fluidio-shuffle-", dir=where) as folder, storage.naming(folder):
         names = [os.path.join(folder, str(number)) for number in range(buckets)]
         count = _scatter(paths, names, random)
-        return _gather(names, count, output, shards, random, dialect, compressor)
+        return _gather(names, count, targets, random, dialect, compressor)
 
 
 def _scatter(paths: list[Any], names: list[str], random: np.random.Generator) -> int:
@@ -115,14 +132,12 @@ def _scatter(paths: list[Any], names: list[str], random: np.random.Generator) ->
 def _gather(
     names: list[str],
     count: int,
-    output: str,
-    shards: int,
+    targets: list[str],
     random: np.random.Generator,
     dialect: Dialect,
     compressor: str,
 ) -> list[str]:
-    targets = [shard_name(output, number, shards) for number in range(shards)]
-    records = _permuted(names, random)
+    records, shards = _permuted(names, random), len(targets)
     for number, target in enumerate(targets):
         wanted = count * (number + 1) // shards - count * number // shards
         with storage.writing(target) as file, _writer(file, dialect, compressor) as writer:

@@ -60,7 +60,7 @@ def copy_to_disk(source: str, target: str, told: Callable[[int], object]) -> tup
     part = os.path.join(storage.parent(target), f".{storage.name_of(target)}.part")
     note = part + ".json"
     identity = _identity(source)
-    with _locked(part) as out:
+    with storage.naming(target), _locked(part) as out:
         found, start = _certain(out, note, identity)
         with storage.opened(source) as file:
             if start and not _went_to(file, start):

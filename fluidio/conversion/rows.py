@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from fluidio.conversion.schema import Slot
-from fluidio.dtypes import to_vartype
+from fluidio.dtypes import to_numpy, to_vartype
 from fluidio.errors import ConversionError
 from fluidio.recordio.block import Column, RecordBlock
 
-__all__ = ["RowBuffer", "slots_of"]
+__all__ = ["RowBuffer", "slots_of", "tensor_dtype"]
 
 Declared = Mapping[str, Any]
 _SCALARS: dict[type, tuple[str, str]] = {bool: ("bool", "bool"), int: ("int64", "int"), float: ("float64", "float")}
@@ -91,6 +91,8 @@ def slots_of(row: Any, declared: Declared | None = None) -> list[Slot]:
         raise ConversionError(f"a row is a dict of names and values, not {_short(row)}")
     if declared is None:
         return [_slot(name, value) for name, value in row.items()]
+    if not isinstance(declared, Mapping):
+        raise ConversionError(f'SCHEMA is {_short(declared)}; a dict is expected, e.g. {{"x": "float32"}}')
     if row.keys() != declared.keys():
         raise ConversionError(_key_problem(tuple(declared), row))
     return [_declared(name, declared[name], row[name]) for name in declared]
@@ -106,7 +108,8 @@ def _slot(name: str, value: Any) -> Slot:
     if isinstance(value, _TEXTS):
         return Slot(name, "uint8", (1,), 1, None, "str" if isinstance(value, str) else "bytes")
     if isinstance(value, np.ndarray | np.generic):
-        return Slot(name, _tensor_dtype(name, value.dtype), tuple(value.shape) or (1,))
+        dtype = tensor_dtype(name, value.dtype)
+        return Slot(name, dtype, value.shape) if value.shape else Slot(name, dtype, (1,), kind="scalar")
     if isinstance(value, (list, tuple)):
         return _list_slot(name, value)
     raise ConversionError(f"{name}: {_short(value)} cannot be a tensor; use numbers, bytes, str, lists or arrays")
@@ -124,36 +127,56 @@ def _list_slot(name: str, value: Any) -> Slot:
             raise ConversionError(f"{name}: lists are three levels deep; recordio.Writer takes any LoD")
         return Slot(name, inner.dtype, inner.shape, 2, None, "lists")
     if isinstance(first, np.ndarray) and first.ndim:
-        return Slot(name, _tensor_dtype(name, first.dtype), first.shape, 1, None, "list")
+        return Slot(name, tensor_dtype(name, first.dtype), first.shape, 1, None, "list")
     kinds = set(map(type, value))
     if kinds == {int, float}:
         kinds = {float}
     if len(kinds) == 1 and (kind := kinds.pop()) in _SCALARS:
         return Slot(name, _SCALARS[kind][0], (1,), 1, None, "list")
     array = np.asarray(value)
-    return Slot(name, _tensor_dtype(name, array.dtype), array.shape[1:] or (1,), 1, None, "list")
+    return Slot(name, tensor_dtype(name, array.dtype), array.shape[1:] or (1,), 1, None, "list")
 
 
 def _declared(name: str, said: Any, value: Any) -> Slot:
-    dtype, level = said if isinstance(said, tuple) else (said, 0)
-    if dtype in ("str", "bytes", str, bytes):
-        return Slot(name, "uint8", (1,), 1, None, "str" if dtype in ("str", str) else "bytes")
-    if level not in (0, 1, 2):
-        raise ConversionError(f"{name}: SCHEMA says LoD {level}; 0, 1 and 2 are possible")
-    dtype = _tensor_dtype(name, np.dtype(dtype))
+    dtype, level = _said(name, said)
+    if dtype in (str, bytes):
+        return _text_slot(name, dtype is str, level)
+    dtype = tensor_dtype(name, dtype)
     if level == 2:
-        return Slot(name, dtype, (1,), 2, None, "byte strings" if dtype == "uint8" else "lists")
+        numbers = isinstance(value, (list, tuple)) and value and not isinstance(value[0], _TEXTS)
+        return Slot(name, dtype, (1,), 2, None, "lists" if numbers or dtype != "uint8" else "byte strings")
     if level == 1:
         shape = np.shape(value)[1:] if not isinstance(value, _TEXTS) else ()
         return Slot(name, dtype, tuple(shape) or (1,), 1, None, "bytes" if isinstance(value, _TEXTS) else "list")
     return Slot(name, dtype, tuple(np.shape(value)) or (1,), kind="cast")
 
 
-def _tensor_dtype(name: str, dtype: np.dtype[Any]) -> str:
+def _said(name: str, said: Any) -> tuple[Any, int]:
+    """Return the dtype (or str, or bytes) and the LoD level that an entry of SCHEMA means."""
+    entry = said if isinstance(said, tuple) else (said, 0)
+    if len(entry) != 2 or entry[1] not in (0, 1, 2):
+        raise ConversionError(f"{name}: SCHEMA says {said!r}; a dtype or (dtype, LoD 0, 1 or 2) is expected")
+    texts = {"str": str, "bytes": bytes, str: str, bytes: bytes}
     try:
-        to_vartype(dtype)
+        return texts[entry[0]] if entry[0] in texts else np.dtype(entry[0]), entry[1]
+    except TypeError as error:
+        raise ConversionError(f"{name}: SCHEMA says {said!r}: {error}") from error
+
+
+def _text_slot(name: str, is_str: bool, level: int) -> Slot:
+    if level == 2:
+        return Slot(name, "uint8", (1,), 2, None, "strings" if is_str else "byte strings")
+    return Slot(name, "uint8", (1,), 1, None, "str" if is_str else "bytes")
+
+
+def tensor_dtype(name: str, dtype: np.dtype[Any]) -> str:
+    """Return the name of a dtype that tensors can hold; uint16 is none, Fluid keeps its bits as int16."""
+    try:
+        held = to_numpy(to_vartype(dtype)) == dtype.newbyteorder("=")
     except (ValueError, TypeError, KeyError):
-        raise ConversionError(f"{name}: a tensor cannot hold {dtype}: convert it, e.g. to int64 or float32") from None
+        held = False
+    if not held:
+        raise ConversionError(f"{name}: a tensor cannot hold {dtype}: convert it, e.g. to int64 or float32")
     return dtype.newbyteorder("=").name
 
 
@@ -168,8 +191,8 @@ def _short(value: Any) -> str:
 def _buffer(slot: Slot, max_rows: int, max_bytes: int) -> _Buffer:
     if slot.lod_level == 2:
         return _Nested(slot)
-    if slot.is_text:
-        return _Texts()
+    if slot.kind in ("str", "bytes"):
+        return _Texts(slot)
     if slot.lod_level == 1:
         return _Lists(slot)
     if slot.kind in ("int", "float", "bool"):
@@ -189,6 +212,8 @@ class _Numbers:
                 raise ConversionError(f"{_short(value)}, but the first row holds {self._dtype}")
         elif type(value) is int and not -(1 << 63) <= value < 1 << 63:
             raise ConversionError(f"{value} does not fit 64 bits")
+        elif type(value) is int and value != self._kinds[0](value):
+            raise ConversionError(f"{value} is no float64, and the first row holds one")
         self._values.append(value)
         return 8
 
@@ -202,7 +227,7 @@ class _Arrays:
 
     def __init__(self, slot: Slot, max_rows: int, max_bytes: int) -> None:
         self._dtype = np.dtype(slot.dtype)
-        self._casting: Literal["safe", "same_kind"] = "same_kind" if slot.kind == "cast" else "safe"
+        self._declared = slot.kind == "cast"
         self._shape = slot.shape
         self._nbytes = self._dtype.itemsize * int(np.prod(slot.shape, dtype=np.int64))
         self._room = min(max_rows, max_bytes // max(1, self._nbytes) + 1)
@@ -211,7 +236,9 @@ class _Arrays:
 
     def add(self, value: Any) -> int:
         array = value if isinstance(value, np.ndarray) else np.asarray(value)
-        if not np.can_cast(array.dtype, self._dtype, self._casting):
+        if self._declared:
+            array = _cast(array, self._dtype, "SCHEMA says")
+        elif not np.can_cast(array.dtype, self._dtype):
             raise ConversionError(f"an array of {array.dtype}, but the first row holds {self._dtype}")
         if array.shape != self._shape and not (array.size == 1 and self._shape == (1,)):
             raise ConversionError(
@@ -230,12 +257,35 @@ class _Arrays:
         return Column(data)
 
 
+def _cast(array: npt.NDArray[Any], dtype: np.dtype[Any], why: str) -> npt.NDArray[Any]:
+    """Return numbers that fit a dtype, which may be narrower; those that do not are refused, never wrapped."""
+    if np.can_cast(array.dtype, dtype) and not (array.dtype.kind in "iu" and dtype.kind == "f"):
+        return array
+    if array.dtype.kind in "iu" and dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        for value in (int(array.min()), int(array.max())) if array.size else ():
+            if not limits.min <= value <= limits.max:
+                raise ConversionError(f"{value} does not fit {dtype}")
+        return array.astype(dtype)
+    if not np.can_cast(array.dtype, dtype, "same_kind"):
+        raise ConversionError(f"numbers of {array.dtype}, but {why} {dtype}")
+    try:
+        with np.errstate(over="raise"):
+            cast = array.astype(dtype)
+    except FloatingPointError:
+        raise ConversionError(f"a number of {array.dtype} does not fit {dtype}") from None
+    if array.dtype.kind in "iu" and dtype == np.float64 and not np.array_equal(cast.astype(array.dtype), array):
+        raise ConversionError("an integer that is no float64 exactly")
+    return cast
+
+
 class _Texts:
-    def __init__(self) -> None:
+    def __init__(self, slot: Slot) -> None:
+        self._is_str = slot.kind == "str"
         self._parts: list[bytes] = []
 
     def add(self, value: Any) -> int:
-        data = _as_bytes(value)
+        data = _as_bytes(value, self._is_str)
         self._parts.append(data)
         return len(data)
 
@@ -245,16 +295,18 @@ class _Texts:
         return Column(np.frombuffer(b"".join(parts), np.uint8).reshape(-1, 1), offsets, (offsets,))
 
 
-def _as_bytes(value: Any) -> bytes:
+def _as_bytes(value: Any, is_str: bool) -> bytes:
+    if is_str:
+        if isinstance(value, str):
+            return value.encode()
+        raise ConversionError(f"{_short(value)}, but the first row holds str")
     if isinstance(value, bytes):
         return value
-    if isinstance(value, str):
-        return value.encode()
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
     if isinstance(value, np.ndarray) and value.dtype == np.uint8:
         return value.tobytes()
-    raise ConversionError(f"{_short(value)}, but the first row holds bytes or str")
+    raise ConversionError(f"{_short(value)}, but the first row holds bytes")
 
 
 class _Lists:
@@ -278,11 +330,12 @@ def _as_rows(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> npt.ND
     array = np.asarray(value)
     if not array.size:
         return np.empty((0, *shape), dtype)
-    if not np.can_cast(array.dtype, dtype, "same_kind"):
+    if array.dtype.kind not in "biuf":
         raise ConversionError(f"a list of {array.dtype}, but the first row holds {dtype}")
     if array.ndim == 0 or (array.shape[1:] or (1,)) != shape:
         raise ConversionError(f"a list of shape {array.shape}, but items of the first row have {shape}")
-    return array.astype(dtype).reshape(-1, *shape)
+    cast = _cast(array, dtype, "the first row holds")
+    return cast.astype(dtype, copy=cast is array).reshape(-1, *shape)
 
 
 class _Nested:
@@ -291,6 +344,7 @@ class _Nested:
     def __init__(self, slot: Slot) -> None:
         self._dtype = np.dtype(slot.dtype)
         self._texts = slot.kind in ("strings", "byte strings")
+        self._is_str = slot.kind == "strings"
         self._counts: list[int] = []
         self._parts: list[npt.NDArray[Any]] = []
 
@@ -298,7 +352,7 @@ class _Nested:
         if not isinstance(value, (list, tuple)):
             raise ConversionError(f"{_short(value)}, but the first row holds a list of lists or strings")
         if self._texts:
-            parts = [np.frombuffer(_as_bytes(item), np.uint8).reshape(-1, 1) for item in value]
+            parts = [np.frombuffer(_as_bytes(item, self._is_str), np.uint8).reshape(-1, 1) for item in value]
         else:
             parts = [_as_rows(item, self._dtype, (1,)) for item in value]
         self._counts.append(len(parts))

@@ -14,6 +14,8 @@ from fluidio.recordio.block import RecordBlock
 
 __all__ = ["Slot", "from_json", "of_block", "to_json"]
 
+_TEXTS = ("bytes", "str", "strings", "byte strings")
+
 
 @dataclass(frozen=True)
 class Slot:
@@ -25,8 +27,8 @@ class Slot:
         shape: the dims after the first.
         lod_level: how many levels of sequences.
         rows: the first dim of every record; None where it varies.
-        kind: what Python value a row held: "int", "float", "bool", "array", "cast" (to a declared dtype),
-            "bytes", "str", "list", "strings", "byte strings", "lists".
+        kind: what Python value a row held: "int", "float", "bool", "scalar" (a number of NumPy's), "array", "cast"
+            (to a declared dtype), "bytes", "str", "list", "strings", "byte strings", "lists".
     """
 
     name: str
@@ -50,10 +52,16 @@ class Slot:
             other.lod_level,
         )
 
+    @property
+    def text(self) -> str:
+        """Return what kind of strings the rows held, "" when they held none."""
+        return self.kind if self.kind in _TEXTS else ""
+
     def __str__(self) -> str:
         first = "rows" if self.rows is None else self.rows
         lod = f", LoD {self.lod_level}" if self.lod_level else ""
-        return f"{self.name}: {self.dtype} {(first, *self.shape)}{lod}"
+        text = f" ({self.text})" if self.text else ""
+        return f"{self.name}: {self.dtype} {(first, *self.shape)}{lod}{text}"
 
 
 def of_block(block: RecordBlock, names: Sequence[str] | None = None) -> list[Slot]:

@@ -73,9 +73,10 @@ def convert(
     storage.make_folder(output_path)
     targets = [storage.join(output_path, name) for name in names]
     if not is_url(output_path):
-        _write(samples, targets, compressor)
+        with storage.naming(storage.join(output_path, f"{name_prefix}-*")):
+            _write(samples, targets, compressor)
         return targets
-    with tempfile.TemporaryDirectory(prefix="fluidio-") as folder:
+    with tempfile.TemporaryDirectory(prefix="fluidio-") as folder, storage.naming(folder):
         staged = [os.path.join(folder, name) for name in names]
         _write(samples, staged, compressor)
         for source, target in zip(staged, targets):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import shutil
@@ -10,26 +11,61 @@ import tempfile
 from collections.abc import Iterator
 from typing import IO, Any, cast
 
+from fluidio.errors import ConversionError
 from fluidio.recordio.source import filesystem_of, is_url
 
 __all__ = [
     "copy_file",
     "digest",
     "exists",
+    "files_in",
+    "folders_in",
     "join",
     "make_folder",
     "name_of",
+    "naming",
+    "on_disk",
     "opened",
     "parent",
     "read",
     "remove",
     "remove_folder",
     "size",
+    "store_of",
     "write",
     "writing",
 ]
 
 _PIECE = 1 << 20
+_FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
+
+
+def store_of(url: str) -> tuple[Any, str]:
+    """Return the fsspec file system of a URL and the path in it."""
+    try:
+        return filesystem_of(url)
+    except ValueError as error:  # an unknown scheme, or pfs:// without its root
+        raise ConversionError(f"{url}: {str(error).removeprefix(f'{url}: ')}") from error
+
+
+def on_disk(path: str) -> str | None:
+    """Return the local path of a path or URL (a `pfs://` whose root is a folder), None when it leads elsewhere."""
+    if not is_url(path):
+        return path
+    filesystem, inner = store_of(path)
+    protocol = filesystem.protocol
+    return inner if "file" in ((protocol,) if isinstance(protocol, str) else protocol) else None
+
+
+@contextlib.contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Let errors of a full disk, which do not say where it happened, name a path."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno in _FULL:
+            raise OSError(error.errno, f"{error.strerror} while writing", path) from error
+        raise
 
 
 def join(folder: str, name: str) -> str:
@@ -50,16 +86,38 @@ def name_of(path: str) -> str:
 def make_folder(path: str) -> None:
     """Make a folder and those above it; an object store does not need any."""
     if is_url(path):
-        filesystem, inner = filesystem_of(path)
+        filesystem, inner = store_of(path)
         filesystem.makedirs(inner, exist_ok=True)
     else:
         os.makedirs(path, exist_ok=True)
 
 
+def files_in(folder: str) -> list[str]:
+    """Return the names of the files in a folder, sorted."""
+    return _names(folder, "file")
+
+
+def folders_in(folder: str) -> list[str]:
+    """Return the names of the folders in a folder, sorted."""
+    return _names(folder, "directory")
+
+
+def _names(folder: str, kind: str) -> list[str]:
+    if is_url(folder):
+        filesystem, inner = store_of(folder)
+        found = [
+            (entry["name"].rstrip("/").rpartition("/")[2], entry["type"]) for entry in filesystem.ls(inner, detail=True)
+        ]
+    else:
+        with os.scandir(folder) as entries:
+            found = [(entry.name, "directory" if entry.is_dir() else "file") for entry in entries]
+    return sorted(name for name, what in found if what == kind and name)
+
+
 def exists(path: str) -> bool:
     """Tell whether there is a file."""
     if is_url(path):
-        filesystem, inner = filesystem_of(path)
+        filesystem, inner = store_of(path)
         filesystem.invalidate_cache()  # other machines write here too
         return bool(filesystem.exists(inner))
     return os.path.exists(path)
@@ -68,7 +126,7 @@ def exists(path: str) -> bool:
 def size(path: str) -> int:
     """Return the size of a file in bytes."""
     if is_url(path):
-        filesystem, inner = filesystem_of(path)
+        filesystem, inner = store_of(path)
         return int(filesystem.info(inner)["size"])
     return os.path.getsize(path)
 
@@ -76,7 +134,7 @@ def size(path: str) -> int:
 def opened(path: str, mode: str = "rb") -> Any:
     """Open a file for reading or writing bytes."""
     if is_url(path):
-        filesystem, inner = filesystem_of(path)
+        filesystem, inner = store_of(path)
         return filesystem.open(inner, mode)
     return open(path, mode)
 
@@ -102,7 +160,7 @@ def writing(path: str, staging: str | None = None) -> Iterator[IO[bytes]]:
     """
     if is_url(path):
         # Object stores show an object when it is complete; a spooled copy keeps a failed one from being completed.
-        with tempfile.SpooledTemporaryFile(max_size=64 << 20) as spool:
+        with naming(path), tempfile.SpooledTemporaryFile(max_size=64 << 20) as spool:
             yield cast(IO[bytes], spool)
             spool.seek(0)
             with opened(path, "wb") as out:
@@ -110,7 +168,7 @@ def writing(path: str, staging: str | None = None) -> Iterator[IO[bytes]]:
         return
     part = f"{path if staging is None else os.path.join(staging, name_of(path))}.part-{os.getpid()}"
     try:
-        with open(part, "wb") as file:
+        with naming(path), open(part, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -146,7 +204,7 @@ def remove(path: str) -> None:
     """Delete a file if it is there."""
     with contextlib.suppress(FileNotFoundError):
         if is_url(path):
-            filesystem, inner = filesystem_of(path)
+            filesystem, inner = store_of(path)
             filesystem.rm(inner)
         else:
             os.unlink(path)
@@ -156,7 +214,7 @@ def remove_folder(path: str) -> None:
     """Delete a folder with all its files, if it is there."""
     with contextlib.suppress(FileNotFoundError):
         if is_url(path):
-            filesystem, inner = filesystem_of(path)
+            filesystem, inner = store_of(path)
             filesystem.rm(inner, recursive=True)
         else:
             shutil.rmtree(path)

@@ -108,7 +108,7 @@ def run_task(job: Job, task: int) -> Note:
             outputs = [_Part(job, task, shard, stack) for shard in shards_of(job, task)]
             stack.enter_context(telling(task, lambda: (row.number, sum(part.size for part in outputs))))
             slots = _write_rows(job, task, functions, outputs, row)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if isinstance(error, ConversionError) and not row.started:
             raise
         raise ConversionError(f"{job.template.name}: task {task}, row {row.number}: {_text(error)}") from error
@@ -130,7 +130,7 @@ class _Counter:
         self.started = False
 
 
-def _text(error: Exception) -> str:
+def _text(error: BaseException) -> str:
     return str(error) if isinstance(error, ConversionError) else f"{type(error).__name__}: {error}"
 
 

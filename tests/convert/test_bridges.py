@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fluidio.errors import MissingDependencyError
+import fluidio
+from fluidio.errors import MissingDependencyError, RecordIOError
 from fluidio.recordio import Column, Writer
 
 
@@ -84,6 +85,24 @@ def test_ranks_share_an_iterable_data_set(files: str, torch: Any) -> None:
     ]
     assert sorted(number for part in parts for number in part) == list(range(61))
     assert all(len(part) in (20, 21) for part in parts)
+
+
+@pytest.mark.parametrize("given", [{"rank": 1}, {"world_size": 2}, {"rank": 2, "world_size": 2}])
+def test_a_rank_needs_its_world(files: str, torch: Any, given: Any) -> None:
+    from fluidio.torch import IterableRecords
+
+    with pytest.raises(ValueError, match="give both or neither"):
+        IterableRecords(files, 8, **given)
+
+
+def test_a_map_style_data_set_of_pickles_says_what_they_are(tmp_path: Path, torch: Any) -> None:
+    from fluidio.torch import Records
+
+    (path,) = fluidio.convert(str(tmp_path), lambda: iter([(1, "a"), (2, "b")]), 1, "p")
+    data = Records(path)
+    with pytest.raises(RecordIOError, match=r"p-00000-of-00000: record 1: .*pickled samples are read with"):
+        data[1]
+    data.close()
 
 
 def test_without_the_library_the_pip_line_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

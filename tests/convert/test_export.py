@@ -18,7 +18,7 @@ import fluidio
 from fluidio.conversion import generate
 from fluidio.conversion.export import SLOTS, export
 from fluidio.conversion.formats import tfrecord
-from fluidio.errors import ConversionError, MissingDependencyError
+from fluidio.errors import ConversionError, FluidioError, MissingDependencyError
 from fluidio.recordio import Column, Writer, load
 from tests.convert.templates import MIXED, write
 
@@ -116,7 +116,7 @@ def test_files_of_others_are_taken_in(tmp_path: Path) -> None:
             member = tarfile.TarInfo(f"{key}.jpg")
             member.size = len(text)
             tar.addfile(member, io.BytesIO(text))
-    (path,) = export(str(tmp_path / "b.tar"), "recordio", str(tmp_path / "out"))
+    (path,) = export(str(tmp_path / "b.tar"), "recordio", str(tmp_path / "pictures"))
     (picture,) = load(path)
     assert picture.data.tobytes() == b"pictureother"
 
@@ -194,3 +194,72 @@ def test_tensorflow_reads_our_examples(shards: str, tmp_path: Path) -> None:
     assert list(features["label"].int64_list.value) == [0]
     assert features["name"].bytes_list.value[0].decode() == "0/0 é"
     assert len(features["image"].float_list.value) == 20
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_any_name_may_be_given_to_a_slot(name: str, shards: str, tmp_path: Path) -> None:
+    need(name)
+    names = ["file", "args", "x y", "__a__", "1", "é", "kwds", "allow_pickle", "z"]
+    there = export(shards, name, str(tmp_path / "there"), names=names)
+    back = export(there, "recordio", str(tmp_path / "back"))
+    assert [slot["name"] for slot in json.loads((tmp_path / "back" / SLOTS).read_text())] == names
+    assert equal(load(back[0]), load(str(tmp_path / "in" / Path(back[0]).name)))
+
+
+def test_a_name_is_given_once(shards: str, tmp_path: Path) -> None:
+    with pytest.raises(ConversionError, match="a name stands twice among a, b, a"):
+        export(shards, "npz", str(tmp_path / "there"), names=["a", "b", "a"])
+
+
+OTHER = "def task_number():\n    return 1\ndef dict_data(task):\n    yield {'label': 1, 'text': 'abc'}\n"
+
+
+@pytest.mark.parametrize("name", ["tfrecord", "webdataset"])
+def test_the_slots_of_a_folder_are_not_replaced_by_others(name: str, shards: str, tmp_path: Path) -> None:
+    generate(write(tmp_path, OTHER), str(tmp_path / "other" / "y"), 1, workers=1)
+    other = str(tmp_path / "other" / "y-00000-of-00000")
+    export(shards, name, str(tmp_path / "there"))
+    with pytest.raises(ConversionError, match=f"y-00000-of-00000: its slots are label: .*; those of .*{SLOTS} are"):
+        export(other, name, str(tmp_path / "there"))
+    assert len(export(str(tmp_path / "there" / "*"), "recordio", str(tmp_path / "back"))) == 2
+    with pytest.raises(ConversionError, match="export each kind of files into a folder of its own"):
+        export([shards, other], name, str(tmp_path / "mixed"))
+
+
+def parquet(tmp_path: Path, column: Any) -> str:
+    pa = pytest.importorskip("pyarrow", reason="extra: pyarrow is not installed")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="extra: pyarrow is not installed")
+    path = str(tmp_path / "x.parquet")
+    parquet.write_table(pa.Table.from_arrays([column(pa)], names=["x"]), path)
+    return path
+
+
+COLUMNS = [
+    (lambda pa: pa.array([[1, None, 3]]), "x: 1 items of lists are null"),
+    (lambda pa: pa.array([[[1], None]]), "x: 1 lists are null"),
+    (lambda pa: pa.array([1, 65535], pa.uint16()), "x: a tensor cannot hold uint16"),
+    (lambda pa: pa.array([1], pa.uint64()), "x: a tensor cannot hold uint64"),
+]
+
+
+@pytest.mark.parametrize(("column", "text"), COLUMNS)
+def test_columns_that_no_tensor_can_hold_are_refused_by_name(column: Any, text: str, tmp_path: Path) -> None:
+    path = parquet(tmp_path, column)
+    with pytest.raises(ConversionError, match=f"x.parquet: {text}"):
+        export(path, "recordio", str(tmp_path / "there"))
+    assert not list((tmp_path / "there").iterdir())
+
+
+@pytest.mark.parametrize("suffix", ["npz", "tar", "tfrecord", "parquet", "arrow", "recordio"])
+def test_a_file_of_another_kind_is_named(suffix: str, tmp_path: Path) -> None:
+    need(suffix)
+    path = tmp_path / f"junk.{suffix}"
+    path.write_bytes(b"neither this nor that " * 100)
+    with pytest.raises(FluidioError, match=f"^{path}: "):
+        export(str(path), "npz" if suffix != "npz" else "recordio", str(tmp_path / "there"))
+
+
+def test_arrays_of_unequal_length_are_named(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", x=np.zeros((3, 2)), y=np.zeros(4))
+    with pytest.raises(ConversionError, match=r"x.npz: x: 3 rows, y: 4 rows"):
+        export(str(tmp_path / "x.npz"), "recordio", str(tmp_path / "there"))

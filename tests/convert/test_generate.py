@@ -185,6 +185,7 @@ BAD_ROWS = [
     ("{'x': np.zeros(2, 'u4')}", "row 0: x: a tensor cannot hold uint32"),
     ("[1] if row < 2 else 1 / 0", "row 0: a row is a dict"),
     ("{'x': 1 // (row - 7)}", "row 7: ZeroDivisionError"),
+    ("{'x': 1} if row < 3 else exit(2)", "task 0, row 3: SystemExit: 2"),
 ]
 
 
@@ -201,6 +202,19 @@ def test_tasks_of_different_schema_are_named(tmp_path: Path) -> None:
     text = "def task_number():\n    return 2\ndef dict_data(task):\n    yield {'x': 1} if task else {'x': 0.5}\n"
     with pytest.raises(ConversionError, match=r"rows of task . have x: .* those of task . x: "):
         generate(write(tmp_path, text), str(tmp_path / "n"), 1, workers=1)
+
+
+def test_a_task_of_str_and_a_task_of_bytes_are_told_apart(tmp_path: Path) -> None:
+    text = "def task_number():\n    return 2\ndef dict_data(task):\n    yield {'x': b'\\xff' if task else 'a'}\n"
+    with pytest.raises(ConversionError, match=r"x: .* \(bytes\).*x: .* \(str\)"):
+        generate(write(tmp_path, text), str(tmp_path / "n"), 1, workers=1)
+
+
+def test_a_number_of_numpy_is_a_number_of_tasks(tmp_path: Path) -> None:
+    text = (
+        "import numpy as np\ndef task_number():\n    return np.int64(2)\ndef dict_data(task):\n    yield {'x': task}\n"
+    )
+    assert generate(write(tmp_path, text), str(tmp_path / "n"), 1, workers=1)["tasks"] == 2
 
 
 def test_a_schema_in_the_template_fixes_types_and_order(tmp_path: Path) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +16,8 @@ from fluidio.cli import main
 from fluidio.conversion.copying import copy
 from fluidio.conversion.reshard import recompress, shuffle, split
 from fluidio.errors import ConversionError
-from fluidio.recordio import File, Writer, load
+from fluidio.recordio import File, Writer
+from tests.house.repository import ROOT
 
 
 def numbers(path: Path, start: int, count: int, dialect: str = "fluid") -> str:
@@ -72,6 +76,14 @@ def test_shuffle_is_fair(tmp_path: Path) -> None:
     assert min(seen.values()) > 15
 
 
+@pytest.mark.parametrize("cut", [split, shuffle])
+def test_nothing_is_written_onto_a_source(cut: Any, tmp_path: Path) -> None:
+    paths = [numbers(tmp_path / "x-00000-of-00001", 0, 90), numbers(tmp_path / "x-00001-of-00001", 90, 10)]
+    with pytest.raises(ConversionError, match="x-00000-of-00001 would be written onto itself"):
+        cut(paths, str(tmp_path / "." / "x"), 2)
+    assert read(paths) == list(range(100))
+
+
 def test_recompress_changes_the_packing_only(files: list[str], tmp_path: Path) -> None:
     target = str(tmp_path / "new")
     before, after = recompress(files[0], target, "none")
@@ -116,41 +128,8 @@ def test_the_export_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "1 files" in capsys.readouterr().out
 
 
-def test_templates_are_copied_and_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("imagenet", "csv", "jsonl", "tfrecord"):
-        assert main(["convert", "--init", name, str(tmp_path)]) == 0
-    assert main(["convert", "--init", "imagenet", str(tmp_path)]) == 1
-    assert main(["convert", "--init", "nothing", str(tmp_path)]) == 1
-    (tmp_path / "rows.csv").write_text("a,label,b\n1,7,2\n3,8,4\n5,9,6\n")
-    output = ["--output", str(tmp_path / "rows"), "--workers", "1", "--quiet"]
-    script = str(tmp_path / "csv_rows.py")
-    assert main(["convert", script, *output, "--", "--csv_file", str(tmp_path / "rows.csv"), "--tasks", "2"]) == 0
-    assert "3 records (features, label)" in capsys.readouterr().out
-    assert main(["export", str(tmp_path / "rows-00000-of-00000"), "--to", "tfrecord", "--output", str(tmp_path)]) == 0
-    source = str(tmp_path / "rows-00000-of-00000.tfrecord")
-    output = ["--output", str(tmp_path / "again"), "--partitions", "2", "--workers", "1", "--quiet"]
-    script = str(tmp_path / "tfrecord.py")
-    assert main(["convert", script, *output, "--", "--files", source, "--tasks_per_file", "2"]) == 0
-    assert "3 records (features, label)" in capsys.readouterr().out
-
-
-def test_image_folders_with_a_label_map(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for folder in ("n1", "n2", "n3"):
-        (tmp_path / "images" / folder).mkdir(parents=True)
-        for number in range(3):
-            (tmp_path / "images" / folder / f"{number}.jpg").write_bytes(f"{folder}{number}".encode())
-    (tmp_path / "map.txt").write_text("n3 7 third\nn1 5\nn2 6\n")
-    assert main(["convert", "--init", "imagenet", str(tmp_path)]) == 0
-    command = ["convert", str(tmp_path / "imagenet.py"), "--output", str(tmp_path / "out"), "--partitions", "2"]
-    args = ["--label_file", str(tmp_path / "map.txt"), "--image_dir", str(tmp_path / "images")]
-    assert main([*command, "--workers", "2", "--quiet", "--", *args]) == 0
-    names, labels, data = load(str(tmp_path / "out-*-of-*"))
-    assert labels.data[:, 0].tolist() == [5, 5, 5, 7, 7, 7, 6, 6, 6]
-    assert data.data.tobytes() == b"n10n11n12n30n31n32n20n21n22"
-    assert names.data.tobytes().startswith(b"n1/0.jpgn1/1.jpg")
-    (tmp_path / "images" / "n4").mkdir()
-    assert main([*command, "--restart", "--quiet", "--", *args]) == 1
-    assert "no label for the folder n4" in capsys.readouterr().err
+def unreachable(*_: Any, **__: Any) -> Any:
+    raise OSError("no network")
 
 
 def test_data_sets_are_converted_by_name(
@@ -164,6 +143,49 @@ def test_data_sets_are_converted_by_name(
     assert main(["convert", "dataset:uci_housing.train", *output]) == 0
     found = list(paddle.reader.creator.RecordIO(str(tmp_path / "h-*-of-00002"))())
     assert len(found) == len(list(dataset.uci_housing.train()()))
+    monkeypatch.delenv("FLUIDIO_FAKE_DATA")
+    monkeypatch.setattr("fluidio.dataset.common.urllib.request.urlopen", unreachable)
+    assert main(["convert", "dataset:mnist.train", *output]) == 1
+    assert "fluidio convert: dataset:mnist.train: cannot download " in capsys.readouterr().err
     assert main(["convert", "dataset:wmt14.train", *output]) == 1
     assert "add `-- dict_size=VALUE`" in capsys.readouterr().err
     assert main(["convert", "dataset:nothing.train", *output]) == 1
+
+
+COMMANDS = [
+    ["export", "IN", "--to", "tfrecord", "--output", "out"],
+    ["records", "split", "IN", "--shards", "1", "--output", "out/x"],
+    ["records", "shuffle", "IN", "--shards", "1", "--output", "out/x"],
+    ["records", "recompress", "IN", "--compressor", "none", "--output", "out"],
+    ["records", "cp", "IN", "out"],
+    ["convert", "dataset:mnist.train", "--output", "out/x"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda words: " ".join(words[:2]))
+def test_a_full_disk_names_the_place_and_leaves_nothing(command: list[str], tmp_path: Path) -> None:
+    with Writer(str(tmp_path / "in.recordio"), "none") as writer:
+        writer.write_block([np.random.default_rng(0).random((100, 4000))])
+    full = "import resource, signal, sys; from fluidio.cli import main\n"
+    full += "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, -1))\n"
+    full += "sys.exit(main(sys.argv[1:]))"
+    words = [word.replace("IN", str(tmp_path / "in.recordio")) for word in command]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "FLUIDIO_FAKE_DATA": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", full, *words], env=environment, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith(f"fluidio {command[0]}: [Errno 27] File too large while writing: ")
+    assert "out" in last.rpartition(":")[2]
+    assert not [path.name for path in (tmp_path / "out").iterdir() if not path.name.startswith(".in")]
+
+
+@pytest.mark.parametrize("url", ["pfs://home/x", "nonsense://home/x"])
+def test_a_url_that_leads_nowhere_is_an_error_in_a_line(
+    url: str, files: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("fsspec", reason="extra: fsspec is not installed")
+    monkeypatch.delenv("FLUIDIO_PFS_ROOT", raising=False)
+    assert main(["records", "cp", *files, url, "--quiet"]) == 1
+    assert capsys.readouterr().err.startswith(f"fluidio records: {url}: ")

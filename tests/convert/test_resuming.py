@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import random
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +16,7 @@ import pytest
 from fluidio.conversion import resuming, storage
 from fluidio.conversion.copying import copy
 from fluidio.errors import ConversionError
-from tests.convert.test_stores import RangeHandler
+from tests.convert.servers import RangeHandler, s3_environment, s3_server, serving
 from tests.house.repository import ROOT
 
 MB = 1 << 20
@@ -205,18 +202,10 @@ class NotingHandler(RangeHandler):
 
 @pytest.fixture
 def http(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    for name in ("fsspec", "aiohttp"):
-        if importlib.util.find_spec(name) is None:
-            pytest.skip(f"extra: {name} is not installed")
     monkeypatch.setattr(NotingHandler, "folder", tmp_path / "local")
     NotingHandler.asked = []
-    server = ThreadingHTTPServer(("127.0.0.1", 0), NotingHandler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(NotingHandler) as url:
+        yield url
 
 
 DOWNLOAD = """
@@ -246,3 +235,52 @@ def test_a_download_goes_on_with_a_range_if_the_source_can_be_told(
     assert download(100 * MB) == 0
     assert min(NotingHandler.asked) == first
     assert (tmp_path / "to" / "big").read_bytes() == CONTENT
+
+
+def test_a_copy_to_a_folder_behind_pfs_goes_on(source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("fsspec", reason="extra: fsspec is not installed")
+    monkeypatch.setenv("FLUIDIO_PFS_ROOT", str(tmp_path))
+    interrupted(source, tmp_path / "to", 5 * MB)
+    offsets = Offsets(monkeypatch, source)
+    assert copy([source], "pfs://to/") == ["pfs://to/big"]
+    assert offsets.first == [4 * MB]
+    assert (tmp_path / "to" / "big").read_bytes() == CONTENT
+
+
+UPLOAD = """
+import os, sys
+from fluidio.conversion import copying, storage, uploading
+uploading.PART = 5 << 20
+stop = int(sys.argv[2])
+filesystem = storage.store_of("s3://bucket/")[0]
+call = filesystem.call_s3
+def noting(method, **facts):
+    if method == "upload_part":
+        if facts["PartNumber"] == stop:
+            os.kill(os.getpid(), 9)
+        print(facts["PartNumber"], flush=True)
+    return call(method, **facts)
+filesystem.call_s3 = noting
+copying.copy([sys.argv[1]], "s3://bucket/to/")
+assert storage.digest("s3://bucket/to/big") == storage.digest(sys.argv[1])
+assert filesystem.list_multipart_uploads("bucket") == []
+"""
+
+
+def test_a_killed_upload_goes_on_with_the_parts_that_are_not_there(tmp_path: Path) -> None:
+    source = tmp_path / "big"
+    content = bytearray(random.Random(1).randbytes(17 * MB))
+    source.write_bytes(content)
+    with s3_server() as server:
+
+        def upload(stop: int) -> tuple[int, list[str]]:
+            command = [sys.executable, "-W", "ignore", "-c", UPLOAD, str(source), str(stop)]
+            done = subprocess.run(command, env=s3_environment(server), stdout=subprocess.PIPE, text=True)
+            return done.returncode, done.stdout.split()
+
+        assert upload(stop=3) == (-signal.SIGKILL, ["1", "2"])
+        content[6 * MB] ^= 1  # the second part is another one now
+        source.write_bytes(content)
+        assert upload(stop=4) == (-signal.SIGKILL, ["2", "3"])
+        assert upload(stop=0) == (0, ["4"])
+        assert upload(stop=0) == (0, [])

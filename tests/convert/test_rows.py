@@ -34,8 +34,8 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
-def there_and_back(rows: list[dict[str, Any]], chunk: int) -> list[dict[str, Any]]:
-    slots = slots_of(rows[0])
+def there_and_back(rows: list[dict[str, Any]], chunk: int, schema: Any = None) -> list[dict[str, Any]]:
+    slots = slots_of(rows[0], schema)
     buffer = RowBuffer(slots, chunk, 1 << 20)
     out = io.BytesIO()
     with Writer(out, max_num_records=chunk) as writer:
@@ -75,6 +75,82 @@ def test_an_array_that_is_filled_again_is_stored_as_it_was() -> None:
         buffer.add({"x": shared})
         out.append([float(number)] * 2)
     assert buffer.take().columns[0].data.tolist() == out
+
+
+def test_numbers_of_numpy_come_back_as_numbers() -> None:
+    rows = [{"x": np.float32(n / 2), "y": np.int64(n), "z": np.bool_(n % 2)} for n in range(2)]
+    found = there_and_back(rows, 3)
+    assert found == rows
+    assert [[type(value) for value in row.values()] for row in found] == [[np.float32, np.int64, np.bool_]] * 2
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "found"),
+    [
+        ("uint8", 200, [200]),
+        (("uint8", 1), [1, 200], [1, 200]),
+        (("uint8", 2), [[1], [200, 3]], [[1], [200, 3]]),
+        (("uint8", 2), [b"ab"], [b"ab"]),
+        (("int8", 1), [-128, 127], [-128, 127]),
+        (("str", 2), ["a", "é"], ["a", "é"]),
+        (("bytes", 2), [], []),
+        ("float16", 2.5, [2.5]),
+    ],
+)
+def test_a_schema_is_followed(schema: Any, value: Any, found: Any) -> None:
+    back = there_and_back([{"x": value}], 3, {"x": schema})[0]["x"]
+    assert (back.tolist() if isinstance(back, np.ndarray) else back) == found
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "text"),
+    [
+        ("int8", 300, "x: 300 does not fit int8"),
+        ("uint8", -1, "x: -1 does not fit uint8"),
+        (("int8", 1), [1, -129], "x: -129 does not fit int8"),
+        (("int64", 1), [2**63], f"x: {2**63} does not fit int64"),
+        ("float32", 1e300, "x: a number of float64 does not fit float32"),
+        ("int64", 1.5, "x: numbers of float64, but SCHEMA says int64"),
+        ("nonsense", 1, "x: SCHEMA says 'nonsense': data type 'nonsense' not understood"),
+        (("int64", 1, 2), 1, r"x: SCHEMA says \('int64', 1, 2\); a dtype or"),
+        ("uint16", 1, "x: a tensor cannot hold uint16"),
+    ],
+)
+def test_what_does_not_fit_a_schema_is_refused(schema: Any, value: Any, text: str) -> None:
+    with pytest.raises(ConversionError, match=text):
+        there_and_back([{"x": value}], 3, {"x": schema})
+
+
+def test_a_schema_is_a_dict() -> None:
+    with pytest.raises(ConversionError, match="SCHEMA is list .*; a dict is expected"):
+        slots_of({"x": 1}, ["x"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "text"),
+    [
+        ("a", b"\xff", "but the first row holds str"),
+        (b"a", "b", "but the first row holds bytes"),
+        (["a"], [b"b"], "but the first row holds str"),
+        ([b"a"], ["b"], "but the first row holds bytes"),
+        (1.5, 2**53 + 1, f"{2**53 + 1} is no float64"),
+        ([1.5], [2**53 + 1], "no float64 exactly"),
+        ([1], [2**63], f"{2**63} does not fit int64"),
+        (np.zeros(2, np.uint16), None, "a tensor cannot hold uint16"),
+    ],
+)
+def test_what_would_come_back_as_something_else_is_refused(first: Any, later: Any, text: str) -> None:
+    with pytest.raises(ConversionError, match=f"x: .*{text}"):
+        there_and_back([{"x": first}, {"x": later}], 3)
+
+
+def test_lists_that_are_filled_again_are_stored_as_they_were() -> None:
+    shared = np.zeros(2, np.int64)
+    buffer = RowBuffer(slots_of({"x": [1, 2]}), 10, 1 << 20)
+    for number in range(2):
+        shared[:] = number
+        buffer.add({"x": shared})
+    assert buffer.take().columns[0].data.ravel().tolist() == [0, 0, 1, 1]
 
 
 def test_the_rows_of_a_generated_data_set(tmp_path: Path) -> None:

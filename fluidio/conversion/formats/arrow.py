@@ -84,6 +84,8 @@ def to_block(batch: Any, slots: list[Slot]) -> RecordBlock:
     pa = _pyarrow()
     columns = []
     for slot in slots:
+        if len(batch.schema.get_all_field_indices(slot.name)) != 1:
+            raise ConversionError(f"{slot.name}: several columns have this name; rename them first")
         array = batch.column(slot.name)
         if array.null_count:
             raise ConversionError(f"{slot.name}: {array.null_count} values are null; tensors have no null")
@@ -105,9 +107,13 @@ def _column(pa: Any, array: Any, slot: Slot) -> Column:
     while pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
         offsets = array.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
         lod.append(offsets - offsets[0])
+        if array.null_count:
+            raise ConversionError(f"{slot.name}: {array.null_count} lists are null; tensors have no null")
         array = array.flatten()
     while pa.types.is_fixed_size_list(array.type):
         array = array.flatten()
+    if array.null_count:
+        raise ConversionError(f"{slot.name}: {array.null_count} items of lists are null; tensors have no null")
     data = array.to_numpy(zero_copy_only=False).astype(slot.dtype).reshape(-1, *slot.shape)
     if slot.lod_level:
         offsets = lod[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from fluidio.conversion import schema, storage
 from fluidio.conversion.schema import Slot
+from fluidio.errors import ConversionError
 from fluidio.recordio.block import Column, RecordBlock
 
 __all__ = ["read", "write"]
@@ -30,8 +32,11 @@ def write(path: str, slots: list[Slot], blocks: Iterable[RecordBlock]) -> None:
                 arrays[f"{slot.name}.offsets"] = column.record_offsets
             if column.sequence_offsets is not None:
                 arrays[f"{slot.name}.sequences"] = column.sequence_offsets
-    with storage.writing(path) as file:
-        np.savez(file, **arrays)
+    # np.savez takes the names as keywords: a slot called `file` would be its own argument.
+    with storage.writing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as out:
+        for name, array in arrays.items():
+            with out.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
 
 
 def read(path: str, slots: list[Slot] | None) -> tuple[list[Slot], Iterator[RecordBlock]]:
@@ -39,6 +44,10 @@ def read(path: str, slots: list[Slot] | None) -> tuple[list[Slot], Iterator[Reco
     with storage.opened(path) as file, np.load(file, allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
     if "__slots__" not in arrays:
+        rows = {name: len(array) if array.ndim else 1 for name, array in arrays.items()}
+        if len(set(rows.values())) > 1:
+            said = ", ".join(f"{name}: {count} rows" for name, count in rows.items())
+            raise ConversionError(f"{path}: {said}; arrays of equal length are expected, a row of each is a record")
         columns = [Column(array if array.ndim > 1 else array.reshape(-1, 1)) for array in arrays.values()]
         block = RecordBlock(columns)
         return slots or schema.of_block(block, list(arrays)), iter([block])

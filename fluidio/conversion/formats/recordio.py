@@ -6,8 +6,10 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from fluidio.conversion import schema, storage
-from fluidio.conversion.rows import RowBuffer, slots_of
+from fluidio.conversion.rows import RowBuffer, slots_of, tensor_dtype
 from fluidio.conversion.schema import Slot
 from fluidio.errors import ConversionError, RecordIOError
 from fluidio.recordio import BlockReader, File, Writer, sample_reader
@@ -18,7 +20,13 @@ __all__ = ["read", "write"]
 
 
 def write(path: str, slots: list[Slot], blocks: Iterable[RecordBlock]) -> None:
-    """Write blocks as tensor records."""
+    """Write blocks as tensor records.
+
+    Raises:
+        ConversionError: a slot has a dtype that tensors cannot hold.
+    """
+    for slot in slots:
+        tensor_dtype(slot.name, np.dtype(slot.dtype))
     with storage.writing(path) as file, Writer(file) as writer:
         for block in blocks:
             writer.write_block(block)

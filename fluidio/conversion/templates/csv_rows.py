@@ -3,15 +3,18 @@
 fluidio convert csv_rows.py --output OUT/train --partitions 8 -- --csv_file rows.csv --label label --tasks 8
 
 The column named by --label is an int64, all others together are the float32 vector `features`. Task K takes the rows
-with number % tasks == K; change `dict_data` for columns of other kinds.
+with number % tasks == K; change `dict_data` for columns of other kinds. The file is a path or a URL.
 """
 
 import argparse
 import csv
 import functools
+import io
 from collections.abc import Iterator
 
 import numpy as np
+
+from fluidio.conversion.storage import opened
 
 
 @functools.cache
@@ -28,9 +31,15 @@ def task_number() -> int:
 
 
 def dict_data(task_id: int) -> Iterator[dict[str, object]]:
-    with open(arguments().csv_file, newline="", encoding="utf-8") as file:
-        for number, row in enumerate(csv.DictReader(file)):
+    path, label = arguments().csv_file, arguments().label
+    with opened(path) as file:
+        rows = csv.DictReader(io.TextIOWrapper(file, encoding="utf-8-sig", newline=""))  # -sig: Excel's first bytes
+        if label not in (rows.fieldnames or []):
+            raise ValueError(f"{path} has no column {label}; --label names one of {', '.join(rows.fieldnames or [])}")
+        for number, row in enumerate(rows):
             if number % task_number() != task_id:
                 continue
-            label = int(row.pop(arguments().label))
-            yield {"features": np.array([float(value) for value in row.values()], np.float32), "label": label}
+            if None in row or None in row.values():
+                raise ValueError(f"{path}, line {rows.line_num}: there are more or fewer values than columns")
+            answer = int(row.pop(label))
+            yield {"features": np.array([float(value) for value in row.values()], np.float32), "label": answer}

@@ -2,13 +2,15 @@
 
 fluidio convert tfrecord.py --output OUT/train --partitions 8 -- --files data.tfrecord --tasks_per_file 4
 
-A file is split into tasks by row: task K takes the rows with number % tasks_per_file == K. A feature of one number or
-one text in SCHEMA form is a scalar or bytes; lists of numbers become sequences.
+A file (a path or URL) is split into tasks by row: task K takes the rows with number % tasks_per_file == K. Features of
+one number or text become numbers and bytes, longer ones arrays or lists. Where the length of a feature varies say so:
+SCHEMA = {"ids": ("int64", 1), "label": "int64", "text": "bytes", "words": ("bytes", 2)}
 """
 
 import argparse
 import functools
 from collections.abc import Iterator
+from typing import Any
 
 from fluidio.conversion.formats.tfrecord import parse_example, read_records
 
@@ -31,4 +33,14 @@ def dict_data(task_id: int) -> Iterator[dict[str, object]]:
     for number, record in enumerate(read_records(path)):
         if number % each == task_id % each:
             features = parse_example(record)
-            yield {name: values[0] if len(values) == 1 else values for name, values in sorted(features.items())}
+            yield {name: values if is_list(name) else single(values) for name, values in sorted(features.items())}
+
+
+def single(values: Any) -> Any:
+    return values[0] if len(values) == 1 else values
+
+
+def is_list(name: str) -> bool:
+    """Tell whether SCHEMA says that a feature is a list."""
+    said = globals().get("SCHEMA", {}).get(name)
+    return isinstance(said, tuple) and bool(said[1])
