@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Iterator
 from typing import IO, Any, cast
 
-from fluidio.errors import ConversionError
 from fluidio.recordio.source import filesystem_of, is_url
 
 __all__ = [
@@ -31,7 +30,6 @@ __all__ = [
     "remove",
     "remove_folder",
     "size",
-    "store_of",
     "write",
     "writing",
 ]
@@ -40,19 +38,11 @@ _PIECE = 1 << 20
 _FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
-def store_of(url: str) -> tuple[Any, str]:
-    """Return the fsspec file system of a URL and the path in it."""
-    try:
-        return filesystem_of(url)
-    except ValueError as error:  # an unknown scheme, or pfs:// without its root
-        raise ConversionError(f"{url}: {str(error).removeprefix(f'{url}: ')}") from error
-
-
 def on_disk(path: str) -> str | None:
     """Return the local path of a path or URL (a `pfs://` whose root is a folder), None when it leads elsewhere."""
     if not is_url(path):
         return path
-    filesystem, inner = store_of(path)
+    filesystem, inner = filesystem_of(path)
     protocol = filesystem.protocol
     return inner if "file" in ((protocol,) if isinstance(protocol, str) else protocol) else None
 
@@ -86,7 +76,7 @@ def name_of(path: str) -> str:
 def make_folder(path: str) -> None:
     """Make a folder and those above it; an object store does not need any."""
     if is_url(path):
-        filesystem, inner = store_of(path)
+        filesystem, inner = filesystem_of(path)
         filesystem.makedirs(inner, exist_ok=True)
     else:
         os.makedirs(path, exist_ok=True)
@@ -104,7 +94,7 @@ def folders_in(folder: str) -> list[str]:
 
 def _names(folder: str, kind: str) -> list[str]:
     if is_url(folder):
-        filesystem, inner = store_of(folder)
+        filesystem, inner = filesystem_of(folder)
         found = [
             (entry["name"].rstrip("/").rpartition("/")[2], entry["type"]) for entry in filesystem.ls(inner, detail=True)
         ]
@@ -117,7 +107,7 @@ def _names(folder: str, kind: str) -> list[str]:
 def exists(path: str) -> bool:
     """Tell whether there is a file."""
     if is_url(path):
-        filesystem, inner = store_of(path)
+        filesystem, inner = filesystem_of(path)
         filesystem.invalidate_cache()  # other machines write here too
         return bool(filesystem.exists(inner))
     return os.path.exists(path)
@@ -126,7 +116,7 @@ def exists(path: str) -> bool:
 def size(path: str) -> int:
     """Return the size of a file in bytes."""
     if is_url(path):
-        filesystem, inner = store_of(path)
+        filesystem, inner = filesystem_of(path)
         return int(filesystem.info(inner)["size"])
     return os.path.getsize(path)
 
@@ -134,7 +124,7 @@ def size(path: str) -> int:
 def opened(path: str, mode: str = "rb") -> Any:
     """Open a file for reading or writing bytes."""
     if is_url(path):
-        filesystem, inner = store_of(path)
+        filesystem, inner = filesystem_of(path)
         return filesystem.open(inner, mode)
     return open(path, mode)
 
@@ -204,7 +194,7 @@ def remove(path: str) -> None:
     """Delete a file if it is there."""
     with contextlib.suppress(FileNotFoundError):
         if is_url(path):
-            filesystem, inner = store_of(path)
+            filesystem, inner = filesystem_of(path)
             filesystem.rm(inner)
         else:
             os.unlink(path)
@@ -214,7 +204,7 @@ def remove_folder(path: str) -> None:
     """Delete a folder with all its files, if it is there."""
     with contextlib.suppress(FileNotFoundError):
         if is_url(path):
-            filesystem, inner = store_of(path)
+            filesystem, inner = filesystem_of(path)
             filesystem.rm(inner, recursive=True)
         else:
             shutil.rmtree(path)

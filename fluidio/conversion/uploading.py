@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fluidio.conversion import storage
-from fluidio.recordio.source import is_url
+from fluidio.recordio.source import filesystem_of, is_url
 
 __all__ = ["PART", "copy_to_s3", "is_s3"]
 
@@ -24,7 +24,7 @@ Told = Callable[[int], object]
 
 def is_s3(target: str) -> bool:
     """Tell whether a path or URL leads into a store that speaks S3."""
-    return is_url(target) and hasattr(storage.store_of(target)[0], "call_s3")
+    return is_url(target) and hasattr(filesystem_of(target)[0], "call_s3")
 
 
 def copy_to_s3(source: str, target: str, size: int, told: Told) -> tuple[int, str]:
@@ -60,7 +60,7 @@ class _Upload:
     """An upload in parts: the newest unfinished one of this name, or a new one."""
 
     def __init__(self, target: str) -> None:
-        self._filesystem, path = storage.store_of(target)
+        self._filesystem, path = filesystem_of(target)
         bucket, key, _ = self._filesystem.split_path(path)
         self._facts: dict[str, Any] = {"Bucket": bucket, "Key": key}
         self._there: dict[int, tuple[int, str]] = {}

@@ -218,17 +218,23 @@ def filesystem_of(url: str) -> tuple[Any, str]:
     """Return fsspec's file system for a URL and the path inside it.
 
     `pfs://home/...`, the store of PaddlePaddle Cloud, means `FLUIDIO_PFS_ROOT`/home/..., a folder or another URL.
+
+    Raises:
+        RecordIOError: nobody knows the scheme, or where `pfs://` leads.
     """
     if url.startswith("pfs://"):
         root = os.environ.get("FLUIDIO_PFS_ROOT")
         if not root:
-            raise ValueError(f"{url}: set FLUIDIO_PFS_ROOT to the folder or URL that pfs:// stands for")
+            raise RecordIOError("set FLUIDIO_PFS_ROOT to the folder or URL that pfs:// stands for", path=url)
         url = f"{root.rstrip('/')}/{url.removeprefix('pfs://')}"
     try:
         import fsspec
     except ImportError as error:
         raise missing_dependency("fsspec", "remote", f"reading {url}") from error
-    filesystem, path = fsspec.core.url_to_fs(url)
+    try:
+        filesystem, path = fsspec.core.url_to_fs(url)
+    except ValueError as error:
+        raise RecordIOError(str(error), path=url) from error
     return filesystem, cast(str, path)
 
 

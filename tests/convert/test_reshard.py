@@ -187,5 +187,7 @@ def test_a_url_that_leads_nowhere_is_an_error_in_a_line(
 ) -> None:
     pytest.importorskip("fsspec", reason="extra: fsspec is not installed")
     monkeypatch.delenv("FLUIDIO_PFS_ROOT", raising=False)
-    assert main(["records", "cp", *files, url, "--quiet"]) == 1
-    assert capsys.readouterr().err.startswith(f"fluidio records: {url}: ")
+    split = ["records", "split", url, "--output", "out", "--shards", "2"]
+    for command in (["records", "cp", *files, url, "--quiet"], ["inspect", url], split):
+        assert main(command) == 1
+        assert capsys.readouterr().err.startswith(f"fluidio {command[0]}: {url}: ")

@@ -250,9 +250,10 @@ def test_a_copy_to_a_folder_behind_pfs_goes_on(source: str, tmp_path: Path, monk
 UPLOAD = """
 import os, sys
 from fluidio.conversion import copying, storage, uploading
+from fluidio.recordio.source import filesystem_of
 uploading.PART = 5 << 20
 stop = int(sys.argv[2])
-filesystem = storage.store_of("s3://bucket/")[0]
+filesystem = filesystem_of("s3://bucket/")[0]
 call = filesystem.call_s3
 def noting(method, **facts):
     if method == "upload_part":

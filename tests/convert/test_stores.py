@@ -12,6 +12,7 @@ import pytest
 
 from fluidio.conversion import generate
 from fluidio.conversion.copying import copy
+from fluidio.errors import RecordIOError
 from fluidio.recordio import File
 from tests.convert.servers import RangeHandler, s3_environment, s3_server, serving
 from tests.convert.templates import MIXED, contents, write
@@ -74,5 +75,5 @@ def test_pfs_is_a_configured_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with File(copied[0]) as file, File("pfs://data/me/x-00000-of-00001") as there:
         assert list(file) == list(there)
     monkeypatch.delenv("FLUIDIO_PFS_ROOT")
-    with pytest.raises(ValueError, match="FLUIDIO_PFS_ROOT"):
+    with pytest.raises(RecordIOError, match="FLUIDIO_PFS_ROOT"):
         File("pfs://data/me/x-00000-of-00001")
