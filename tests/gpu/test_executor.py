@@ -166,18 +166,54 @@ def test_parameters_move_between_places_with_the_scope(cupy: Any) -> None:
     np.testing.assert_allclose(losses, expected, rtol=1e-5)
 
 
+def _scope_tensor(name: str) -> Any:
+    found = fluid.global_scope().find_var(name)
+    assert found is not None
+    return found.get_tensor()
+
+
 def test_parameter_in_the_scope_goes_to_other_libraries(cupy: Any) -> None:
     with fresh() as (_, startup):
         mlp(fluid.optimizer.SGD(0.1))
         exe = fluid.Executor(fluid.CUDAPlace(0))
         exe.run(startup)
-        found = fluid.global_scope().find_var("fc_0.w_0")
-        assert found is not None
-        tensor = found.get_tensor()
+        tensor = _scope_tensor("fc_0.w_0")
         shared = cupy.from_dlpack(tensor)
         assert shared.data.ptr == tensor.array.data.ptr == tensor.__cuda_array_interface__["data"][0]
         assert cupy.asarray(tensor).shape == (FEATURES, 16)
         np.testing.assert_array_equal(np.array(tensor), shared.get())
+
+
+@pytest.mark.parametrize("how", ["dlpack", "dlpack that does not wait", "array interface"])
+@pytest.mark.parametrize("own_stream", [False, True])
+def test_a_parameter_leaves_with_the_stream_that_writes_it(sim: Any, cupy: Any, how: str, own_stream: bool) -> None:
+    computing = cupy.cuda.Stream(non_blocking=True) if own_stream else cupy.cuda.Stream.null
+    elsewhere = cupy.cuda.Stream(non_blocking=True)  # the stream of another library
+    with fresh() as (main, startup), computing:
+        mlp(fluid.optimizer.SGD(0.1))
+        exe = fluid.Executor(fluid.CUDAPlace(0))
+        exe.run(startup)
+        sim.schedule("lazy")
+        for feed in batches(2):
+            exe.run(main, feed=feed)  # without a fetch: nobody has waited for the update
+        tensor = _scope_tensor("fc_0.w_0")
+        if how == "array interface":
+            exported = tensor.__cuda_array_interface__
+            assert exported["stream"] == (computing.ptr or 1)  # 1 is the default stream in that protocol
+            done = cupy.cuda.Event(disable_timing=True)
+            elsewhere.wait_event(computing.record(done))  # as the protocol wants it of an importer
+        else:
+            tensor.__dlpack__(stream=elsewhere.ptr if how == "dlpack" else -1)
+        with elsewhere:
+            used = tensor.array * 2
+        sim.drain()
+        found = sim.violations()
+        if how == "dlpack that does not wait":
+            assert any(text.startswith("race") for text in found), "this would be a race"
+            sim.reset()
+        else:
+            assert found == []
+        del used
 
 
 def test_tensor_of_a_pinned_place_lies_in_pinned_memory(cupy: Any) -> None:
