@@ -138,6 +138,25 @@ def test_embeddings_learn_as_on_the_cpu(cupy: Any, name: str, padding: int | Non
     np.testing.assert_allclose(learn(fluid.CUDAPlace(0)), learn(fluid.CPUPlace()), rtol=1e-4, atol=1e-7)
 
 
+def test_an_lstm_trains_all_its_gates_on_a_gpu_whatever_its_size(cupy: Any) -> None:
+    def gradient(place: Any, **options: Any) -> Any:
+        with fresh() as (main, startup):
+            main.random_seed = startup.random_seed = 3
+            x = fluid.layers.data("x", [32], lod_level=1)
+            x.stop_gradient = False
+            states, _ = fluid.layers.dynamic_lstm(x, 32, **options)
+            (dx,) = fluid.gradients([fluid.layers.reduce_sum(states)], [x])
+            exe = fluid.Executor(place)
+            exe.run(startup)
+            rows = np.random.default_rng(0).normal(size=(3, 32)).astype("float32")
+            feed = {"x": fluid.create_lod_tensor(rows, [[3]], fluid.CPUPlace())}
+            return np.array(exe.run(main, feed=feed, fetch_list=[dx], return_numpy=False)[0]).reshape(3, 4, 8)
+
+    found = gradient(fluid.CUDAPlace(0))
+    assert found[1:].all()  # the forget gate of the first step has nothing to forget
+    np.testing.assert_allclose(found, gradient(fluid.CPUPlace(), all_gates=True), rtol=1e-4, atol=1e-7)
+
+
 def test_feed_may_be_changed_as_soon_as_run_returns(sim: Any) -> None:
     import cupy
 
