@@ -193,9 +193,17 @@ def cuda_places(device_ids: Sequence[int] | int | None = None) -> list[CUDAPlace
         return [CPUPlace() for _ in device_ids or [0]]
     if not device_ids:
         raise DeviceError(
-            "cuda_places(): no CUDA device is visible; run on the CPU with `--device cpu`, or use fluid.cpu_places()"
+            f"cuda_places(): {_why_no_device()}; run on the CPU with `--device cpu`, or use fluid.cpu_places()"
         )
     return [CUDAPlace(i) for i in device_ids]
+
+
+def _why_no_device() -> str:
+    try:
+        import cupy  # noqa: F401
+    except ImportError:
+        return "CuPy is missing: pip install 'fluidio[cuda12]', or 'fluidio[cuda13]' for a CUDA 13 driver"
+    return "no CUDA device is visible"
 
 
 def cuda_pinned_places(device_count: int | None = None) -> list[CUDAPinnedPlace]:

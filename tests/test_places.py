@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -99,6 +102,20 @@ def test_no_gpu_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FLAGS_selected_gpus", raising=False)
     assert not places.is_compiled_with_cuda()
     with pytest.raises(DeviceError, match="--device cpu"):
+        places.cuda_places()
+
+
+@pytest.mark.parametrize(
+    ("module", "reason"),
+    [(None, "CuPy is missing: pip install 'fluidio[cuda12]'"), (ModuleType("cupy"), "no CUDA device is visible")],
+)
+@pytest.mark.usefixtures("no_gpu")
+def test_cuda_places_say_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, module: ModuleType | None, reason: str
+) -> None:
+    monkeypatch.delenv("FLAGS_selected_gpus", raising=False)
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    with pytest.raises(DeviceError, match=re.escape(f"cuda_places(): {reason}") + ".*--device cpu"):
         places.cuda_places()
 
 

@@ -150,15 +150,27 @@ def _rmsprop(cupy: Any) -> Kernel:
         """,
         "fluidio_rmsprop",
     )
+    centred = cupy.ElementwiseKernel(
+        "T grad, raw T rate, T decay, T rest, T epsilon, T mu",
+        "T param, T moment, T square, T mean",
+        """
+        square = decay * square + rest * grad * grad;
+        mean = decay * mean + rest * grad;
+        moment = mu * moment + rate[0] * grad / sqrt(square + epsilon - mean * mean);
+        param -= moment
+        """,
+        "fluidio_centred_rmsprop",
+    )
 
     def rmsprop(k: Any, param: Any, square: Any, mean: Any, rate: Any, grad: Any, moment: Any) -> Any:
         a = k.attrs
         if isinstance(grad, SelectedRows):
             grad = grad.to_dense(cupy)
-        if a["centered"] or not same_float(param, square, rate, grad, moment):
+        state = (param, moment, square, mean) if a["centered"] else (param, moment, square)
+        if not same_float(rate, grad, *state):
             return general(k, param, square, mean, rate, grad, moment)
         decay = single(a["decay"])
-        kernel(grad, rate, decay, 1 - decay, a["epsilon"], a["momentum"], param, moment, square)
+        (centred if a["centered"] else kernel)(grad, rate, decay, 1 - decay, a["epsilon"], a["momentum"], *state)
         return param, moment, square, mean
 
     return rmsprop

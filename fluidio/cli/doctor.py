@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
+import math
 import os
 import platform
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import fluidio
-from fluidio.cli import gpu_checks
+from fluidio.cli import doctor_tests, gpu_checks
 from fluidio.places import get_cuda_device_count
 from fluidio.version import __version__
 
@@ -25,12 +24,36 @@ _PACKAGES = ("numpy", "crc32c", "cramjam", "isal", "six", "cupy-cuda12x", "cupy-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    parser.add_argument("--gpu", action="store_true", help="check programs and transfers on the GPU, measure overlap")
-    parser.add_argument("--device", type=int, default=0, metavar="N", help="the GPU to check (default: %(default)s)")
     parser.add_argument(
-        "--megabytes", type=float, default=16, help="size of a batch in the measurement (default: %(default)s)"
+        "--gpu",
+        action="store_true",
+        help="check programs and transfers on the GPU, measure overlap and, in a checkout, run the tests marked gpu",
     )
-    parser.add_argument("--tests", action="store_true", help="with --gpu: also run tests/gpu of the checkout")
+    parser.add_argument(
+        "--device", type=_device, default=0, metavar="N", help="the GPU to check (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--megabytes", type=_size, default=16, help="size of a batch in the measurement (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--tests",
+        action=argparse.BooleanOptionalAction,
+        help="with --gpu: fail where the tests cannot run, or leave them out (default: run them where they can)",
+    )
+
+
+def _device(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text} is less than 0")
+    return number
+
+
+def _size(text: str) -> float:
+    number = float(text)
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is not a size")
+    return number
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,9 +68,8 @@ def run(args: argparse.Namespace) -> int:
     for line in gpu_checks.describe(args.device):
         print(line)
     failed = sum(not _check(name, check, args.device) for name, check in gpu_checks.CHECKS.items())
-    print(gpu_checks.measure(args.device, args.megabytes))
-    if args.tests:
-        failed += not _run_tests()
+    failed += not _measure(args.device, args.megabytes)
+    failed += not _run_tests(args.device, args.tests)
     print("all checks passed" if not failed else f"{failed} check(s) failed: please report this with the lines above")
     return int(failed > 0)
 
@@ -81,9 +103,24 @@ def _check(name: str, check: Callable[[int], None], device: int) -> bool:
     return True
 
 
-def _run_tests() -> bool:
-    folder = Path(fluidio.__file__).resolve().parent.parent / "tests" / "gpu"
-    if not folder.is_dir():
-        print(f"  FAILED  there are no tests here: {folder} (they are in the source checkout, not in the wheel)")
+def _measure(device: int, megabytes: float) -> bool:
+    try:
+        print(gpu_checks.measure(device, megabytes))
+    except Exception as error:
+        print(f"  FAILED  the measurement of overlap: {type(error).__name__}: {error}")
         return False
-    return subprocess.run([sys.executable, "-m", "pytest", "-q", str(folder)], cwd=folder.parent.parent).returncode == 0
+    return True
+
+
+def _run_tests(device: int, wanted: bool | None) -> bool:
+    """Run the tests marked gpu unless the user does not want them; where they cannot run, fail if he asked for them."""
+    if wanted is False:
+        print("tests marked gpu: left out (--no-tests)")
+        return True
+    if reason := doctor_tests.why_not():
+        print(f"{'  FAILED  ' if wanted else ''}tests marked gpu: not run: {reason}")
+        return not wanted
+    print("tests marked gpu: running, this takes some minutes (--no-tests leaves them out)", flush=True)
+    passed, lines = doctor_tests.run_tests(device)
+    print("\n".join([*lines[:-1], f"  {'ok    ' if passed else 'FAILED'}  tests marked gpu: {lines[-1]}"]))
+    return passed

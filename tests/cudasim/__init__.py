@@ -13,7 +13,20 @@ rounding, races inside a kernel, and the parts of CuPy that are prebuilt device 
 """
 
 from .capsules import cupy_version, install, installed, why_not
-from .control import Span, counters, delays, drain, fail, hidden, leave_memory, reset, schedule, timeline, violations
+from .control import (
+    Span,
+    counters,
+    delays,
+    drain,
+    fail,
+    hidden,
+    leave_memory,
+    reset,
+    schedule,
+    timeline,
+    usual_delays,
+    violations,
+)
 from .signatures import UnknownCuPyError
 
 __all__ = [
@@ -31,6 +44,7 @@ __all__ = [
     "reset",
     "schedule",
     "timeline",
+    "usual_delays",
     "violations",
     "why_not",
 ]

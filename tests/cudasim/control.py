@@ -14,6 +14,9 @@ _FAULTS = ("malloc", "host_alloc", "h2d", "d2h", "launch")
 Fault = Literal["malloc", "host_alloc", "h2d", "d2h", "launch"]
 
 
+_usual = {"jitter": 0, "seed": 0}
+
+
 class _Span(ctypes.Structure):
     _fields_ = [
         ("kind", ctypes.c_int),
@@ -45,10 +48,10 @@ class Span:
 
 
 def reset() -> None:
-    """Wait for all devices, forget what was seen, and go back to the default settings."""
+    """Wait for all devices, forget what was seen, and go back to the usual settings."""
     lib = library()
     schedule("eager")
-    delays()
+    delays(**_usual)
     drain()
     lib.sim_clear()
 
@@ -64,6 +67,11 @@ def delays(*, copy: int = 0, kernel: int = 0, jitter: int = 0, seed: int = 0) ->
     lib = library()
     lib.sim_delays.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_long, ctypes.c_uint64]
     lib.sim_delays(copy, kernel, jitter, seed)
+
+
+def usual_delays(*, jitter: int = 0, seed: int = 0) -> None:
+    """Say which random delays `reset` goes back to: none in the beginning."""
+    _usual.update(jitter=jitter, seed=seed)
 
 
 def schedule(how: Literal["eager", "lazy"]) -> None:

@@ -70,12 +70,13 @@ def watched_cupy(*, simulator_only: bool = False) -> Iterator[Any]:
     if not capsules.installed():
         yield cupy
         return
-    control.reset()
     jitter, seed = int(os.environ.get("FLUIDIO_CUDASIM_JITTER", _JITTER)), secrets.randbits(32)
-    control.delays(jitter=jitter, seed=seed)
+    control.usual_delays(jitter=jitter, seed=seed)  # a test that resets counters goes on with them
+    control.reset()
     yield cupy
     control.drain()
     found = control.violations()
+    control.usual_delays()
     control.reset()
     shown = "\n".join(found[:_SHOWN] + ["..."] * (len(found) > _SHOWN))
     assert not found, f"cudasim saw {len(found)} violations (delays of 0 to {jitter} us, seed {seed}):\n{shown}"

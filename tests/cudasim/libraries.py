@@ -27,7 +27,7 @@ def install(cupy: Any, lib: ctypes.PyDLL) -> None:
 
 
 def _install_sorts(cupy: Any, lib: ctypes.PyDLL) -> None:
-    from cupy.cuda import thrust
+    thrust = cupy.cuda.thrust
 
     def submit(dtype: Any, data: int, order: int, rows: int, count: int, keys: int) -> None:
         kind = np.dtype(dtype).kind

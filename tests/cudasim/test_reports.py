@@ -106,6 +106,18 @@ def test_copies_and_kernels_of_two_streams_overlap(cupy: Any) -> None:
 
 
 @_needs_cupy
+def test_a_reset_keeps_the_random_delays_of_the_test(cupy: Any) -> None:
+    x = cupy.zeros(4, "float32")
+    _ = x + 1
+    cudasim.usual_delays(jitter=20_000, seed=5)
+    cudasim.reset()
+    for _ in range(40):
+        _ = x + 1
+    cudasim.drain()
+    assert sum(s.seconds for s in cudasim.timeline() if s.kind == "kernel") > 0.03  # ten of them, up to 20 ms each
+
+
+@_needs_cupy
 def test_waits_of_the_host_carry_their_thread(cupy: Any) -> None:
     stream = cupy.cuda.Stream(non_blocking=True)
     cudasim.reset()

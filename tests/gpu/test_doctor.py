@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from fluidio.cli import gpu_checks, main
+from fluidio.cli import doctor_tests, gpu_checks, main
 
 pytestmark = pytest.mark.gpu
 
 
 def test_doctor_checks_and_measures(cupy: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["doctor", "--gpu", "--megabytes", "0.05"]) == 0
+    assert main(["doctor", "--gpu", "--no-tests", "--megabytes", "0.05"]) == 0
     report = capsys.readouterr().out
     assert report.count("  ok      ") == len(gpu_checks.CHECKS)
     assert "FAILED" not in report
@@ -30,10 +30,56 @@ def test_doctor_reports_a_check_that_fails(
         raise AssertionError("7 is not 8")
 
     monkeypatch.setattr(gpu_checks, "CHECKS", {"sevens": broken})
-    assert main(["doctor", "--gpu", "--megabytes", "0.01"]) == 1
+    assert main(["doctor", "--gpu", "--no-tests", "--megabytes", "0.01"]) == 1
     report = capsys.readouterr().out
     assert "  FAILED  sevens: AssertionError: 7 is not 8" in report
     assert "1 check(s) failed" in report
+
+
+def test_a_measurement_that_fails_is_part_of_the_report(
+    sim: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gpu_checks, "CHECKS", {})
+    sim.leave_memory(1 << 16)
+    assert main(["doctor", "--gpu", "--no-tests", "--megabytes", "1"]) == 1
+    report = capsys.readouterr().out
+    assert re.search(r"  FAILED  the measurement of overlap: \w+Error: .*[Oo]ut of memory", report)
+    assert "1 check(s) failed" in report
+
+
+@pytest.mark.parametrize("passed", [True, False])
+def test_doctor_runs_the_tests_marked_gpu_and_reports_how_they_ended(
+    cupy: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, passed: bool
+) -> None:
+    devices: list[int] = []
+
+    def run_tests(device: int) -> tuple[bool, list[str]]:
+        devices.append(device)
+        return passed, ["FAILED test_a.py::test_a", "1 failed in 3 s"] if not passed else ["2 passed in 3 s"]
+
+    monkeypatch.setattr(gpu_checks, "CHECKS", {})
+    monkeypatch.setattr(doctor_tests, "run_tests", run_tests)
+    assert main(["doctor", "--gpu", "--megabytes", "0.01"]) == int(not passed)
+    assert devices == [0]
+    tail = "".join(capsys.readouterr().out.partition("tests marked gpu: running")[1:]).splitlines()[1:]
+    if passed:
+        assert tail == ["  ok      tests marked gpu: 2 passed in 3 s", "all checks passed"]
+    else:
+        assert tail[:2] == ["FAILED test_a.py::test_a", "  FAILED  tests marked gpu: 1 failed in 3 s"]
+        assert tail[2].startswith("1 check(s) failed")
+
+
+@pytest.mark.parametrize("wanted", [None, "--tests"])
+def test_tests_that_cannot_run_fail_only_if_they_were_asked_for(
+    cupy: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wanted: str | None
+) -> None:
+    monkeypatch.setattr(gpu_checks, "CHECKS", {})
+    monkeypatch.setattr(doctor_tests, "_root", lambda: tmp_path)  # as in an installed wheel
+    assert main(["doctor", "--gpu", "--megabytes", "0.01", *([wanted] if wanted else [])]) == int(wanted is not None)
+    line = capsys.readouterr().out.splitlines()[-2]
+    assert line.startswith(
+        f"{'  FAILED  ' if wanted else ''}tests marked gpu: not run: they are in the source checkout"
+    )
 
 
 def test_doctor_without_the_option_only_looks(cupy: Any, capsys: pytest.CaptureFixture[str]) -> None:
