@@ -176,7 +176,11 @@ def _binary(left: Any, right: Any, op_type: str, reverse: bool = False) -> Varia
         left, right, axis = _align(left, right, op_type)
     block = _current_block(left)
     out = _output(block, left.dtype if op_type.startswith("elementwise_") else VarType.BOOL)
-    block.append_op(type=op_type, inputs={"X": [left], "Y": [right]}, outputs={"Out": [out]}, attrs={"axis": axis})
+    try:
+        block.append_op(type=op_type, inputs={"X": [left], "Y": [right]}, outputs={"Out": [out]}, attrs={"axis": axis})
+    except Exception:
+        block._remove_var(out.name)
+        raise
     return out
 
 
