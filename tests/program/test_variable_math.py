@@ -52,3 +52,16 @@ def test_gradients_go_through_operators() -> None:
     fluid.backward.append_backward(fluid.layers.mean((a * a + a / 2.0 - 1.0) * 3.0))
     (gradient,) = fluid.Executor(fluid.CPUPlace()).run(feed={"a": A}, fetch_list=["a@GRAD"])
     np.testing.assert_allclose(gradient, 2 * A + 0.5, rtol=1e-6)
+
+
+def test_rows_of_a_known_number_can_be_unpacked() -> None:
+    first, second = fluid.layers.assign(np.array([[1.0, 2.0], [3.0, 4.0]], np.float32))
+    results = fluid.Executor(fluid.CPUPlace()).run(fetch_list=[first, second])
+    assert [result.tolist() for result in results] == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_a_loop_over_rows_of_an_unknown_number_is_refused() -> None:
+    x = fluid.layers.data("x", shape=[3])
+    with pytest.raises(TypeError, match="cannot iterate over Variable.'x'.*known only when the program runs"):
+        list(x)
+    assert fluid.default_main_program().global_block().ops == []
