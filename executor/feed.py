@@ -65,7 +65,7 @@ def set_feeds(f: Frame, slots: Sequence[int], variables: Sequence[Variable | Non
         if variable is not None and variable.need_check_feed:
             _check(variable, array, bool(lod))
         if array.dtype != dtype and dtype is not None:
-            _note_dtype(plan.odd_feeds, name, variable, dtype, array.dtype)
+            array = _other_dtype(plan.odd_feeds, name, variable, dtype, array)
         if f.variables[slot] is not None:
             _check_parameter(variable, array)
             array = array.copy()
@@ -76,12 +76,18 @@ def set_feeds(f: Frame, slots: Sequence[int], variables: Sequence[Variable | Non
         f.store(slot)
 
 
-def _note_dtype(odd: OddFeeds, name: str, variable: Variable | None, declared: Any, found: Any) -> None:
+def _other_dtype(odd: OddFeeds, name: str, variable: Variable | None, declared: Any, array: Any) -> Any:
+    """Return an array of another dtype than declared in this machine's byte order; one that is no tensor is refused."""
+    found = array.dtype
     if found.kind not in "biuf":
         raise TypeError(
             f"cannot feed an array of {found} for {name!r}: it is no tensor of {declared}{_taker(variable)}"
         )
-    odd.note(name, declared, found)
+    if not found.isnative:
+        array = array.astype(found.newbyteorder("="))
+    if array.dtype != declared:
+        odd.note(name, declared, array.dtype)
+    return array
 
 
 def _check_parameter(variable: Variable | None, array: Any) -> None:
@@ -107,7 +113,9 @@ def _convert(name: str, variable: Variable | None, value: Any) -> tuple[Any, LoD
         if value.array is None:
             raise ValueError(f"the LoDTensor fed for {name!r} holds no data: set() it first{_taker(variable)}")
         return value.array, value.levels
-    if isinstance(value, np.ndarray) or hasattr(value, "__cuda_array_interface__"):
+    if isinstance(value, np.ndarray):
+        return np.asarray(value), NO_LOD  # a matrix or a masked array has operators of its own
+    if hasattr(value, "__cuda_array_interface__"):
         return value, NO_LOD
     if isinstance(value, (list, tuple)):
         raise RuntimeError(

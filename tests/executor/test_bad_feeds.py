@@ -79,6 +79,15 @@ def test_a_dtype_that_meets_no_other_is_taken_as_it_comes(exe: fluid.Executor) -
     assert out.dtype == np.float64 and out.sum() == 12
 
 
+@pytest.mark.parametrize("x", [np.ones((2, 3), ">f4"), np.ma.masked_array(np.ones((2, 3), np.float32))])
+def test_arrays_of_another_make_are_plain_tensors(exe: fluid.Executor, x: Any) -> None:
+    y = fluid.layers.data("x", shape=[3])
+    weight = fluid.layers.fill_constant([3, 2], "float32", 2.0)
+    outputs = exe.run(feed={"x": x}, fetch_list=[fluid.layers.mul(y, weight), y * y])
+    assert [out.tolist() for out in outputs] == [[[6.0, 6.0]] * 2, [[1.0] * 3] * 2]
+    assert {out.dtype.str for out in outputs} == {np.dtype(np.float32).str}
+
+
 def test_a_wrong_dtype_is_found_inside_a_loop(exe: fluid.Executor) -> None:
     x = fluid.layers.data("x", shape=[3])
     weight = fluid.layers.fill_constant([3], "float32", 2.0)
