@@ -89,7 +89,7 @@ def test_an_index_means_what_it_means_in_numpy(index: Any) -> None:
 def test_what_is_no_index_is_refused(index: Any, kind: type[Exception]) -> None:
     x = fluid.layers.data("x", shape=[3, 4, 5], append_batch_size=False)
     with pytest.raises(kind, match="indexed by|got 4 indices"):
-        x[index]
+        _ = x[index]
     assert fluid.default_main_program().global_block().ops == []
 
 
@@ -116,6 +116,6 @@ def test_a_left_operand_of_smaller_rank_is_swapped_or_refused() -> None:
     (out,) = fluid.Executor(fluid.CPUPlace()).run(feed={"x": A}, fetch_list=[row * x])
     np.testing.assert_array_equal(out, A * np.array([1, 2, 3], np.float32))
     with pytest.raises(AssertionError, match="elementwise_sub: the left operand .* must have at least the rank"):
-        row - x
+        _ = row - x
     with pytest.raises(TypeError, match="use a number or another Variable"):
-        x + [1.0]
+        _ = x + [1.0]
