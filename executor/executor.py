@@ -10,11 +10,12 @@ from fluidio.era import era
 from fluidio.errors import EOFException
 from fluidio.executor.devices import backend_for
 from fluidio.executor.feed import check_feed_names, feed_dict, set_feeds
-from fluidio.executor.fetch import check_fetch_names, fetch_names, take
+from fluidio.executor.fetch import check_fetch_names, check_given, fetch_names, take
 from fluidio.executor.memory import keep_freed_memory
 from fluidio.executor.plan import Plan
 from fluidio.places import CPUPlace, CUDAPlace, PlaceLike, is_compiled_with_cuda
 from fluidio.program import Program, default_main_program
+from fluidio.program.site import describe, user_site
 from fluidio.tensor import Scope, global_scope
 
 __all__ = ["Executor"]
@@ -40,7 +41,7 @@ class Executor:
             place = CUDAPlace(0) if is_compiled_with_cuda() else CPUPlace()
         self.place = place
         self._dev = backend_for(place)
-        self._closed = False
+        self._closed = ""
         keep_freed_memory()
 
     def run(
@@ -71,7 +72,7 @@ class Executor:
             EnforceNotMet: an op failed; the text names it, its inputs and the line that built it.
         """
         if self._closed:
-            raise RuntimeError("Attempted to use a closed Executor")
+            raise RuntimeError(f"Attempted to use a closed Executor: {self._closed}; make another one to go on")
         if self._dev.is_gpu:
             with self._dev.active():  # the current GPU belongs to the thread
                 return self._run(program, feed, fetch_list, scope, return_numpy, return_merged, use_prune)
@@ -106,6 +107,8 @@ class Executor:
             f = plan.frame(scope)
             if feed:
                 set_feeds(f, plan.feed_slots, plan.feed_variables, feed)
+            if plan.given_fetches:
+                check_given(f)
             plan.run(f)
             return take(f, plan.fetch_slots, names, return_numpy) if names else []
         finally:
@@ -193,7 +196,8 @@ class Executor:
 
     def close(self) -> None:
         """Refuse further runs; harmless when repeated."""
-        self._closed = True
+        if not self._closed:
+            self._closed = f"{self!r} was closed at {describe(user_site()) or 'an unknown line'}"
 
     def __repr__(self) -> str:
         return f"Executor({self.place})"

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from fluidio.dtypes import VarType, to_numpy, to_vartype
+from fluidio.executor.dtype_watch import OddFeeds
 from fluidio.executor.frame import Frame
-from fluidio.program import Program, Variable
+from fluidio.program import Parameter, Program, Variable
+from fluidio.program.site import describe
 from fluidio.tensor import LoDTensor
 from fluidio.tensor.lod import NO_LOD, LoD
 
@@ -48,9 +50,12 @@ def check_feed_names(program: Program, names: Sequence[str]) -> None:
 
 
 def set_feeds(f: Frame, slots: Sequence[int], variables: Sequence[Variable | None], feed: dict[str, Any]) -> None:
-    """Put the fed values into the frame."""
-    upload = f.plan.dev.upload if f.plan.dev.is_gpu else None
-    for slot, variable, (name, value) in zip(slots, variables, feed.items()):
+    """Put the fed values into the frame; what persists reaches the scope when all of them are found good."""
+    plan = f.plan
+    upload = plan.dev.upload if plan.dev.is_gpu else None
+    stored = []
+    plan.odd_feeds.forget()
+    for slot, variable, dtype, (name, value) in zip(slots, variables, plan.feed_dtypes, feed.items()):
         if type(value) is np.ndarray:
             array, lod = value, NO_LOD
         else:
@@ -59,25 +64,64 @@ def set_feeds(f: Frame, slots: Sequence[int], variables: Sequence[Variable | Non
             array = array.view(np.float16)  # Fluid: uint16 carries the bits of float16
         if variable is not None and variable.need_check_feed:
             _check(variable, array, bool(lod))
+        if array.dtype != dtype and dtype is not None:
+            array = _other_dtype(plan.odd_feeds, name, variable, dtype, array)
+        if f.variables[slot] is not None:
+            _check_parameter(variable, array)
+            array = array.copy()
+            stored.append(slot)
         f.values[slot] = array if upload is None else upload(array)
         f.lods[slot] = lod
-        if f.variables[slot] is not None:
-            f.values[slot] = f.values[slot].copy()
-            f.store(slot)
+    for slot in stored:
+        f.store(slot)
+
+
+def _other_dtype(odd: OddFeeds, name: str, variable: Variable | None, declared: Any, array: Any) -> Any:
+    """Return an array of another dtype than declared in this machine's byte order; one that is no tensor is refused."""
+    found = array.dtype
+    if found.kind not in "biuf":
+        raise TypeError(
+            f"cannot feed an array of {found} for {name!r}: it is no tensor of {declared}{_taker(variable)}"
+        )
+    if not found.isnative:
+        array = array.astype(found.newbyteorder("="))
+    if array.dtype != declared:
+        odd.note(name, declared, array.dtype)
+    return array
+
+
+def _check_parameter(variable: Variable | None, array: Any) -> None:
+    if isinstance(variable, Parameter) and tuple(array.shape) != variable.shape:
+        raise ValueError(
+            f"the parameter {variable.name!r} has shape {list(variable.shape)}, it was fed {list(array.shape)}"
+            f"{_taker(variable)}"
+        )
+
+
+def _taker(variable: Variable | None) -> str:
+    """Return a line about the first op that takes a variable, for errors."""
+    if variable is not None:
+        for op in variable.block.ops:
+            if variable.name in op.input_arg_names:
+                site = describe(op.site)
+                return f"\n  taken by op {op.type}" + (f", built at {site}" if site else "")
+    return ""
 
 
 def _convert(name: str, variable: Variable | None, value: Any) -> tuple[Any, LoD]:
     if isinstance(value, LoDTensor):
         if value.array is None:
-            raise ValueError(f"the LoDTensor fed for {name!r} holds no data: set() it first")
+            raise ValueError(f"the LoDTensor fed for {name!r} holds no data: set() it first{_taker(variable)}")
         return value.array, value.levels
-    if isinstance(value, np.ndarray) or hasattr(value, "__cuda_array_interface__"):
+    if isinstance(value, np.ndarray):
+        return np.asarray(value), NO_LOD  # a matrix or a masked array has operators of its own
+    if hasattr(value, "__cuda_array_interface__"):
         return value, NO_LOD
     if isinstance(value, (list, tuple)):
         raise RuntimeError(
             f"Some of your feed data hold LoD information: {name!r} was fed a {type(value).__name__}. They can not be "
             "completely cast from a list of Python ndarray to LoDTensor. Feed an ndarray, or a LoDTensor made by "
-            "fluid.create_lod_tensor / DataFeeder."
+            f"fluid.create_lod_tensor / DataFeeder.{_taker(variable)}"
         )
     if isinstance(value, (int, float, bool, np.generic)):
         if variable is None:
@@ -85,7 +129,7 @@ def _convert(name: str, variable: Variable | None, value: Any) -> tuple[Any, LoD
         return np.array([value], to_numpy(variable.dtype)), NO_LOD
     if hasattr(value, "__array__"):
         return np.asarray(value), NO_LOD
-    raise TypeError(f"cannot feed {type(value).__name__} for {name!r}: use an ndarray or a LoDTensor")
+    raise TypeError(f"cannot feed {type(value).__name__} for {name!r}: use an ndarray or a LoDTensor{_taker(variable)}")
 
 
 def _check(variable: Variable, array: Any, sequences: bool) -> None:
@@ -96,12 +140,13 @@ def _check(variable: Variable, array: Any, sequences: bool) -> None:
         raise ValueError(
             f"The fed Variable {variable.name!r} should have dimensions = {len(declared)}, "
             f"shape = {tuple(declared)}, but received fed shape {shape} on each device"
+            f"{_taker(variable)}"
         )
     found = to_vartype(array.dtype)
     if found != variable.dtype:
         raise ValueError(
             f"The data type of fed Variable {variable.name!r} must be {_name(variable.dtype)!r}, "
-            f"but received {_name(found)!r}"
+            f"but received {_name(found)!r}{_taker(variable)}"
         )
 
 

@@ -13,7 +13,7 @@ from fluidio.executor.frame import Frame
 from fluidio.program import Operator, Program, Variable
 from fluidio.tensor import LoDTensor, LoDTensorArray, SelectedRows
 
-__all__ = ["check_fetch_names", "fetch_names", "take"]
+__all__ = ["check_fetch_names", "check_given", "fetch_names", "take"]
 
 
 def fetch_names(fetch_list: Any) -> tuple[str, ...]:
@@ -49,6 +49,13 @@ def check_fetch_names(program: Program, names: Sequence[str]) -> None:
             raise ValueError(f"fetch_list: the program has no variable {name!r}{hint}")
 
 
+def check_given(f: Frame) -> None:
+    """Refuse to run for something that the scope and the feed must hold, as no op makes it, and do not."""
+    for slot in f.plan.given_fetches:
+        if f.values[slot] is None:
+            raise _nothing(f, slot, f.plan.name_of(slot))
+
+
 def take(f: Frame, slots: Sequence[int], names: Sequence[str], return_numpy: bool) -> list[Any]:
     """Return copies of the fetched values; a GPU is waited for once."""
     if f.plan.dev.is_gpu:
@@ -65,8 +72,7 @@ def _bring_down(f: Frame, slots: Sequence[int]) -> None:
 def _one(f: Frame, slot: int, name: str, return_numpy: bool) -> Any:
     value = f.values[slot]
     if value is None:
-        where = "run the startup program first" if f.variables[slot] is not None else "no op of this run produced it"
-        raise ValueError(f"fetch_list: the variable {name!r} holds no data ({where})")
+        raise _nothing(f, slot, name)
     if isinstance(value, SelectedRows):
         return (
             np.asarray(f.plan.dev.download(value.to_dense(f.plan.dev.xp))).view(FetchedArray) if return_numpy else value
@@ -85,3 +91,8 @@ def _one(f: Frame, slot: int, name: str, return_numpy: bool) -> Any:
         )
     host = f.plan.dev.download(value)
     return (host.copy() if host is value else host).view(FetchedArray)
+
+
+def _nothing(f: Frame, slot: int, name: str) -> ValueError:
+    where = "run the startup program first" if f.variables[slot] is not None else "no op of this run produced it"
+    return ValueError(f"fetch_list: the variable {name!r} holds no data ({where})")

@@ -24,6 +24,7 @@ from fluidio.errors import EnforceNotMet, EOFException
 from fluidio.executor.bind import Step
 from fluidio.executor.devices import backend_for
 from fluidio.executor.feed import set_feeds
+from fluidio.executor.fetch import check_given
 from fluidio.executor.frame import Frame, value_of
 from fluidio.executor.plan import Plan, run_steps
 from fluidio.executor.readers.ops import end_of_epoch
@@ -141,6 +142,7 @@ class ParallelPlan:
             if feed:
                 with plan.dev.active():
                     set_feeds(f, plan.feed_slots, plan.feed_variables, feed)
+            check_given(f)
         active = frames[: len(feeds)]
         if len(active) < len(frames) and self._trains:
             raise EnforceNotMet(

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from fluidio.dtypes import VarType
+from fluidio.dtypes import VarType, to_numpy
 from fluidio.executor.accumulate import sum_in_place
 from fluidio.executor.bind import Step, bind
 from fluidio.executor.denormals import flushed
+from fluidio.executor.dtype_watch import OddFeeds
 from fluidio.executor.failure import explain
 from fluidio.executor.frame import Frame, value_of
 from fluidio.ops.kernel import Backend
@@ -91,6 +92,8 @@ class Plan:
         block = program.global_block()
         self.feed_slots = [self._slot(block, name) for name in feeds]
         self.feed_variables = [block._find_var_recursive(name) for name in feeds]
+        self.feed_dtypes = [None if v is None else to_numpy(v.dtype) for v in self.feed_variables]
+        self.odd_feeds = OddFeeds(self)
         ops = _without_fed_readers(block.ops, set(feeds))
         self.steps = self._compile(block, ops)
         if dev.is_gpu:
@@ -161,7 +164,8 @@ class Plan:
             reads, writes = self._touched(step)
             external |= {i for i in reads if i not in produced}
             produced |= writes
-        external |= {i for i in self.fetch_slots if i not in produced}
+        self.given_fetches = [i for i in self.fetch_slots if i not in produced]
+        external |= set(self.given_fetches)
         persistent = {i for i in range(len(self._names)) if self._persists(i)}
         self._loads = sorted((external | persistent) - set(self.feed_slots))
         self._creates = sorted(persistent)

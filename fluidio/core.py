@@ -40,8 +40,10 @@ __all__ = [
     "VarType",
     "convert_np_dtype_to_dtype_",
     "get_cuda_device_count",
+    "get_fetch_variable",
     "is_compiled_with_cuda",
     "op_proto_and_checker_maker",
+    "set_feed_variable",
 ]
 
 
@@ -93,6 +95,25 @@ def kEmptyVarName() -> str:
 
 def get_num_devices() -> int:
     return get_cuda_device_count()
+
+
+def set_feed_variable(scope: Scope, tensor: LoDTensor, name: str, index: int) -> None:
+    """Put a tensor into the list of tensors under `name`, made longer where it is too short."""
+    tensors = scope.var(name).get_lod_tensor_array()
+    if index < 0:
+        raise EnforceNotMet(f"set_feed_variable: index {index} of {name!r} is negative")
+    while len(tensors) <= index:
+        tensors.append(LoDTensor())
+    tensors[index] = tensor
+
+
+def get_fetch_variable(scope: Scope, name: str, index: int) -> LoDTensor:
+    """Return a tensor of the list under `name`."""
+    variable = scope.find_var(name)
+    count = 0 if variable is None else len(variable.get_lod_tensor_array())
+    if variable is None or not 0 <= index < count:
+        raise EnforceNotMet(f"get_fetch_variable: {name!r} holds {count} tensors, none at {index}")
+    return variable.get_lod_tensor_array()[index]
 
 
 class Graph:

@@ -31,6 +31,7 @@ class LayerHelper:
         self.layer_type = layer_type
         self.kwargs = kwargs
         self.name: str = kwargs.get("name") or unique_name.generate(layer_type)
+        self._made: list[Variable] = []
 
     @property
     def main_program(self) -> Program:
@@ -43,13 +44,37 @@ class LayerHelper:
     # -- ops and variables --------------------------------------------------------------------------------------
 
     def append_op(self, type: str, inputs: Any = None, outputs: Any = None, attrs: Any = None) -> Operator:
-        return self.main_program.current_block().append_op(type=type, inputs=inputs, outputs=outputs, attrs=attrs)
+        block = self.main_program.current_block()
+        try:
+            return block.append_op(type=type, inputs=inputs, outputs=outputs, attrs=attrs)
+        except Exception:
+            self._forget_unused()
+            raise
+
+    def _forget_unused(self) -> None:
+        """Take back what was made for an op that could not be built: temporaries and parameters without an op."""
+        used = {
+            name
+            for block in self.main_program.blocks
+            for op in block.ops
+            for name in (*op.input_arg_names, *op.output_arg_names)
+        }
+        startup = self.startup_program.global_block()
+        unused = [variable for variable in self._made if variable.name not in used]
+        self._made = [variable for variable in self._made if variable.name in used]
+        for variable in unused:
+            variable.block._remove_var(variable.name)
+            if isinstance(variable, Parameter):
+                startup.ops = [op for op in startup.ops if variable.name not in op.output_arg_names]
+                startup._remove_var(variable.name)
 
     def create_variable_for_type_inference(self, dtype: DTypeLike | None, stop_gradient: bool = False) -> Variable:
         """Create a temporary named `<layer>.tmp_N`; inference describes it."""
-        return self.main_program.current_block().create_var(
+        made = self.main_program.current_block().create_var(
             name=unique_name.generate(f"{self.name}.tmp"), dtype=dtype, persistable=False, stop_gradient=stop_gradient
         )
+        self._made.append(made)
+        return made
 
     create_tmp_variable = create_variable_for_type_inference
 
@@ -161,9 +186,11 @@ class LayerHelper:
         self.startup_program.global_block().create_parameter(
             dtype=dtype, shape=shape, type=type, **attr._to_kwargs(with_initializer=True)
         )
-        return self.main_program.global_block().create_parameter(
+        made = self.main_program.global_block().create_parameter(
             dtype=dtype, shape=shape, type=type, stop_gradient=stop_gradient, **attr._to_kwargs()
         )
+        self._made.append(made)
+        return made
 
     def get_parameter(self, name: str) -> Parameter:
         parameter = self.main_program.global_block().var(name)

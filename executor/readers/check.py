@@ -14,6 +14,8 @@ from fluidio.program.site import describe
 __all__ = ["check_item", "layout_of"]
 
 Layout = tuple[Any, ...]
+_told: dict[Any, Any] = {}
+"""What was warned of at which line: the registry that Python would keep in the user's module."""
 
 
 def layout_of(item: Tensors) -> Layout:
@@ -65,10 +67,12 @@ def _warn(op: Operator, position: int, variable: Variable, array: Any, levels: i
     found = to_vartype(array.dtype)
     if not (rank_differs or dims_differ or found != variable.dtype):
         return
-    site = describe(op.site)
-    warnings.warn(
+    text = (
         f"slot {position} of reader {op.input('Reader')[0]} (variable {variable.name}) is declared as "
         f"{variable.dtype.name} {declared} but holds {found.name} {shape}: the data win"
-        + (f"; read at {site}" if site else ""),
-        stacklevel=2,
     )
+    if op.site is None:
+        warnings.warn(text, stacklevel=2)
+        return
+    file, line, _ = op.site
+    warnings.warn_explicit(f"{text}; read at {describe(op.site)}", UserWarning, file, line, registry=_told)

@@ -39,6 +39,7 @@ class VarDesc:
 
     def set_dtype(self, dtype: Any) -> None:
         self._variable._dtype = to_vartype(dtype)
+        self._variable.block.program._bump()
 
     def type(self) -> dtypes.VarType:
         return self._variable.type

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from fluidio.dtypes import VarType, to_vartype
@@ -83,6 +84,16 @@ class VariableMath:
         from fluidio.program.variable_slice import slice_variable
 
         return slice_variable(self, item)
+
+    def __iter__(self) -> Iterator[Variable]:
+        """Yield the rows where their number is known.
+
+        Fluid: the loop over a variable never ended, as every index appended another op.
+        """
+        variable: Any = self
+        if not variable.shape or variable.shape[0] < 0:
+            raise TypeError(f"cannot iterate over {variable!r}: the number of rows is known only when the program runs")
+        return (variable[row] for row in range(variable.shape[0]))
 
     def __eq__(self, other: object) -> Any:
         """Append `equal` for a number or another Variable; anything else is simply not equal."""
@@ -176,7 +187,11 @@ def _binary(left: Any, right: Any, op_type: str, reverse: bool = False) -> Varia
         left, right, axis = _align(left, right, op_type)
     block = _current_block(left)
     out = _output(block, left.dtype if op_type.startswith("elementwise_") else VarType.BOOL)
-    block.append_op(type=op_type, inputs={"X": [left], "Y": [right]}, outputs={"Out": [out]}, attrs={"axis": axis})
+    try:
+        block.append_op(type=op_type, inputs={"X": [left], "Y": [right]}, outputs={"Out": [out]}, attrs={"axis": axis})
+    except Exception:
+        block._remove_var(out.name)
+        raise
     return out
 
 

@@ -153,3 +153,37 @@ def test_sequences_are_not_held_to_a_declared_number_of_rows() -> None:
     words = fluid.create_lod_tensor(np.ones((5, 3), "float32"), [[2, 3]], fluid.CPUPlace())
     (out,) = fluid.Executor(fluid.CPUPlace()).run(feed={"x": words}, fetch_list=[y], return_numpy=False)
     assert out.shape() == [5, 3]
+
+
+WRONG_LAYERS: list[tuple[Callable[[Any, Any], object], str]] = [
+    (lambda x, y: x + y, "op elementwise_add"),
+    (lambda x, y: fluid.layers.elementwise_mul(x, y), "op elementwise_mul"),
+    (lambda x, y: fluid.layers.cross_entropy(x, y), "op cross_entropy2"),
+    (lambda x, y: fluid.layers.concat([x, y], axis=0), "op concat"),
+    (lambda x, y: fluid.layers.embedding(x, [10, 3]), "op lookup_table"),
+]
+
+
+@pytest.mark.parametrize(("build", "text"), WRONG_LAYERS, ids=[text for _, text in WRONG_LAYERS])
+def test_a_layer_that_cannot_be_built_leaves_both_programs_as_they_were(
+    build: Callable[[Any, Any], object], text: str
+) -> None:
+    x, y = fluid.layers.data("x", shape=[3]), fluid.layers.data("y", shape=[4])
+    fluid.layers.fc(x, size=2)
+    before = str(fluid.default_main_program()), str(fluid.default_startup_program())
+    with pytest.raises(EnforceNotMet, match=text) as caught:
+        build(x, y)
+    assert HERE in str(caught.value)
+    assert (str(fluid.default_main_program()), str(fluid.default_startup_program())) == before
+
+
+def test_what_was_whole_before_the_failing_op_of_a_layer_stays(exe: fluid.Executor) -> None:
+    x = fluid.layers.data("x", shape=[3])
+    with pytest.raises(ValueError, match='"no_such_activation" has not been registered'):
+        fluid.layers.fc(x, size=2, act="no_such_activation")
+    block = fluid.default_main_program().global_block()
+    assert [op.type for op in block.ops] == ["mul", "elementwise_add"]
+    assert sorted(block.vars) == ["fc_0.b_0", "fc_0.tmp_0", "fc_0.tmp_1", "fc_0.w_0", "x"]
+    exe.run(fluid.default_startup_program())
+    (out,) = exe.run(feed={"x": np.zeros((2, 3), np.float32)}, fetch_list=["fc_0.tmp_1"])
+    assert out.tolist() == [[0.0, 0.0], [0.0, 0.0]]

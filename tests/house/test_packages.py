@@ -33,6 +33,13 @@ def test_setup_cfg_lists_the_packages_on_disk() -> None:
     assert listed == sorted(packages())
 
 
+def test_the_architecture_names_every_package() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    rooms = {name: name.split(".")[1] for name in packages() if name.count(".") == 1}
+    assert [name for name, room in rooms.items() if f"`{room}/`" not in text] == []
+    assert [name for name, folder in FOLDERS.items() if f"| `{folder.name}/` | `{name}` |" not in text] == []
+
+
 def test_every_folder_with_modules_is_a_package() -> None:
     folders = {path.parent for path in modules().values()}
     assert [str(folder) for folder in folders if not (folder / "__init__.py").exists()] == []

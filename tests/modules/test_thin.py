@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import fluidio as fluid
@@ -186,3 +187,16 @@ def test_a_tensor_desc_is_read_as_scripts_read_parameter_files() -> None:
     desc.ParseFromString(b"\x08\x05\x10\x02\x10\x03")
     assert (desc.data_type, desc.dims) == (5, [2, 3])
     assert desc.SerializeToString() == b"\x08\x05\x10\x02\x10\x03"
+
+
+def test_a_tensor_set_for_a_feed_is_read_back_by_name_and_index() -> None:
+    scope, tensor = fluid.Scope(), fluid.create_lod_tensor(np.ones((3, 1), "float32"), [[1, 2]], fluid.CPUPlace())
+    fluid.core.set_feed_variable(scope, tensor, "feed", 1)
+    found = fluid.core.get_fetch_variable(scope, "feed", 1)
+    assert np.array(found).tolist() == [[1.0]] * 3 and found.lod() == [[0, 1, 3]]
+    assert not fluid.core.get_fetch_variable(scope, "feed", 0)._is_initialized()
+    for name, index in (("feed", 2), ("feed", -1), ("nothing", 0)):
+        with pytest.raises(fluid.core.EnforceNotMet, match=f"'{name}' holds"):
+            fluid.core.get_fetch_variable(scope, name, index)
+    with pytest.raises(fluid.core.EnforceNotMet, match="negative"):
+        fluid.core.set_feed_variable(scope, tensor, "feed", -1)

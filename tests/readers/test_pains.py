@@ -174,8 +174,9 @@ def test_8_a_mismatch_is_said_at_the_first_read(tmp_path: Path) -> None:
     subject = Subject(lambda: layers.io.open_recordio_file(path, **wrong))
     with pytest.warns(
         UserWarning, match=r"slot 1 of reader .*declared as INT32 \[-1, 1\] but holds INT64.*subjects.py"
-    ):
+    ) as told:
         assert subject.step() == [0]
+    assert told[0].filename.endswith("subjects.py")  # the line that reads, not one of ours
     assert subject.step() == [1]  # said once
 
 

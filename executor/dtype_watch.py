@@ -1,0 +1,77 @@
+"""Refuse arithmetic on values of different dtypes where a feed has brought another dtype than the program declares.
+
+Fluid: a feed was taken as it came, and the kernel that met it beside another dtype refused. NumPy would promote and go
+on, at half the speed and with other numbers. Plans are watched from the first such feed on, the others pay nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from fluidio.errors import EnforceNotMet
+from fluidio.executor.bind import Run, Step
+
+if TYPE_CHECKING:
+    from fluidio.executor.frame import Frame
+    from fluidio.executor.plan import Plan
+
+__all__ = ["OddFeeds"]
+
+_XY = ("X", "Y")
+_FILTER = ("Input", "Filter", "Bias")
+_NORM = ("X", "Scale", "Bias")
+_ALIKE = {
+    "mul": _XY, "matmul": _XY, "elementwise_add": _XY, "elementwise_sub": _XY, "elementwise_mul": _XY,
+    "elementwise_div": _XY, "elementwise_max": _XY, "elementwise_min": _XY, "elementwise_pow": _XY, "sum": ("X",),
+    "concat": ("X",), "conv2d": _FILTER, "depthwise_conv2d": _FILTER, "conv3d": _FILTER, "conv2d_transpose": _FILTER,
+    "conv3d_transpose": _FILTER, "batch_norm": _NORM, "layer_norm": _NORM,
+}  # fmt: skip
+"""The inputs of an op that Fluid's kernels read as one dtype."""
+
+
+class OddFeeds:
+    """The feeds of a plan's run whose dtype is not the declared one; the plan's ops are watched once there is one."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._found: dict[str, tuple[Any, Any]] = {}
+        self._watching = False
+
+    def forget(self) -> None:
+        """Begin another run."""
+        self._found.clear()
+
+    def note(self, name: str, declared: Any, found: Any) -> None:
+        """Note that `name` was fed as `found`."""
+        self._found[name] = (declared, found)
+        if not self._watching:
+            self._watching = True
+            for step in _all(self._plan.steps):
+                if step.op.type in _ALIKE:
+                    step.run = self._watched(step, step.run)
+
+    def _watched(self, step: Step, run: Run) -> Run:
+        inputs = [(slot, i) for slot in _ALIKE[step.op.type] for i in step.call.ins.get(slot, ())]
+
+        def watched(f: Frame) -> None:
+            dtypes = {i: f.values[i].dtype for _, i in inputs if hasattr(f.values[i], "dtype")}
+            if len(set(dtypes.values())) > 1:
+                given = ", ".join(f"{slot}({f.plan.name_of(i)}) is {dtypes[i]}" for slot, i in inputs if i in dtypes)
+                raise EnforceNotMet(f"Tensor holds the wrong type: {given}; they must be alike.{self._advice()}")
+            run(f)
+
+        return watched
+
+    def _advice(self) -> str:
+        return "".join(
+            f" {name!r} was declared {declared} and fed as {found}: feed it with .astype({str(declared)!r})."
+            for name, (declared, found) in self._found.items()
+        )
+
+
+def _all(steps: list[Step]) -> Iterator[Step]:
+    for step in steps:
+        yield step
+        for sub in step.call.blocks.values():
+            yield from _all(sub.steps)
