@@ -17,10 +17,15 @@ _MOST = 1 << 26  # bytes under way
 
 
 class Helpers(NamedTuple):
-    """An executor to read ahead on, and how many pieces of work it may have at a time."""
+    """An executor to read ahead on, and how many pieces of work it may have at a time.
+
+    `plain`, if there is one, reads what needs no decompression. One thread does where checksums are fast: reading is
+    bound by memory, and a second would only take the core of the reader, who copies meanwhile.
+    """
 
     executor: Executor
     tasks: int
+    plain: Executor | None = None
 
 
 def usual_threads() -> int:
@@ -82,10 +87,15 @@ class ReadAhead(Generic[T]):
             self.stop()  # the reader went elsewhere
         return None
 
-    def go_on(self, offset: int) -> None:
-        """Read what comes after the chunk that was taken, which ends at `offset`."""
+    def go_on(self, offset: int, packed: bool = True) -> None:
+        """Read what comes after the chunk that was taken, which ends at `offset`.
+
+        Args:
+            packed: it was compressed, so the next ones will be.
+        """
         if self._process != os.getpid():
             return
+        executor = self._helpers.executor if packed else self._helpers.plain or self._helpers.executor
         if not self._ready and not self._pending:
             self._next = offset
         while self._next is not None and len(self._pending) < self._helpers.tasks and self._bytes < _MOST:
@@ -97,7 +107,7 @@ class ReadAhead(Generic[T]):
                 offsets.pop()  # the end, or something that is no chunk
             if offsets:
                 size = (self._next or offsets[-1]) - first
-                future = self._helpers.executor.submit(self._load_all, offsets)
+                future = executor.submit(self._load_all, offsets)
                 self._pending.append(_Work(offsets, size, future))
                 self._bytes += size
 

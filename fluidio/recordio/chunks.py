@@ -120,9 +120,10 @@ class ChunkReader:
             self.dialect = chunk.dialect
             self.offset = chunk.end
             self.number += 1
-            if self._ahead is not None and (chunk.table.stride or chunk.header.size != len(chunk.payload)):
+            packed = chunk.header.size != len(chunk.payload)
+            if self._ahead is not None and (packed or chunk.table.stride):
                 # Plain records of different lengths need the interpreter most of the time: helpers would be in the way.
-                self._ahead.go_on(chunk.end)
+                self._ahead.go_on(chunk.end, packed)
             return chunk
 
     def __iter__(self) -> Iterator[Chunk]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -178,6 +179,30 @@ def test_helpers_read_ahead_and_the_reader_goes_where_it_wants(tmp_path: Path) -
         assert block is not None
         assert block.columns[0].data[:, 0].tolist() == list(range(10, 43))
         assert block_numbers(reader) == list(range(43, 100))
+
+
+class AtOnce(Executor):
+    """Does what it is asked for in the caller's thread, and counts it."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.count += 1
+        done: Future[Any] = Future()
+        done.set_result(fn(*args, **kwargs))
+        return done
+
+
+@pytest.mark.parametrize("compressor", ["none", "snappy"])
+def test_what_is_not_compressed_is_read_ahead_by_a_helper_of_its_own(tmp_path: Path, compressor: str) -> None:
+    path = tmp_path / "a"
+    with Writer(path, compressor, 10) as writer:
+        writer.write_block([np.zeros((100, 50), np.float32)])
+    packed, plain = AtOnce(), AtOnce()
+    with BlockReader(path, helpers=Helpers(packed, 3, plain)) as reader:
+        assert sum(map(len, reader)) == 100
+    assert (packed.count > 0, plain.count > 0) == (compressor == "snappy", compressor == "none")
 
 
 @pytest.mark.parametrize("place", range(4, 60))
