@@ -8,16 +8,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from fluidio.block_backward import block_gradients
 from fluidio.dtypes import VarType
-from fluidio.grad_vars import array_gradient, create_grad, differentiable
+from fluidio.errors import not_supported
+from fluidio.grad_vars import array_gradient, create_grad, differentiable, rename_gradients
 from fluidio.program import Block, Operator, OpRole, Parameter, Program, Variable, unique_name
 from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, GradOp, grad_name
+from fluidio.program.site import describe
 from fluidio.value_versions import Versions
 
 __all__ = ["append_backward", "append_grad_ops", "calc_gradient", "gradients"]
+
+
+_EARLIER = "@EARLIER"
 
 
 def append_backward(
@@ -33,6 +39,8 @@ def append_backward(
         loss: a variable of shape [1].
         parameter_list: parameters (or names) to differentiate; all trainable ones by default.
         no_grad_set: variables (or names) to treat as constants.
+        callbacks: each is called as `f(block=..., context=...)` behind every gradient op; `context` maps the names of
+            gradients to those of their variables.
         checkpoints: accepted; nothing is recomputed, memory is freed after the last use as it is.
 
     Returns:
@@ -43,14 +51,59 @@ def append_backward(
     program = loss.block.program
     program._loss_name = loss.name  # type: ignore[attr-defined]
     block = program.global_block()
-    no_grad = _no_grad_names(program, no_grad_set)
+    earlier = _put_away_earlier(block)
+    no_grad = {earlier.get(name, name) for name in _no_grad_names(program, no_grad_set)}
     end = _last_producer(block, loss.name)
     block.ops[end]._attrs["op_role"] = int(OpRole.Forward | OpRole.Loss)
     with program._role(OpRole.Backward):
         _append_loss_gradient(loss)
         ops = ops_towards(block, {loss.name}, block.ops[: end + 1])
-        append_grad_ops(block, ops, {loss.name: grad_name(loss.name)}, no_grad, block)
-    return _params_and_grads(program, parameter_list)
+        _refuse_second_derivatives(block, ops, {loss.name}, no_grad)
+        after = _call_each(callbacks) if callbacks else None
+        done = append_grad_ops(block, ops, {loss.name: grad_name(loss.name)}, no_grad, block, after=after)
+    renamed = _take_back_earlier(block, earlier)
+    return _params_and_grads(program, parameter_list, {name: renamed.get(grad, grad) for name, grad in done.items()})
+
+
+def _put_away_earlier(block: Block) -> dict[str, str]:
+    """Free the names of the gradients of earlier passes for this one; return {name: where it is}."""
+    program = block.program
+    program._backward_passes = getattr(program, "_backward_passes", 0) + 1  # type: ignore[attr-defined]
+    earlier = {name: name + _EARLIER for name in block.vars if GRAD_SUFFIX in name}
+    if earlier:
+        rename_gradients(block, earlier)
+    return earlier
+
+
+def _take_back_earlier(block: Block, earlier: dict[str, str]) -> dict[str, str]:
+    """Return their names to the gradients of earlier passes; this pass's get a prefix, as in Fluid 1.8."""
+    prefix = "grad/" * getattr(block.program, "_backward_passes", 1)
+    renamed = {name: prefix + name for name in earlier if name in block.vars}
+    for name in block.vars.keys() - earlier.values():
+        if _EARLIER in name:  # the gradient of a gradient
+            plain = name.replace(_EARLIER, "")
+            renamed[name] = prefix + plain if plain in earlier else plain
+    if renamed:
+        rename_gradients(block, renamed)
+    if earlier:
+        rename_gradients(block, {away: name for name, away in earlier.items()})
+    return renamed
+
+
+def _call_each(callbacks: Sequence[Callable[..., None]]) -> Callable[[Block], None]:
+    """Return what is called behind each gradient op."""
+    if not isinstance(callbacks, (list, tuple)):
+        raise AssertionError(f"callbacks should be a list or tuple of functions, got {callbacks!r}")
+    context: dict[str, Any] = {}
+
+    def after(block: Block) -> None:
+        op = block.ops[-1]
+        context.update({name: name.partition(GRAD_SUFFIX)[0] for name in op.output_arg_names if GRAD_SUFFIX in name})
+        context["__current_op_desc__"] = op.desc
+        for callback in callbacks:
+            callback(block=block, context=context)
+
+    return after
 
 
 def _last_producer(block: Block, name: str) -> int:
@@ -88,6 +141,25 @@ def ops_towards(block: Block, targets: set[str], ops: Sequence[Operator] | None 
     return found[::-1]
 
 
+def _refuse_second_derivatives(block: Block, ops: Sequence[Operator], targets: set[str], no_grad: set[str]) -> None:
+    """Raise if a target depends on a gradient that is not marked as constant: its share would be missing."""
+    wanted = set(targets)
+    for op in reversed(ops):
+        outputs = [name for name in op.output_arg_names if name in wanted and name not in no_grad]
+        if not outputs:
+            continue
+        if op.definition.grad is not None:
+            wanted.update(op.input_arg_names)
+            continue
+        inputs = [name for name in op.input_arg_names if name not in no_grad]
+        if op.type.endswith("_grad") and any(differentiable(block._find_var_recursive(name)) for name in inputs):
+            name = outputs[0].replace(_EARLIER, "")
+            not_supported(
+                f"a gradient of {name}, which op {op.type} (built at {describe(op.site)}) computes,",
+                f"there are no second derivatives; set stop_gradient = True on {name} to take it for a constant",
+            )
+
+
 def append_grad_ops(
     block: Block,
     ops: Sequence[Operator],
@@ -95,6 +167,7 @@ def append_grad_ops(
     no_grad: set[str],
     target: Block,
     body: bool = False,
+    after: Callable[[Block], None] | None = None,
 ) -> dict[str, str]:
     """Append the gradient ops of `ops` (of `block`) to `target` and return {variable: name of its gradient}.
 
@@ -102,6 +175,7 @@ def append_grad_ops(
         known: variables whose gradients exist already.
         no_grad: names that are constants.
         body: the block is the body of a loop or branch.
+        after: called with `target` behind each op.
     """
     no_grad = _constants(block, ops, no_grad)
     pending: defaultdict[str, list[str]] = defaultdict(list)
@@ -115,6 +189,8 @@ def append_grad_ops(
         if parts:
             if len(parts) > 1:
                 target.append_op(type="sum", inputs={"X": parts}, outputs={"Out": [grad_name(name)]})
+                if after is not None:
+                    after(target)
             done[name] = grad_name(name)
         return name in done
 
@@ -129,7 +205,8 @@ def append_grad_ops(
         # The op replaced the variable: what comes from before it is another value with another gradient.
         replaced = versions.replaced(op)
         if _has_block(op):
-            grad_ops = block_gradients(op, alive, replaced, no_grad, target, append_grad_ops)
+            inner = append_grad_ops if after is None else partial(append_grad_ops, after=after)
+            grad_ops = block_gradients(op, alive, replaced, no_grad, target, inner)
         else:
             grad_ops = op.definition.grad(op, no_grad)
         for grad_op in grad_ops:
@@ -139,6 +216,8 @@ def append_grad_ops(
             for name in replaced:
                 done.pop(name, None)
             _append(grad_op, op, block, target, pending)
+            if after is not None:
+                after(target)
         for name in replaced:
             done.pop(name, None)
     for name in list(pending):
@@ -257,7 +336,10 @@ def _rename_last_writer(target: Block, old: str, new: str, outputs: dict[str, li
     target._insert_op(0, type="assign", inputs={"X": [old]}, outputs={"Out": [new]})
 
 
-def _params_and_grads(program: Program, parameter_list: Sequence[Any] | None) -> list[tuple[Parameter, Variable]]:
+def _params_and_grads(
+    program: Program, parameter_list: Sequence[Any] | None, gradients: dict[str, str]
+) -> list[tuple[Parameter, Variable]]:
+    """Return the parameters that this pass has reached, with the gradients that it gave them."""
     block = program.global_block()
     if parameter_list is None:
         names = [p.name for p in program.all_parameters() if p.trainable]
@@ -266,8 +348,8 @@ def _params_and_grads(program: Program, parameter_list: Sequence[Any] | None) ->
     found = []
     for name in names:
         parameter = block.var(name)
-        if block.has_var(grad_name(name)):
-            gradient = block.var(grad_name(name))
+        if name in gradients:
+            gradient = block.var(gradients[name])
             found.append((parameter, gradient))
             if gradient.op is not None:
                 gradient.op._attrs["op_role_var"] = [*gradient.op._attrs.get("op_role_var", ()), name, gradient.name]
@@ -284,6 +366,7 @@ def calc_gradient(
         raise ValueError(f"{len(targets)} targets but {len(seeds)} target_gradients")
     block = targets[0].block
     program = block.program
+    program._backward_passes = getattr(program, "_backward_passes", 0) + 1
     no_grad = _no_grad_names(program, no_grad_set)
     known: dict[str, str] = {}
     forward_ops = list(block.ops)
@@ -292,6 +375,7 @@ def calc_gradient(
         for target, seed in zip(targets, seeds):
             known[target.name] = _seed(block, target, seed)
         ops = ops_towards(block, {t.name for t in targets}, forward_ops)
+        _refuse_second_derivatives(block, ops, {t.name for t in targets}, no_grad)
         done = append_grad_ops(block, ops, known, no_grad, block)
     return [block.vars.get(done.get(v.name, "")) for v in inputs]
 
