@@ -153,3 +153,25 @@ def test_sequences_are_not_held_to_a_declared_number_of_rows() -> None:
     words = fluid.create_lod_tensor(np.ones((5, 3), "float32"), [[2, 3]], fluid.CPUPlace())
     (out,) = fluid.Executor(fluid.CPUPlace()).run(feed={"x": words}, fetch_list=[y], return_numpy=False)
     assert out.shape() == [5, 3]
+
+
+@pytest.mark.parametrize(
+    ("attrs", "text"),
+    [
+        ({"axes": 1}, None),  # an attribute of slice: Fluid ignored it
+        ({"axsi": 1}, r"op softmax: unknown attribute 'axsi'; close to it: axis"),
+        ({"flavour": 1}, r"op softmax: unknown attribute 'flavour'; it has axis, "),
+        ({"axis": "two"}, r"op softmax: attribute axis is 'two'; a number was expected"),
+    ],
+)
+def test_an_unknown_attribute_is_told_with_op_variable_and_line(attrs: dict[str, Any], text: str | None) -> None:
+    x = fluid.layers.data("x", [4])
+    block = fluid.default_main_program().global_block()
+    out = block.create_var(name="out", dtype="float32")
+    if text is None:
+        block.append_op(type="softmax", inputs={"X": [x]}, outputs={"Out": [out]}, attrs=attrs)
+        return
+    with pytest.raises(fluid.core.EnforceNotMet, match=text) as caught:
+        block.append_op(type="softmax", inputs={"X": [x]}, outputs={"Out": [out]}, attrs=attrs)
+    assert "X=x [-1, 4] FP32" in str(caught.value) and "test_bad_input.py" in str(caught.value)
+    assert block.ops == []
