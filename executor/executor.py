@@ -206,6 +206,11 @@ class Executor:
         """
         from fluidio.executor.from_dataset import run_dataset
 
+        for name, given in (("debug", debug), ("fetch_handler", fetch_handler is not None)):
+            if given:
+                warnings.warn(
+                    f"train_from_dataset: {name} has no effect; use fetch_list and print_period", stacklevel=2
+                )
         run_dataset(self, program, dataset, scope, fetch_list, fetch_info, print_period)
 
     infer_from_dataset = train_from_dataset
