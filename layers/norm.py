@@ -145,7 +145,7 @@ def group_norm(
 ) -> Variable:
     """Normalise each group of channels of each example.
 
-    Fluid: without param_attr (bias_attr) there is no scale (shift) at all.
+    As in Fluid, without param_attr (bias_attr) there is no scale (shift) at all.
     """
     check_variable("group_norm", "input", input)
     if data_layout not in ("NCHW", "NHWC"):

@@ -52,6 +52,11 @@ def test_the_docstring_says_what_differs() -> None:
     assert status == "differs" and "one machine" in note
 
 
+@pytest.mark.parametrize("name", ["conv2d", "group_norm", "label_smooth", "random_crop"])
+def test_what_is_as_in_fluid_does_not_differ(name: str) -> None:
+    assert verdict(f"fluid.layers.{name}") == ("works", "")
+
+
 def test_a_name_that_is_not_there_raises_with_advice() -> None:
     assert verdict("fluid.AsyncExecutor") == (
         "raises", "feed the program with fluid.io.DataLoader.from_generator or layers.py_reader",
