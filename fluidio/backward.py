@@ -13,17 +13,13 @@ from typing import Any
 
 from fluidio.block_backward import block_gradients
 from fluidio.dtypes import VarType
-from fluidio.errors import not_supported
-from fluidio.grad_vars import array_gradient, create_grad, differentiable, rename_gradients
+from fluidio.grad_passes import count_pass, put_away_earlier, refuse_second_derivatives, take_back_earlier
+from fluidio.grad_vars import array_gradient, create_grad, differentiable
 from fluidio.program import Block, Operator, OpRole, Parameter, Program, Variable, unique_name
 from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, GradOp, grad_name
-from fluidio.program.site import describe
 from fluidio.value_versions import Versions
 
 __all__ = ["append_backward", "append_grad_ops", "calc_gradient", "gradients"]
-
-
-_EARLIER = "@EARLIER"
 
 
 def append_backward(
@@ -51,43 +47,19 @@ def append_backward(
     program = loss.block.program
     program._loss_name = loss.name  # type: ignore[attr-defined]
     block = program.global_block()
-    earlier = _put_away_earlier(block)
-    no_grad = {earlier.get(name, name) for name in _no_grad_names(program, no_grad_set)}
+    no_grad = _no_grad_names(program, no_grad_set)
     end = _last_producer(block, loss.name)
+    ops = ops_towards(block, {loss.name}, block.ops[: end + 1])
+    refuse_second_derivatives(block, ops, {loss.name}, no_grad)
+    earlier = put_away_earlier(block)
+    no_grad = {earlier.get(name, name) for name in no_grad}
     block.ops[end]._attrs["op_role"] = int(OpRole.Forward | OpRole.Loss)
     with program._role(OpRole.Backward):
         _append_loss_gradient(loss)
-        ops = ops_towards(block, {loss.name}, block.ops[: end + 1])
-        _refuse_second_derivatives(block, ops, {loss.name}, no_grad)
         after = _call_each(callbacks) if callbacks else None
         done = append_grad_ops(block, ops, {loss.name: grad_name(loss.name)}, no_grad, block, after=after)
-    renamed = _take_back_earlier(block, earlier)
+    renamed = take_back_earlier(block, earlier)
     return _params_and_grads(program, parameter_list, {name: renamed.get(grad, grad) for name, grad in done.items()})
-
-
-def _put_away_earlier(block: Block) -> dict[str, str]:
-    """Free the names of the gradients of earlier passes for this one; return {name: where it is}."""
-    program = block.program
-    program._backward_passes = getattr(program, "_backward_passes", 0) + 1  # type: ignore[attr-defined]
-    earlier = {name: name + _EARLIER for name in block.vars if GRAD_SUFFIX in name}
-    if earlier:
-        rename_gradients(block, earlier)
-    return earlier
-
-
-def _take_back_earlier(block: Block, earlier: dict[str, str]) -> dict[str, str]:
-    """Return their names to the gradients of earlier passes; this pass's get a prefix, as in Fluid 1.8."""
-    prefix = "grad/" * getattr(block.program, "_backward_passes", 1)
-    renamed = {name: prefix + name for name in earlier if name in block.vars}
-    for name in block.vars.keys() - earlier.values():
-        if _EARLIER in name:  # the gradient of a gradient
-            plain = name.replace(_EARLIER, "")
-            renamed[name] = prefix + plain if plain in earlier else plain
-    if renamed:
-        rename_gradients(block, renamed)
-    if earlier:
-        rename_gradients(block, {away: name for name, away in earlier.items()})
-    return renamed
 
 
 def _call_each(callbacks: Sequence[Callable[..., None]]) -> Callable[[Block], None]:
@@ -139,25 +111,6 @@ def ops_towards(block: Block, targets: set[str], ops: Sequence[Operator] | None 
             found.append(op)
             wanted.update(name for name in op.input_arg_names if name != EMPTY)
     return found[::-1]
-
-
-def _refuse_second_derivatives(block: Block, ops: Sequence[Operator], targets: set[str], no_grad: set[str]) -> None:
-    """Raise if a target depends on a gradient that is not marked as constant: its share would be missing."""
-    wanted = set(targets)
-    for op in reversed(ops):
-        outputs = [name for name in op.output_arg_names if name in wanted and name not in no_grad]
-        if not outputs:
-            continue
-        if op.definition.grad is not None:
-            wanted.update(op.input_arg_names)
-            continue
-        inputs = [name for name in op.input_arg_names if name not in no_grad]
-        if op.type.endswith("_grad") and any(differentiable(block._find_var_recursive(name)) for name in inputs):
-            name = outputs[0].replace(_EARLIER, "")
-            not_supported(
-                f"a gradient of {name}, which op {op.type} (built at {describe(op.site)}) computes,",
-                f"there are no second derivatives; set stop_gradient = True on {name} to take it for a constant",
-            )
 
 
 def append_grad_ops(
@@ -366,7 +319,7 @@ def calc_gradient(
         raise ValueError(f"{len(targets)} targets but {len(seeds)} target_gradients")
     block = targets[0].block
     program = block.program
-    program._backward_passes = getattr(program, "_backward_passes", 0) + 1
+    count_pass(program)
     no_grad = _no_grad_names(program, no_grad_set)
     known: dict[str, str] = {}
     forward_ops = list(block.ops)
@@ -375,7 +328,7 @@ def calc_gradient(
         for target, seed in zip(targets, seeds):
             known[target.name] = _seed(block, target, seed)
         ops = ops_towards(block, {t.name for t in targets}, forward_ops)
-        _refuse_second_derivatives(block, ops, {t.name for t in targets}, no_grad)
+        refuse_second_derivatives(block, ops, {t.name for t in targets}, no_grad)
         done = append_grad_ops(block, ops, known, no_grad, block)
     return [block.vars.get(done.get(v.name, "")) for v in inputs]
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from fluidio.dtypes import VarType
 from fluidio.program import Block, Variable
 from fluidio.program.op_def import grad_name
 
-__all__ = ["array_gradient", "create_grad", "differentiable", "is_array", "rename_gradients"]
+__all__ = ["array_gradient", "create_grad", "differentiable", "is_array"]
 
 _DIFFERENTIABLE = frozenset({VarType.FP16, VarType.FP32, VarType.FP64})
 _WITH_GRADIENT = frozenset({VarType.LOD_TENSOR, VarType.SELECTED_ROWS, VarType.LOD_TENSOR_ARRAY})
@@ -38,16 +36,3 @@ def array_gradient(block: Block, target: Block, variable: Variable) -> Variable:
     while home is not None and home is not variable.block and target.parent is not None:
         home, target = home.parent, target.parent
     return create_grad(target, variable, grad_name(variable.name))
-
-
-def rename_gradients(block: Block, names: Mapping[str, str]) -> None:
-    """Give variables of a block other names, in it and in the blocks that see them."""
-    for old, new in names.items():
-        variable = block.vars.pop(old)
-        variable.name = new
-        block.vars[new] = variable
-    for inner in block.program.blocks:
-        seen = names if inner is block else {old: new for old, new in names.items() if old not in inner.vars}
-        for op in inner.ops:
-            for name in {*op.input_arg_names, *op.output_arg_names} & seen.keys():
-                op._rename(name, seen[name])
