@@ -72,6 +72,9 @@ class CompiledProgram:
         self._loss_name = loss_name
         self._build_strategy = build_strategy or self._build_strategy
         self._exec_strategy = exec_strategy or self._exec_strategy
+        for owner, name in ((self._build_strategy, "sync_batch_norm"), (self._exec_strategy, "num_iteration_per_run")):
+            if getattr(owner, name) > 1 or getattr(owner, name) is True:
+                warnings.warn(f"{type(owner).__name__}.{name} has no effect here", stacklevel=2)
         self._share_vars_from = share_vars_from
         if places is not None:
             self._places = list(places) if isinstance(places, (list, tuple)) else [places]

@@ -10,9 +10,10 @@ from fluidio.era import era
 from fluidio.errors import EOFException
 from fluidio.executor.devices import backend_for
 from fluidio.executor.feed import check_feed_names, feed_dict, set_feeds
-from fluidio.executor.fetch import check_fetch_names, check_given, fetch_names, take
+from fluidio.executor.fetch import FetchesUpdates, check_fetch_names, check_given, fetch_names, take
 from fluidio.executor.memory import keep_freed_memory
 from fluidio.executor.plan import Plan
+from fluidio.executor.pruned import pruned_program, split_updates
 from fluidio.places import CPUPlace, CUDAPlace, PlaceLike, is_compiled_with_cuda
 from fluidio.program import Program, default_main_program
 from fluidio.program.site import describe, user_site
@@ -62,9 +63,11 @@ class Executor:
         Args:
             program: a Program or CompiledProgram; the default main program if None.
             feed: {name: ndarray or LoDTensor}.
-            fetch_list: Variables or names.
+            fetch_list: Variables or names. Beside them what `minimize` returned: then only what is fetched and these
+                updates are run (Fluid 1.8).
             scope: where persistable variables live; the global scope if None.
             return_numpy: ndarrays (an error for what has LoD) or LoDTensors.
+            use_prune: run only what is fetched and the updates of all optimizers.
             use_program_cache: accepted; plans are always cached, and never used for a program that has changed.
 
         Raises:
@@ -92,12 +95,15 @@ class Executor:
             program = default_main_program()
         if scope is None:
             scope = global_scope()
+        if use_prune:
+            return self._run_pruned(program, feed, fetch_list, scope, return_numpy, return_merged)
         if not isinstance(program, Program):
             return self._run_compiled(program, feed, fetch_list, scope, return_numpy, return_merged)
         feed = feed if type(feed) is dict else feed_dict(feed)
-        names = fetch_names(fetch_list)
-        if use_prune and names:
-            program = program._prune_with_input(list(feed), list(names))
+        try:
+            names = fetch_names(fetch_list)
+        except FetchesUpdates:
+            return self._run_pruned(program, feed, fetch_list, scope, return_numpy, return_merged)
         key = (self._dev, tuple(feed), names)
         # A plan is taken out while it runs: a second thread compiles one of its own.
         plan = program.__dict__.setdefault("_plans", {}).pop(key, None)
@@ -113,6 +119,16 @@ class Executor:
             return take(f, plan.fetch_slots, names, return_numpy) if names else []
         finally:
             program.__dict__["_plans"][key] = plan
+
+    def _run_pruned(
+        self, program: Any, feed: Any, fetch_list: Any, scope: Scope, return_numpy: bool, return_merged: bool
+    ) -> list[Any]:
+        variables, updates = split_updates(fetch_list)
+        if not isinstance(program, Program) and not hasattr(program, "_run_by"):
+            raise TypeError(f"Executor requires Program as its Parameter. But you passed in {type(program)}")
+        first = feed[0] if isinstance(feed, (list, tuple)) and feed else feed
+        part = pruned_program(program, list(first or ()), fetch_names(variables), updates)
+        return self._run(part, feed, variables, scope, return_numpy, return_merged, False)
 
     def _compile(self, program: Program, feed: dict[str, Any], names: tuple[str, ...]) -> Any:
         if era().unknown_feed_warns:
@@ -134,7 +150,10 @@ class Executor:
     ) -> list[Any]:
         if not hasattr(program, "_run_by"):
             raise TypeError(f"Executor requires Program as its Parameter. But you passed in {type(program)}")
-        results: list[Any] = program._run_by(self, feed, fetch_list, scope, return_numpy, return_merged)
+        try:
+            results: list[Any] = program._run_by(self, feed, fetch_list, scope, return_numpy, return_merged)
+        except FetchesUpdates:
+            return self._run_pruned(program, feed, fetch_list, scope, return_numpy, return_merged)
         return results
 
     def epoch(
@@ -190,6 +209,11 @@ class Executor:
         """
         from fluidio.executor.from_dataset import run_dataset
 
+        for name, given in (("debug", debug), ("fetch_handler", fetch_handler is not None)):
+            if given:
+                warnings.warn(
+                    f"train_from_dataset: {name} has no effect; use fetch_list and print_period", stacklevel=2
+                )
         run_dataset(self, program, dataset, scope, fetch_list, fetch_info, print_period)
 
     infer_from_dataset = train_from_dataset

@@ -13,7 +13,11 @@ from fluidio.executor.frame import Frame
 from fluidio.program import Operator, Program, Variable
 from fluidio.tensor import LoDTensor, LoDTensorArray, SelectedRows
 
-__all__ = ["check_fetch_names", "check_given", "fetch_names", "take"]
+__all__ = ["FetchesUpdates", "check_fetch_names", "check_given", "fetch_names", "take"]
+
+
+class FetchesUpdates(TypeError):
+    """A fetch list holds ops, or what `minimize` returned: the program is pruned to them."""
 
 
 def fetch_names(fetch_list: Any) -> tuple[str, ...]:
@@ -35,7 +39,9 @@ def _name(item: Any) -> str:
     if isinstance(item, (list, tuple)) and len(item) == 1:
         return _name(item[0])
     if isinstance(item, Operator):
-        raise TypeError(f"fetch_list holds the op {item.type}: put its output variable there")
+        raise FetchesUpdates(f"fetch_list holds the op {item.type}: put its output variable there")
+    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], list):
+        raise FetchesUpdates("fetch_list holds a pair: a list and something else")
     raise TypeError(f"fetch_list takes Variables and names, got {item!r} ({type(item).__name__})")
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from fluidio.block_backward import block_gradients
 from fluidio.dtypes import VarType
+from fluidio.grad_passes import count_pass, put_away_earlier, refuse_second_derivatives, take_back_earlier
 from fluidio.grad_vars import array_gradient, create_grad, differentiable
 from fluidio.program import Block, Operator, OpRole, Parameter, Program, Variable, unique_name
 from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, GradOp, grad_name
@@ -33,6 +35,8 @@ def append_backward(
         loss: a variable of shape [1].
         parameter_list: parameters (or names) to differentiate; all trainable ones by default.
         no_grad_set: variables (or names) to treat as constants.
+        callbacks: each is called as `f(block=..., context=...)` behind every gradient op; `context` maps the names of
+            gradients to those of their variables.
         checkpoints: accepted; nothing is recomputed, memory is freed after the last use as it is.
 
     Returns:
@@ -45,12 +49,33 @@ def append_backward(
     block = program.global_block()
     no_grad = _no_grad_names(program, no_grad_set)
     end = _last_producer(block, loss.name)
+    ops = ops_towards(block, {loss.name}, block.ops[: end + 1])
+    refuse_second_derivatives(block, ops, {loss.name}, no_grad)
+    earlier = put_away_earlier(block)
+    no_grad = {earlier.get(name, name) for name in no_grad}
     block.ops[end]._attrs["op_role"] = int(OpRole.Forward | OpRole.Loss)
     with program._role(OpRole.Backward):
         _append_loss_gradient(loss)
-        ops = ops_towards(block, {loss.name}, block.ops[: end + 1])
-        append_grad_ops(block, ops, {loss.name: grad_name(loss.name)}, no_grad, block)
-    return _params_and_grads(program, parameter_list)
+        after = _call_each(callbacks) if callbacks else None
+        done = append_grad_ops(block, ops, {loss.name: grad_name(loss.name)}, no_grad, block, after=after)
+    renamed = take_back_earlier(block, earlier)
+    return _params_and_grads(program, parameter_list, {name: renamed.get(grad, grad) for name, grad in done.items()})
+
+
+def _call_each(callbacks: Sequence[Callable[..., None]]) -> Callable[[Block], None]:
+    """Return what is called behind each gradient op."""
+    if not isinstance(callbacks, (list, tuple)):
+        raise AssertionError(f"callbacks should be a list or tuple of functions, got {callbacks!r}")
+    context: dict[str, Any] = {}
+
+    def after(block: Block) -> None:
+        op = block.ops[-1]
+        context.update({name: name.partition(GRAD_SUFFIX)[0] for name in op.output_arg_names if GRAD_SUFFIX in name})
+        context["__current_op_desc__"] = op.desc
+        for callback in callbacks:
+            callback(block=block, context=context)
+
+    return after
 
 
 def _last_producer(block: Block, name: str) -> int:
@@ -95,6 +120,7 @@ def append_grad_ops(
     no_grad: set[str],
     target: Block,
     body: bool = False,
+    after: Callable[[Block], None] | None = None,
 ) -> dict[str, str]:
     """Append the gradient ops of `ops` (of `block`) to `target` and return {variable: name of its gradient}.
 
@@ -102,6 +128,7 @@ def append_grad_ops(
         known: variables whose gradients exist already.
         no_grad: names that are constants.
         body: the block is the body of a loop or branch.
+        after: called with `target` behind each op.
     """
     no_grad = _constants(block, ops, no_grad)
     pending: defaultdict[str, list[str]] = defaultdict(list)
@@ -115,6 +142,8 @@ def append_grad_ops(
         if parts:
             if len(parts) > 1:
                 target.append_op(type="sum", inputs={"X": parts}, outputs={"Out": [grad_name(name)]})
+                if after is not None:
+                    after(target)
             done[name] = grad_name(name)
         return name in done
 
@@ -129,7 +158,8 @@ def append_grad_ops(
         # The op replaced the variable: what comes from before it is another value with another gradient.
         replaced = versions.replaced(op)
         if _has_block(op):
-            grad_ops = block_gradients(op, alive, replaced, no_grad, target, append_grad_ops)
+            inner = append_grad_ops if after is None else partial(append_grad_ops, after=after)
+            grad_ops = block_gradients(op, alive, replaced, no_grad, target, inner)
         else:
             grad_ops = op.definition.grad(op, no_grad)
         for grad_op in grad_ops:
@@ -139,6 +169,8 @@ def append_grad_ops(
             for name in replaced:
                 done.pop(name, None)
             _append(grad_op, op, block, target, pending)
+            if after is not None:
+                after(target)
         for name in replaced:
             done.pop(name, None)
     for name in list(pending):
@@ -257,7 +289,10 @@ def _rename_last_writer(target: Block, old: str, new: str, outputs: dict[str, li
     target._insert_op(0, type="assign", inputs={"X": [old]}, outputs={"Out": [new]})
 
 
-def _params_and_grads(program: Program, parameter_list: Sequence[Any] | None) -> list[tuple[Parameter, Variable]]:
+def _params_and_grads(
+    program: Program, parameter_list: Sequence[Any] | None, gradients: dict[str, str]
+) -> list[tuple[Parameter, Variable]]:
+    """Return the parameters that this pass has reached, with the gradients that it gave them."""
     block = program.global_block()
     if parameter_list is None:
         names = [p.name for p in program.all_parameters() if p.trainable]
@@ -266,8 +301,8 @@ def _params_and_grads(program: Program, parameter_list: Sequence[Any] | None) ->
     found = []
     for name in names:
         parameter = block.var(name)
-        if block.has_var(grad_name(name)):
-            gradient = block.var(grad_name(name))
+        if name in gradients:
+            gradient = block.var(gradients[name])
             found.append((parameter, gradient))
             if gradient.op is not None:
                 gradient.op._attrs["op_role_var"] = [*gradient.op._attrs.get("op_role_var", ()), name, gradient.name]
@@ -284,6 +319,7 @@ def calc_gradient(
         raise ValueError(f"{len(targets)} targets but {len(seeds)} target_gradients")
     block = targets[0].block
     program = block.program
+    count_pass(program)
     no_grad = _no_grad_names(program, no_grad_set)
     known: dict[str, str] = {}
     forward_ops = list(block.ops)
@@ -292,6 +328,7 @@ def calc_gradient(
         for target, seed in zip(targets, seeds):
             known[target.name] = _seed(block, target, seed)
         ops = ops_towards(block, {t.name for t in targets}, forward_ops)
+        refuse_second_derivatives(block, ops, {t.name for t in targets}, no_grad)
         done = append_grad_ops(block, ops, known, no_grad, block)
     return [block.vars.get(done.get(v.name, "")) for v in inputs]
 

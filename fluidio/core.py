@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fluidio.dtypes import VarType, convert_np_dtype_to_dtype_
-from fluidio.errors import EnforceNotMet, EOFException, not_supported
+from fluidio.errors import EnforceNotMet, EOFException, NotHere, not_supported
 from fluidio.places import (
     CPUPlace,
     CUDAPinnedPlace,
@@ -136,4 +136,4 @@ def __getattr__(name: str) -> Any:
         from fluidio import inference
 
         return getattr(inference, name)
-    raise AttributeError(f"fluid.core.{name} is part of the C++ core and not here")
+    raise NotHere(f"fluid.core.{name}", "it is part of the C++ core; programs work on fluid.Program and fluid.Executor")

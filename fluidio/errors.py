@@ -11,6 +11,7 @@
     ├── ConversionError (ValueError)     a row, a template or an earlier conversion is not as it should be
     ├── UnsafePickleError (ValueError)   a pickle asks for more than data
     ├── MissingDependencyError (ImportError)  an optional package is needed
+    ├── NotHere (AttributeError, NotImplementedError)  a name that fluidio does not have
     └── DeviceError (RuntimeError)       a CUDA place was asked for and cannot be had
 
 Where Fluid raised a plain ValueError, TypeError or AssertionError, so do we.
@@ -18,8 +19,10 @@ Where Fluid raised a plain ValueError, TypeError or AssertionError, so do we.
 
 from __future__ import annotations
 
+import difflib
 import os
-from typing import NoReturn
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn
 
 __all__ = [
     "ConversionError",
@@ -30,11 +33,13 @@ __all__ = [
     "FluidioError",
     "ForeignFileError",
     "MissingDependencyError",
+    "NotHere",
     "OpError",
     "ReaderError",
     "RecordIOError",
     "UnsafePickleError",
     "missing_dependency",
+    "not_here",
     "not_supported",
 ]
 
@@ -167,3 +172,26 @@ def missing_dependency(package: str, extra: str, purpose: str) -> MissingDepende
 def not_supported(api: str, instead: str) -> NoReturn:
     """Raise the NotImplementedError of an API that fluidio does not have, naming the nearest thing that works."""
     raise NotImplementedError(f"{api} is not supported by fluidio: {instead}")
+
+
+class NotHere(FluidioError, AttributeError, NotImplementedError):
+    """A name that fluidio does not have; `.instead` says what to use.
+
+    Both an AttributeError, so that `hasattr` and `getattr` with a default go on working, and a NotImplementedError.
+    """
+
+    def __init__(self, api: str, instead: str) -> None:
+        super().__init__(f"{api} is not supported by fluidio: {instead}")
+        self.api = api
+        self.instead = instead
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.api, self.instead)
+
+
+def not_here(module: str, name: str, known: Iterable[str], instead: Mapping[str, str] | None = None) -> NotHere:
+    """Return the error of a module that has no such name: with the advice for it, or with names that look like it."""
+    if instead is not None and name in instead:
+        return NotHere(f"{module}.{name}", instead[name])
+    near = difflib.get_close_matches(name, [word for word in known if not word.startswith("_")], 2, 0.6)
+    return NotHere(f"{module}.{name}", f"close to it: {', '.join(near)}" if near else "no name here is like it")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from fluidio.errors import not_here
 from fluidio.program.op_def import fill_on_demand
 
-__all__ = ["LAZY_MODULES", "LAZY_NAMES", "MISSING", "NotHere", "find"]
+__all__ = ["LAZY_MODULES", "LAZY_NAMES", "MISSING", "find"]
 
 LAZY_MODULES = {
     "average": "fluidio.average",
@@ -109,26 +110,22 @@ MISSING = {
     "DataFeedDesc": _LOADER,
     "FetchHandler": "fetch with exe.run(fetch_list=...)",
     "disable_dygraph": _STATIC,
+    "disable_imperative": _STATIC,
     "dygraph": _STATIC,
     "dygraph_grad_clip": _STATIC,
     "enable_dygraph": _STATIC,
+    "enable_imperative": _STATIC,
     "imperative": _STATIC,
 }
 
 
-class NotHere(AttributeError, NotImplementedError):
-    """A name of Fluid that fluidio does not have; the text says what to use instead."""
-
-
 def find(name: str) -> Any:
-    """Return what `fluid.NAME` means; NotHere (an AttributeError) says what to do otherwise."""
+    """Return what `fluid.NAME` means; NotHere says what to do otherwise."""
     if name in LAZY_MODULES:
         return importlib.import_module(LAZY_MODULES[name])
     if name in LAZY_NAMES:
         return getattr(importlib.import_module(LAZY_NAMES[name]), name)
-    if name in MISSING:
-        raise NotHere(f"fluid.{name} is not supported by fluidio: {MISSING[name]}")
-    raise AttributeError(f"module 'fluidio' has no attribute {name!r}")
+    raise not_here("fluid", name, [*LAZY_MODULES, *LAZY_NAMES, *vars(importlib.import_module("fluidio"))], MISSING)
 
 
 fill_on_demand(lambda: importlib.import_module("fluidio.ops"))

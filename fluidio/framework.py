@@ -141,4 +141,4 @@ class IrGraph:
     """Graphs of the C++ core are not here."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        not_supported("fluid.framework.IrGraph", "work on the Program: program.blocks, block.ops, block.vars")
+        not_supported("fluid.IrGraph", "work on the Program: program.blocks, block.ops, block.vars")

@@ -1,5 +1,8 @@
 """What a user writes: functions that append ops to the default program."""
 
+import typing as _typing
+
+from fluidio.errors import not_here as _not_here
 from fluidio.layers import (
     activation,
     beam,
@@ -65,6 +68,7 @@ from fluidio.layers.lookup import *
 from fluidio.layers.loss import *
 from fluidio.layers.manipulate import *
 from fluidio.layers.metric import *
+from fluidio.layers.missing import INSTEAD as _INSTEAD
 from fluidio.layers.norm import *
 from fluidio.layers.ops import *
 from fluidio.layers.pool import *
@@ -147,3 +151,9 @@ __all__ += tensor.__all__
 __all__ += tensor_array.__all__
 __all__ += user.__all__
 __all__ += yolo.__all__
+
+if not _typing.TYPE_CHECKING:  # a checker would take every misspelt layer for one that may be there
+
+    def __getattr__(name: str) -> _typing.Any:
+        """Say what to use for a name that is not here."""
+        raise _not_here("fluid.layers", name, globals(), _INSTEAD)

@@ -108,7 +108,7 @@ def conv2d(
         padding: a number, [height, width], [top, bottom, left, right], "SAME" or "VALID".
         groups: each group of filters sees its share of the channels only.
 
-    Fluid: filters start as Normal(0, sqrt(2 / (kernel area * channels))).
+    As in Fluid, filters start as Normal(0, sqrt(2 / (kernel area * channels))).
     """
     return _conv("conv2d", 2, input, num_filters, filter_size, stride, padding, dilation, groups, param_attr, bias_attr,
                  use_cudnn, act, name, data_format)  # fmt: skip

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from fluidio.errors import not_here
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers.arguments import check_variable
+from fluidio.layers.missing import INSTEAD
 from fluidio.program import Variable
 
 __all__ = [
@@ -331,3 +333,10 @@ def detection_map(
         },
     )
     return out
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Say what to use for a name that is not here."""
+        raise not_here("fluid.layers.detection", name, globals(), INSTEAD)

@@ -229,7 +229,7 @@ def label_smooth(
 ) -> Variable:
     """(1 - epsilon) label + epsilon times the prior (uniform by default).
 
-    Fluid: the label is marked as a constant, no gradient passes.
+    As in Fluid, the label is marked as a constant, no gradient passes.
     """
     if not 0 <= epsilon <= 1:
         raise ValueError("The value of epsilon must be between 0 and 1.")

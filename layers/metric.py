@@ -6,6 +6,7 @@ from typing import Any
 
 from fluidio.initializer import Constant
 from fluidio.layer_helper import LayerHelper
+from fluidio.layers.arguments import warn_ignored
 from fluidio.layers.dense import topk
 from fluidio.program import Variable
 
@@ -39,10 +40,15 @@ def auc(
 ) -> Any:
     """Area under the ROC curve of the last column of probabilities.
 
+    Args:
+        topk: without effect, as in Fluid.
+
     Returns:
         the area over all batches so far, the area over the last slide_steps batches (0: all of them), and the four
         variables that hold the counts.
     """
+    if topk != 1:
+        warn_ignored("auc", "topk")
     helper = LayerHelper("auc")
     whole = helper.create_variable_for_type_inference("float64")
     recent = helper.create_variable_for_type_inference("float64")

@@ -7,7 +7,7 @@ from typing import Any
 
 from fluidio.initializer import Constant, Normal
 from fluidio.layer_helper import LayerHelper
-from fluidio.layers.arguments import check_variable
+from fluidio.layers.arguments import check_variable, warn_ignored
 from fluidio.param_attr import ParamAttr
 from fluidio.program import Variable
 
@@ -145,7 +145,7 @@ def group_norm(
 ) -> Variable:
     """Normalise each group of channels of each example.
 
-    Fluid: without param_attr (bias_attr) there is no scale (shift) at all.
+    As in Fluid, without param_attr (bias_attr) there is no scale (shift) at all.
     """
     check_variable("group_norm", "input", input)
     if data_layout not in ("NCHW", "NHWC"):
@@ -232,9 +232,19 @@ def data_norm(
 
     Args:
         param_attr: a dict of start values: batch_size (1e4), batch_sum (0), batch_square (1e4).
+        moving_mean_name, moving_variance_name, do_model_average_for_mean_and_var: without effect, as in Fluid.
+        sync_stats: without effect; there is one trainer.
     """
     if slot_dim != -1 or enable_scale_and_shift:
         raise NotImplementedError("data_norm: slot_dim and enable_scale_and_shift are not supported; leave them out")
+    ignored = {
+        "moving_mean_name": moving_mean_name is not None,
+        "moving_variance_name": moving_variance_name is not None,
+        "do_model_average_for_mean_and_var": not do_model_average_for_mean_and_var,
+        "sync_stats": sync_stats,
+    }
+    for keyword in (keyword for keyword, given in ignored.items() if given):
+        warn_ignored("data_norm", keyword)
     helper = LayerHelper("data_norm", input=input, act=act, name=name)
     starts = {"batch_size": 1e4, "batch_sum": 0.0, "batch_square": 1e4}
     if isinstance(param_attr, dict):

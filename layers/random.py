@@ -59,7 +59,7 @@ def dropout(
 def random_crop(x: Variable, shape: Any, seed: Any = None) -> Variable:
     """A random piece of each instance; `shape` are its last dims. The seed moves on with every run.
 
-    Fluid: without a seed one is drawn when the layer is built.
+    As in Fluid, without a seed one is drawn when the layer is built.
     """
     import random
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from fluidio.dtypes import DTypeLike, VarType, to_vartype
 from fluidio.layer_helper import LayerHelper
+from fluidio.layers.arguments import warn_ignored
 from fluidio.program import Variable
 
 __all__ = [
@@ -103,6 +104,8 @@ def sequence_conv(
         padding_start: where the window begins relative to its row; -(filter_size // 2) by default.
     """
     _check("sequence_conv", input=input)
+    if padding is False:
+        warn_ignored("sequence_conv", "padding=False")
     helper = LayerHelper("sequence_conv", **locals())
     weight = helper.create_parameter(helper.param_attr, [filter_size * input.shape[1], num_filters], input.dtype)
     before_bias = helper.create_variable_for_type_inference(input.dtype)

@@ -63,6 +63,95 @@ def test_gradients_with_a_seed_and_a_second_pass() -> None:
     np.testing.assert_allclose(value([first], x=data)[0], 20 * data)
 
 
+def _fc(x: fluid.Variable, name: str) -> fluid.Variable:
+    attr = fluid.ParamAttr(name=name, initializer=fluid.initializer.Constant(1.0))
+    return fluid.layers.fc(x, 1, param_attr=attr, bias_attr=False)
+
+
+def test_each_minimize_updates_what_its_own_loss_reaches() -> None:
+    x, y = fluid.layers.data("x", [2]), fluid.layers.data("y", [1])
+    hidden = _fc(x, "w")
+    losses = [fluid.layers.square_error_cost(hidden, y), _fc(x, "v"), _fc(hidden, "u")]
+    pairs = [fluid.optimizer.SGD(0.1).minimize(fluid.layers.mean(loss))[1] for loss in losses]
+    # names and numbers of Fluid 1.8.5
+    assert [[(p.name, g.name) for p, g in found] for found in pairs] == [
+        [("w", "w@GRAD")],
+        [("v", "v@GRAD")],
+        [("w", "grad/grad/grad/w@GRAD"), ("u", "u@GRAD")],
+    ]
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(fluid.default_startup_program())
+    for _ in range(3):
+        exe.run(feed={"x": np.ones((2, 2), "float32"), "y": np.zeros((2, 1), "float32")})
+    found = [float(fluid.fetch_var(name).ravel()[0]) for name in ("w", "v", "u")]
+    np.testing.assert_allclose(found, [0.062, 0.7, 0.656], atol=1e-6)
+
+
+def test_two_backward_passes_keep_both_gradients() -> None:
+    x = fluid.layers.data("x", [2])
+    hidden = _fc(x, "w")
+    first = fluid.backward.append_backward(fluid.layers.mean(hidden))
+    second = fluid.backward.append_backward(fluid.layers.mean(hidden * hidden * 3.0))
+    assert second[0][1].name == "grad/grad/w@GRAD"
+    one, two = value([first[0][1], second[0][1]], x=np.ones((1, 2), "float32"))
+    assert (one.ravel().tolist(), two.ravel().tolist()) == ([1, 1], [12, 12])
+
+
+def test_a_loss_on_a_gradient_is_refused_unless_it_is_a_constant() -> None:
+    x = fluid.layers.data("x", [2])
+    x.stop_gradient = False
+    out = fluid.layers.square(_fc(x, "w"))
+    (slope,) = fluid.gradients([out], [x])  # 2 (x w) w
+    loss = fluid.layers.mean(out) + fluid.layers.mean(fluid.layers.square(slope))
+    program = fluid.default_main_program().clone()
+    with pytest.raises(
+        NotImplementedError, match=r"gradient of x@GRAD.*, which op mul_grad \(built at .*test_backward"
+    ):
+        fluid.gradients([loss], [x])
+    before = str(program)
+    with fluid.program_guard(program), pytest.raises(NotImplementedError, match="no second derivatives"):
+        fluid.optimizer.SGD(0.1).minimize(program.global_block().var(loss.name))
+    assert str(program) == before
+
+
+def test_a_gradient_that_is_a_constant_is_part_of_a_loss() -> None:
+    x = fluid.layers.data("x", [2])
+    x.stop_gradient = False
+    out = fluid.layers.square(_fc(x, "w"))
+    (slope,) = fluid.gradients([out], [x])  # 2 (x w) w
+    assert slope is not None
+    slope.stop_gradient = True
+    ((_, dw),) = fluid.backward.append_backward(fluid.layers.mean(out) + fluid.layers.mean(slope))
+    first, second = value([slope, dw], x=np.array([[1.0, 2.0]], "float32"))
+    np.testing.assert_allclose(first, [[6, 6]])
+    np.testing.assert_allclose(second.ravel(), [6, 12])
+
+
+def test_callbacks_are_called_behind_each_gradient_op() -> None:
+    x = fluid.layers.data("x", [2])
+    hidden = _fc(x, "w")
+    loss = fluid.layers.mean(hidden * hidden)
+    calls = []
+
+    def note(block: fluid.framework.Block, context: dict[str, object]) -> None:
+        calls.append((block.ops[-1].type, context.get("w@GRAD")))
+
+    fluid.backward.append_backward(loss, callbacks=[note])
+    # the sum of the two gradients of hidden is an op too
+    assert calls == [("mean_grad", None), ("elementwise_mul_grad", None), ("sum", None), ("mul_grad", "w")]
+    with pytest.raises(AssertionError, match="callbacks"):
+        fluid.backward.append_backward(loss, callbacks=note)  # type: ignore[arg-type]
+
+
+def test_the_callback_of_error_clips_clips() -> None:
+    x = fluid.layers.data("x", [2])
+    hidden = _fc(x, "w")
+    hidden.error_clip = fluid.clip.ErrorClipByValue(max=0.5)
+    fluid.backward.append_backward(fluid.layers.mean(hidden), callbacks=[fluid.clip.error_clip_callback])
+    (dw,) = value(["w@GRAD"], x=np.ones((1, 2), "float32"))
+    assert dw.ravel().tolist() == [0.5, 0.5]
+
+
 def test_no_path_gives_none_or_an_empty_list() -> None:
     x, z = fluid.layers.data("x", [2]), fluid.layers.data("z", [2])
     x.stop_gradient = z.stop_gradient = False

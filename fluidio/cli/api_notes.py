@@ -68,6 +68,8 @@ RAISES = {
     "fluid.defaul_main_program": _TYPO,
     "fluid.executor._as_lodtensor": _INTERNAL,
     "fluid.keep_data_loader_order": _INTERNAL,
+    "fluid.layer_helper_base.LayerHelperBase._create_parameter": _INTERNAL,
+    "fluid.layer_helper_base.LayerHelperBase.create_parameter": _INTERNAL,
     "fluid.multiprocess_queue_set.add": _INTERNAL,
     "fluid.optimizer.Optimizer._backward": _INTERNAL,
     "fluid.reader._cleanup": _INTERNAL,

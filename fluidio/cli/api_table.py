@@ -8,7 +8,7 @@ from importlib import resources
 from typing import Any
 
 from fluidio.cli.api_notes import DIFFERS, METHODS, RAISES
-from fluidio.faces import MISSING
+from fluidio.errors import NotHere
 from fluidio.paddle.verdicts import resolve
 
 __all__ = ["PHASES", "Api", "judge", "legacy_apis", "table"]
@@ -68,10 +68,10 @@ def judge(api: Api) -> Api:
 
 def _missing(name: str, error: Exception) -> str:
     parts = name.split(".")
-    if parts[0] == "fluid" and parts[1] in MISSING:
-        return MISSING[parts[1]]
     if parts[0] == "paddle" and parts[1] not in ("fluid", "v2", "dataset", "reader", "batch"):
         return "Paddle 2.x, not Fluid"
+    if isinstance(error, NotHere):
+        return error.instead
     return str(error) if isinstance(error, NotImplementedError) else "not here"
 
 

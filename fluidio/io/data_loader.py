@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -150,6 +151,8 @@ class DataLoader:
             >>> [step[0]["x"].shape() for step in loader()]
             [[4, 2], [4, 2], [4, 2]]
         """
+        if use_multiprocess:
+            warnings.warn("DataLoader.from_generator: use_multiprocess has no effect in static programs", stacklevel=2)
         return GeneratorLoader(feed_list, capacity, use_double_buffer, iterable, return_list, drop_last)
 
     @staticmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any
 
 from fluidio.dtypes import VarType
@@ -139,6 +140,8 @@ def load_inference_model(
     Raises:
         ValueError: the folder is not there, or the program is of Paddle 2.0 or needs an op that fluidio lacks.
     """
+    if pserver_endpoints:
+        warnings.warn("load_inference_model: pserver_endpoints has no effect: there are no servers", stacklevel=2)
     if dirname is None:
         data, what = bytes(model_filename), "the model's bytes"
     else:

@@ -38,6 +38,7 @@ _EXPLICIT = {
     "paddle.v2": "fluidio.paddle.v2",
     "paddle.v2.dataset": "fluidio.dataset",
     "paddle.v2.fluid": "fluidio",
+    "paddle.v2.image": "fluidio.dataset.image",
     "paddle.v2.minibatch": "fluidio.paddle.batch_module",
     "paddle.v2.reader": "fluidio.reader",
     "paddle.version": "fluidio.paddle.version",

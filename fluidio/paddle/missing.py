@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from fluidio.errors import NotHere
+
 __all__: list[str] = []
 
 _LAZY = {"dataset": "fluidio.dataset", "utils": "fluidio.paddle.utils", "v2": "fluidio.paddle.v2"}
@@ -13,7 +15,8 @@ _LAZY = {"dataset": "fluidio.dataset", "utils": "fluidio.paddle.utils", "v2": "f
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return importlib.import_module(_LAZY[name])
-    raise AttributeError(
-        f"module 'paddle' has no attribute {name!r} in fluidio, which answers to Fluid 0.12 - 1.8 (paddle.fluid.*, "
-        "paddle.batch, paddle.reader, paddle.dataset); Paddle 2.x names are not part of it"
+    raise NotHere(
+        f"paddle.{name}",
+        "it answers to Fluid 0.12 - 1.8 (paddle.fluid.*, paddle.batch, paddle.reader, paddle.dataset); "
+        "Paddle 2.x names are not part of it",
     )

@@ -6,15 +6,17 @@ import difflib
 import importlib
 from typing import Any
 
+from fluidio.errors import NotHere
 from fluidio.paddle.aliases import target_of
 
 __all__ = ["nearest", "resolve"]
 
 
 def resolve(api: str) -> Any:
-    """Return the object behind `fluid.layers.fc`; AttributeError or ModuleNotFoundError when there is none."""
+    """Return the object behind `fluid.layers.fc`; AttributeError, with the module's advice, when there is none."""
     full = f"paddle.{api}" if api == "fluid" or api.startswith("fluid.") else api
     parts = full.split(".")
+    advice: NotHere | None = None
     for cut in range(len(parts), 0, -1):
         target = target_of(".".join(parts[:cut]))
         if target is None:
@@ -23,10 +25,13 @@ def resolve(api: str) -> Any:
         try:
             for part in parts[cut:]:
                 found = getattr(found, part)
+        except NotHere as error:
+            advice = advice or error
+            continue
         except AttributeError:
             continue
         return found
-    raise AttributeError(f"fluidio has no {api}")
+    raise advice or AttributeError(f"fluidio has no {api}")
 
 
 def nearest(api: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from fluidio.program.block import Block
 
-__all__ = ["AttrType", "attr_type"]
+__all__ = ["AttrType", "attr_names", "attr_type"]
 
 
 class AttrType(enum.IntEnum):
@@ -37,6 +37,13 @@ def attr_type(op_type: str, name: str, value: Any) -> AttrType:
     base = op_type.removesuffix("_grad")
     known = odd.get(f"{base}.{name}", usual.get(name))
     return known if known is not None and _fits(known, value) else _of_value(value)
+
+
+@functools.cache
+def attr_names() -> frozenset[str]:
+    """Return the names of attributes that any op of Fluid 1.8.5 has."""
+    usual, odd = _table()
+    return frozenset({*usual, *(key.partition(".")[2] for key in odd)})
 
 
 @functools.cache

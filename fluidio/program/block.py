@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fluidio.dtypes import VarType
+from fluidio.program.infer import InferContext
 from fluidio.program.op_def import EMPTY
 from fluidio.program.operator import Operator
 from fluidio.program.variable import Parameter, Variable
@@ -171,6 +174,8 @@ class Block:
 
     def _insert(self, index: int, type: str | None, inputs: Any, outputs: Any, attrs: Any) -> Operator:
         op = Operator(self, type, inputs, outputs, attrs)
+        if attrs:
+            _check_attrs(op, attrs)
         op._attrs.setdefault("op_role", self.program._op_role)
         if self.program._op_role_var:
             op._attrs.setdefault("op_role_var", list(self.program._op_role_var))
@@ -206,3 +211,22 @@ class Block:
 
     def __repr__(self) -> str:
         return f"Block({self.idx}, {len(self.vars)} vars, {len(self.ops)} ops)"
+
+
+def _check_attrs(op: Operator, attrs: Mapping[str, Any]) -> None:
+    """Refuse attributes that no op has, and text where a number belongs.
+
+    Fluid: an attribute that the op does not have was dropped. One that other ops have (use_cudnn, is_test) still is
+    no mistake, as layers give them to many ops.
+    """
+    from fluidio.program.attr_types import attr_names
+
+    known = op.definition.attrs
+    for name, value in attrs.items():
+        if name not in known:
+            if name not in attr_names() and not name.startswith(("_", "@", "op_", "fluidio_")):
+                near = difflib.get_close_matches(name, known, 2, 0.6)
+                hint = f"close to it: {', '.join(near)}" if near else f"it has {', '.join(known) or 'none'}"
+                InferContext(op).fail(f"unknown attribute {name!r}; {hint}")
+        elif isinstance(value, str) and isinstance(known[name], (int, float)):
+            InferContext(op).fail(f"attribute {name} is {value!r}; a number was expected")

@@ -44,7 +44,7 @@ class Operator:
         carried = tuple(Slot(name, True, True) for name in self.definition.carried)
         self._inputs = _arguments("Input", type, (*self.definition.inputs, *carried), inputs or {})
         self._outputs = _arguments("Output", type, self.definition.outputs, outputs or {})
-        # Attributes the op does not know are kept: Fluid ignored them, and scripts ask for them back.
+        # Attributes of other ops are kept: Fluid ignored them, and scripts ask for them back.
         self._attrs: dict[str, Any] = {**self.definition.attrs, **_clean(attrs or {})}
 
     def infer(self) -> None:

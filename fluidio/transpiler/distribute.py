@@ -51,6 +51,9 @@ class DistributeTranspiler:
         **legacy: Any,
     ) -> None:  # fmt: skip
         """Note the programs; with several trainers, say that each trains alone."""
+        unknown = [name for name in legacy if name not in vars(self.config)]
+        if unknown:
+            raise TypeError(f"DistributeTranspiler.transpile has no argument {', '.join(unknown)}")
         count = len(trainers.split(",")) if isinstance(trainers, str) else int(trainers)
         if count > 1:
             warnings.warn(

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from fluidio import contrib, layers
 from fluidio.cli import main
+from fluidio.cli.api_notes import METHODS, RAISES
 from fluidio.cli.api_table import Api, judge, legacy_apis, table
 from fluidio.cli.op_table import golden_cases, markdown, row
+from fluidio.contrib.unsupported import INSTEAD as contrib_instead
+from fluidio.errors import NotHere
+from fluidio.layers.missing import INSTEAD as layers_instead
 from fluidio.ops import OP_TABLE
+from fluidio.paddle.verdicts import resolve
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -44,11 +52,57 @@ def test_the_docstring_says_what_differs() -> None:
     assert status == "differs" and "one machine" in note
 
 
+@pytest.mark.parametrize("name", ["conv2d", "group_norm", "label_smooth", "random_crop"])
+def test_what_is_as_in_fluid_does_not_differ(name: str) -> None:
+    assert verdict(f"fluid.layers.{name}") == ("works", "")
+
+
 def test_a_name_that_is_not_there_raises_with_advice() -> None:
     assert verdict("fluid.AsyncExecutor") == (
         "raises", "feed the program with fluid.io.DataLoader.from_generator or layers.py_reader",
     )  # fmt: skip
     assert verdict("paddle.nn.Linear") == ("raises", "Paddle 2.x, not Fluid")
+
+
+def test_a_name_that_is_not_here_says_so_when_a_program_asks_for_it() -> None:
+    internal = {name for name, note in RAISES.items() if note.startswith(("an internal", "a misspelling"))}
+    asked = [api.name for api in table() if api.status == "raises" and api.name not in {*internal, *METHODS}]
+    assert len(asked) > 40
+    silent = []
+    for name in asked:
+        try:
+            found = resolve(name.removesuffix(".*"))
+            found("argument")  # what exists in order to say what to do
+        except NotImplementedError as error:
+            text = str(error)
+        else:
+            text = ""
+        parts = name.removesuffix(".*").split(".")
+        if not any(".".join(parts[:cut]) in text for cut in range(2, len(parts) + 1)) or len(text) < 40:
+            silent.append(name)
+    assert silent == []
+
+
+@pytest.mark.parametrize("module", [layers, layers.nn, layers.detection, contrib, contrib.layers])
+def test_a_missing_name_of_a_module_comes_with_advice_that_exists(module: Any) -> None:
+    instead = layers_instead if module.__name__.startswith("fluidio.layers") else contrib_instead
+    absent = [(name, advice) for name, advice in instead.items() if name not in vars(module)]
+    assert len(absent) >= len(instead) - 1
+    for name, advice in absent:
+        with pytest.raises(NotHere, match=name) as caught:
+            getattr(module, name)
+        assert isinstance(caught.value, NotImplementedError) and isinstance(caught.value, AttributeError)
+        assert caught.value.instead == advice
+        for word in re.findall(r"(?:layers|contrib|fluid)(?:\.\w+)+", advice):
+            assert resolve(word if word.startswith("fluid.") else f"fluid.{word}") is not None
+    assert not hasattr(module, "nothing_like_that")
+    with pytest.raises(NotHere, match=r"nothing_like_that is not supported by fluidio: no name here is like it"):
+        getattr(module, "nothing_like" + "_that")
+
+
+def test_a_misspelt_layer_is_told_its_right_name() -> None:
+    with pytest.raises(NotHere, match="close to it: sequence_softmax"):
+        getattr(layers, "sequence_" + "sofmax")
 
 
 def test_the_recordio_programs_have_all_their_names() -> None:

@@ -187,3 +187,25 @@ def test_what_was_whole_before_the_failing_op_of_a_layer_stays(exe: fluid.Execut
     exe.run(fluid.default_startup_program())
     (out,) = exe.run(feed={"x": np.zeros((2, 3), np.float32)}, fetch_list=["fc_0.tmp_1"])
     assert out.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("attrs", "text"),
+    [
+        ({"axes": 1}, None),  # an attribute of slice: Fluid ignored it
+        ({"axsi": 1}, r"op softmax: unknown attribute 'axsi'; close to it: axis"),
+        ({"flavour": 1}, r"op softmax: unknown attribute 'flavour'; it has axis, "),
+        ({"axis": "two"}, r"op softmax: attribute axis is 'two'; a number was expected"),
+    ],
+)
+def test_an_unknown_attribute_is_told_with_op_variable_and_line(attrs: dict[str, Any], text: str | None) -> None:
+    x = fluid.layers.data("x", [4])
+    block = fluid.default_main_program().global_block()
+    out = block.create_var(name="out", dtype="float32")
+    if text is None:
+        block.append_op(type="softmax", inputs={"X": [x]}, outputs={"Out": [out]}, attrs=attrs)
+        return
+    with pytest.raises(fluid.core.EnforceNotMet, match=text) as caught:
+        block.append_op(type="softmax", inputs={"X": [x]}, outputs={"Out": [out]}, attrs=attrs)
+    assert "X=x [-1, 4] FP32" in str(caught.value) and "test_bad_input.py" in str(caught.value)
+    assert block.ops == []

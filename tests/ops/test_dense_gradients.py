@@ -283,6 +283,56 @@ def test_the_gradient_is_the_derivative(case: Case) -> None:
     )
 
 
+PARAMETERS = {"Alpha", "Bias", "Centers", "Filter", "Scale", "W", "Weight"}
+"""Slots that do not grow with the batch."""
+NOT_BY_ROW = {"crop", "gather", "matmul", "pad_constant_like", "roi_align", "roi_pool", "scatter", "scatter_nd_add",
+              "slice", "temporal_shift"}  # fmt: skip
+"""Ops whose other inputs or attributes speak of rows that a first row alone does not have."""
+OF_ONE = [
+    Case("crop", {"X": wave(1, 4)}, attrs={"offsets": [0, 1], "shape": [1, 2]}),
+    Case("gather", {"X": wave(1, 2), "Index": ids(0, 0)}, attrs={"overwrite": False}),
+    Case("matmul", {"X": wave(1, 1, 4), "Y": wave(1, 4, 1)}, wrt=("X", "Y")),
+    Case("pad_constant_like", {"X": wave(1, 4), "Y": wave(1, 3)}, wrt=("Y",)),
+    *(
+        Case(op, {"X": wave(1, 2, 4, 5), "ROIs": Ragged(np.array([[1.0, 1, 4, 3]]), [1])}, outputs,
+             {"pooled_height": 2, "pooled_width": 2}, unchecked=("Argmax",))
+        for op, outputs in (("roi_pool", ("Out", "Argmax")), ("roi_align", ("Out",)))
+    ),
+    Case("scatter", {"X": wave(1, 2), "Ids": np.array([0]), "Updates": wave(1, 2)}, wrt=("Updates",)),
+    Case("scatter_nd_add", {"X": wave(1, 2), "Index": ids(0, 0), "Updates": wave(2, 2)}, wrt=("X", "Updates")),
+    Case("slice", {"Input": wave(1, 4)}, attrs={"axes": [0], "starts": [0], "ends": [1], "decrease_axis": [0]},
+         wrt=("Input",)),
+    Case("temporal_shift", {"X": wave(1, 4, 1, 2)}, attrs={"seg_num": 1}),
+]  # fmt: skip
+
+
+def _first_row(case: Case) -> Case:
+    """Return the case with the first row of everything that grows with the batch."""
+    first = next(iter(case.inputs.values()))
+    rows = len(first[0] if isinstance(first, list) else first)
+
+    def cut(slot: str, value: Any) -> Any:
+        if isinstance(value, list):
+            return [cut(slot, part) for part in value]
+        grows = np.ndim(value) > 0 and len(value) == rows and slot not in PARAMETERS
+        return value[:1] if grows else value
+
+    return case._replace(inputs={slot: cut(slot, value) for slot, value in case.inputs.items()})
+
+
+@pytest.mark.parametrize(
+    "case",
+    [*OF_ONE, *(_first_row(case) for case in CASES if case.op not in NOT_BY_ROW)],
+    ids=lambda case: case.name or case.op,
+)
+def test_the_gradient_of_a_batch_of_one_is_the_derivative(case: Case) -> None:
+    test_the_gradient_is_the_derivative(case)
+
+
+def test_every_dense_op_is_checked_with_a_batch_of_one() -> None:
+    assert {case.op for case in OF_ONE} == NOT_BY_ROW
+
+
 MOVING = {"Mean": np.zeros(3), "Variance": np.ones(3)}
 
 

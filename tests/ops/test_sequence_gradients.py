@@ -90,9 +90,28 @@ def test_expand_and_gather_ops() -> None:
     )  # fmt: skip
 
 
-def test_im2sequence() -> None:
+def test_expand_and_gather_ops_of_one_sequence() -> None:
+    y = Ragged(wave(3, 1), [3])
+    check_gradient("sequence_expand", {"X": wave(1, 2), "Y": y}, ["Out"], {"ref_level": -1}, wrt=["X"])
+    check_gradient("sequence_expand_as", {"X": wave(1, 2), "Y": y}, ["Out"], wrt=["X"])
+    parts = [Ragged(wave(1, 2), [1]), Ragged(wave(2, 2, phase=1.0), [2])]
+    check_gradient("sequence_concat", {"X": parts}, ["Out"], wrt=["X"])
+    check_gradient("sequence_unpad", {"X": wave(1, 4, 2), "Length": np.array([3])}, ["Out"], wrt=["X"])
+    cut = {"X": Ragged(wave(1, 2), [1]), "Offset": np.array([[0]]), "Length": np.array([[1]])}
+    check_gradient("sequence_slice", cut, ["Out"], wrt=["X"])
+    ids, updates = Ragged(np.array([[2]]), [1]), Ragged(wave(1, 1), [1])
+    check_gradient("sequence_scatter", {"X": wave(1, 4), "Ids": ids, "Updates": updates}, ["Out"], wrt=["X", "Updates"])
+
+
+def test_a_sequence_of_no_updates_scatters_nothing() -> None:
+    ids, updates = Ragged(np.array([[0], [2]]), [0, 2]), Ragged(wave(2, 1), [0, 2])
+    check_gradient("sequence_scatter", {"X": wave(2, 4), "Ids": ids, "Updates": updates}, ["Out"], wrt=["X", "Updates"])
+
+
+@pytest.mark.parametrize("batch", [2, 1])
+def test_im2sequence(batch: int) -> None:
     attrs = {"kernels": [2, 3], "strides": [1, 2], "paddings": [1, 0, 0, 1]}
-    check_gradient("im2sequence", {"X": wave(2, 2, 4, 5)}, ["Out"], attrs, wrt=["X"])
+    check_gradient("im2sequence", {"X": wave(batch, 2, 4, 5)}, ["Out"], attrs, wrt=["X"])
 
 
 def _lstm(lengths: list[int], peepholes: bool, states: bool) -> dict[str, Any]:
@@ -194,7 +213,7 @@ def test_stacked_lstm_over_padded_tensors(both: bool, layers: int) -> None:
 
 
 def test_crf() -> None:
-    for lengths in ([3, 0, 2], [4], [1, 1]):
+    for lengths in ([3, 0, 2], [4], [1, 1], [1]):
         rows = sum(lengths)
         inputs = {
             "Emission": Ragged(wave(rows, 3, phase=0.4), lengths),
@@ -207,30 +226,36 @@ def test_crf() -> None:
         )  # fmt: skip
 
 
-def test_ctc() -> None:
-    logits = Ragged(wave(9, 4, phase=0.4, scale=2.0), [4, 2, 3])
-    label = Ragged(np.array([[1], [1], [3], [2], [1]]), [2, 1, 2])
+@pytest.mark.parametrize(
+    ("times", "labels"), [([4, 2, 3], [2, 1, 2]), ([1], [1]), ([3, 2], [0, 2]), ([2, 1, 2], [1, 0, 1])]
+)
+def test_ctc(times: list[int], labels: list[int]) -> None:
+    logits = Ragged(wave(sum(times), 4, phase=0.4, scale=2.0), times)
+    label = Ragged(np.array([[1], [1], [3], [2], [1]])[: sum(labels)], labels)
     check_gradient(
         "warpctc", {"Logits": logits, "Label": label}, ["WarpCTCGrad", "Loss"], {"blank": 0}, wrt=["Logits"],
         unchecked=["WarpCTCGrad"],
     )  # fmt: skip
 
 
-def test_hierarchical_sigmoid() -> None:
-    inputs = {"X": wave(3, 2), "W": wave(4, 2, phase=0.7), "Bias": wave(4, 1), "Label": np.array([[0], [4], [2]])}
+@pytest.mark.parametrize("batch", [3, 1])
+def test_hierarchical_sigmoid(batch: int) -> None:
+    label = np.array([[0], [4], [2]])[:batch]
+    inputs = {"X": wave(batch, 2), "W": wave(4, 2, phase=0.7), "Bias": wave(4, 1), "Label": label}
     check_gradient(
         "hierarchical_sigmoid", inputs, ["Out", "PreOut"], {"num_classes": 5}, wrt=["X", "W", "Bias"],
         unchecked=["PreOut"],
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("batch", [3, 1])
 @pytest.mark.parametrize("sampler", [0, 1])
-def test_noise_contrastive_estimation(sampler: int) -> None:
+def test_noise_contrastive_estimation(sampler: int, batch: int) -> None:
     inputs = {
-        "Input": wave(3, 2),
+        "Input": wave(batch, 2),
         "Weight": wave(6, 2, phase=0.7),
         "Bias": wave(6, 1),
-        "Label": np.array([[0], [4], [2]]),
+        "Label": np.array([[0], [4], [2]])[:batch],
     }
     attrs = {"num_total_classes": 6, "num_neg_samples": 2, "custom_neg_classes": [1, 5], "sampler": sampler}
     check_gradient(

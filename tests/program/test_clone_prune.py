@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -72,12 +74,79 @@ def test_pruning_stops_at_the_feeds() -> None:
 
 
 def test_a_run_can_prune_what_is_not_fetched() -> None:
-    prediction, _ = classifier()
+    prediction, _ = classifier(train=False)
     exe = fluid.Executor(fluid.CPUPlace())
     exe.run(fluid.default_startup_program())
-    before = fluid.fetch_var("fc_0.w_0")
-    exe.run(feed={"x": batch()["x"]}, fetch_list=[prediction], use_prune=True)
-    np.testing.assert_array_equal(fluid.fetch_var("fc_0.w_0"), before)
+    with pytest.raises(fluid.core.EnforceNotMet, match="not initialized"):
+        exe.run(feed={"x": batch()["x"]}, fetch_list=[prediction])  # the loss needs y
+    (found,) = exe.run(feed={"x": batch()["x"]}, fetch_list=[prediction], use_prune=True)
+    assert found.shape == (len(batch()["x"]), prediction.shape[1])
+
+
+def _two_losses() -> list[Any]:
+    """Return two losses with optimizers of their own, on parameters w and v that start at 1."""
+    x, y = fluid.layers.data("x", [2]), fluid.layers.data("y", [1])
+    one = fluid.initializer.Constant(1.0)
+    first, second = (
+        fluid.layers.fc(x, 1, param_attr=fluid.ParamAttr(name=name, initializer=one), bias_attr=False) for name in "wv"
+    )
+    l1, l2 = fluid.layers.mean(fluid.layers.square_error_cost(first, y)), fluid.layers.mean(second)
+    rate = fluid.layers.exponential_decay(0.1, 2, 0.5, staircase=True)
+    return [l1, fluid.optimizer.SGD(0.1).minimize(l1), l2, fluid.optimizer.Adam(rate).minimize(l2)]
+
+
+def test_a_pruned_run_trains_as_fluid_does() -> None:
+    l1, r1, l2, r2 = _two_losses()
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(fluid.default_startup_program())
+    x, y = np.ones((2, 2), "float32"), np.zeros((2, 1), "float32")
+    main = fluid.default_main_program()
+    one, two = (
+        fluid.CompiledProgram(main).with_data_parallel(loss_name=l2.name, places=fluid.cpu_places(n)) for n in (1, 2)
+    )
+    # (program, feed, fetch_list, use_prune) and Fluid 1.8.5's fetched values, w and v
+    steps: list[tuple[Any, Any, Any, bool, Any, Any]] = [
+        (main, {"x": x, "y": y}, [l1, r1], False, [4.0], [0.6, 1.0]),
+        (main, {"x": x}, [l2, r2], False, [2.0], [0.6, 0.9]),
+        (main, {"x": x}, [r2], False, [], [0.6, 0.8]),
+        (main, {"x": x, "y": y}, [l1, r1[0][0]], False, [1.44], [0.36, 0.8]),
+        (main, {"x": x, "y": y}, [l1, r1, l2, r2], False, [0.5184, 1.6], [0.216, 0.75]),
+        (main, {"x": x, "y": y}, None, True, [], [0.1296, 0.7]),
+        (main, {"x": x, "y": y}, [l1], True, [0.06718], [0.07776, 0.675]),
+        (one, {"x": x}, [l2, r2], False, [1.35], [0.07776, 0.65]),
+        (two, {"x": x}, [l2, r2], False, [1.3, 1.3], [0.07776, 0.6375]),
+        (two, {"x": x}, [l2, r2], False, [1.275, 1.275], [0.07776, 0.625]),
+    ]
+    for program, feed, fetch_list, use_prune, wanted, parameters in steps:
+        found = exe.run(program, feed=feed, fetch_list=fetch_list, use_prune=use_prune)
+        np.testing.assert_allclose(np.concatenate([np.empty(0), *found]), wanted, rtol=1e-4)
+        np.testing.assert_allclose([fluid.fetch_var(name).ravel()[0] for name in "wv"], parameters, rtol=1e-4)
+
+
+def test_a_pruned_run_needs_what_the_updates_need() -> None:
+    _, _, l2, _ = _two_losses()
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(fluid.default_startup_program())
+    with pytest.raises(fluid.core.EnforceNotMet, match="not initialized"):
+        exe.run(feed={"x": np.ones((2, 2), "float32")}, fetch_list=[l2], use_prune=True)
+    with pytest.raises(TypeError, match="op increment: put its output"):
+        exe.run(fetch_list=[l2, fluid.default_main_program().global_block().ops[0]])
+
+
+def test_the_pruned_program_is_made_once() -> None:
+    l1, r1, _, _ = _two_losses()
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(fluid.default_startup_program())
+    feed = {"x": np.ones((2, 2), "float32"), "y": np.zeros((2, 1), "float32")}
+    parts: list[Any] = []
+    for _ in range(2):
+        exe.run(feed=feed, fetch_list=[l1, r1])
+        parts.append(*fluid.default_main_program().__dict__["_pruned"].values())
+    assert parts[0][1] is parts[1][1]
+    fluid.layers.relu(l1)  # the program has changed
+    exe.run(feed=feed, fetch_list=[l1, r1])
+    (part,) = fluid.default_main_program().__dict__["_pruned"].values()
+    assert part[1] is not parts[0][1]
 
 
 def test_inference_optimize_drops_readers() -> None:

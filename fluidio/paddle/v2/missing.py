@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from fluidio.errors import not_supported
+from fluidio.errors import NotHere, not_supported
 
 __all__ = ["init"]
 
+_LAZY = {"dataset": "fluidio.dataset", "image": "fluidio.dataset.image"}
 _LAYER_API = frozenset(
     ("activation", "event", "infer", "inference", "layer", "networks", "optimizer", "parameters", "trainer")
 )
@@ -19,8 +20,8 @@ def init(**_: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "dataset":
-        return importlib.import_module("fluidio.dataset")
+    if name in _LAZY:
+        return importlib.import_module(_LAZY[name])
     if name in _LAYER_API:
         not_supported(f"paddle.v2.{name}", "the v2 layer API is older than Fluid; port the network to fluid.layers")
-    raise AttributeError(f"module 'paddle.v2' has no attribute {name!r} in fluidio")
+    raise NotHere(f"paddle.v2.{name}", "of paddle.v2 only batch, dataset, image, init, plot and reader are here")

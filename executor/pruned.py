@@ -1,0 +1,61 @@
+"""Run part of a program: what is fetched, and the updates of some optimizers or of all."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from fluidio.program import Operator, OpRole, Program
+
+__all__ = ["pruned_program", "split_updates"]
+
+_KEPT = 64
+
+
+def split_updates(fetch_list: Any) -> tuple[list[Any], list[Operator]]:
+    """Take the ops, and what `minimize` returned, out of a fetch list."""
+    wanted: list[Any] = []
+    updates: list[Operator] = []
+    for item in fetch_list if isinstance(fetch_list, (list, tuple)) else [fetch_list] if fetch_list else []:
+        if isinstance(item, Operator):
+            updates.append(item)
+        elif isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], list):
+            updates += item[0]
+        else:
+            wanted.append(item)
+    for op in updates:
+        if not isinstance(op, Operator) or not _is_update(op):
+            raise TypeError(f"fetch_list holds the op {getattr(op, 'type', op)}: put its output variable there")
+    return wanted, updates
+
+
+def _is_update(op: Operator) -> bool:
+    return bool(int(op._attrs.get("op_role", 0)) & OpRole.Optimize)
+
+
+def pruned_program(program: Any, feeds: Sequence[str], names: Sequence[str], updates: Sequence[Operator]) -> Any:
+    """Return a Program (or CompiledProgram) of the ops that the names and updates need; all updates if none is given.
+
+    It is made once for each version of the program.
+    """
+    source: Program = program if isinstance(program, Program) else program._program
+    block = source.global_block()
+    chosen = list(updates) or [op for op in block.ops if _is_update(op)]
+    key = (tuple(feeds), tuple(names), tuple(op.idx for op in chosen))
+    known: dict[Any, tuple[int, Any]] = program.__dict__.setdefault("_pruned", {})
+    version, found = known.get(key, (-1, None))
+    if found is None or version != source._version:
+        if len(known) >= _KEPT:
+            known.clear()
+        found = source._prune_with_input(feeds, [*names, *chosen])
+        if program is not source:
+            found = _compiled_like(program, found)
+        known[key] = source._version, found
+    return found
+
+
+def _compiled_like(compiled: Any, program: Program) -> Any:
+    twin = copy.copy(compiled)
+    twin._program, twin._plans, twin._pruned = program, {}, {}
+    return twin
