@@ -23,6 +23,7 @@ OnError = Literal["raise", "skip"]
 REPAIR_HINT = "file damaged or cut; `fluidio check --repair IN OUT` saves the good chunks"
 _SEARCH_STEP = 1 << 20
 _PIECE = 1 << 19
+_LARGE_RECORD = 4096  # bytes; smaller ones of different lengths need the interpreter most of the time: helpers disturb
 
 
 class Chunk(NamedTuple):
@@ -120,10 +121,10 @@ class ChunkReader:
             self.dialect = chunk.dialect
             self.offset = chunk.end
             self.number += 1
-            packed = chunk.header.size != len(chunk.payload)
-            if self._ahead is not None and (packed or chunk.table.stride):
-                # Plain records of different lengths need the interpreter most of the time: helpers would be in the way.
-                self._ahead.go_on(chunk.end, packed)
+            if self._ahead is not None:
+                packed = chunk.header.size != len(chunk.payload)
+                if packed or chunk.table.stride or chunk.header.size >= _LARGE_RECORD * chunk.table.count:
+                    self._ahead.go_on(chunk.end, packed)
             return chunk
 
     def __iter__(self) -> Iterator[Chunk]:

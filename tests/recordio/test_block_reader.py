@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from fluidio.errors import RecordIOError
-from fluidio.recordio import BlockReader, Writer, load, tasks
+from fluidio.recordio import BlockReader, Column, Writer, load, tasks
 from fluidio.recordio.ahead import Helpers
 from fluidio.recordio.buffers import Pool
 from tests.recordio.samples import block_numbers, numbered
@@ -203,6 +203,20 @@ def test_what_is_not_compressed_is_read_ahead_by_a_helper_of_its_own(tmp_path: P
     with BlockReader(path, helpers=Helpers(packed, 3, plain)) as reader:
         assert sum(map(len, reader)) == 100
     assert (packed.count > 0, plain.count > 0) == (compressor == "snappy", compressor == "none")
+
+
+@pytest.mark.parametrize(("size", "helped"), [(100, False), (8000, True)])
+def test_helpers_read_ahead_records_of_different_lengths_if_they_are_large(
+    tmp_path: Path, size: int, helped: bool
+) -> None:
+    path = tmp_path / "a"
+    offsets = np.arange(31) * size + np.arange(31) % 2  # lengths go up and down
+    with Writer(path, "none", 10) as writer:
+        writer.write_block([Column(np.zeros((offsets[-1], 1), np.uint8), offsets, (offsets,))])
+    plain = AtOnce()
+    with BlockReader(path, helpers=Helpers(plain, 3)) as reader:
+        assert sum(map(len, reader)) == 30
+    assert (plain.count > 0) == helped
 
 
 @pytest.mark.parametrize("place", range(4, 60))
