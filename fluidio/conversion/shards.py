@@ -79,9 +79,12 @@ def convert(
     with tempfile.TemporaryDirectory(prefix="fluidio-") as folder, storage.naming(folder):
         staged = [os.path.join(folder, name) for name in names]
         _write(samples, staged, compressor)
-        for source, target in zip(staged, targets):
-            with storage.opened(target, "wb") as out:
-                storage.copy_file(source, out)
+        with contextlib.ExitStack() as undo:
+            for source, target in zip(staged, targets):
+                undo.callback(storage.remove, target)
+                with storage.opened(target, "wb") as out:
+                    storage.copy_file(source, out)
+            undo.pop_all()
     return targets
 
 

@@ -17,7 +17,7 @@ from hypothesis import given
 
 import fluidio
 from fluidio import paddle, pickles, recordio
-from fluidio.conversion import shard_name
+from fluidio.conversion import shard_name, storage
 from fluidio.errors import UnsafePickleError
 
 VALUES: list[Any] = [
@@ -163,6 +163,21 @@ def test_a_remote_folder(tmp_path: Path) -> None:
         paths = fluidio.convert("memory://convert-test", lambda: range(10), 2, "n")
     assert paths == ["memory://convert-test/n-00000-of-00001", "memory://convert-test/n-00001-of-00001"]
     assert sorted(recordio.sample_reader(paths)()) == list(range(10))
+
+
+def test_a_store_that_fails_half_way_keeps_no_shard(monkeypatch: pytest.MonkeyPatch) -> None:
+    fsspec = pytest.importorskip("fsspec", reason="extra: fsspec is not installed")
+    opened = storage.opened
+
+    def failing(path: str, mode: str = "rb") -> Any:
+        if path.endswith("n-00002-of-00002"):
+            raise OSError("the store has gone")
+        return opened(path, mode)
+
+    monkeypatch.setattr(storage, "opened", failing)
+    with pytest.raises(OSError, match="has gone"):
+        fluidio.convert("memory://half-way", lambda: range(10), 3, "n")
+    assert fsspec.filesystem("memory").ls("/half-way") == []
 
 
 def test_the_later_form_writes_the_same_pickles(tmp_path: Path) -> None:
