@@ -6,7 +6,7 @@ shape of its first sample, so that all records of a file look alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -38,19 +38,29 @@ class SampleBuffer:
         self._puts: list[Callable[[int, Any], object]] = []
         self._count = 0
 
-    def add(self, sample: Sequence[Any]) -> bool:
-        """Take a sample over; True when the table is full and must be taken."""
+    def fill(self, samples: Iterator[Sequence[Any]]) -> bool:
+        """Take samples over until the table is full and must be taken; False when there are no more.
+
+        One loop for all of them, as it runs for each sample.
+        """
         puts = self._puts
-        if not puts:
-            self._slots = [self._slot(number, value) for number, value in enumerate(sample)]
-            puts = self._puts = [slot.put for slot in self._slots]
-        if len(sample) != len(puts):
-            raise ValueError(f"a sample of {len(sample)} values after samples of {len(puts)}")
-        row = self._count
-        for put, value in zip(puts, sample):
-            put(row, value)
-        self._count = row = row + 1
-        return row >= self._limit
+        width = len(puts)
+        for row, sample in zip(range(self._count, self._limit), samples):
+            if len(sample) != width:
+                if width:
+                    raise ValueError(f"a sample of {len(sample)} values after samples of {width}")
+                puts = self._begin(sample)
+                width = len(puts)
+            for put, value in zip(puts, sample):
+                put(row, value)
+            self._count = row + 1
+        return self._count >= self._limit
+
+    def _begin(self, sample: Sequence[Any]) -> list[Callable[[int, Any], object]]:
+        """Make the slots for samples like the first one."""
+        self._slots = [self._slot(number, value) for number, value in enumerate(sample)]
+        self._puts = [slot.put for slot in self._slots]
+        return self._puts
 
     def __len__(self) -> int:
         return self._count

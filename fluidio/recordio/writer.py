@@ -197,10 +197,10 @@ class Writer:
         """
         before = self.num_records
         buffer = SampleBuffer(min(self._max_records, 4096), dtypes, lod_levels)
+        source = iter(samples)
         try:
-            for sample in samples:
-                if buffer.add(sample):
-                    self.write_block(buffer.take())
+            while buffer.fill(source):
+                self.write_block(buffer.take())
         finally:  # what came before an exception in the reader is good
             if len(buffer):
                 self.write_block(buffer.take())
