@@ -14,6 +14,7 @@ __all__ = ["Helpers", "ReadAhead", "usual_threads"]
 T = TypeVar("T")
 _GRAIN = 1 << 20  # bytes to read in one piece of work, at least: small chunks are read several at a time
 _MOST = 1 << 26  # bytes under way
+_PLAIN_TASKS = 2  # one that is being read and one that is ready: memory that is used again soon is near
 
 
 class Helpers(NamedTuple):
@@ -95,10 +96,12 @@ class ReadAhead(Generic[T]):
         """
         if self._process != os.getpid():
             return
-        executor = self._helpers.executor if packed else self._helpers.plain or self._helpers.executor
+        executor, tasks, plain = self._helpers
+        if plain is not None and not packed:
+            executor, tasks = plain, min(tasks, _PLAIN_TASKS)
         if not self._ready and not self._pending:
             self._next = offset
-        while self._next is not None and len(self._pending) < self._helpers.tasks and self._bytes < _MOST:
+        while self._next is not None and len(self._pending) < tasks and self._bytes < _MOST:
             first, offsets = self._next, []
             while self._next is not None and self._next - first < _GRAIN:
                 offsets.append(self._next)

@@ -7,7 +7,6 @@ record-by-record path decodes it or says what is wrong.
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from fluidio.recordio.block import Column
 from fluidio.recordio.compressors import CodecError
 from fluidio.recordio.prefixes import DESC_ROOM, desc_start, read_prefixes
 from fluidio.recordio.records import RecordTable
-from fluidio.recordio.spans import Pieces, Source, Span, unfilled
+from fluidio.recordio.spans import Pieces, Source, Span, unfilled, untyped
 from fluidio.recordio.tensor_codec import TensorHead, parse_head, varint
 from fluidio.tensor.lod import IntArray, LoD
 
@@ -133,11 +132,6 @@ def _fields(payload: memoryview, at: IntArray, ends: IntArray, head: TensorHead,
     return rows, lengths, uniform(levels[0][1] - 1) if levels else None, at
 
 
-@functools.lru_cache(maxsize=256)
-def _bytes(size: int) -> np.dtype[Any]:
-    return np.dtype(f"V{size}")
-
-
 def _fixed(payload: memoryview, at: IntArray, size: int) -> npt.NDArray[np.uint8]:
     """Return the `size` bytes at each position, one row for each.
 
@@ -146,7 +140,7 @@ def _fixed(payload: memoryview, at: IntArray, size: int) -> npt.NDArray[np.uint8
     """
     if not 0 < size <= len(payload) or size >= _LARGEST_ITEM:
         raise _OtherWay
-    view: npt.NDArray[Any] = np.ndarray((len(payload) - size + 1,), _bytes(size), payload, 0, (1,))
+    view: npt.NDArray[Any] = np.ndarray((len(payload) - size + 1,), untyped(size), payload, 0, (1,))
     return view[at].view(np.uint8).reshape(-1, size)
 
 

@@ -5,6 +5,7 @@ A batch often begins in one chunk and ends in the next; so nothing is copied bef
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ _LARGE = 2048  # bytes of a piece: a copy into memory that is there costs less t
 
 _NOTHING = bytes(16)
 
-__all__ = ["Part", "Pieces", "Source", "Span", "Strided", "gather", "unfilled"]
+__all__ = ["Part", "Pieces", "Source", "Span", "Strided", "gather", "unfilled", "untyped"]
 
 
 class Strided(NamedTuple):
@@ -56,6 +57,12 @@ class Pieces(NamedTuple):
 
 
 Source = Strided | Pieces | Column
+
+
+@functools.lru_cache(maxsize=256)
+def untyped(size: int) -> np.dtype[Any]:
+    """Return the type of `size` bytes that are copied as they are."""
+    return np.dtype(f"V{size}")
 
 
 def unfilled(shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
@@ -118,7 +125,7 @@ def _copy_strided(parts: list[tuple[Strided, int, int]], pool: Pool) -> Column:
     data = pool.array((count * head.dims[0], *head.dims[1:]), head.dtype)
     if head.stop > head.start:
         # A record's data as one item of no type: NumPy copies it as it is, whatever it is aligned to.
-        item = f"V{head.stop - head.start}"
+        item = untyped(head.stop - head.start)
         target = np.ndarray((count,), item, data)
         done = 0
         for (payload, stride, _), start, stop in parts:
