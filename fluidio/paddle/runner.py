@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import sys
 import traceback
 import types
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
-from fluidio.errors import DeviceError
+from fluidio.errors import DeviceError, NotHere
 from fluidio.paddle.sources import LocalFinder, compile_source
 from fluidio.program.site import is_ours
 
@@ -96,6 +97,8 @@ def _report(error: BaseException) -> None:
         print(f"fluidio run: {_site(trace)}{error}{_advice(error.name)}", file=sys.stderr)
         return
     traceback.print_exception(type(error), error, trace)
+    if isinstance(error, ImportError) and (advice := _instead(error)):
+        print(f"fluidio run: {_site(trace)}{advice}", file=sys.stderr)
     if isinstance(error, DeviceError) or isinstance(error.__cause__, DeviceError):
         print("fluidio run: to run on the CPU: python -m fluidio run --device cpu SCRIPT", file=sys.stderr)
 
@@ -104,6 +107,20 @@ def _site(trace: types.TracebackType | None) -> str:
     """Return "file:line: " of the script's own line that failed, or ""."""
     frames = [f for f in traceback.extract_tb(trace) if not is_ours(f.filename) and "importlib" not in f.filename]
     return f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
+
+
+def _instead(error: ImportError) -> str:
+    """Return what a module of ours says about a name that was to be imported from it; Python leaves it out."""
+    name = re.match(r"cannot import name '(\w+)'", str(error))
+    module = sys.modules.get(error.name or "")
+    if name is not None and module is not None:
+        try:
+            getattr(module, name[1])
+        except NotHere as advice:
+            return str(advice)
+        except AttributeError:
+            return ""
+    return ""
 
 
 def _advice(module: str) -> str:

@@ -76,6 +76,21 @@ def test_a_missing_package_names_the_pip_line(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_importing_a_layer_that_is_not_here_says_what_to_use(tmp_path: Path) -> None:
+    done = fluidio_run(tmp_path, "from paddle.fluid.layers import fc, similarity_focus\n")
+    assert done.returncode == 1
+    assert "ImportError: cannot import name 'similarity_focus'" in done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("fluidio run: ") and "train.py:1: fluid.layers.similarity_focus is not supported" in last
+    assert "layers.py_func" in last
+
+
+def test_importing_a_name_that_others_lack_is_left_to_python(tmp_path: Path) -> None:
+    done = fluidio_run(tmp_path, "from json import nonsense\n")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("ImportError: cannot import name 'nonsense' from 'json'")
+
+
 def test_classes_of_the_script_pickle_to_workers(tmp_path: Path) -> None:
     done = fluidio_run(
         tmp_path,
