@@ -238,7 +238,9 @@ def main() -> None:
     parser.add_argument("--tiny", type=int, default=10_000_000)
     parser.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON")
     args = parser.parse_args()
-    peers = dict(pair.split("=", 1) for pair in args.peer)
+    peers = dict(pair.split("=", 1) for pair in args.peer if "=" in pair)
+    if len(peers) != len(args.peer) or not peers.keys() <= PEERS.keys():
+        parser.error(f"--peer takes NAME=PYTHON, where NAME is one of {', '.join(PEERS)}")
     with tempfile.TemporaryDirectory() as folder:
         if "workers" in args.only:
             workers(folder, args.busy_rows)
