@@ -61,9 +61,10 @@ def test_image_folders_with_a_label_map(tmp_path: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x,label\n1,2\na,3\n", "task 0, row 1: ValueError: could not convert string to float: 'a'"),
         ("x,label\n1,2\n1\n", "rows.csv, line 3: there are more or fewer values than columns"),
         ("x,label\n1,2,3\n", "rows.csv, line 2: there are more or fewer values than columns"),
+        ("x,label\n1,2\nthree,4\n", "rows.csv, line 3: could not convert string to float: 'three'"),
+        ("x,label\n1,2.5\n", "rows.csv, line 2: invalid literal for int() with base 10: '2.5'"),
         ("x,y\n1,2\n", "rows.csv has no column label; --label names one of x, y"),
         ("", "rows.csv has no column label"),
     ],

@@ -41,5 +41,9 @@ def dict_data(task_id: int) -> Iterator[dict[str, object]]:
                 continue
             if None in row or None in row.values():
                 raise ValueError(f"{path}, line {rows.line_num}: there are more or fewer values than columns")
-            answer = int(row.pop(label))
-            yield {"features": np.array([float(value) for value in row.values()], np.float32), "label": answer}
+            try:
+                answer = int(row.pop(label))
+                features = np.array([float(value) for value in row.values()], np.float32)
+            except ValueError as error:
+                raise ValueError(f"{path}, line {rows.line_num}: {error}") from error
+            yield {"features": features, "label": answer}
