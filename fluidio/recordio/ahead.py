@@ -14,26 +14,21 @@ __all__ = ["Helpers", "ReadAhead", "usual_threads"]
 T = TypeVar("T")
 _GRAIN = 1 << 20  # bytes to read in one piece of work, at least: small chunks are read several at a time
 _MOST = 1 << 26  # bytes under way
-_PLAIN_TASKS = 2  # one that is being read and one that is ready: memory that is used again soon is near
+_MORE = 2  # pieces of work beside one for each helper: one that is ready, and one for a reader who would have to wait
 
 
 class Helpers(NamedTuple):
-    """An executor to read ahead on, and how many pieces of work it may have at a time.
-
-    `plain`, if there is one, reads what needs no decompression. One thread does where checksums are fast: reading is
-    bound by memory, and a second would only take the core of the reader, who copies meanwhile.
-    """
+    """An executor to read ahead on, and how many threads it has."""
 
     executor: Executor
-    tasks: int
-    plain: Executor | None = None
+    threads: int
 
 
 def usual_threads() -> int:
-    """Return how many threads help a reader where nobody said it: none without a core that they could have."""
+    """Return how many threads help a reader where nobody said it: one for each core beside his own, if it is free."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    return min(cores, 4) if cores > 1 and load <= 2 * cores else 0
+    return min(cores - 1, 4) if load <= 2 * cores else 0
 
 
 @dataclass(frozen=True)
@@ -81,6 +76,7 @@ class ReadAhead(Generic[T]):
             if work.future.cancel():
                 self._left = work.offsets
             else:
+                self._lend_a_hand(work)
                 self._ready.extend(zip(work.offsets, work.future.result()))
         if self._ready and self._ready[0][0] == offset:
             return self._ready.popleft()[1]
@@ -88,20 +84,24 @@ class ReadAhead(Generic[T]):
             self.stop()  # the reader went elsewhere
         return None
 
-    def go_on(self, offset: int, packed: bool = True) -> None:
-        """Read what comes after the chunk that was taken, which ends at `offset`.
+    def _lend_a_hand(self, awaited: _Work[T]) -> None:
+        """Read what no helper has begun instead of waiting for one of them."""
+        for index, work in enumerate(self._pending):
+            if awaited.future.done():
+                return
+            if work.future.cancel():
+                done: Future[list[T | None]] = Future()
+                done.set_result(self._load_all(work.offsets))
+                self._pending[index] = _Work(work.offsets, work.size, done)
 
-        Args:
-            packed: it was compressed, so the next ones will be.
-        """
+    def go_on(self, offset: int) -> None:
+        """Read what comes after the chunk that was taken, which ends at `offset`."""
         if self._process != os.getpid():
             return
-        executor, tasks, plain = self._helpers
-        if plain is not None and not packed:
-            executor, tasks = plain, min(tasks, _PLAIN_TASKS)
+        executor, threads = self._helpers
         if not self._ready and not self._pending:
             self._next = offset
-        while self._next is not None and len(self._pending) < tasks and self._bytes < _MOST:
+        while self._next is not None and len(self._pending) < threads + _MORE and self._bytes < _MOST:
             first, offsets = self._next, []
             while self._next is not None and self._next - first < _GRAIN:
                 offsets.append(self._next)

@@ -18,7 +18,6 @@ from fluidio.recordio.ahead import Helpers, usual_threads
 from fluidio.recordio.block import Allocate, Column, RecordBlock
 from fluidio.recordio.block_reader import BlockReader
 from fluidio.recordio.buffers import Pool
-from fluidio.recordio.checksum import CRC32_IS_FAST
 from fluidio.recordio.chunks import OnError
 from fluidio.recordio.encode import is_dense
 from fluidio.recordio.index import build_index
@@ -109,8 +108,8 @@ def iter_batches(
         shuffle: a number of records permutes windows of that many; True also takes the chunks in random order.
         part: (i, n) reads part i of n, see `partition`.
         drop_last: leave out a last batch that is not full.
-        threads: so many threads read ahead (with shuffle=True they decode; what is not compressed is read by one);
-            None chooses, 0 reads in the caller's thread alone.
+        threads: so many threads read ahead (with shuffle=True they decode); None chooses, 0 reads in the caller's
+            thread alone.
     """
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, got {batch_size}")
@@ -151,9 +150,8 @@ def iter_blocks(
         yield from _chunk_by_chunk(work, on_error, verify_inner, threads or 0)
         return
     count = usual_threads() if threads is None else threads
-    # Executors start threads when they are needed: of these two only the one that suits the files.
-    executor, plain = ThreadPoolExecutor(max(1, count), "recordio-ahead"), ThreadPoolExecutor(1, "recordio-ahead")
-    helpers = Helpers(executor, count + 1, plain if CRC32_IS_FAST else None) if count > 0 else None
+    executor = ThreadPoolExecutor(max(1, count), "recordio-ahead")  # threads start when there is work for them
+    helpers = Helpers(executor, count) if count > 0 else None
     buffers = Pool()
     held = 0
     try:
@@ -170,7 +168,6 @@ def iter_blocks(
                     held = (held + len(block)) % (block_size or 1)
     finally:
         executor.shutdown(cancel_futures=True)
-        plain.shutdown(cancel_futures=True)
 
 
 def _is_large(path: Any) -> bool:

@@ -24,12 +24,15 @@ _KEPT = 1 << 26  # bytes that a pool keeps for later, beside the last buffer
 
 
 def _allocate(size: int) -> mmap.mmap:
-    size = max(_SMALL, (size + size // 4 + mmap.PAGESIZE - 1) // mmap.PAGESIZE * mmap.PAGESIZE)
+    size = max(_SMALL, size + size // 4)
+    huge = 2 * size >= _HUGE and hasattr(mmap, "MADV_HUGEPAGE")
+    page = _HUGE if huge else mmap.PAGESIZE  # Linux puts only maps of whole huge pages where such pages can begin
+    size = -(-size // page) * page
     if sys.platform == "win32":
         return mmap.mmap(-1, size)
     # Shared, as is the default, a forked process would write into the batches of the one it came from.
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    if size >= _HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
+    if huge:
         with contextlib.suppress(OSError):  # a kernel that was built without them
             memory.madvise(mmap.MADV_HUGEPAGE)  # one page fault for 2 MiB
     return memory

@@ -124,7 +124,7 @@ class ChunkReader:
             if self._ahead is not None:
                 packed = chunk.header.size != len(chunk.payload)
                 if packed or chunk.table.stride or chunk.header.size >= _LARGE_RECORD * chunk.table.count:
-                    self._ahead.go_on(chunk.end, packed)
+                    self._ahead.go_on(chunk.end)
             return chunk
 
     def __iter__(self) -> Iterator[Chunk]:
@@ -165,6 +165,9 @@ class ChunkReader:
 
     def _read(self, offset: int) -> Chunk:
         dialect, header, stored = self._stored_chunk(offset)
+        if self._ahead is not None and header.compressor:  # others begin while this one is decompressed
+            self.dialect = dialect
+            self._ahead.go_on(offset + HEADER_SIZE + header.size)
         try:
             return self._decode(offset, dialect, header, stored)
         except CodecError as error:

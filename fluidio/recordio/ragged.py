@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fluidio.recordio import loops
 from fluidio.recordio.block import Column
 from fluidio.recordio.compressors import CodecError
 from fluidio.recordio.prefixes import DESC_ROOM, desc_start, read_prefixes
@@ -68,17 +69,23 @@ def _tensor(payload: memoryview, at: IntArray, ends: IntArray, lead: int) -> tup
         alike = _alike(payload, at, head)
         if alike is not None:
             return alike
-    try:
-        found = _prefixes(payload, at, head, lead)
-    except (_OtherWay, IndexError):
-        found = None
-    rows, lengths, sequences, at = found or _fields(payload, at, ends, head, lead)
     row_size = head.dtype.itemsize
     for dim in head.dims[1:]:
         row_size *= dim
-    if int(rows.max()) * row_size > len(payload):
-        raise _OtherWay
-    stops = at + rows * row_size
+    sequences: IntArray | None = None
+    sought = loops.prefixes(payload, at, ends, head, lead, row_size)
+    if sought is not None:
+        rows, at, stops = sought
+        lengths = [rows] * len(head.lod)
+    else:
+        try:
+            found = _prefixes(payload, at, head, lead)
+        except (_OtherWay, IndexError):
+            found = None
+        rows, lengths, sequences, at = found or _fields(payload, at, ends, head, lead)
+        if int(rows.max()) * row_size > len(payload):
+            raise _OtherWay
+        stops = at + rows * row_size
     offsets = uniform(rows)
     if offsets is not None and len(lengths) == 1 and sequences is None and len(lengths[0]) == len(rows):
         lod: LoD = (offsets,)  # a sequence for each record: the same numbers, so they are cut only once
@@ -88,8 +95,8 @@ def _tensor(payload: memoryview, at: IntArray, ends: IntArray, lead: int) -> tup
     data = unfilled((total, *head.dims[1:]), head.dtype)
     return Pieces(
         payload,
-        at.tolist(),
-        stops.tolist(),
+        at,
+        stops,
         Column(data, offsets, lod, sequence_offsets=sequences, num_records=len(at)),
     ), stops
 

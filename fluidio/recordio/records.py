@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 
 import numpy as np
 
 from fluidio.recordio.compressors import CodecError
+from fluidio.recordio.loops import walk
 from fluidio.tensor.lod import IntArray
 
 __all__ = ["RecordTable", "split"]
-
-_unpack_length = struct.Struct("<I").unpack_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ def split(payload: memoryview, count: int) -> RecordTable:
         raise CodecError("the header announces no records, yet there is a payload")
     if count > size // 4:
         raise CodecError(f"{count} records announced, the payload of {size} bytes can hold at most {size // 4}")
-    stride = 4 + _unpack_length(payload, 0)[0]
+    stride = 4 + int.from_bytes(payload[:4], "little")
     if stride * count == size and _same_lengths(payload, count, stride):
         return RecordTable(count, stride, _EMPTY, _EMPTY)
     return _walk(payload, count, size)
@@ -60,23 +58,12 @@ def _same_lengths(payload: memoryview, count: int, stride: int) -> bool:
 
 
 def _walk(payload: memoryview, count: int, size: int) -> RecordTable:
-    # Each length says where the next one is, so this loop cannot be an array operation.
-    edges = [0] * (count + 1)
-    index = position = 0
-    unpack = _unpack_length
-    try:
-        for index in range(count):
-            edges[index] = position
-            (length,) = unpack(payload, position)
-            position += length + 4
-    except struct.error:
-        raise CodecError(
-            f"record {index} of {count} would start at +{position}, past the payload of {size} bytes"
-        ) from None
-    if position > size:
-        raise CodecError(f"record {count - 1} ends at +{position}, past the payload of {size} bytes")
-    if position != size:
-        raise CodecError(f"{count} records end at +{position}, the payload has {size} bytes")
-    edges[count] = position
-    bounds = np.array(edges, np.int64)
-    return RecordTable(count, None, bounds[:-1] + 4, bounds[1:])
+    edges = walk(payload, count)
+    end = int(edges[-1])
+    if len(edges) <= count:
+        raise CodecError(f"record {len(edges) - 1} of {count} would start at +{end}, past the payload of {size} bytes")
+    if end > size:
+        raise CodecError(f"record {count - 1} ends at +{end}, past the payload of {size} bytes")
+    if end != size:
+        raise CodecError(f"{count} records end at +{end}, the payload has {size} bytes")
+    return RecordTable(count, None, edges[:-1] + 4, edges[1:])

@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from fluidio.recordio.block import Column, Layout, RecordBlock
 from fluidio.recordio.buffers import Pool
+from fluidio.recordio.loops import Cuts, join
 from fluidio.recordio.tensor_codec import TensorHead
-
-_LARGE = 2048  # bytes of a piece: a copy into memory that is there costs less than fresh pages to join them in
+from fluidio.tensor.lod import IntArray
 
 _NOTHING = bytes(16)
 
@@ -41,14 +41,13 @@ class Pieces(NamedTuple):
     """One tensor of records of different heights: where the data of each are, and a column that lacks just them."""
 
     payload: memoryview
-    starts: list[int]
-    stops: list[int]
+    starts: IntArray
+    stops: IntArray
     column: Column
 
-    def slices(self, start: int, stop: int) -> list[memoryview]:
-        """Return the data of some records: made when they are needed, for the garbage collector counts them."""
-        payload = self.payload
-        return [payload[a:b] for a, b in zip(self.starts[start:stop], self.stops[start:stop])]
+    def cuts(self, start: int, stop: int) -> Cuts:
+        """Return where the data of some records are."""
+        return self.payload, self.starts[start:stop], self.stops[start:stop]
 
     @property
     def layout(self) -> Layout:
@@ -114,7 +113,7 @@ def _cut(source: Source, start: int, stop: int, pool: Pool) -> Column:
         return _copy_strided([(source, start, stop)], pool)
     assert type(source) is Pieces
     column = source.column.slice(start, stop)
-    column.data = _join(source.slices(start, stop), column.data, pool)
+    column.data = join([source.cuts(start, stop)], column.data, pool)
     return column
 
 
@@ -124,13 +123,14 @@ def _copy_strided(parts: list[tuple[Strided, int, int]], pool: Pool) -> Column:
     count = stop - start if len(parts) == 1 else sum([stop - start for _, start, stop in parts])
     data = pool.array((count * head.dims[0], *head.dims[1:]), head.dtype)
     if head.stop > head.start:
-        # A record's data as one item of no type: NumPy copies it as it is, whatever it is aligned to.
-        item = untyped(head.stop - head.start)
-        target = np.ndarray((count,), item, data)
+        # As bytes: NumPy copies them as they are, whatever they are aligned to, and releases the interpreter lock.
+        size = head.stop - head.start
+        target = np.ndarray((count, size), np.uint8, data)
         done = 0
         for (payload, stride, _), start, stop in parts:
             end = done + stop - start
-            target[done:end] = np.ndarray((stop - start,), item, payload, head.start + start * stride, (stride,))
+            first = head.start + start * stride
+            target[done:end] = np.ndarray((stop - start, size), np.uint8, payload, first, (stride, 1))
             done = end
     levels = tuple([_repeat(level, count) for level in head.lod]) if head.lod else ()
     return Column(data, None, levels, num_records=count)
@@ -147,21 +147,7 @@ def _repeat(level: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
 
 def _copy_pieces(parts: list[tuple[Pieces, int, int]], pool: Pool) -> Column:
     columns = [source.column.slice(start, stop) for source, start, stop in parts]
-    pieces = [piece for source, start, stop in parts for piece in source.slices(start, stop)]
     like = columns[0].data
     shape = (sum([len(column.data) for column in columns]), *like.shape[1:])
-    return Column.chain(columns, _join(pieces, unfilled(shape, like.dtype), pool))
-
-
-def _join(pieces: list[memoryview], like: npt.NDArray[Any], pool: Pool) -> npt.NDArray[Any]:
-    """Return the pieces one after another as an array of this shape."""
-    if like.nbytes < _LARGE * len(pieces):
-        # Joining slices beats indexing with 8 bytes of index for every 8 bytes of data.
-        return np.ndarray(like.shape, like.dtype, bytearray().join(pieces))
-    data = pool.array(like.shape, like.dtype)
-    target = data.reshape(-1).view(np.uint8).data
-    end = 0
-    for piece in pieces:
-        start, end = end, end + len(piece)
-        target[start:end] = piece
-    return data
+    cuts = [source.cuts(start, stop) for source, start, stop in parts]
+    return Column.chain(columns, join(cuts, unfilled(shape, like.dtype), pool))

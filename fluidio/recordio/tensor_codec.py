@@ -46,6 +46,7 @@ _DATA_TYPES = {
     if kind <= VarType.FP64 or kind in (VarType.UINT8, VarType.INT8)
 }
 _MAX_RANK = 32
+_USUAL_DESC = 64  # bytes; longer ones are not worth remembering
 
 
 class TensorHead(NamedTuple):
@@ -147,7 +148,11 @@ def parse_head(data: Bytes, offset: int = 0, end: int | None = None) -> TensorHe
     position += 8
     if not 0 <= desc_size <= end - position:
         raise CodecError(f"TensorDesc of {desc_size} bytes at +{position}: {end - position} bytes are left")
-    dtype, dims = _parse_desc(bytes(data[position : position + desc_size]), position)
+    desc = bytes(data[position : position + desc_size])
+    try:
+        dtype, dims = _parse_desc(desc) if desc_size <= _USUAL_DESC else _parse_desc.__wrapped__(desc)
+    except CodecError as error:
+        raise CodecError(f"the TensorDesc at +{position} {error}: {desc[:40].hex(' ')}") from None
     position += desc_size
     nbytes = dtype.itemsize
     for dim in dims:
@@ -189,7 +194,8 @@ def _unpack(form: struct.Struct, data: Bytes, offset: int, end: int, what: str) 
     return form.unpack_from(data, offset)
 
 
-def _parse_desc(desc: bytes, where: int) -> tuple[np.dtype[Any], tuple[int, ...]]:
+@functools.lru_cache(maxsize=1024)  # most tensors of a file have a shape that was seen before
+def _parse_desc(desc: bytes) -> tuple[np.dtype[Any], tuple[int, ...]]:
     """Return dtype and dims; fields may come in any order, dims packed or not, unknown fields are passed over."""
     dtype: np.dtype[Any] | None = None
     dims: list[int] = []
@@ -222,14 +228,14 @@ def _parse_desc(desc: bytes, where: int) -> tuple[np.dtype[Any], tuple[int, ...]
             else:
                 raise IndexError
     except IndexError:
-        raise CodecError(f"cannot parse the TensorDesc at +{where}: {desc[:40].hex(' ')}") from None
+        raise CodecError("cannot be parsed") from None
     if dtype is None:
-        raise CodecError(f"the TensorDesc at +{where} names no data type that a tensor can hold: {desc[:40].hex(' ')}")
+        raise CodecError("names no data type that a tensor can hold")
     if any(dim >= 1 << 63 for dim in dims):
         shown = tuple(dim - (1 << 64) if dim >> 63 else dim for dim in dims)
-        raise CodecError(f"the TensorDesc at +{where} has negative dims {shown}")
+        raise CodecError(f"has negative dims {shown}")
     if len(dims) > _MAX_RANK:
-        raise CodecError(f"the TensorDesc at +{where} has {len(dims)} dims")
+        raise CodecError(f"has {len(dims)} dims")
     return dtype, tuple(dims)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -63,3 +64,34 @@ def test_a_forked_process_reads_on_without_the_helpers(tmp_path: Path) -> None:
             os._exit(code)
     assert before + sum(len(batch[0]) for batch in batches) == 1000
     assert os.waitpid(child, 0)[1] == 0
+
+
+class Slow(Executor):
+    """Begins the first thing it is asked for, which is done when somebody says so, and nothing else."""
+
+    def __init__(self) -> None:
+        self.begun: list[Future[Any]] = []
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        if not self.begun:
+            future.set_running_or_notify_cancel()
+            self.begun.append(future)
+        return future
+
+
+def test_a_reader_who_would_wait_reads_what_no_helper_has_begun() -> None:
+    executor, loaded = Slow(), []
+
+    def load(offset: int) -> int:
+        loaded.append(offset)
+        if len(loaded) == 2:
+            executor.begun[0].set_result([0])
+        return offset
+
+    ahead = ReadAhead(Helpers(executor, 1), load, lambda offset: offset + (1 << 20) if offset < 9 << 20 else None)
+    ahead.go_on(0)
+    assert ahead.take(0) == 0
+    assert loaded == [1 << 20, 2 << 20]
+    assert [ahead.take(1 << 20), ahead.take(2 << 20), len(loaded)] == [1 << 20, 2 << 20, 2]
+    ahead.stop()

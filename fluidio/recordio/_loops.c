@@ -1,0 +1,185 @@
+/* The loops over records that NumPy has no operation for: loops.py says what each of them does.
+
+   Everything that is read from a file is checked before it is used: no byte outside the given buffers is touched,
+   whatever the numbers say. The interpreter lock is released where the work is worth it.
+*/
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+#include <stdint.h>
+#include <string.h>
+
+#define WORTH_RELEASING (1 << 15) /* bytes to go through */
+
+static uint32_t little32(const uint8_t *at) {
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static uint64_t little64(const uint8_t *at) {
+    return (uint64_t)little32(at) | (uint64_t)little32(at + 4) << 32;
+}
+
+/* A list of int64 that the caller made: NULL and an exception when it has not `count` of them. */
+static int64_t *numbers(const Py_buffer *buffer, Py_ssize_t count, const char *what) {
+    if (buffer->itemsize != 8 || buffer->len != count * 8) {
+        PyErr_Format(PyExc_ValueError, "%s must be %zd numbers of 8 bytes", what, count);
+        return NULL;
+    }
+    return buffer->buf;
+}
+
+/* walk(payload, edges) -> records: edges[i] becomes where record i begins; stops at the first that would begin past
+   the payload. The last edge is where they end. */
+static PyObject *walk(PyObject *module, PyObject *args) {
+    Py_buffer payload, edges;
+    if (!PyArg_ParseTuple(args, "y*w*", &payload, &edges))
+        return NULL;
+    Py_ssize_t count = edges.len / 8 - 1, index = 0;
+    int64_t *edge = numbers(&edges, count + 1, "edges");
+    if (edge != NULL && count >= 0) {
+        const uint8_t *bytes = payload.buf;
+        uint64_t size = (uint64_t)payload.len, at = 0;
+        Py_BEGIN_ALLOW_THREADS
+        for (; index < count && size >= 4 && at <= size - 4; index++) {
+            edge[index] = (int64_t)at;
+            at += 4 + (uint64_t)little32(bytes + at);
+        }
+        edge[index] = (int64_t)at;
+        Py_END_ALLOW_THREADS
+    }
+    PyBuffer_Release(&payload);
+    PyBuffer_Release(&edges);
+    return edge == NULL ? NULL : PyLong_FromSsize_t(index);
+}
+
+/* What stands before the data of a tensor, the same in all records but for the height. */
+typedef struct {
+    const uint8_t *before; /* up to the height in the LoD, or to the TensorDesc's framing if there is no LoD */
+    uint64_t before_size;
+    int has_lod;
+    const uint8_t *start; /* of the TensorDesc, up to the height */
+    uint64_t start_size;
+    const uint8_t *tail; /* of the TensorDesc, behind the height */
+    uint64_t tail_size;
+    uint64_t row_size;
+} Pattern;
+
+/* Read one prefix at `at` of a record that ends at `end`; 0 when it looks otherwise. */
+static int read_prefix(const uint8_t *bytes, uint64_t at, uint64_t end, const Pattern *like, int64_t *rows,
+                       int64_t *first, int64_t *last) {
+    uint64_t framing = like->before_size + 8 * (uint64_t)like->has_lod + 8 + like->start_size;
+    if (end - at < framing || memcmp(bytes + at, like->before, like->before_size) != 0)
+        return 0;
+    at += like->before_size;
+    uint64_t sequence = 0;
+    if (like->has_lod) {
+        sequence = little64(bytes + at);
+        at += 8;
+    }
+    uint64_t desc_size = little32(bytes + at + 4);
+    if (little32(bytes + at) != 0 || memcmp(bytes + at + 8, like->start, like->start_size) != 0)
+        return 0;
+    uint64_t desc = at + 8;
+    at = desc + like->start_size;
+    uint64_t height = 0;
+    for (int shift = 0;; shift += 7) {
+        if (at >= end || shift > 28)
+            return 0;
+        uint8_t digit = bytes[at++];
+        height |= (uint64_t)(digit & 0x7F) << shift;
+        if (digit < 0x80) {
+            if (digit == 0 && shift)
+                return 0; /* longer than it need be: left to those who look closer */
+            break;
+        }
+    }
+    if (end - at < like->tail_size || memcmp(bytes + at, like->tail, like->tail_size) != 0)
+        return 0;
+    at += like->tail_size;
+    if (at - desc != desc_size || (like->has_lod && sequence != height) || height > (end - at) / like->row_size)
+        return 0;
+    *rows = (int64_t)height;
+    *first = (int64_t)at;
+    *last = (int64_t)(at + height * like->row_size);
+    return 1;
+}
+
+/* prefixes(payload, at, ends, before, has_lod, start, tail, row_size, rows, firsts, lasts) -> whether all look alike.
+   rows become the heights, firsts and lasts where the data begin and end. */
+static PyObject *prefixes(PyObject *module, PyObject *args) {
+    Py_buffer payload, at, ends, before, start, tail, rows, firsts, lasts;
+    int has_lod;
+    Py_ssize_t row_size;
+    if (!PyArg_ParseTuple(args, "y*y*y*y*py*y*nw*w*w*", &payload, &at, &ends, &before, &has_lod, &start, &tail,
+                          &row_size, &rows, &firsts, &lasts))
+        return NULL;
+    Py_ssize_t count = at.len / 8, index = 0;
+    const int64_t *from = numbers(&at, count, "at"), *to = numbers(&ends, count, "ends");
+    int64_t *height = numbers(&rows, count, "rows"), *first = numbers(&firsts, count, "firsts");
+    int64_t *last = numbers(&lasts, count, "lasts");
+    PyObject *result = NULL;
+    if (from && to && height && first && last && row_size > 0) {
+        Pattern like = {before.buf, (uint64_t)before.len, has_lod,           start.buf, (uint64_t)start.len,
+                        tail.buf,   (uint64_t)tail.len,   (uint64_t)row_size};
+        Py_BEGIN_ALLOW_THREADS
+        for (; index < count; index++) {
+            if (from[index] < 0 || to[index] < from[index] || to[index] > payload.len)
+                break;
+            if (!read_prefix(payload.buf, (uint64_t)from[index], (uint64_t)to[index], &like, height + index,
+                             first + index, last + index))
+                break;
+        }
+        Py_END_ALLOW_THREADS
+        result = PyBool_FromLong(index == count);
+    } else if (!PyErr_Occurred()) {
+        PyErr_SetString(PyExc_ValueError, "row_size must be positive");
+    }
+    Py_buffer *all[] = {&payload, &at, &ends, &before, &start, &tail, &rows, &firsts, &lasts};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        PyBuffer_Release(all[i]);
+    return result;
+}
+
+/* join(payload, starts, stops, target): the pieces one after another fill the target. */
+static PyObject *join(PyObject *module, PyObject *args) {
+    Py_buffer payload, starts, stops, target;
+    if (!PyArg_ParseTuple(args, "y*y*y*w*", &payload, &starts, &stops, &target))
+        return NULL;
+    Py_ssize_t count = starts.len / 8, index = 0;
+    const int64_t *from = numbers(&starts, count, "starts"), *to = numbers(&stops, count, "stops");
+    if (from && to) {
+        const uint8_t *bytes = payload.buf;
+        uint8_t *out = target.buf;
+        int64_t room = target.len;
+        PyThreadState *state = room >= WORTH_RELEASING ? PyEval_SaveThread() : NULL;
+        for (; index < count; index++) {
+            int64_t start = from[index], stop = to[index];
+            if (start < 0 || stop < start || stop > payload.len || stop - start > room)
+                break;
+            memcpy(out, bytes + start, (size_t)(stop - start));
+            out += stop - start;
+            room -= stop - start;
+        }
+        if (state != NULL)
+            PyEval_RestoreThread(state);
+        if (index < count || room != 0)
+            PyErr_SetString(PyExc_ValueError, "the pieces do not fill the target");
+    }
+    PyBuffer_Release(&payload);
+    PyBuffer_Release(&starts);
+    PyBuffer_Release(&stops);
+    PyBuffer_Release(&target);
+    if (PyErr_Occurred())
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {{"walk", walk, METH_VARARGS, NULL},
+                                  {"prefixes", prefixes, METH_VARARGS, NULL},
+                                  {"join", join, METH_VARARGS, NULL},
+                                  {NULL, NULL, 0, NULL}};
+
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_loops", NULL, 0, functions, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__loops(void) { return PyModuleDef_Init(&definition); }

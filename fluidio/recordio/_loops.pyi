@@ -1,0 +1,20 @@
+"""The compiled half of loops.py; it may be missing."""
+
+from typing_extensions import Buffer
+
+def walk(payload: Buffer, edges: Buffer, /) -> int: ...
+def prefixes(
+    payload: Buffer,
+    at: Buffer,
+    ends: Buffer,
+    before: Buffer,
+    has_lod: bool,
+    start: Buffer,
+    tail: Buffer,
+    row_size: int,
+    rows: Buffer,
+    firsts: Buffer,
+    lasts: Buffer,
+    /,
+) -> bool: ...
+def join(payload: Buffer, starts: Buffer, stops: Buffer, target: Buffer, /) -> None: ...

@@ -1,0 +1,204 @@
+"""What is written in C and what stands in for it give the same, also for input that nobody would write."""
+
+from __future__ import annotations
+
+import random
+import struct
+from typing import Any
+
+import cramjam
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+
+from fluidio.recordio import compressors, loops
+from fluidio.recordio.buffers import Pool
+from fluidio.recordio.columnar import Decoder
+from fluidio.recordio.compressors import FRAMED, RAW, SNAPPYSTREAM, CodecError
+from fluidio.recordio.records import split
+from fluidio.recordio.tensor_codec import encode_record
+from tests.recordio import fuzz
+from tests.recordio.strategies import Tensor, alike, mixed, same
+
+pytestmark = pytest.mark.skipif(loops.compiled is None, reason="there was no C compiler when fluidio was installed")
+
+
+def without_c(function: Any, *args: Any) -> Any:
+    """Return what a function gives where nothing was compiled."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loops, "compiled", None)
+        patch.setattr(compressors, "compiled", None)
+        return function(*args)
+
+
+def test_the_fast_way_is_what_is_used() -> None:
+    assert compressors.compiled is not None
+
+
+@given(st.lists(st.binary(max_size=20), min_size=1, max_size=9), st.integers(-3, 3), st.integers(-4, 4))
+def test_records_are_found_alike(bodies: list[bytes], more: int, bytes_more: int) -> None:
+    whole = b"".join(struct.pack("<I", len(body)) + body for body in bodies)
+    payload = memoryview(whole[: len(whole) + bytes_more] + bytes(max(0, bytes_more)))
+    count = max(1, len(bodies) + more)
+    assert loops.walk(payload, count).tolist() == without_c(loops.walk, payload, count).tolist()
+
+
+@given(mixed())
+def test_tensors_are_decoded_alike(records: list[list[Tensor]]) -> None:
+    bodies = [encode_record(record) for record in records]
+    payload = memoryview(b"".join(struct.pack("<I", len(body)) + body for body in bodies))
+
+    def decoded() -> list[Any]:
+        return [block.tensors() for block in Decoder().decode(payload, split(payload, len(records)))]
+
+    found, wanted = decoded(), without_c(decoded)
+    assert len(found) == len(wanted) and all(same(a, b) for a, b in zip(found, wanted))
+
+
+@given(alike(), st.randoms(use_true_random=False))
+def test_damaged_tensors_are_refused_alike(records: list[list[Tensor]], rng: random.Random) -> None:
+    bodies = [encode_record(record) for record in records]
+    data = bytearray(b"".join(struct.pack("<I", len(body)) + body for body in bodies))
+    for _ in range(rng.randrange(1, 4)):
+        data[rng.randrange(len(data))] = rng.choice([0, 1, 2, 8, 16, 127, 128, 255])
+    payload = memoryview(bytes(data))
+
+    def decoded() -> Any:
+        try:
+            return fuzz.outcome(Decoder().decode(payload, split(payload, len(records))))
+        except CodecError as error:
+            return [], str(error)
+
+    (found, at), (wanted, wanted_at) = decoded(), without_c(decoded)
+    assert at == wanted_at and len(found) == len(wanted) and all(same(a, b) for a, b in zip(found, wanted))
+
+
+def test_damaged_files_are_read_without_c_as_well() -> None:
+    without_c(fuzz.run, 400, 4)
+
+
+@given(st.data())
+def test_pieces_of_several_chunks_are_joined_alike(data: st.DataObject) -> None:
+    cuts = []
+    for size in data.draw(st.lists(st.integers(1, 5000), min_size=1, max_size=3)):
+        edges = np.sort(data.draw(st.lists(st.integers(0, size), max_size=8).map(lambda e: np.array(e * 2, np.int64))))
+        payload = memoryview(np.random.default_rng(size).bytes(size))
+        cuts.append((payload, edges[0::2].copy(), edges[1::2].copy()))
+    wanted = b"".join(bytes(p[a:b]) for p, starts, stops in cuts for a, b in zip(starts, stops))
+    like = np.empty(len(wanted), np.uint8)
+    assert loops.join(cuts, like, Pool()).tobytes() == wanted
+    assert without_c(loops.join, cuts, like, Pool()).tobytes() == wanted
+
+
+@pytest.mark.parametrize(
+    ("starts", "stops", "room"),
+    [([-1], [3], 4), ([2], [1], 1), ([0], [9], 9), ([0, 4], [4, 8], 7), ([0], [4], 5), ([1 << 62], [(1 << 62) + 1], 1)],
+)
+def test_pieces_that_are_not_there_are_refused(starts: list[int], stops: list[int], room: int) -> None:
+    with pytest.raises(ValueError, match="do not fill the target"):
+        loops.compiled.join(bytes(8), np.array(starts), np.array(stops), bytearray(room))
+
+
+def test_numbers_of_the_wrong_kind_are_refused() -> None:
+    words = np.zeros(2, np.int32)
+    with pytest.raises(ValueError, match="numbers of 8 bytes"):
+        loops.compiled.walk(bytes(8), words)
+    with pytest.raises(ValueError, match="starts must be 1 numbers of 8 bytes"):
+        loops.compiled.join(bytes(8), words, np.zeros(1, np.int64), bytearray(1))
+    with pytest.raises(ValueError, match="stops must be 1 numbers of 8 bytes"):
+        loops.compiled.join(bytes(8), np.zeros(1, np.int64), np.zeros(2, np.int64), bytearray(1))
+    with pytest.raises(ValueError, match="four numbers of 8 bytes"):
+        compressors.compiled.decompress(bytes(8), words, 5, bytearray(5))
+
+
+# -- snappy -----------------------------------------------------------------------------------------------------------
+
+texts = st.one_of(
+    st.binary(max_size=300),
+    st.lists(st.tuples(st.binary(min_size=1, max_size=12), st.integers(1, 90)), max_size=12).map(
+        lambda runs: b"".join(text * count for text, count in runs)
+    ),
+    st.lists(st.sampled_from([-1.0, 0.25, 0.5, 0.75]), max_size=400).map(lambda v: np.array(v, np.float32).tobytes()),
+)
+
+
+def theirs(stored: bytes, limit: int) -> bytes | None:
+    out = bytearray(limit)
+    try:
+        return bytes(out[: cramjam.snappy.decompress_raw_into(stored, out)])
+    except cramjam.DecompressionError:
+        return None
+
+
+def ours(stored: bytes, limit: int) -> bytes | None:
+    memory, block = np.full(limit + 256, 7, np.uint8), np.array([[1, 0, 0, len(stored)]])
+    done = compressors.compiled.decompress(stored, block, limit, memory[:limit])
+    assert (memory[limit:] == 7).all(), "it wrote past its end"
+    return memory[: block[0, 1]].tobytes() if done else None
+
+
+@given(texts, st.integers(-1, 100), st.randoms(use_true_random=False))
+def test_snappy_blocks_are_what_cramjam_says(text: bytes, more: int, rng: random.Random) -> None:
+    stored = bytearray(cramjam.snappy.compress_raw(text))
+    limit = max(0, len(text) + more)
+    assert ours(bytes(stored), limit) == theirs(bytes(stored), limit) == (text if limit >= len(text) else None)
+    for _ in range(rng.randrange(1, 4)):
+        at = rng.randrange(len(stored))
+        stored[at : at + rng.randrange(3)] = rng.randbytes(rng.randrange(3))
+        if not stored:
+            break
+    assert ours(bytes(stored), limit) == theirs(bytes(stored), limit)
+
+
+@pytest.mark.parametrize("offset", range(1, 40))
+@pytest.mark.parametrize("length", [1, 4, 7, 8, 9, 31, 32, 33, 63, 64])
+def test_copies_may_overlap_what_they_copy(offset: int, length: int) -> None:
+    start = bytes(range(offset))
+    text = start + bytes([i % offset for i in range(length)]) + bytes(120)
+
+    def copy(length: int, offset: int) -> bytes:
+        return struct.pack("<BH", (length - 1) << 2 | 2, offset)
+
+    size = bytes([len(text) & 127 | 128, len(text) >> 7])
+    zeros = bytes(2) + copy(60, 1) + copy(59, 1)  # a literal zero, then it again and again
+    stored = size + bytes([(offset - 1) << 2]) + start + copy(length, offset) + zeros
+    assert ours(stored, len(text)) == theirs(stored, len(text)) == text
+
+
+LONG = bytes([200, 1, 59 << 2]) + bytes(60)  # 200 bytes, of which a literal gives 60
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        b"",
+        b"\x80",
+        b"\xff\xff\xff\xff\xff\x01" + bytes(9),
+        LONG,
+        LONG + b"\xfe\x01\x00" * 2 + bytes([12 << 2]) + bytes(12),
+        LONG + b"\xfe\x00\x00" + bytes([58 << 2]) + bytes(59) + bytes([16 << 2]) + bytes(17),
+        LONG + b"\xfe\x3d\x00" + bytes([58 << 2]) + bytes(59) + bytes([16 << 2]) + bytes(17),
+        LONG + b"\xfe\x01\x00" * 3,
+        LONG + b"\xfe\x01\x00" * 2 + b"\x2e\x00\x00",
+        LONG + b"\xfe\x01\x00" * 2 + b"\x2e\x01",
+        LONG + b"\xfe\x01\x00" * 2 + b"\x2f\x01\x00\x00",
+        LONG + b"\xfc\xff\xff\xff\xff",
+        LONG + b"\xf0",
+        LONG + b"\xf0\xff" + bytes(99),
+    ],
+)
+def test_what_is_no_snappy_block_is_refused(stored: bytes) -> None:
+    """Nothing, sizes without end; too short; offsets of 0 and before the start; too long; cut inside an element."""
+    assert ours(stored, 200) is theirs(stored, 200) is None
+
+
+@pytest.mark.parametrize("compressor", [SNAPPYSTREAM, FRAMED, RAW])
+def test_whole_chunks_are_decompressed_alike(compressor: Any) -> None:
+    text = np.random.default_rng(3).choice([-1.0, -1.0, 0.5, 0.25], 70_000).astype(np.float32).tobytes() + bytes(9)
+    noise = np.random.default_rng(4).bytes(50_000)  # its blocks are stored as they are
+    for payload in (text, noise, text + noise, b"x"):
+        stored = memoryview(compressor.compress(payload))
+        for verify in (False, True):
+            assert compressor.decompress(stored, Pool(), verify) == payload
+            assert without_c(compressor.decompress, stored, Pool(), verify) == payload
