@@ -22,7 +22,7 @@ try:
 except ImportError:
     compiled = None
 
-__all__ = ["Cuts", "compiled", "join", "prefixes", "walk"]
+__all__ = ["Cuts", "Places", "compiled", "join", "places", "prefixes", "walk"]
 
 _LARGE = 2048  # bytes of a piece: a copy into memory that is there costs less than fresh pages to join them in
 _unpack_length = struct.Struct("<I").unpack_from
@@ -73,8 +73,15 @@ def prefixes(
     return (rows, starts, stops) if alike else None
 
 
-Cuts = tuple[memoryview, IntArray, IntArray]
+Places = Any
+"""Positions as `join` takes them: an array where it is compiled, else a list."""
+Cuts = tuple[memoryview, Places, Places]
 """Pieces of a payload: it, their starts and their stops."""
+
+
+def places(positions: IntArray) -> Places:
+    """Return positions in the form that `join` takes."""
+    return positions if compiled is not None else positions.tolist()
 
 
 def join(cuts: list[Cuts], like: npt.NDArray[Any], pool: Pool) -> npt.NDArray[Any]:
@@ -94,7 +101,7 @@ def join(cuts: list[Cuts], like: npt.NDArray[Any], pool: Pool) -> npt.NDArray[An
 
 
 def _join(cuts: list[Cuts], like: npt.NDArray[Any], pool: Pool) -> npt.NDArray[Any]:
-    pieces = [whole[a:b] for whole, starts, stops in cuts for a, b in zip(starts.tolist(), stops.tolist())]
+    pieces = [whole[a:b] for whole, starts, stops in cuts for a, b in zip(starts, stops)]
     if like.nbytes < _LARGE * len(pieces):
         # Joining slices beats indexing with 8 bytes of index for every 8 bytes of data.
         return np.ndarray(like.shape, like.dtype, bytearray().join(pieces))

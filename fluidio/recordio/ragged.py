@@ -95,8 +95,8 @@ def _tensor(payload: memoryview, at: IntArray, ends: IntArray, lead: int) -> tup
     data = unfilled((total, *head.dims[1:]), head.dtype)
     return Pieces(
         payload,
-        at,
-        stops,
+        loops.places(at),
+        loops.places(stops),
         Column(data, offsets, lod, sequence_offsets=sequences, num_records=len(at)),
     ), stops
 

@@ -15,9 +15,8 @@ import numpy.typing as npt
 
 from fluidio.recordio.block import Column, Layout, RecordBlock
 from fluidio.recordio.buffers import Pool
-from fluidio.recordio.loops import Cuts, join
+from fluidio.recordio.loops import Cuts, Places, join
 from fluidio.recordio.tensor_codec import TensorHead
-from fluidio.tensor.lod import IntArray
 
 _NOTHING = bytes(16)
 
@@ -41,8 +40,8 @@ class Pieces(NamedTuple):
     """One tensor of records of different heights: where the data of each are, and a column that lacks just them."""
 
     payload: memoryview
-    starts: IntArray
-    stops: IntArray
+    starts: Places
+    stops: Places
     column: Column
 
     def cuts(self, start: int, stop: int) -> Cuts:

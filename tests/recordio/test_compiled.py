@@ -88,7 +88,8 @@ def test_pieces_of_several_chunks_are_joined_alike(data: st.DataObject) -> None:
     wanted = b"".join(bytes(p[a:b]) for p, starts, stops in cuts for a, b in zip(starts, stops))
     like = np.empty(len(wanted), np.uint8)
     assert loops.join(cuts, like, Pool()).tobytes() == wanted
-    assert without_c(loops.join, cuts, like, Pool()).tobytes() == wanted
+    listed = [(payload, starts.tolist(), stops.tolist()) for payload, starts, stops in cuts]
+    assert without_c(loops.join, listed, like, Pool()).tobytes() == wanted
 
 
 @pytest.mark.parametrize(
