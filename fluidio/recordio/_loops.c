@@ -175,9 +175,100 @@ static PyObject *join(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+/* The rows of a table that `put` fills. */
+typedef struct {
+    Py_buffer table;
+    PyTypeObject *type; /* of the table: other kinds of values are left to `otherwise` */
+    PyObject *otherwise;
+} Rows;
+
+/* Whether a value has the type and the shape of a row, and its bytes in a row's order. */
+static int is_row(const Py_buffer *value, const Py_buffer *table) {
+    if (value->ndim != table->ndim - 1 || value->itemsize != table->itemsize)
+        return 0;
+    if (value->format == NULL || strcmp(value->format, table->format) != 0)
+        return 0;
+    for (int i = 0; i < value->ndim; i++)
+        if (value->shape[i] != table->shape[i + 1])
+            return 0;
+    return 1;
+}
+
+static PyObject *put(PyObject *capsule, PyObject *const *args, Py_ssize_t count) {
+    Rows *rows = PyCapsule_GetPointer(capsule, NULL);
+    if (rows == NULL || count != 2) {
+        PyErr_SetString(PyExc_TypeError, "put takes the number of a row and a value");
+        return NULL;
+    }
+    Py_ssize_t row = PyLong_AsSsize_t(args[0]);
+    if (row == -1 && PyErr_Occurred())
+        return NULL;
+    Py_buffer value;
+    if (Py_TYPE(args[1]) == rows->type && row >= 0 && row < rows->table.shape[0]) {
+        if (PyObject_GetBuffer(args[1], &value, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) == 0) {
+            int alike = is_row(&value, &rows->table);
+            if (alike)
+                memcpy((char *)rows->table.buf + row * value.len, value.buf, (size_t)value.len);
+            PyBuffer_Release(&value);
+            if (alike)
+                Py_RETURN_NONE;
+        } else {
+            PyErr_Clear(); /* not contiguous, or of a type that has no buffers */
+        }
+    }
+    return PyObject_CallFunctionObjArgs(rows->otherwise, args[0], args[1], NULL);
+}
+
+static void free_rows(PyObject *capsule) {
+    Rows *rows = PyCapsule_GetPointer(capsule, NULL);
+    PyBuffer_Release(&rows->table);
+    Py_DECREF((PyObject *)rows->type);
+    Py_DECREF(rows->otherwise);
+    PyMem_Free(rows);
+}
+
+static PyMethodDef put_definition = {"put", (PyCFunction)(void (*)(void))put, METH_FASTCALL, NULL};
+
+/* putter(table, otherwise) -> put(row, value): copies a value into a row of the table if it is an array of just that
+   type and shape, else calls otherwise(row, value). */
+static PyObject *putter(PyObject *module, PyObject *args) {
+    PyObject *table, *otherwise;
+    if (!PyArg_ParseTuple(args, "OO", &table, &otherwise))
+        return NULL;
+    Rows *rows = PyMem_Calloc(1, sizeof *rows);
+    if (rows == NULL)
+        return PyErr_NoMemory();
+    if (PyObject_GetBuffer(table, &rows->table, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE) < 0) {
+        PyMem_Free(rows);
+        return NULL;
+    }
+    if (rows->table.ndim < 1 || rows->table.format == NULL || strchr(rows->table.format, 'O') != NULL) {
+        PyBuffer_Release(&rows->table);
+        PyMem_Free(rows);
+        PyErr_SetString(PyExc_ValueError, "the table must have rows, and no Python objects in them");
+        return NULL;
+    }
+    rows->type = Py_TYPE(table);
+    Py_INCREF((PyObject *)rows->type);
+    rows->otherwise = otherwise;
+    Py_INCREF(otherwise);
+    PyObject *capsule = PyCapsule_New(rows, NULL, free_rows);
+    if (capsule == NULL) {
+        PyBuffer_Release(&rows->table);
+        Py_DECREF((PyObject *)rows->type);
+        Py_DECREF(otherwise);
+        PyMem_Free(rows);
+        return NULL;
+    }
+    PyObject *function = PyCFunction_NewEx(&put_definition, capsule, NULL);
+    Py_DECREF(capsule);
+    return function;
+}
+
 static PyMethodDef functions[] = {{"walk", walk, METH_VARARGS, NULL},
                                   {"prefixes", prefixes, METH_VARARGS, NULL},
                                   {"join", join, METH_VARARGS, NULL},
+                                  {"putter", putter, METH_VARARGS, NULL},
                                   {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_loops", NULL, 0, functions, NULL, NULL, NULL, NULL};

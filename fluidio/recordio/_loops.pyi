@@ -1,5 +1,8 @@
 """The compiled half of loops.py; it may be missing."""
 
+from collections.abc import Callable
+from typing import Any
+
 from typing_extensions import Buffer
 
 def walk(payload: Buffer, edges: Buffer, /) -> int: ...
@@ -18,3 +21,4 @@ def prefixes(
     /,
 ) -> bool: ...
 def join(payload: Buffer, starts: Buffer, stops: Buffer, target: Buffer, /) -> None: ...
+def putter(table: Buffer, otherwise: Callable[[int, Any], object], /) -> Callable[[int, Any], object]: ...

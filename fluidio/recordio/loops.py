@@ -7,6 +7,7 @@ same results: `compiled` is None then.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ try:
 except ImportError:
     compiled = None
 
-__all__ = ["Cuts", "Places", "compiled", "join", "places", "prefixes", "walk"]
+__all__ = ["Cuts", "Places", "compiled", "join", "places", "prefixes", "putter", "walk"]
 
 _LARGE = 2048  # bytes of a piece: a copy into memory that is there costs less than fresh pages to join them in
 _unpack_length = struct.Struct("<I").unpack_from
@@ -71,6 +72,13 @@ def prefixes(
         return None
     alike = compiled.prefixes(payload, at, ends, before, bool(head.lod), start, after, row_size, rows, starts, stops)
     return (rows, starts, stops) if alike else None
+
+
+def putter(table: npt.NDArray[Any], put: Callable[[int, Any], object]) -> Callable[[int, Any], object]:
+    """Return what does `put(row, value)`, quicker for arrays of just the type and the shape of the table's rows."""
+    if compiled is None or table.dtype.kind not in "biuf":
+        return put
+    return compiled.putter(table, put)  # type: ignore[no-any-return]
 
 
 Places = Any

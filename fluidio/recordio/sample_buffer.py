@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from fluidio.recordio import loops
 from fluidio.recordio.block import Column
 
 __all__ = ["SampleBuffer"]
@@ -107,7 +108,7 @@ class _Arrays:
 
     def __init__(self, number: int, first: Any, limit: int, convert: bool) -> None:
         self._rows = np.empty((limit, *first.shape), first.dtype)
-        self.put: Callable[[int, Any], object] = self._putter(number, convert)
+        self.put: Callable[[int, Any], object] = loops.putter(self._rows, self._putter(number, convert))
 
     def _putter(self, number: int, convert: bool) -> Callable[[int, Any], None]:
         """Return a function with everything at hand: it runs for each sample."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
+import sys
 from typing import Any
 
 import cramjam
@@ -17,6 +18,7 @@ from fluidio.recordio.buffers import Pool
 from fluidio.recordio.columnar import Decoder
 from fluidio.recordio.compressors import FRAMED, RAW, SNAPPYSTREAM, CodecError
 from fluidio.recordio.records import split
+from fluidio.recordio.sample_buffer import SampleBuffer
 from fluidio.recordio.tensor_codec import encode_record
 from tests.recordio import fuzz
 from tests.recordio.strategies import Tensor, alike, mixed, same
@@ -111,6 +113,61 @@ def test_numbers_of_the_wrong_kind_are_refused() -> None:
         loops.compiled.join(bytes(8), np.zeros(1, np.int64), np.zeros(2, np.int64), bytearray(1))
     with pytest.raises(ValueError, match="four numbers of 8 bytes"):
         compressors.compiled.decompress(bytes(8), words, 5, bytearray(5))
+
+
+class Odd(np.ndarray[Any, Any]):
+    """An array that is not just an array."""
+
+
+VALUES: list[Any] = [
+    np.arange(6, dtype=np.float32).reshape(2, 3),
+    np.arange(12, dtype=np.float32).reshape(2, 6)[:, ::2],
+    np.arange(6, dtype=np.float32).reshape(3, 2).T,
+    np.arange(6, dtype=">f4").reshape(2, 3),
+    np.arange(6, dtype=np.float64).reshape(2, 3),
+    np.arange(6, dtype=np.int32).reshape(2, 3),
+    np.arange(6, dtype=np.float32).reshape(2, 3).view(Odd),
+    [[1, 2, 3], [4, 5, 6]],
+    np.array([["a", "b", "c"]] * 2),
+    np.array([[1, None, 3]] * 2),
+    np.zeros((2, 3), "datetime64[s]"),
+    np.arange(6, dtype=np.float32),
+    np.zeros((1, 2, 3), np.float32),
+    np.float32(1),
+    b"abc",
+    None,
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool", "object", "datetime64[s]", ">f4", "f2"])
+@pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
+def test_values_of_every_kind_are_taken_or_refused_alike(value: Any, dtype: str) -> None:
+    def taken() -> Any:
+        buffer = SampleBuffer(3, None, ())
+        first = np.zeros((2, 3), dtype)
+        try:
+            buffer.fill(iter([(first,), (value,), (first,)]))
+        except Exception as error:
+            return type(error), str(error), len(buffer)
+        return buffer.take()[0].data.tolist()
+
+    assert taken() == without_c(taken)
+
+
+def test_a_table_is_freed_with_what_fills_it() -> None:
+    table = np.zeros((2, 3))
+    put = loops.putter(table, lambda row, value: row)
+    before = sys.getrefcount(table)
+    assert put(1, np.ones(3)) is None and put(7, np.ones(3)) == 7 and put(-1, np.ones(3)) == -1
+    assert table.tolist() == [[0, 0, 0], [1, 1, 1]]
+    with pytest.raises(TypeError, match="the number of a row and a value"):
+        put(1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError):
+        put("1", np.ones(3))  # type: ignore[arg-type]
+    del put
+    assert sys.getrefcount(table) == before - 1
+    with pytest.raises(ValueError, match="no Python objects"):
+        loops.compiled.putter(np.zeros(3, object), print)
 
 
 # -- snappy -----------------------------------------------------------------------------------------------------------
