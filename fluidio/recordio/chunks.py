@@ -23,7 +23,7 @@ OnError = Literal["raise", "skip"]
 REPAIR_HINT = "file damaged or cut; `fluidio check --repair IN OUT` saves the good chunks"
 _SEARCH_STEP = 1 << 20
 _PIECE = 1 << 19
-_LARGE_RECORD = 4096  # bytes; smaller ones of different lengths need the interpreter most of the time: helpers disturb
+_LARGE_RECORD = 4096  # bytes
 
 
 class Chunk(NamedTuple):
@@ -51,6 +51,14 @@ class Chunk(NamedTuple):
             return [bytes(data[at : at + body]) for at in range(4 + start * step, 4 + stop * step, step)]
         bounds = zip(table.starts[start:stop].tolist(), table.stops[start:stop].tolist())
         return [bytes(data[a:b]) for a, b in bounds]
+
+
+def _worth_helpers(header: Header, uniform: bool) -> bool:
+    """Tell whether chunks like this one are worth helpers: not if they are plain, of small records of many lengths.
+
+    Those need the interpreter most of the time, and helpers would disturb.
+    """
+    return bool(header.compressor) or uniform or header.size >= _LARGE_RECORD * header.num_records
 
 
 class ChunkReader:
@@ -121,10 +129,8 @@ class ChunkReader:
             self.dialect = chunk.dialect
             self.offset = chunk.end
             self.number += 1
-            if self._ahead is not None:
-                packed = chunk.header.size != len(chunk.payload)
-                if packed or chunk.table.stride or chunk.header.size >= _LARGE_RECORD * chunk.table.count:
-                    self._ahead.go_on(chunk.end)
+            if self._ahead is not None and _worth_helpers(chunk.header, chunk.table.stride is not None):
+                self._ahead.go_on(chunk.end)
             return chunk
 
     def __iter__(self) -> Iterator[Chunk]:
@@ -163,11 +169,24 @@ class ChunkReader:
             raise self._explain(offset, head)
         return found
 
+    def _send_helpers(self, offset: int) -> None:
+        """Let helpers begin behind the chunk at `offset` before it is read, if its header can be believed."""
+        start = self.source.read(offset, HEADER_SIZE + 4)
+        head, length = start[:HEADER_SIZE], int.from_bytes(start[HEADER_SIZE:], "little")
+        if self._ahead is None or len(head) < HEADER_SIZE:
+            return
+        if self.dialect is None:  # the checksum will tell; helpers who went wrong come back with nothing
+            self.dialect = next((d for d in DIALECTS if d.plausible(d.parse(head))), None)
+        end = self._hop(offset)
+        if self.dialect is not None and end is not None:
+            header = self.dialect.parse(head)
+            if _worth_helpers(header, header.num_records * (4 + length) == header.size):
+                self._ahead.go_on(end)
+
     def _read(self, offset: int) -> Chunk:
+        if self._ahead is not None:
+            self._send_helpers(offset)
         dialect, header, stored = self._stored_chunk(offset)
-        if self._ahead is not None and header.compressor:  # others begin while this one is decompressed
-            self.dialect = dialect
-            self._ahead.go_on(offset + HEADER_SIZE + header.size)
         try:
             return self._decode(offset, dialect, header, stored)
         except CodecError as error:

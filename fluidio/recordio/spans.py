@@ -19,6 +19,8 @@ from fluidio.recordio.loops import Cuts, Places, join
 from fluidio.recordio.tensor_codec import TensorHead
 
 _NOTHING = bytes(16)
+_BYTES = np.dtype(np.uint8)
+_SMALL = 1 << 15
 
 __all__ = ["Part", "Pieces", "Source", "Span", "Strided", "gather", "unfilled", "untyped"]
 
@@ -121,15 +123,19 @@ def _copy_strided(parts: list[tuple[Strided, int, int]], pool: Pool) -> Column:
     head = source.head
     count = stop - start if len(parts) == 1 else sum([stop - start for _, start, stop in parts])
     data = pool.array((count * head.dims[0], *head.dims[1:]), head.dtype)
-    if head.stop > head.start:
-        # As bytes: NumPy copies them as they are, whatever they are aligned to, and releases the interpreter lock.
-        size = head.stop - head.start
-        target = np.ndarray((count, size), np.uint8, data)
+    size = head.stop - head.start
+    if size:
+        # Copied as they are, whatever they are aligned to: small ones as items of no type, others as bytes, with which
+        # NumPy releases the interpreter lock.
+        small = count * size < _SMALL
+        dtype, shape = (untyped(size), ()) if small else (_BYTES, (size,))
+        target = np.ndarray((count, *shape), dtype, data)
         done = 0
         for (payload, stride, _), start, stop in parts:
+            strides = (stride,) if small else (stride, 1)
             end = done + stop - start
             first = head.start + start * stride
-            target[done:end] = np.ndarray((stop - start, size), np.uint8, payload, first, (stride, 1))
+            target[done:end] = np.ndarray((stop - start, *shape), dtype, payload, first, strides)
             done = end
     levels = tuple([_repeat(level, count) for level in head.lod]) if head.lod else ()
     return Column(data, None, levels, num_records=count)
