@@ -14,7 +14,8 @@ from fluidio.conversion import storage
 from fluidio.conversion.shards import shard_name
 from fluidio.errors import ConversionError
 from fluidio.recordio import File, Writer, partition
-from fluidio.recordio.chunks import Chunk, ChunkReader
+from fluidio.recordio.chunk import Chunk
+from fluidio.recordio.chunks import ChunkReader
 from fluidio.recordio.dialects import FLUID, Dialect
 from fluidio.recordio.paths import expand
 from fluidio.recordio.source import is_url

@@ -150,7 +150,7 @@ class Column:
             offsets = _chain([column.offsets() for column in columns])
         if not columns[0].lod:
             return Column(data, offsets, num_records=count)
-        if offsets is not None and all([len(c.lod) == 1 and c.lod[0] is c.record_offsets for c in columns]):
+        if offsets is not None and all(len(c.lod) == 1 and c.lod[0] is c.record_offsets for c in columns):
             return Column(data, offsets, (offsets,), num_records=count)  # a sequence each
         lod = tuple(_chain([column.lod[level] for column in columns]) for level in range(len(columns[0].lod)))
         sequences = _uniform_or_offsets(_chain([column.sequences() for column in columns]))

@@ -9,7 +9,8 @@ from fluidio.errors import RecordIOError
 from fluidio.recordio.ahead import Helpers
 from fluidio.recordio.block import RecordBlock
 from fluidio.recordio.buffers import Pool
-from fluidio.recordio.chunks import Chunk, ChunkReader, OnError
+from fluidio.recordio.chunk import Chunk
+from fluidio.recordio.chunks import ChunkReader, OnError
 from fluidio.recordio.columnar import Decoder, RecordError
 from fluidio.recordio.dialects import FLUID
 from fluidio.recordio.spans import Part, Span, gather

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from fluidio.errors import CutTailError, ForeignFileError, RecordIOError
 from fluidio.recordio import foreign
 from fluidio.recordio.ahead import Helpers, ReadAhead
 from fluidio.recordio.buffers import Pool
 from fluidio.recordio.checksum import Checksum
+from fluidio.recordio.chunk import Chunk
 from fluidio.recordio.compressors import CodecError
 from fluidio.recordio.dialects import DIALECTS, HEADER_SIZE, MAGIC, Dialect, Header
-from fluidio.recordio.records import RecordTable, split
+from fluidio.recordio.records import split
 from fluidio.recordio.source import LocalSource, Source, open_source
 
-__all__ = ["Chunk", "ChunkReader", "OnError"]
+__all__ = ["ChunkReader", "OnError"]
 
 OnError = Literal["raise", "skip"]
 
@@ -24,33 +25,6 @@ REPAIR_HINT = "file damaged or cut; `fluidio check --repair IN OUT` saves the go
 _SEARCH_STEP = 1 << 20
 _PIECE = 1 << 19
 _LARGE_RECORD = 4096  # bytes
-
-
-class Chunk(NamedTuple):
-    """One chunk: `payload` has a buffer of its own, which is used again when nobody holds it any more."""
-
-    number: int
-    offset: int
-    dialect: Dialect
-    header: Header
-    payload: memoryview
-    table: RecordTable
-
-    @property
-    def end(self) -> int:
-        """Return the offset of the byte after the chunk."""
-        return self.offset + HEADER_SIZE + self.header.size
-
-    def records(self, start: int = 0, stop: int | None = None) -> list[bytes]:
-        """Return the records as bytes objects of their own."""
-        table = self.table
-        stop = table.count if stop is None else min(stop, table.count)
-        data = self.payload
-        if table.stride is not None:
-            step, body = table.stride, table.stride - 4
-            return [bytes(data[at : at + body]) for at in range(4 + start * step, 4 + stop * step, step)]
-        bounds = zip(table.starts[start:stop].tolist(), table.stops[start:stop].tolist())
-        return [bytes(data[a:b]) for a, b in bounds]
 
 
 def _worth_helpers(header: Header, uniform: bool) -> bool:

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 from fluidio.errors import RecordIOError
-from fluidio.recordio.chunks import Chunk, ChunkReader, OnError
+from fluidio.recordio.chunk import Chunk
+from fluidio.recordio.chunks import ChunkReader, OnError
 from fluidio.recordio.compressors import NONE
 from fluidio.recordio.dialects import HEADER_SIZE, Dialect
 from fluidio.recordio.sidecar import open_index

@@ -13,7 +13,8 @@ import numpy as np
 from fluidio import pickles
 from fluidio.errors import ForeignFileError, RecordIOError, UnsafePickleError
 from fluidio.recordio.block import RecordBlock
-from fluidio.recordio.chunks import Chunk, ChunkReader
+from fluidio.recordio.chunk import Chunk
+from fluidio.recordio.chunks import ChunkReader
 from fluidio.recordio.columnar import Decoder, RecordError
 from fluidio.recordio.dialects import FLUID
 from fluidio.recordio.index import build_index
