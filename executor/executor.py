@@ -95,6 +95,8 @@ class Executor:
             program = default_main_program()
         if scope is None:
             scope = global_scope()
+        elif not isinstance(scope, Scope):
+            raise TypeError(f"scope must be a Scope (fluid.Scope()) or None, not {type(scope).__name__} {scope!r:.60}")
         if use_prune:
             return self._run_pruned(program, feed, fetch_list, scope, return_numpy, return_merged)
         if not isinstance(program, Program):

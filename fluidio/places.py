@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Sequence
 
@@ -70,9 +71,9 @@ class CUDAPlace(_PlaceBase):
     _kind = 0
 
     def __init__(self, device: int = 0) -> None:
-        if device < 0:
+        self.device = operator.index(device)
+        if self.device < 0:
             raise EnforceNotMet(f"Invalid CUDAPlace({device}), must inside [0, {max(get_cuda_device_count(), 1)})")
-        self.device = int(device)
 
     def get_device_id(self) -> int:
         return self.device

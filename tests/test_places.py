@@ -61,6 +61,8 @@ def test_only_a_gpu_has_a_device_id() -> None:
 def test_a_negative_device_is_refused() -> None:
     with pytest.raises(EnforceNotMet, match=r"Invalid CUDAPlace\(-1\), must inside"):
         CUDAPlace(-1)
+    with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+        CUDAPlace(0.5)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("text", "place"), [("cpu", CPUPlace()), ("GPU:1", CUDAPlace(1)), ("cuda", CUDAPlace(0))])

@@ -20,6 +20,7 @@ from fluidio.version import __version__
 __all__ = ["COMMANDS", "Command", "available", "main"]
 
 COMMANDS = ("run", "port", "inspect", "check", "convert", "export", "records", "apis", "doctor", "demo")
+_GO_ON = ("convert",)  # finished tasks are kept
 
 
 class Command(Protocol):
@@ -55,7 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         if debug:
             raise
-        print(f"fluidio {name}: interrupted", file=sys.stderr)
+        hint = "; the same command again goes on from here" if name in _GO_ON else ""
+        print(f"fluidio {name}: interrupted{hint}", file=sys.stderr)
         return 130
 
 

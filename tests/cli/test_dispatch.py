@@ -99,6 +99,9 @@ def test_an_interrupt_is_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     _install(monkeypatch, run)
     assert main(["check", "a"]) == 130
     assert capsys.readouterr().err == "fluidio check: interrupted\n"
+    monkeypatch.setattr(dispatch, "available", lambda: ["convert"])
+    assert main(["convert", "a"]) == 130
+    assert capsys.readouterr().err == "fluidio convert: interrupted; the same command again goes on from here\n"
 
 
 def test_output_that_nobody_reads_is_no_traceback() -> None:

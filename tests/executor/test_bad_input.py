@@ -209,3 +209,8 @@ def test_an_unknown_attribute_is_told_with_op_variable_and_line(attrs: dict[str,
         block.append_op(type="softmax", inputs={"X": [x]}, outputs={"Out": [out]}, attrs=attrs)
     assert "X=x [-1, 4] FP32" in str(caught.value) and "test_bad_input.py" in str(caught.value)
     assert block.ops == []
+
+
+def test_what_is_no_scope_is_refused(exe: fluid.Executor) -> None:
+    with pytest.raises(TypeError, match=r"scope must be a Scope \(fluid.Scope\(\)\) or None, not str 'a'"):
+        exe.run(fluid.default_startup_program(), scope="a")  # type: ignore[arg-type]
