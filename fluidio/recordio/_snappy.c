@@ -43,13 +43,13 @@ static void make_elements(void) {
     }
 }
 
-static void copy8(uint8_t *to, const uint8_t *from) {
+static inline void copy8(uint8_t *to, const uint8_t *from) {
     uint64_t word;
     memcpy(&word, from, 8);
     memcpy(to, &word, 8);
 }
 
-static uint32_t little32(const uint8_t *at) {
+static inline uint32_t little32(const uint8_t *at) {
     return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
@@ -62,7 +62,7 @@ static uint32_t little(const uint8_t *at, unsigned count) {
 
 /* Copy what was written `offset` bytes before; up to 31 bytes behind the copy are overwritten as well.
    No branch for lengths up to 32: a processor cannot guess them, and that would cost more than the bytes. */
-static void copy_back(uint8_t *to, size_t offset, unsigned length) {
+static inline void copy_back(uint8_t *to, size_t offset, unsigned length) {
     static const uint8_t repeats[8] = {0, 8, 8, 9, 8, 10, 12, 14}; /* the first multiple of the offset from 8 on */
     const uint8_t *from = to - offset;
     if (offset < 8) {
@@ -95,26 +95,31 @@ static int64_t decompress(const uint8_t *in, const uint8_t *in_end, uint8_t *tar
         return -1;
     uint8_t *out = target, *out_end = target + size;
     while (in < in_end) {
-        uint8_t tag = *in;
-        Element element = elements[tag];
-        if (in_end - in >= INPUT_ROOM && out_end - out >= OUTPUT_ROOM) {
-            if (tag & 3) {
+        unsigned tag = *in;
+        while (in_end - in >= INPUT_ROOM && out_end - out >= OUTPUT_ROOM) {
+            Element element = elements[tag];
+            unsigned kind = tag & 3;
+            if (kind == 1 || kind == 2) {
                 size_t offset = (little32(in + 1) & element.mask) | element.high;
                 if (offset - 1 >= (size_t)(out - target)) /* 0 is wrong as well */
                     return -1;
+                /* Both bytes that may be the next tag are loaded before it is known which, without a branch. */
+                unsigned near = in[2], far = in[3], is_near = kind & 1;
+                in += 3 - is_near;
+                tag = far ^ ((near ^ far) & (0u - is_near));
                 copy_back(out, offset, element.length);
-                in += 1 + element.extra;
                 out += element.length;
-                continue;
-            }
-            if (element.length <= 16) {
+            } else if (kind == 0 && element.length <= 16) {
                 copy8(out, in + 1);
                 copy8(out + 8, in + 9);
                 in += 1 + element.length;
                 out += element.length;
-                continue;
+                tag = *in;
+            } else {
+                break;
             }
         }
+        Element element = elements[tag]; /* a long one, or near an end: with care */
         in++;
         if (tag & 3) {
             if (in_end - in < element.extra)
