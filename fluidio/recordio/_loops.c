@@ -175,6 +175,34 @@ static PyObject *join(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+/* copy(payload, first, stride, size, target, at, count): items of `size` bytes, `stride` bytes from one to the next,
+   become items at, at + 1, ... of the target. */
+static PyObject *copy(PyObject *module, PyObject *args) {
+    Py_buffer payload, target;
+    Py_ssize_t first, stride, size, at, count;
+    if (!PyArg_ParseTuple(args, "y*nnnw*nn", &payload, &first, &stride, &size, &target, &at, &count))
+        return NULL;
+    int fits = first >= 0 && stride >= 0 && size > 0 && at >= 0 && count > 0 && size <= payload.len;
+    fits = fits && first <= payload.len - size && at <= target.len / size && count <= target.len / size - at;
+    fits = fits && (stride == 0 || count - 1 <= (payload.len - size - first) / stride);
+    if (fits) {
+        const uint8_t *from = (const uint8_t *)payload.buf + first;
+        uint8_t *to = (uint8_t *)target.buf + at * size;
+        PyThreadState *state = count * size >= WORTH_RELEASING ? PyEval_SaveThread() : NULL;
+        for (Py_ssize_t i = 0; i < count; i++)
+            memcpy(to + i * size, from + i * stride, (size_t)size);
+        if (state != NULL)
+            PyEval_RestoreThread(state);
+    } else {
+        PyErr_SetString(PyExc_ValueError, "the items are not all inside the payload and the target");
+    }
+    PyBuffer_Release(&payload);
+    PyBuffer_Release(&target);
+    if (!fits)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 /* The rows of a table that `put` fills. */
 typedef struct {
     Py_buffer table;
@@ -268,6 +296,7 @@ static PyObject *putter(PyObject *module, PyObject *args) {
 static PyMethodDef functions[] = {{"walk", walk, METH_VARARGS, NULL},
                                   {"prefixes", prefixes, METH_VARARGS, NULL},
                                   {"join", join, METH_VARARGS, NULL},
+                                  {"copy", copy, METH_VARARGS, NULL},
                                   {"putter", putter, METH_VARARGS, NULL},
                                   {NULL, NULL, 0, NULL}};
 

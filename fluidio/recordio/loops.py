@@ -6,6 +6,7 @@ same results: `compiled` is None then.
 
 from __future__ import annotations
 
+import functools
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -23,9 +24,11 @@ try:
 except ImportError:
     compiled = None
 
-__all__ = ["Cuts", "Places", "compiled", "join", "places", "prefixes", "putter", "walk"]
+__all__ = ["Cuts", "Places", "compiled", "copy", "join", "places", "prefixes", "putter", "untyped", "walk"]
 
 _LARGE = 2048  # bytes of a piece: a copy into memory that is there costs less than fresh pages to join them in
+_WORTH_RELEASING = 1 << 15  # bytes to copy
+_BYTES = np.dtype(np.uint8)
 _unpack_length = struct.Struct("<I").unpack_from
 
 
@@ -72,6 +75,29 @@ def prefixes(
         return None
     alike = compiled.prefixes(payload, at, ends, before, bool(head.lod), start, after, row_size, rows, starts, stops)
     return (rows, starts, stops) if alike else None
+
+
+@functools.lru_cache(maxsize=256)
+def untyped(size: int) -> np.dtype[Any]:
+    """Return the type of `size` bytes that are copied as they are."""
+    return np.dtype(f"V{size}")
+
+
+def copy(
+    payload: memoryview, first: int, stride: int, size: int, target: npt.NDArray[Any], at: int, count: int
+) -> None:
+    """Copy items of `size` bytes, `stride` bytes from one to the next, to items at, at + 1, ... of the target."""
+    if compiled is not None:
+        compiled.copy(payload, first, stride, size, target, at, count)
+        return
+    # As they are, whatever they are aligned to: small ones as items of no type, others as bytes, with which NumPy
+    # releases the interpreter lock.
+    found: npt.NDArray[Any]
+    if count * size < _WORTH_RELEASING:
+        found = np.ndarray((count,), untyped(size), payload, first, (stride,))
+    else:
+        found = np.ndarray((count, size), _BYTES, payload, first, (stride, 1))
+    np.ndarray(found.shape, found.dtype, target, at * size)[:] = found
 
 
 def putter(table: npt.NDArray[Any], put: Callable[[int, Any], object]) -> Callable[[int, Any], object]:

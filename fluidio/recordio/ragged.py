@@ -17,7 +17,7 @@ from fluidio.recordio.block import Column
 from fluidio.recordio.compressors import CodecError
 from fluidio.recordio.prefixes import DESC_ROOM, desc_start, read_prefixes
 from fluidio.recordio.records import RecordTable
-from fluidio.recordio.spans import Pieces, Source, Span, unfilled, untyped
+from fluidio.recordio.spans import Pieces, Source, Span, unfilled
 from fluidio.recordio.tensor_codec import TensorHead, parse_head, varint
 from fluidio.tensor.lod import IntArray, LoD
 
@@ -147,7 +147,7 @@ def _fixed(payload: memoryview, at: IntArray, size: int) -> npt.NDArray[np.uint8
     """
     if not 0 < size <= len(payload) or size >= _LARGEST_ITEM:
         raise _OtherWay
-    view: npt.NDArray[Any] = np.ndarray((len(payload) - size + 1,), untyped(size), payload, 0, (1,))
+    view: npt.NDArray[Any] = np.ndarray((len(payload) - size + 1,), loops.untyped(size), payload, 0, (1,))
     return view[at].view(np.uint8).reshape(-1, size)
 
 

@@ -5,7 +5,6 @@ A batch often begins in one chunk and ends in the next; so nothing is copied bef
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -15,14 +14,12 @@ import numpy.typing as npt
 
 from fluidio.recordio.block import Column, Layout, RecordBlock
 from fluidio.recordio.buffers import Pool
-from fluidio.recordio.loops import Cuts, Places, join
+from fluidio.recordio.loops import Cuts, Places, copy, join
 from fluidio.recordio.tensor_codec import TensorHead
 
 _NOTHING = bytes(16)
-_BYTES = np.dtype(np.uint8)
-_SMALL = 1 << 15
 
-__all__ = ["Part", "Pieces", "Source", "Span", "Strided", "gather", "unfilled", "untyped"]
+__all__ = ["Part", "Pieces", "Source", "Span", "Strided", "gather", "unfilled"]
 
 
 class Strided(NamedTuple):
@@ -57,12 +54,6 @@ class Pieces(NamedTuple):
 
 
 Source = Strided | Pieces | Column
-
-
-@functools.lru_cache(maxsize=256)
-def untyped(size: int) -> np.dtype[Any]:
-    """Return the type of `size` bytes that are copied as they are."""
-    return np.dtype(f"V{size}")
 
 
 def unfilled(shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
@@ -125,18 +116,10 @@ def _copy_strided(parts: list[tuple[Strided, int, int]], pool: Pool) -> Column:
     data = pool.array((count * head.dims[0], *head.dims[1:]), head.dtype)
     size = head.stop - head.start
     if size:
-        # Copied as they are, whatever they are aligned to: small ones as items of no type, others as bytes, with which
-        # NumPy releases the interpreter lock.
-        small = count * size < _SMALL
-        dtype, shape = (untyped(size), ()) if small else (_BYTES, (size,))
-        target = np.ndarray((count, *shape), dtype, data)
         done = 0
         for (payload, stride, _), start, stop in parts:
-            strides = (stride,) if small else (stride, 1)
-            end = done + stop - start
-            first = head.start + start * stride
-            target[done:end] = np.ndarray((stop - start, *shape), dtype, payload, first, strides)
-            done = end
+            copy(payload, head.start + start * stride, stride, size, data, done, stop - start)
+            done += stop - start
     levels = tuple([_repeat(level, count) for level in head.lod]) if head.lod else ()
     return Column(data, None, levels, num_records=count)
 

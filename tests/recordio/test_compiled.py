@@ -94,6 +94,40 @@ def test_pieces_of_several_chunks_are_joined_alike(data: st.DataObject) -> None:
     assert without_c(loops.join, listed, like, Pool()).tobytes() == wanted
 
 
+@given(st.integers(0, 9), st.integers(1, 40), st.sampled_from([1, 4, 9, 4000]), st.integers(0, 3), st.integers(1, 12))
+def test_items_are_copied_alike(first: int, gap: int, size: int, at: int, count: int) -> None:
+    stride = size + gap
+    payload = memoryview(np.random.default_rng(size).bytes(first + count * stride))
+    found, wanted = np.zeros((2, at + count + 1, size), np.uint8)
+    loops.copy(payload, first, stride, size, found, at, count)
+    without_c(loops.copy, payload, first, stride, size, wanted, at, count)
+    assert found.tobytes() == wanted.tobytes()
+    assert found[at].tobytes() == payload[first : first + size] and not found[:at].any() and not found[-1].any()
+
+
+@pytest.mark.parametrize(
+    ("first", "stride", "size", "at", "count"),
+    [
+        (-1, 4, 4, 0, 1),
+        (0, -4, 4, 0, 2),
+        (0, 4, 0, 0, 1),
+        (0, 4, 4, -1, 1),
+        (0, 4, 4, 0, 0),
+        (0, 4, 17, 0, 1),
+        (13, 4, 4, 0, 1),
+        (1, 4, 4, 0, 4),
+        (0, 1 << 62, 4, 0, 4),
+        (0, 4, 4, 2, 1),
+        (0, 0, 4, 0, 3),
+        (0, 0, 4, 1 << 61, 1),
+        (1 << 62, 4, 4, 0, 1),
+    ],
+)
+def test_items_that_are_not_there_are_refused(first: int, stride: int, size: int, at: int, count: int) -> None:
+    with pytest.raises(ValueError, match="not all inside the payload and the target"):
+        loops.compiled.copy(bytes(16), first, stride, size, bytearray(8), at, count)
+
+
 @pytest.mark.parametrize(
     ("starts", "stops", "room"),
     [([-1], [3], 4), ([2], [1], 1), ([0], [9], 9), ([0, 4], [4, 8], 7), ([0], [4], 5), ([1 << 62], [(1 << 62) + 1], 1)],
