@@ -51,7 +51,7 @@ def prep(run):
             for start in range(0, W1_COUNT, 10000):
                 writer.write_block([np.array(x[start : start + 10000]), np.array(y[start : start + 10000])])
     for name, (data, offsets, labels) in (("w2", w2_arrays(run.folder)), ("w3", w3_arrays(run.folder))):
-        with recordio.Writer(_path(run, name + ".recordio"), "none", 2000, max_chunk_bytes=1 << 22) as writer:
+        with recordio.Writer(_path(run, name + ".recordio"), "none", 2000, max_chunk_bytes=3 << 20) as writer:
             _write_ragged(writer, data, offsets, labels)
     with recordio.File(_path(run, "w1.raw"), "w", compressor="none") as file:
         for record in raw_records(run.folder, "w1"):

@@ -12,6 +12,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#define MAGIC "snappy" /* and the zero behind it */
+#define MAGIC_SIZE 7
+#define HEAD_SIZE 7 /* of a block in Fluid's streams: u8 flag, u16 length, u32 checksum, big-endian */
+
 #define INPUT_ROOM 32  /* bytes that an element may read past its own without a look */
 #define OUTPUT_ROOM 96 /* and write */
 
@@ -189,7 +193,52 @@ static PyObject *decompress_blocks(PyObject *module, PyObject *args) {
     return PyErr_Occurred() ? NULL : PyLong_FromSsize_t(index);
 }
 
-static PyMethodDef functions[] = {{"decompress", decompress_blocks, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
+/* blocks(stored, table, limit) -> how many blocks a stream of Fluid's has, -1 when something is wrong with it. As many
+   as fit go into the table, each as four numbers: flag, checksum, start, stop. */
+static PyObject *find_blocks(PyObject *module, PyObject *args) {
+    Py_buffer stored, table;
+    Py_ssize_t limit, count = -1;
+    if (!PyArg_ParseTuple(args, "y*w*n", &stored, &table, &limit))
+        return NULL;
+    if (table.itemsize != 8 || table.len % 32)
+        PyErr_SetString(PyExc_ValueError, "the table must have four numbers of 8 bytes for each block");
+    else if (stored.len >= MAGIC_SIZE && memcmp(stored.buf, MAGIC, MAGIC_SIZE) == 0) {
+        const uint8_t *bytes = stored.buf;
+        int64_t *row = table.buf, *end = row + table.len / 8;
+        Py_ssize_t at = MAGIC_SIZE;
+        for (count = 0; at < stored.len;) {
+            const uint8_t *head = bytes + at;
+            if (stored.len - at < HEAD_SIZE) {
+                count = -1;
+                break;
+            }
+            at += HEAD_SIZE;
+            if (memcmp(head, MAGIC, MAGIC_SIZE) == 0)
+                continue; /* concatenated streams repeat it, and it is as long as a head */
+            Py_ssize_t length = head[1] << 8 | head[2];
+            if (length == 0 || length > limit || length > stored.len - at) {
+                count = -1;
+                break;
+            }
+            if (row < end) {
+                row[0] = head[0];
+                row[1] = (int64_t)((uint32_t)head[3] << 24 | (uint32_t)head[4] << 16 | (uint32_t)head[5] << 8 | head[6]);
+                row[2] = at;
+                row[3] = at + length;
+                row += 4;
+            }
+            at += length;
+            count++;
+        }
+    }
+    PyBuffer_Release(&stored);
+    PyBuffer_Release(&table);
+    return PyErr_Occurred() ? NULL : PyLong_FromSsize_t(count);
+}
+
+static PyMethodDef functions[] = {{"blocks", find_blocks, METH_VARARGS, NULL},
+                                  {"decompress", decompress_blocks, METH_VARARGS, NULL},
+                                  {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_snappy", NULL, 0, functions, NULL, NULL, NULL, NULL};
 

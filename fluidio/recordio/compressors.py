@@ -64,10 +64,25 @@ class Compressor:
 STREAM_MAGIC = b"snappy\0"
 STREAM_BLOCK = 32768
 _stream_block = struct.Struct(">BHI")
+_USUAL_BLOCKS = 256
+
+Blocks = Any
+"""(flag, checksum, start, stop) of every block: a list of tuples, or an array with a row for each."""
 
 
-def _stream_blocks(stored: memoryview) -> list[tuple[int, int, int, int]]:
-    """Return (flag, checksum, start, stop) of every block."""
+def _stream_blocks(stored: memoryview) -> Blocks:
+    if compiled is not None:
+        table = np.empty((_USUAL_BLOCKS, 4), np.int64)
+        count = compiled.blocks(stored, table, STREAM_BLOCK)
+        if count > len(table):
+            table = np.empty((count, 4), np.int64)
+            compiled.blocks(stored, table, STREAM_BLOCK)
+        if count >= 0:
+            return table[:count]
+    return _parse_stream(stored)  # which tells what is wrong
+
+
+def _parse_stream(stored: memoryview) -> Blocks:
     if stored[:7] != STREAM_MAGIC:
         raise CodecError(f"snappy stream starts with {bytes(stored[:7])!r}, not {STREAM_MAGIC!r}")
     size = len(stored)
@@ -97,9 +112,7 @@ def _most(stored: memoryview) -> int:
     return 22 * len(stored) + 64
 
 
-def _fill_blocks(
-    stored: memoryview, blocks: list[tuple[int, int, int, int]], limit: int, buffers: Pool, verify: bool
-) -> memoryview:
+def _fill_blocks(stored: memoryview, blocks: Blocks, limit: int, buffers: Pool, verify: bool) -> memoryview:
     """Decode blocks one after another; flag 0 is stored, anything else is compressed."""
     target = buffers.view(min(len(blocks) * limit, _most(stored)))
     sizes = _decompress_blocks(stored, blocks, limit, target)
@@ -113,12 +126,10 @@ def _fill_blocks(
     return target[: sum(sizes)]
 
 
-def _decompress_blocks(
-    stored: memoryview, blocks: list[tuple[int, int, int, int]], limit: int, target: memoryview
-) -> list[int]:
+def _decompress_blocks(stored: memoryview, blocks: Blocks, limit: int, target: memoryview) -> list[int]:
     """Fill `target` with the blocks, of which none becomes more than `limit` bytes; return how many each became."""
-    if compiled is not None and blocks:
-        table = np.array(blocks, np.int64)
+    if compiled is not None and len(blocks):
+        table = np.array(blocks, np.int64)  # a copy: sizes take the place of the checksums
         done = compiled.decompress(stored, table, limit, target)
         if done < len(blocks):
             raise CodecError(f"snappy block at +{blocks[done][2]} does not decompress")
@@ -168,7 +179,7 @@ FRAME_MAGIC = b"\xff\x06\x00\x00sNaPpY"
 FRAME_BLOCK = 65536
 
 
-def _frames(stored: memoryview) -> list[tuple[int, int, int, int]]:
+def _frames(stored: memoryview) -> Blocks:
     if stored[:10] != FRAME_MAGIC:
         raise CodecError(f"snappy frames start with {bytes(stored[:10])!r}, not {FRAME_MAGIC!r}")
     size = len(stored)

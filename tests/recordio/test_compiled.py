@@ -285,6 +285,29 @@ def test_what_is_no_snappy_block_is_refused(stored: bytes) -> None:
     assert ours(stored, 200) is theirs(stored, 200) is None
 
 
+@given(st.lists(texts, min_size=1, max_size=3), st.integers(0, 3), st.randoms(use_true_random=False))
+def test_the_blocks_of_a_stream_are_found_alike(parts: list[bytes], strokes: int, rng: random.Random) -> None:
+    stored = bytearray(b"".join(bytes(SNAPPYSTREAM.compress(part)) for part in parts))
+    for _ in range(strokes):
+        at = rng.randrange(len(stored))
+        stored[at : at + rng.randrange(3)] = rng.randbytes(rng.randrange(3))
+    view = memoryview(bytes(stored))
+
+    def found() -> Any:
+        try:
+            return [tuple(map(int, block)) for block in compressors._stream_blocks(view)]
+        except CodecError as error:
+            return str(error)
+
+    assert found() == without_c(found)
+
+
+def test_a_stream_may_have_many_blocks() -> None:
+    block = struct.pack(">BHI", 0, 1, 7) + b"x"
+    found = compressors._stream_blocks(memoryview(b"snappy\0" + block * 1000))
+    assert len(found) == 1000 and found[999].tolist() == [0, 7, 7 + 8 * 999 + 7, 7 + 8 * 1000]
+
+
 @pytest.mark.parametrize("compressor", [SNAPPYSTREAM, FRAMED, RAW])
 def test_whole_chunks_are_decompressed_alike(compressor: Any) -> None:
     text = np.random.default_rng(3).choice([-1.0, -1.0, 0.5, 0.25], 70_000).astype(np.float32).tobytes() + bytes(9)
