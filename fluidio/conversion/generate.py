@@ -22,7 +22,7 @@ from fluidio.conversion.progress import Progress
 from fluidio.conversion.work import Job, Note, build_shard, read_note, run_task, shards_of, tasks_of
 from fluidio.errors import ConversionError
 
-__all__ = ["MANIFEST", "generate", "read_manifest"]
+__all__ = ["MANIFEST", "generate", "read_manifest", "write_manifest"]
 
 MANIFEST = ".manifest.json"
 _FORMAT = "fluidio-manifest-1"
@@ -79,11 +79,16 @@ def generate(
     shown = Progress(tasks + partitions, "tasks and shards", progress)
     notes = _run(job, workers or os.cpu_count() or 1, executor, shown)
     manifest = _manifest(job, notes)
-    with storage.writing(job.output + MANIFEST, job.parts) as file:
-        file.write((json.dumps(manifest, indent=1) + "\n").encode())
+    write_manifest(job.output, manifest, job.parts)
     storage.remove_folder(job.parts)
     shown.finish()
     return manifest
+
+
+def write_manifest(output: str, manifest: dict[str, Any], staging: str | None = None) -> None:
+    """Put a manifest beside the shards of an output prefix."""
+    with storage.writing(output + MANIFEST, staging) as file:
+        file.write((json.dumps({"format": _FORMAT, **manifest}, indent=1) + "\n").encode())
 
 
 def read_manifest(output: str) -> dict[str, Any] | None:

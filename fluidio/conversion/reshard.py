@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.conversion import storage
+from fluidio.conversion import schema, storage
+from fluidio.conversion.export import slots_beside
+from fluidio.conversion.generate import MANIFEST, write_manifest
 from fluidio.conversion.shards import shard_name
 from fluidio.errors import ConversionError
 from fluidio.recordio import File, Writer, partition
@@ -62,13 +64,26 @@ def split(sources: Any, output: str, shards: int, *, compressor: str = "snappy")
     targets = _targets(output, shards, paths)
     dialect = _dialect(paths)
     storage.make_folder(storage.parent(output))
+    counts = []
     for number, target in enumerate(targets):
         with storage.writing(target) as file, _writer(file, dialect, compressor) as writer:
             for task in partition(paths, shards, number):
                 with File(task) as records:
                     for record in records:
                         writer.write(record)
+            counts.append(writer.num_records)
+    _pass_slots_on(paths, output, targets, counts)
     return targets
+
+
+def _pass_slots_on(sources: list[Any], output: str, targets: list[str], counts: list[int]) -> None:
+    """Tell names and types of the slots in a manifest, if something tells the same of every source."""
+    told = [slots_beside(path) if isinstance(path, str) else None for path in sources]
+    slots = told[0] if told else None
+    if slots is None or any(other != slots for other in told) or storage.exists(output + MANIFEST):
+        return
+    shards = [{"name": storage.name_of(path), "records": count} for path, count in zip(targets, counts)]
+    write_manifest(output, {"records": sum(counts), "slots": schema.to_json(slots), "shards": shards})
 
 
 def recompress(source: str, target: str, compressor: str, *, dialect: str | None = None) -> tuple[int, int]:
@@ -114,7 +129,9 @@ def shuffle(
     with tempfile.TemporaryDirectory(prefix=".fluidio-shuffle-", dir=where) as folder, storage.naming(folder):
         names = [os.path.join(folder, str(number)) for number in range(buckets)]
         count = _scatter(paths, names, random)
-        return _gather(names, count, targets, random, dialect, compressor)
+        counts = _gather(names, count, targets, random, dialect, compressor)
+    _pass_slots_on(paths, output, targets, counts)
+    return targets
 
 
 def _scatter(paths: list[Any], names: list[str], random: np.random.Generator) -> int:
@@ -137,14 +154,16 @@ def _gather(
     random: np.random.Generator,
     dialect: Dialect,
     compressor: str,
-) -> list[str]:
+) -> list[int]:
     records, shards = _permuted(names, random), len(targets)
+    counts = []
     for number, target in enumerate(targets):
         wanted = count * (number + 1) // shards - count * number // shards
         with storage.writing(target) as file, _writer(file, dialect, compressor) as writer:
             for _ in range(wanted):
                 writer.write(next(records))
-    return targets
+        counts.append(wanted)
+    return counts
 
 
 def _permuted(names: list[str], random: np.random.Generator) -> Iterator[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,8 +14,11 @@ import numpy as np
 import pytest
 
 from fluidio.cli import main
+from fluidio.conversion import read_manifest, read_rows
 from fluidio.conversion.copying import copy
+from fluidio.conversion.export import slots_beside
 from fluidio.conversion.reshard import recompress, shuffle, split
+from fluidio.conversion.schema import Slot, to_json
 from fluidio.errors import ConversionError
 from fluidio.recordio import File, Writer
 from tests.house.repository import ROOT
@@ -82,6 +86,43 @@ def test_nothing_is_written_onto_a_source(cut: Any, tmp_path: Path) -> None:
     with pytest.raises(ConversionError, match="x-00000-of-00001 would be written onto itself"):
         cut(paths, str(tmp_path / "." / "x"), 2)
     assert read(paths) == list(range(100))
+
+
+SLOTS = [Slot("word", "int64", (1,), kind="int"), Slot("weight", "float32", (1,), kind="float")]
+
+
+def told(folder: Path, name: str, slots: list[Slot], start: int = 0) -> str:
+    """Write a file of ten records, and beside it what its slots are called."""
+    folder.mkdir(exist_ok=True)
+    with Writer(str(folder / name)) as writer:
+        writer.write_samples([(number, number / 2) for number in range(start, start + 10)], dtypes=["int64", "float32"])
+    (folder / "fluidio-slots.json").write_text(json.dumps(to_json(slots)))
+    return str(folder / name)
+
+
+@pytest.mark.parametrize("cut", [split, shuffle])
+def test_names_of_slots_are_passed_on(cut: Any, tmp_path: Path) -> None:
+    sources = [told(tmp_path / "from", "a", SLOTS), told(tmp_path / "from", "b", SLOTS, 10)]
+    output = str(tmp_path / "to" / "s")
+    first = cut(sources, output, 3)[0]
+    assert slots_beside(first) == SLOTS
+    assert sorted(row["word"] for row in read_rows(output)) == list(range(20))
+    manifest = read_manifest(output)
+    assert manifest is not None and [shard["records"] for shard in manifest["shards"]] == [6, 7, 7]
+    cut(first, str(tmp_path / "to" / "t"), 2)
+    assert [row["weight"] for row in read_rows(str(tmp_path / "to" / "t"))]
+
+
+@pytest.mark.parametrize("cut", [split, shuffle])
+def test_names_that_differ_or_are_told_already_are_left_alone(cut: Any, files: list[str], tmp_path: Path) -> None:
+    known = told(tmp_path / "from", "a", SLOTS)
+    others = told(tmp_path / "others", "a", [SLOTS[0], Slot("score", "float32", (1,), kind="float")])
+    for number, sources in enumerate(([known, others], [known, files[0]], [files[0], known])):
+        cut(sources, str(tmp_path / str(number)), 2)
+        assert read_manifest(str(tmp_path / str(number))) is None
+    (tmp_path / "s.manifest.json").write_text('{"slots": []}')
+    cut(known, str(tmp_path / "s"), 2)
+    assert read_manifest(str(tmp_path / "s")) == {"slots": []}
 
 
 def test_recompress_changes_the_packing_only(files: list[str], tmp_path: Path) -> None:
