@@ -58,6 +58,7 @@ def test_tensors_are_decoded_alike(records: list[list[Tensor]]) -> None:
     assert len(found) == len(wanted) and all(same(a, b) for a, b in zip(found, wanted))
 
 
+@pytest.mark.filterwarnings("ignore:.* bytes after the last tensor", "ignore:.*LoD levels are stored innermost first")
 @given(alike(), st.randoms(use_true_random=False))
 def test_damaged_tensors_are_refused_alike(records: list[list[Tensor]], rng: random.Random) -> None:
     bodies = [encode_record(record) for record in records]
