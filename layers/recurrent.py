@@ -6,8 +6,8 @@ from typing import Any
 
 from fluidio.dtypes import DTypeLike
 from fluidio.layer_helper import LayerHelper
-from fluidio.ops.cudnn_lstm import weight_size
-from fluidio.ops.lstm import ALL_GATES
+from fluidio.ops.rnn.cudnn_lstm import weight_size
+from fluidio.ops.rnn.lstm import ALL_GATES
 from fluidio.program import Variable
 
 __all__ = ["dynamic_gru", "dynamic_lstm", "dynamic_lstmp", "gru_unit", "lstm", "lstm_unit"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fluidio.layer_helper import LayerHelper
-from fluidio.ops.user import register_function
+from fluidio.ops.control.callbacks import register_function
 from fluidio.program import Variable, default_main_program
 
 __all__ = ["Print", "py_func"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from fluidio.ops.optimize import single
+from fluidio.ops.optimize.momentum import single
 from fluidio.tensor import SelectedRows
 
 __all__ = ["general", "same_float", "update_kernels"]

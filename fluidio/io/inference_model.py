@@ -12,7 +12,7 @@ from fluidio.io.loading import load_persistables
 from fluidio.io.predicates import as_program, is_persistable
 from fluidio.io.saving import save_vars
 from fluidio.layer_helper import LayerHelper
-from fluidio.ops.save_load import write_whole
+from fluidio.ops.io.save_load import write_whole
 from fluidio.program import Program, Variable, program_guard
 from fluidio.program.proto import parse_program, serialize_program
 

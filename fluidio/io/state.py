@@ -11,7 +11,7 @@ import numpy as np
 from fluidio.io.loading import load_vars
 from fluidio.io.pickled import read_arrays, write_arrays
 from fluidio.io.predicates import as_program, is_belong_to_optimizer, is_parameter, is_persistable
-from fluidio.ops.save_load import write_whole
+from fluidio.ops.io.save_load import write_whole
 from fluidio.places import CPUPlace
 from fluidio.program import Program, Variable
 from fluidio.program.proto import serialize_program

@@ -1,65 +1,11 @@
-"""The op table: one record for each op type. Importing this package fills it."""
+"""The op table: one definition for each op type. Importing this package fills it from the modules below it."""
 
-from fluidio.ops import (
-    activation,
-    batch_norm,
-    beam_search,
-    chunk_eval,
-    compare,
-    control_flow,
-    conv,
-    conv_transpose,
-    crf,
-    ctc,
-    cudnn_lstm,
-    detection_boxes,
-    detection_map,
-    detection_match,
-    detection_nms,
-    dropout,
-    elementwise,
-    embedding,
-    embedding_loss,
-    fill,
-    gather,
-    grid,
-    gru,
-    join,
-    loss,
-    lstm,
-    matmul,
-    metric,
-    norm,
-    optimize,
-    optimize_adaptive,
-    padding,
-    pool,
-    prelu,
-    ranges,
-    rank_table,
-    ranking_loss,
-    rearrange,
-    recurrent,
-    reduce,
-    reduce_dims,
-    regression_loss,
-    resize,
-    roi,
-    sampled_loss,
-    save_load,
-    search,
-    sequence_conv,
-    sequence_pad,
-    sequence_pool,
-    sequence_rows,
-    shape,
-    slicing,
-    split_merge,
-    tensor_array,
-    user,
-    vector_norm,
-    yolo,
-)
+import importlib
+import pkgutil
+
 from fluidio.program.op_def import OP_TABLE
+
+for _module in pkgutil.walk_packages(__path__, f"{__name__}."):
+    importlib.import_module(_module.name)
 
 __all__ = ["OP_TABLE"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fluidio as fluid
-from fluidio.ops import lstm
+from fluidio.ops.rnn import lstm
 
 
 def input_gradient(hidden: int, **options: Any) -> Any:

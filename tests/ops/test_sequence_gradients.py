@@ -197,7 +197,7 @@ def test_single_steps() -> None:
 @pytest.mark.parametrize("both", [True, False])
 @pytest.mark.parametrize("layers", [1, 2])
 def test_stacked_lstm_over_padded_tensors(both: bool, layers: int) -> None:
-    from fluidio.ops.cudnn_lstm import weight_size
+    from fluidio.ops.rnn.cudnn_lstm import weight_size
 
     size, width, states = 2, 3, layers * (2 if both else 1)
     inputs = {

@@ -1,0 +1,1 @@
+"""Loops, branches, arrays of tensors, callbacks."""

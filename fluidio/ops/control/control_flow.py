@@ -1,0 +1,281 @@
+"""Loops and branches: ops that run a block."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fluidio.dtypes import VarType
+from fluidio.errors import EnforceNotMet
+from fluidio.ops.kernel import Call
+from fluidio.ops.math.reduce import sum_
+from fluidio.ops.registry import op, same_as
+from fluidio.program.infer import InferContext
+from fluidio.program.op_def import STEPS_ATTR, GradOp, grad_name
+from fluidio.program.operator import Operator
+from fluidio.tensor import LoDTensorArray
+
+__all__ = ["add_into", "built_in_backward"]
+
+
+def built_in_backward(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    """Stand for the gradient of an op with a block, which fluidio.block_backward builds."""
+    raise NotImplementedError(f"the gradient of {forward.type} needs its block: use append_backward or gradients")
+
+
+def _increment_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    x = forward.input("X")[0]
+    if x in no_grad:
+        return []
+    return [GradOp("assign", {"X": [grad_name(forward.output("Out")[0])]}, {"Out": [grad_name(x)]})]
+
+
+@op("increment", "X", "Out", {"step": 1.0}, infer=same_as("X"), grad=_increment_grad)
+def increment(k: Call, x: Any) -> Any:
+    """Out = X + step."""
+    return x + x.dtype.type(k.attrs["step"])
+
+
+def _infer_flag(c: InferContext) -> None:
+    c.set("Out", (1,), VarType.BOOL, 0)
+
+
+@op("is_empty", "X", "Out", infer=_infer_flag, grad=False, lod="none")
+def is_empty(k: Call, x: Any) -> Any:
+    """Out = whether X has no elements."""
+    return k.dev.upload(np.array([x.size == 0]))
+
+
+# -- while ---------------------------------------------------------------------------------------------------------
+
+
+def _condition(k: Call, f: Any, position: int, name: str) -> bool:
+    value = f.values[position]
+    if value is None:
+        raise EnforceNotMet(f"the condition {name} is not initialized")
+    if value.size != 1:
+        raise EnforceNotMet(f"the condition {name} must hold one element, it has shape {list(value.shape)}")
+    return bool(k.dev.download(value).reshape(-1)[0])
+
+
+def _infer_nothing(c: InferContext) -> None:
+    for slot in ("StepScopes", "Scope", "step_scopes"):
+        c.set(slot, type=VarType.STEP_SCOPES)
+
+
+@op("while", "X*? Condition", "Out*? StepScopes?", {"is_test": False}, infer=_infer_nothing, grad=built_in_backward,
+    raw=True, side_effect=True)  # fmt: skip
+def while_(k: Call, f: Any) -> None:
+    """Run the block as long as Condition holds."""
+    block, condition = k.blocks["sub_block"], k.ins["Condition"][0]
+    name = k.op.input("Condition")[0]
+    saving = STEPS_ATTR in k.attrs and not k.attrs["is_test"]
+    carried = k.outs.get("Out", [])
+    iterations: list[Any] = []
+    while _condition(k, f, condition, name):
+        if not iterations and not _can_end(k, f, condition):
+            raise EnforceNotMet(
+                f"the loop would never end: nothing in its block sets the condition {name}; end the block with e.g. "
+                "layers.less_than(i, n, cond=cond)"
+            )
+        block.clear(f)
+        before = [f.values[i] for i in carried] if saving else []
+        block.run(f)
+        if saving:
+            iterations.append((before, block.save(f)))
+    if k.outs.get("StepScopes"):
+        f.set(k.outs["StepScopes"][0], iterations)
+
+
+def _can_end(k: Call, f: Any, condition: int) -> bool:
+    """Tell whether anything in the block sets the condition, or reads data, which may end."""
+    found = k.state.get("can_end")
+    if found is None:
+        steps = k.blocks["sub_block"].steps
+        found = any(step.op.type == "read" or condition in f.plan._touched(step)[1] for step in steps)
+        k.state["can_end"] = found
+    return bool(found)
+
+
+def add_into(k: Call, f: Any, target: int, value: Any) -> None:
+    """Add an iteration's gradient to what came before."""
+    held = f.values[target]
+    f.set(target, value if held is None else sum_(k, [held, value]))
+
+
+def _inner_slots(k: Call, names: list[str]) -> list[int]:
+    """Return the slots of gradients inside the gradient block, -1 for those that it does not have."""
+    own = k.blocks["sub_block"].slots
+    return [own.get(grad_name(name), -1) for name in names]
+
+
+@op("while_grad", "X*? Out*? Out@GRAD*? StepScopes", "X@GRAD*?", {"live": []}, infer=None, grad=False, raw=True)
+def while_grad(k: Call, f: Any) -> None:
+    """Run the gradient block once for each iteration, last one first."""
+    values = f.values
+    body = k.blocks["sub_block"]
+    iterations = values[k.ins["StepScopes"][0]]
+    if iterations is None:
+        raise EnforceNotMet("the loop kept nothing for its gradient; was it run with is_test?")
+    live = k.attrs["live"]
+    outs = k.op.input("Out")
+    carried = {name: (slot, outs.index(name)) for name, slot in zip(live, _inner_slots(k, live))}
+    # Gradients of arrays live outside and are added to in place; those of tensors are handed from step to step.
+    flowing = {name: values[outer] for name, outer in zip(live, k.ins.get("Out@GRAD", [])) if not _is_array(k, name)}
+    xs = k.op.input("X")
+    inside = _inner_slots(k, xs)
+    targets = [(name, inner, outer) for name, inner, outer in zip(xs, inside, k.outs["X@GRAD"]) if outer >= 0]
+    summed = [t for t in targets if t[0] not in carried and t[1] >= 0]
+    for _, _, outer in summed:
+        f.set(outer, None)
+    forward = _forward_block(k, f)
+    for before, saved in reversed(iterations):
+        body.clear(f)
+        forward.restore(f, saved)
+        for name, gradient in flowing.items():
+            if carried[name][0] >= 0:
+                values[carried[name][0]] = gradient
+        body.run(f)
+        for _, inner, outer in summed:
+            if values[inner] is not None:
+                add_into(k, f, outer, values[inner])
+        for name in flowing:
+            slot, position = carried[name]
+            gradient = values[slot] if slot >= 0 and _written(k, slot) else None
+            flowing[name] = _zeros_like(k, before[position]) if gradient is None else gradient
+    for name, inner, outer in targets:
+        if name in flowing:
+            f.set(outer, flowing[name])
+        elif inner >= 0 and values[outer] is None:
+            f.set(outer, _zeros_like(k, values[k.ins["X"][xs.index(name)]]))
+
+
+def _is_array(k: Call, name: str) -> bool:
+    variable = k.op.block._find_var_recursive(name)
+    return variable is not None and variable.type is VarType.LOD_TENSOR_ARRAY
+
+
+def _written(k: Call, slot: int) -> bool:
+    """Tell whether the gradient block sets a slot, rather than leaving in it what was put there."""
+    found = k.state.get(("written", slot))
+    if found is None:
+        found = any(slot in step.writes for step in k.blocks["sub_block"].steps)
+        k.state[("written", slot)] = found
+    return bool(found)
+
+
+def _zeros_like(k: Call, value: Any) -> Any:
+    return None if value is None or not hasattr(value, "dtype") else k.xp.zeros_like(value)
+
+
+def _forward_block(k: Call, f: Any) -> Any:
+    """Return the runnable forward block of a gradient block."""
+    index = k.blocks["sub_block"].block.forward_block_idx
+    found = k.state.get("forward")
+    if found is None:
+        found = k.state["forward"] = f.plan.sub_blocks[index]
+    return found
+
+
+# -- conditional_block ---------------------------------------------------------------------------------------------
+
+
+@op("conditional_block", "Cond*? Input*?", "Out*? Scope?", {"is_scalar_condition": False, "is_test": False},
+    infer=_infer_nothing, grad=built_in_backward, raw=True, side_effect=True)  # fmt: skip
+def conditional_block(k: Call, f: Any) -> None:
+    """Run the block if the condition holds, or, without a scalar condition, if there is something to run it on."""
+    if k.attrs["is_scalar_condition"]:
+        wanted = _condition(k, f, k.ins["Cond"][0], k.op.input("Cond")[0])
+    else:
+        wanted = all(f.values[i] is not None and f.values[i].size > 0 for i in k.ins["Cond"])
+    if wanted:
+        k.blocks["sub_block"].run(f)
+    if k.outs.get("Scope"):
+        f.set(k.outs["Scope"][0], [wanted])
+
+
+@op("conditional_block_grad", "Cond*? Input*? Out*? Out@GRAD*? Scope", "Input@GRAD*? Kept@GRAD*?",
+    {"live": [], "kept": [], "unread": []}, infer=None, grad=False, raw=True)  # fmt: skip
+def conditional_block_grad(k: Call, f: Any) -> None:
+    """Run the gradient block if the block was run.
+
+    Otherwise its inputs have zero gradients, but for those (attr `kept`) that it would have replaced: they have the
+    gradient of the result. Kept@GRAD are the gradients of those that the block does not read (attr `unread`).
+    """
+    values, live, kept = f.values, k.attrs["live"], k.attrs["kept"]
+    names, outer = k.op.input("Input"), k.outs.get("Input@GRAD") or [-1] * len(k.op.input("Input"))
+    given = {name: (values[i], f.lods[i]) for name, i in zip(live, k.ins.get("Out@GRAD", []))}
+    unread = list(zip(k.attrs["unread"], k.outs.get("Kept@GRAD", [])))
+    if not values[k.ins["Scope"][0]][0]:
+        for name, position, target in zip(names, k.ins.get("Input", []), outer):
+            if target >= 0 and name in kept:
+                f.set(target, *given[name])
+            elif target >= 0 and not isinstance(values[position], LoDTensorArray):
+                f.set(target, _zeros_like(k, values[position]))
+        for name, target in unread:
+            f.set(target, *given[name])
+        return
+    for name, slot in zip(live, _inner_slots(k, live)):
+        if slot >= 0:
+            values[slot], f.lods[slot] = given[name]
+    k.blocks["sub_block"].run(f)
+    for inner, target in zip(_inner_slots(k, names), outer):
+        if target >= 0 and inner >= 0:
+            f.set(target, values[inner], f.lods[inner])
+    for name, target in unread:
+        f.set(target, _zeros_like(k, given[name][0]), given[name][1])
+
+
+# -- choosing ------------------------------------------------------------------------------------------------------
+
+
+def _infer_select(c: InferContext) -> None:
+    first = c.inputs("X")[0]
+    c.set("Out", first.shape, first.dtype, first.lod_level, type=first.type)
+
+
+def _select_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    xs = forward.input("X")
+    if all(x in no_grad for x in xs):
+        return []
+    inputs = {"X": list(xs), "Mask": list(forward.input("Mask"))}
+    inputs["Out@GRAD"] = [grad_name(forward.output("Out")[0])]
+    names = ["@EMPTY@" if x in no_grad else grad_name(x) for x in xs]
+    return [GradOp("select_input_grad", inputs, {"X@GRAD": names})]
+
+
+def _chosen(k: Call, f: Any, count: int) -> int:
+    index = int(k.dev.download(f.values[k.ins["Mask"][0]]).reshape(-1)[0])
+    if not 0 <= index < count:
+        raise EnforceNotMet(f"Mask is {index}, but there are {count} branches")
+    return index
+
+
+@op("select_input", "X* Mask", "Out", infer=_infer_select, grad=_select_maker, raw=True)
+def select_input(k: Call, f: Any) -> None:
+    """Out = X[Mask]."""
+    source = k.ins["X"][_chosen(k, f, len(k.ins["X"]))]
+    if f.values[source] is None:
+        raise EnforceNotMet(f"{f.plan.name_of(source)} is not initialized: its branch did not set it")
+    f.set(k.outs["Out"][0], f.values[source], f.lods[source])
+
+
+@op("select_input_grad", "X*? Mask Out@GRAD", "X@GRAD*?", infer=None, grad=False, raw=True)
+def select_input_grad(k: Call, f: Any) -> None:
+    """Give the gradient to the branch that was chosen, zeros to the others that hold a value."""
+    chosen = _chosen(k, f, len(k.outs["X@GRAD"]))
+    for index, (source, target) in enumerate(zip(k.ins["X"], k.outs["X@GRAD"])):
+        if target < 0:
+            continue
+        if index == chosen:
+            f.set(target, f.values[k.ins["Out@GRAD"][0]], f.lods[source])
+        else:
+            f.set(target, _zeros_like(k, f.values[source]), f.lods[source])
+
+
+@op("select_output", "X Mask", "Out*", infer=None, grad=False, raw=True)
+def select_output(k: Call, f: Any) -> None:
+    """Out[Mask] = X; the other outputs stay as they are."""
+    source = k.ins["X"][0]
+    f.set(k.outs["Out"][_chosen(k, f, len(k.outs["Out"]))], f.values[source], f.lods[source])

@@ -1,0 +1,111 @@
+"""Split rows by a mask and merge them again: what IfElse is made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fluidio.errors import EnforceNotMet
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import op
+from fluidio.ops.sequence.ragged import from_lengths, ranges
+from fluidio.program.infer import InferContext
+from fluidio.program.op_def import GradOp, grad_name
+from fluidio.program.operator import Operator
+from fluidio.tensor.lod import IntArray, LoD
+
+__all__: list[str] = []
+
+
+def _mask(k: Call, f: Any) -> Any:
+    return np.asarray(k.dev.download(f.values[k.ins["Mask"][0]])).reshape(-1).astype(bool)
+
+
+def _picked(k: Call, f: Any, source: int, chosen: IntArray) -> tuple[Any, LoD]:
+    """Return rows (or sequences, where the value has LoD) by number."""
+    x, lod = f.values[source], f.lods[source]
+    entries = lod[0].size - 1 if lod else x.shape[0]
+    if chosen.size and chosen[-1] >= entries:
+        raise EnforceNotMet(f"the mask has more entries than {f.plan.name_of(source)}, which has {entries}")
+    levels, rows = [], chosen
+    for offsets in lod:
+        sizes = np.diff(offsets)[rows]
+        levels.append(from_lengths(sizes))
+        rows = ranges(offsets[rows], sizes)
+    return x[k.dev.upload(rows)], tuple(levels)
+
+
+def _infer_split(c: InferContext) -> None:
+    x = c.input("X")
+    for slot in ("OutTrue", "OutFalse"):
+        c.set(slot, x.shape, x.dtype, x.lod_level)
+
+
+def _split_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    x = forward.input("X")[0]
+    if x in no_grad:
+        return []
+    inputs = {
+        "X": [x],
+        "Mask": list(forward.input("Mask")),
+        "InTrue": [grad_name(forward.output("OutTrue")[0])],
+        "InFalse": [grad_name(forward.output("OutFalse")[0])],
+    }
+    return [GradOp("merge_lod_tensor", inputs, {"Out": [grad_name(x)]}, {"level": forward.attr("level")})]
+
+
+@op("split_lod_tensor", "X Mask", "OutTrue OutFalse", {"level": 0}, infer=_infer_split, grad=_split_maker, raw=True)
+def split_lod_tensor(k: Call, f: Any) -> None:
+    """OutTrue, OutFalse = the rows (or sequences) of X where Mask is set, and the others."""
+    mask, source = _mask(k, f), k.ins["X"][0]
+    for slot, wanted in (("OutTrue", mask), ("OutFalse", ~mask)):
+        if k.outs.get(slot) and k.outs[slot][0] >= 0:
+            f.set(k.outs[slot][0], *_picked(k, f, source, np.flatnonzero(wanted)))
+
+
+def _infer_merge(c: InferContext) -> None:
+    x = c.input("InTrue")
+    c.set("Out", x.shape, x.dtype, x.lod_level)
+
+
+def _merge_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    names = [forward.input("InTrue")[0], forward.input("InFalse")[0]]
+    if all(name in no_grad for name in names):
+        return []
+    inputs = {"X": [grad_name(forward.output("Out")[0])], "Mask": list(forward.input("Mask"))}
+    outputs = {"OutTrue": [grad_name(names[0])], "OutFalse": [grad_name(names[1])]}
+    return [GradOp("split_lod_tensor", inputs, outputs, {"level": forward.attr("level")})]
+
+
+def _merge(k: Call, f: Any) -> None:
+    mask = _mask(k, f)
+    sides = [k.ins["InTrue"][0], k.ins["InFalse"][0]]
+    parts = [(f.values[i], f.lods[i]) for i in sides if f.values[i] is not None]
+    if not parts:
+        raise EnforceNotMet("neither branch has given a value to merge")
+    if len(parts) == 1 and (mask.all() or not mask.any()):
+        f.set(k.outs["Out"][0], parts[0][0].copy(), parts[0][1])
+        return
+    if len(parts) == 1:
+        raise EnforceNotMet("the mask takes rows of both branches, but only one has given a value")
+    (yes, yes_lod), (no, no_lod) = parts
+    both = k.xp.concatenate([yes, no])
+    # Entry i comes from its branch, at the place of its rank there.
+    entry = np.where(mask, np.cumsum(mask) - 1, mask.sum() + np.cumsum(~mask) - 1)
+    if not yes_lod and not no_lod:
+        f.set(k.outs["Out"][0], both[k.dev.upload(entry)])
+        return
+    if len(yes_lod) != 1 or len(no_lod) != 1:
+        raise EnforceNotMet("merge_lod_tensor takes branches with one LoD level each")
+    lengths = np.concatenate([np.diff(yes_lod[0]), np.diff(no_lod[0])])
+    starts = from_lengths(lengths)[:-1]
+    f.set(k.outs["Out"][0], both[k.dev.upload(ranges(starts[entry], lengths[entry]))], (from_lengths(lengths[entry]),))
+
+
+for _name in ("merge_lod_tensor", "merge_lod_tensor_infer"):
+
+    @op(_name, "X? Mask InTrue InFalse", "Out", {"level": 0}, infer=_infer_merge, grad=_merge_maker, raw=True)
+    def merge_lod_tensor(k: Call, f: Any) -> None:
+        """Out = the rows (or sequences) of both branches in the order of Mask."""
+        _merge(k, f)

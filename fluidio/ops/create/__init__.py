@@ -1,0 +1,1 @@
+"""Ops that make tensors out of nothing but attributes and shapes."""

@@ -1,0 +1,143 @@
+"""Ops that make tensors: constants, initial values, copies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fluidio.dtypes import VarType, to_numpy
+from fluidio.errors import EnforceNotMet
+from fluidio.ops.kernel import Call
+from fluidio.ops.random import engine as random_engine
+from fluidio.ops.registry import op, same_as
+from fluidio.program.infer import InferContext
+from fluidio.program.op_def import GradOp, grad_name
+from fluidio.program.operator import Operator
+
+__all__: list[str] = []
+
+
+def _declared(c: InferContext) -> None:
+    c.set("Out", c.attrs["shape"], c.attrs["dtype"])
+
+
+@op("fill_constant", "ShapeTensor? ShapeTensorList*? ValueTensor?", "Out",
+    {"shape": [], "dtype": VarType.FP32, "value": 0.0, "str_value": "", "force_cpu": False},
+    infer=_declared, grad=False, lod="none")  # fmt: skip
+def fill_constant(k: Call, shape_tensor: Any, shape_list: list[Any], value_tensor: Any) -> Any:
+    """Out = value everywhere."""
+    shape = k.attrs["shape"]
+    if shape_tensor is not None:
+        shape = [int(d) for d in k.dev.download(shape_tensor)]
+    elif shape_list:
+        shape = [int(k.dev.download(d).reshape(-1)[0]) for d in shape_list]
+    value = k.attrs["value"] if value_tensor is None else value_tensor.reshape(-1)[0]
+    return k.xp.full(shape, value, to_numpy(k.attrs["dtype"]))
+
+
+def infer_like_input(c: InferContext) -> None:
+    shape = list(c.attrs["shape"])
+    shape[c.attrs["output_dim_idx"]] = c.shape("Input")[c.attrs["input_dim_idx"]]
+    c.set("Out", shape, c.attrs["dtype"])
+
+
+def shape_like_input(k: Call, x: Any) -> list[int]:
+    """Return attr `shape` with the batch dimension of `x`; rows are sequences when the input has LoD."""
+    shape = list(k.attrs["shape"])
+    axis = k.attrs["input_dim_idx"]
+    lod = k.lod("Input")
+    shape[k.attrs["output_dim_idx"]] = lod[0].size - 1 if lod and axis == 0 else x.shape[axis]
+    return shape
+
+
+@op("fill_constant_batch_size_like", "Input", "Out",
+    {"shape": [], "dtype": VarType.FP32, "value": 0.0, "str_value": "", "input_dim_idx": 0, "output_dim_idx": 0,
+     "force_cpu": False},
+    infer=infer_like_input, grad=False, lod="kernel")  # fmt: skip
+def fill_constant_batch_size_like(k: Call, x: Any) -> Any:
+    """Out = value everywhere, with as many rows as Input."""
+    return k.xp.full(shape_like_input(k, x), k.attrs["value"], to_numpy(k.attrs["dtype"]))
+
+
+@op("fill_zeros_like", "X", "Out", infer=same_as("X"), grad=False)
+def fill_zeros_like(k: Call, x: Any) -> Any:
+    """Out = zeros of X's shape."""
+    return k.xp.zeros_like(x)
+
+
+def _any_like(c: InferContext) -> None:
+    dtype = c.dtype("X") if c.attrs["dtype"] < 0 else c.attrs["dtype"]
+    c.set("Out", c.shape("X"), dtype, c.input("X").lod_level)
+
+
+@op("fill_any_like", "X", "Out", {"value": 0.0, "dtype": -1}, infer=_any_like, grad=False)
+def fill_any_like(k: Call, x: Any) -> Any:
+    """Out = value everywhere, in X's shape."""
+    return k.xp.full(x.shape, k.attrs["value"], x.dtype if k.attrs["dtype"] < 0 else to_numpy(k.attrs["dtype"]))
+
+
+@op("assign_value", "", "Out",
+    {"shape": [], "dtype": VarType.FP32, "fp32_values": [], "int32_values": [], "int64_values": [], "bool_values": []},
+    infer=_declared, grad=False, lod="none")  # fmt: skip
+def assign_value(k: Call) -> Any:
+    """Out = the values in the attribute of its dtype."""
+    dtype = to_numpy(k.attrs["dtype"])
+    values: Any = next(
+        (k.attrs[n] for n in ("fp32_values", "int32_values", "int64_values", "bool_values") if len(k.attrs[n])), []
+    )
+    return k.dev.upload(np.array(values, dtype).reshape(k.attrs["shape"]))
+
+
+def _assign_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    x = forward.input("X")[0]
+    if x in no_grad:
+        return []
+    return [GradOp("assign", {"X": [grad_name(forward.output("Out")[0])]}, {"Out": [grad_name(x)]})]
+
+
+@op("assign", "X", "Out", infer=same_as("X"), grad=_assign_grad)
+def assign(k: Call, x: Any) -> Any:
+    """Out = a copy of X."""
+    return x.copy()
+
+
+@op("uniform_random", "ShapeTensor? ShapeTensorList*?", "Out",
+    {"shape": [], "dtype": VarType.FP32, "min": -1.0, "max": 1.0, "seed": 0, "diag_num": 0, "diag_step": 0,
+     "diag_val": 1.0},
+    infer=_declared, grad=False, lod="none")  # fmt: skip
+def uniform_random(k: Call, shape_tensor: Any, shape_list: list[Any]) -> Any:
+    """Out = uniform numbers in [min, max]; seed 0 takes one from the system at each run.
+
+    `diag_num` elements, the first and then one every diag_step + 1, are diag_val instead.
+    """
+    a = k.attrs
+    shape = [int(d) for d in k.dev.download(shape_tensor)] if shape_tensor is not None else a["shape"]
+    if shape_list:
+        shape = [int(k.dev.download(d).reshape(-1)[0]) for d in shape_list]
+    seed = a["seed"] or random_engine.os_seed()
+    values = random_engine.uniform(seed, shape, a["min"], a["max"], to_numpy(a["dtype"]))
+    if a["diag_num"]:
+        places = np.arange(a["diag_num"]) * (a["diag_step"] + 1)
+        if places[-1] >= values.size:
+            raise EnforceNotMet(f"diag_num {a['diag_num']} with diag_step {a['diag_step']} leaves shape {list(shape)}")
+        values.reshape(-1)[places] = a["diag_val"]
+    return k.dev.upload(values)
+
+
+@op("gaussian_random", "", "Out", {"shape": [], "dtype": VarType.FP32, "mean": 0.0, "std": 1.0, "seed": 0},
+    infer=_declared, grad=False, lod="none")  # fmt: skip
+def gaussian_random(k: Call) -> Any:
+    """Out = normal numbers."""
+    a = k.attrs
+    seed = a["seed"] or random_engine.os_seed()
+    return k.dev.upload(random_engine.normal(seed, a["shape"], a["mean"], a["std"], to_numpy(a["dtype"])))
+
+
+@op("truncated_gaussian_random", "", "Out", {"shape": [], "dtype": VarType.FP32, "mean": 0.0, "std": 1.0, "seed": 0},
+    infer=_declared, grad=False, lod="none")  # fmt: skip
+def truncated_gaussian_random(k: Call) -> Any:
+    """Out = normal numbers within two standard deviations."""
+    a = k.attrs
+    seed = a["seed"] or random_engine.os_seed()
+    return k.dev.upload(random_engine.truncated_normal(seed, a["shape"], a["mean"], a["std"]))

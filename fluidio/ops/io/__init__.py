@@ -1,0 +1,1 @@
+"""Ops that read and write files, and the ends of a saved model."""

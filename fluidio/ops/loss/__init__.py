@@ -1,0 +1,1 @@
+"""Losses, structured ones included."""

@@ -1,0 +1,250 @@
+"""Softmax and cross entropies, on probabilities and on logits."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from fluidio.ops.kernel import Call
+from fluidio.ops.math.activation import sigmoid
+from fluidio.ops.registry import gradient, op, same_as
+from fluidio.program.infer import InferContext
+from fluidio.program.op_def import GradOp, grad_name
+from fluidio.program.operator import Operator
+
+__all__: list[str] = []
+
+
+def _infer_softmax(c: InferContext) -> None:
+    dims = len(c.shape("X"))
+    c.check(-dims <= c.attrs["axis"] < dims, f"axis {c.attrs['axis']} is not among the {dims} dims of X")
+    c.same("Out", "X")
+
+
+def _softmax(xp: Any, x: Any, axis: int) -> Any:
+    # Fluid: differences to the maximum are cut at -64 before exp.
+    out = x - x.max(axis=axis, keepdims=True)
+    xp.maximum(out, x.dtype.type(-64), out=out)
+    xp.exp(out, out=out)
+    out /= out.sum(axis=axis, keepdims=True)
+    return out
+
+
+@op(
+    "softmax", "X", "Out", {"axis": -1, "use_cudnn": False, "data_format": "AnyLayout"}, infer=_infer_softmax, grad=True
+)
+def softmax(k: Call, x: Any) -> Any:
+    """Out = softmax of X along axis."""
+    return _softmax(k.xp, x, k.attrs["axis"])
+
+
+@gradient("softmax", "Out Out@GRAD", "X@GRAD")
+def softmax_grad(k: Call, out: Any, dout: Any) -> Any:
+    dx = dout * out
+    total = dx.sum(axis=k.attrs["axis"], keepdims=True)
+    dx -= out * total
+    return dx
+
+
+def check_labels(k: Call, label: Any, classes: int, ignore: int) -> None:
+    """Refuse labels outside [0, classes); on a GPU the next fetch does, so that the stream does not stop for it."""
+    k.dev.check_range(label, classes, ignore, k.op)
+
+
+def _infer_rows(c: InferContext) -> None:
+    x, label = c.shape("X"), c.shape("Label")
+    soft = bool(c.attrs.get("soft_label"))
+    flat = len(label) == len(x) - 1 and not soft  # ids without a last dim of 1
+    c.check(
+        len(x) == len(label) or flat,
+        f"X has {len(x)} dims, Label {len(label)}: they must have equally many, or ids one less",
+    )
+    fits = all(a == b or a < 0 or b < 0 for a, b in zip(x[:-1], label))
+    c.check(fits, f"X {list(x)} and Label {list(label)} differ in a dim before the last")
+    if soft:
+        c.check(x[-1] == label[-1] or x[-1] < 0, f"soft labels must have the {x[-1]} classes of X, not {label[-1]}")
+    elif not flat:
+        c.check(label[-1] in (1, -1), f"the last dim of Label must be 1, it is {label[-1]}")
+    rows = tuple(x[:-1]) if flat else (*x[:-1], 1)
+    c.set("Y", rows, c.dtype("X"), c.input("X").lod_level)
+    c.set("MatchX", rows, c.dtype("X"), c.input("X").lod_level)
+    c.set("XShape", (0, *x), c.dtype("X"), c.input("X").lod_level)
+
+
+def _log(xp: Any, p: Any) -> Any:
+    with np.errstate(divide="ignore"):
+        return xp.clip(xp.log(p), -1e20, 1e20)  # Fluid: an infinite loss is cut at 1e20
+
+
+def _picked(k: Call, x: Any, label: Any) -> tuple[Any, Any]:
+    """Return the probability of each row's label (1 where it is ignored) and which rows are ignored (or None)."""
+    xp, ignore = k.xp, k.attrs["ignore_index"]
+    flat, ids = x.reshape(-1, x.shape[-1]), label.reshape(-1)
+    check_labels(k, ids, flat.shape[1], ignore)
+    if 0 <= ignore < flat.shape[1] or k.dev.is_gpu or (ids.size and ids.min() < 0):
+        ignored = ids == ignore
+        chosen = flat[xp.arange(flat.shape[0]), xp.where(ignored, 0, ids)]
+        return xp.where(ignored, x.dtype.type(1), chosen), ignored
+    return flat[xp.arange(flat.shape[0]), ids], None
+
+
+@op("cross_entropy", "X Label", "Y", {"soft_label": False, "ignore_index": -100}, infer=_infer_rows, grad=True)
+def cross_entropy(k: Call, x: Any, label: Any) -> Any:
+    """Y = -log of the probability of the label (or the sum over soft labels)."""
+    if k.attrs["soft_label"]:
+        return -(label * _log(k.xp, x)).sum(axis=-1, keepdims=True)
+    match, _ = _picked(k, x, label)
+    return -_log(k.xp, match).reshape(label.shape)
+
+
+def _spread(k: Call, shape: tuple[int, ...], label: Any, match: Any, dy: Any) -> Any:
+    """Return zeros of `shape` with -dy / match at each row's label, nothing where it is ignored."""
+    xp = k.xp
+    ids, kind = label.reshape(-1), match.dtype
+    ignored = ids == k.attrs["ignore_index"]
+    dx = xp.zeros((math.prod(shape[:-1]), shape[-1]), kind)
+    slopes = xp.where(ignored, kind.type(0), -dy.reshape(-1) / match.reshape(-1))
+    dx[xp.arange(dx.shape[0]), xp.where(ignored, 0, ids)] = slopes
+    return dx.reshape(shape)
+
+
+@gradient("cross_entropy", "X Label Y@GRAD", "X@GRAD")
+def cross_entropy_grad(k: Call, x: Any, label: Any, dy: Any) -> Any:
+    if k.attrs["soft_label"]:
+        return -dy * label / x
+    return _spread(k, x.shape, label, _picked(k, x, label)[0], dy)
+
+
+def _cross_entropy2_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    x = forward.input("X")[0]
+    if x in no_grad:
+        return []
+    inputs = {
+        "Y@GRAD": [grad_name(forward.output("Y")[0])],
+        "Label": list(forward.input("Label")),
+        "MatchX": list(forward.output("MatchX")),
+        "XShape": list(forward.output("XShape")),
+    }
+    attrs = {"ignore_index": forward.attr("ignore_index")}
+    return [GradOp("cross_entropy_grad2", inputs, {"X@GRAD": [grad_name(x)]}, attrs)]
+
+
+@op(
+    "cross_entropy2", "X Label", "Y MatchX XShape", {"ignore_index": -100}, infer=_infer_rows, grad=_cross_entropy2_grad
+)
+def cross_entropy2(k: Call, x: Any, label: Any) -> Any:
+    """Y = -log of the probability of the label; MatchX and XShape are all its gradient needs."""
+    match, _ = _picked(k, x, label)
+    return -_log(k.xp, match).reshape(label.shape), match.reshape(label.shape), k.xp.empty((0, *x.shape), x.dtype)
+
+
+def _infer_cross_entropy_grad2(c: InferContext) -> None:
+    c.set("X@GRAD", c.shape("XShape")[1:], c.dtype("MatchX"), c.input("MatchX").lod_level)
+
+
+@op("cross_entropy_grad2", "Y@GRAD Label MatchX XShape", "X@GRAD", {"ignore_index": -100},
+    infer=_infer_cross_entropy_grad2, grad=False)  # fmt: skip
+def cross_entropy_grad2(k: Call, dy: Any, label: Any, match: Any, x_shape: Any) -> Any:
+    """X@GRAD = -Y@GRAD / MatchX at the label, zero elsewhere."""
+    return _spread(k, x_shape.shape[1:], label, match, dy)
+
+
+def _infer_swce(c: InferContext) -> None:
+    shape = list(c.shape("Logits"))
+    label = list(c.shape("Label"))
+    axis = c.attrs["axis"]
+    c.check(-len(shape) <= axis < len(shape), f"axis {axis} is not among the {len(shape)} dims of Logits")
+    axis %= len(shape)
+    c.check(len(label) == len(shape), f"Logits has {len(shape)} dims, Label {len(label)}: they must have equally many")
+    for i, (a, b) in enumerate(zip(shape, label)):
+        c.check(i == axis or a == b or a < 0 or b < 0, f"Logits {shape} and Label {label} differ in dim {i}")
+    if c.attrs["soft_label"]:
+        c.check(shape[axis] == label[axis] or shape[axis] < 0, f"soft labels must have the {shape[axis]} classes")
+    else:
+        c.check(label[axis] in (1, -1), f"dim {axis} of Label must be 1, it is {label[axis]}")
+    c.same("Softmax", "Logits")
+    shape[axis] = 1
+    c.set("Loss", shape, c.dtype("Logits"), c.input("Logits").lod_level)
+
+
+def _class_rows(k: Call, x: Any) -> tuple[Any, bool]:
+    """Return X as rows of classes, and whether its class axis had to be moved for that."""
+    axis = k.attrs["axis"] % x.ndim
+    if axis == x.ndim - 1:
+        return x.reshape(-1, x.shape[-1]), False
+    return k.xp.moveaxis(x, axis, -1).reshape(-1, x.shape[axis]), True
+
+
+def _row_starts(k: Call, rows: int, columns: int) -> Any:
+    held = k.state.get("row_starts")
+    if held is None or held[0] != (rows, columns):
+        held = k.state["row_starts"] = ((rows, columns), np.arange(0, rows * columns, columns))
+    return held[1]
+
+
+@op("softmax_with_cross_entropy", "Logits Label", "Softmax Loss",
+    {"soft_label": False, "ignore_index": -100, "numeric_stable_mode": True, "axis": -1},
+    infer=_infer_swce, grad=True)  # fmt: skip
+def softmax_with_cross_entropy(k: Call, logits: Any, label: Any) -> Any:
+    """Softmax, Loss = softmax of Logits along axis, and its cross entropy with Label, in one go."""
+    xp, axis = k.xp, k.attrs["axis"]
+    shifted = logits - logits.max(axis=axis, keepdims=True)
+    xp.maximum(shifted, logits.dtype.type(-64), out=shifted)
+    prob = xp.exp(shifted)
+    total = prob.sum(axis=axis, keepdims=True)
+    prob /= total
+    if k.attrs["soft_label"]:
+        return prob, (label * (xp.log(total) - shifted)).sum(axis=axis, keepdims=True)
+    rows, _ = _class_rows(k, shifted)
+    ids, ignore = label.reshape(-1), k.attrs["ignore_index"]
+    check_labels(k, ids, rows.shape[1], ignore)
+    if not k.dev.is_gpu and not 0 <= ignore < rows.shape[1] and ids.size and ids.min() >= 0:
+        # The usual case: no label is ignored.
+        loss = xp.log(total).reshape(-1)
+        loss -= rows.reshape(-1).take(_row_starts(k, *rows.shape) + ids)
+        return prob, loss.reshape(label.shape)
+    ignored = ids == ignore
+    loss = xp.log(total).reshape(-1) - rows[xp.arange(rows.shape[0]), xp.where(ignored, 0, ids)]
+    return prob, xp.where(ignored, loss.dtype.type(0), loss).reshape(label.shape)  # CuPy waits for mask assignments
+
+
+@gradient("softmax_with_cross_entropy", "Label Softmax Loss@GRAD", "Logits@GRAD")
+def softmax_with_cross_entropy_grad(k: Call, label: Any, prob: Any, dloss: Any) -> Any:
+    xp = k.xp
+    if k.attrs["soft_label"]:
+        return (prob - label) * dloss
+    rows, moved = _class_rows(k, prob)
+    ids, d = label.reshape(-1), dloss.reshape(-1)
+    dx = rows * d[:, None]
+    # Fluid: on the CPU rows that are ignored have a gradient all the same.
+    inside = (ids >= 0) & (ids < rows.shape[1])
+    dx[xp.arange(rows.shape[0]), xp.where(inside, ids, 0)] -= d * inside
+    if not moved:
+        return dx.reshape(prob.shape)
+    axis = k.attrs["axis"] % prob.ndim
+    return xp.moveaxis(dx.reshape(*prob.shape[:axis], *prob.shape[axis + 1 :], -1), -1, axis)
+
+
+@op("sigmoid_cross_entropy_with_logits", "X Label", "Out", {"ignore_index": -100, "normalize": False},
+    infer=same_as("X"), grad=True)  # fmt: skip
+def sigmoid_cross_entropy_with_logits(k: Call, x: Any, label: Any) -> Any:
+    """Out = cross entropy of sigmoid(X) with Label, each element a yes-or-no question of its own."""
+    xp = k.xp
+    out = xp.maximum(x, 0) - x * label + xp.log1p(xp.exp(-xp.abs(x)))
+    return _counted(k, out, label)
+
+
+def _counted(k: Call, out: Any, label: Any) -> Any:
+    """Drop ignored elements, and divide by the number of the others if asked to."""
+    kept = label != k.attrs["ignore_index"]
+    out *= kept
+    if k.attrs["normalize"]:
+        out /= k.xp.maximum(kept.sum(), 1e-6).astype(out.dtype)
+    return out
+
+
+@gradient("sigmoid_cross_entropy_with_logits", "X Label Out@GRAD", "X@GRAD")
+def sigmoid_cross_entropy_with_logits_grad(k: Call, x: Any, label: Any, dout: Any) -> Any:
+    return _counted(k, (sigmoid(k.xp, x) - label) * dout, label)

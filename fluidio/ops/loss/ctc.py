@@ -1,0 +1,251 @@
+"""Connectionist temporal classification: loss and greedy decoding; edit distance."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from fluidio.dtypes import VarType
+from fluidio.errors import EnforceNotMet
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import gradient, op
+from fluidio.ops.sequence.ragged import from_lengths, last_level, padded_rows, segment_ids
+from fluidio.program.infer import InferContext
+from fluidio.tensor.lod import IntArray
+
+__all__: list[str] = []
+
+
+def _infer_ctc(c: InferContext) -> None:
+    logits = c.input("Logits")
+    c.set("Loss", (-1, 1), logits.dtype, 0)
+    c.set("WarpCTCGrad", logits.shape, logits.dtype, 0)
+
+
+class _Ctc:
+    """Scores [batch, time, classes] and labels [batch, longest] of one call, with their lengths."""
+
+    def __init__(self, k: Call, logits: Any, label: Any, logit_lengths: Any, label_lengths: Any) -> None:
+        self.k = k
+        self.padded = logit_lengths is not None
+        if self.padded:
+            self.times = np.asarray(k.dev.download(logit_lengths), np.int64).reshape(-1)
+            self.sizes = np.asarray(k.dev.download(label_lengths), np.int64).reshape(-1)
+            self.labels = np.asarray(k.dev.download(label), np.int64).reshape(self.sizes.size, -1)
+            self.scores = np.asarray(k.dev.download(logits)).transpose(1, 0, 2)
+        else:
+            offsets = last_level(k, "Logits", logits.shape[0])
+            label_offsets = last_level(k, "Label", label.shape[0])
+            if offsets.size != label_offsets.size:
+                raise EnforceNotMet(f"Logits holds {offsets.size - 1} sequences, but Label {label_offsets.size - 1}")
+            self.times, self.sizes = np.diff(offsets), np.diff(label_offsets)
+            rows, self.valid = padded_rows(offsets)
+            flat = np.asarray(k.dev.download(label), np.int64).reshape(-1)
+            self.labels = _padded(flat, label_offsets)
+            host = np.asarray(k.dev.download(logits))
+            self.scores = host[rows] if host.shape[0] else np.zeros((*rows.shape, host.shape[1]), host.dtype)
+        classes, blank = self.scores.shape[-1], k.attrs["blank"]
+        if not 0 <= blank < classes:
+            raise EnforceNotMet(f"blank is {blank}, but there are classes 0 ... {classes - 1}")
+        used = self.labels[np.arange(self.labels.shape[1]) < self.sizes[:, None]]
+        if used.size and (used.min() < 0 or used.max() >= classes):
+            raise EnforceNotMet(f"labels must lie in 0 ... {classes - 1}, found {used.min()} ... {used.max()}")
+
+    def give_back(self, gradient: Any, like: Any) -> Any:
+        """Return a gradient [batch, time, classes] in the layout of Logits."""
+        if self.padded:
+            out = np.zeros(like.shape, like.dtype)
+            out[: gradient.shape[1]] = gradient.transpose(1, 0, 2)
+            return self.k.dev.upload(out)
+        return self.k.dev.upload(np.ascontiguousarray(gradient[self.valid].astype(like.dtype)))
+
+
+def _padded(flat: Any, offsets: IntArray) -> Any:
+    rows, valid = padded_rows(offsets)
+    if not flat.size:
+        return np.zeros(rows.shape, np.int64)
+    return np.where(valid, flat[rows], 0)
+
+
+def _log_add(a: Any, b: Any) -> Any:
+    return np.logaddexp(a, b)
+
+
+def _alphas(log_p: Any, states: Any, jump: Any, times: Any) -> Any:
+    """Return log alpha [time, batch, states]: the weight of all beginnings that end in a state."""
+    batch, time, _ = log_p.shape
+    count = states.shape[1]
+    alpha = np.full((time, batch, count), -np.inf)
+    emitted = np.take_along_axis(log_p, np.broadcast_to(states[:, None, :], (batch, time, count)), axis=2)
+    alpha[0, :, :2] = emitted[:, 0, :2]
+    for t in range(1, time):
+        before = alpha[t - 1]
+        reach = before.copy()
+        reach[:, 1:] = _log_add(reach[:, 1:], before[:, :-1])
+        reach[:, 2:] = np.where(jump[:, 2:], _log_add(reach[:, 2:], before[:, :-2]), reach[:, 2:])
+        alpha[t] = reach + emitted[:, t]
+    return alpha
+
+
+def _loss_and_grad(ctc: _Ctc, blank: int) -> tuple[Any, Any]:
+    """Return the loss of each sequence and its gradient by the scores, in float64."""
+    scores: Any = ctc.scores.astype(np.float64)
+    batch, time, _classes = scores.shape
+    shifted = scores - scores.max(axis=2, keepdims=True)
+    log_p = shifted - np.log(np.exp(shifted).sum(axis=2, keepdims=True))
+    count = 2 * ctc.labels.shape[1] + 1
+    states = np.full((batch, count), blank)
+    states[:, 1::2] = ctc.labels
+    exists = np.arange(count) < (2 * ctc.sizes + 1)[:, None]
+    jump = np.zeros((batch, count), bool)
+    jump[:, 2:] = (states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])
+    with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+        alpha = _alphas(log_p, states, jump, ctc.times)
+        rows = np.arange(batch)
+        last = np.maximum(ctc.times - 1, 0)
+        ends = alpha[last, rows, 2 * ctc.sizes]
+        inner = alpha[last, rows, np.maximum(2 * ctc.sizes - 1, 0)]
+        total = np.where(ctc.sizes > 0, _log_add(ends, inner), ends)
+        total = np.where(ctc.times > 0, total, np.where(ctc.sizes > 0, -np.inf, 0.0))
+        occupied = _occupied(log_p, states, jump, exists, alpha, ctc, total)
+    gradient = np.exp(log_p)
+    index = np.broadcast_to(states[:, None, :], occupied.shape)
+    expected = np.zeros_like(gradient)
+    batch_at = np.broadcast_to(np.arange(batch)[:, None, None], occupied.shape)
+    time_at = np.broadcast_to(np.arange(time)[None, :, None], occupied.shape)
+    np.add.at(expected, (batch_at, time_at, index), occupied)
+    gradient -= expected
+    gradient[~(np.arange(time) < ctc.times[:, None])] = 0
+    impossible = np.isneginf(total)
+    gradient[impossible] = 0
+    return np.where(impossible, 0.0, -total), gradient
+
+
+def _occupied(log_p: Any, states: Any, jump: Any, exists: Any, alpha: Any, ctc: _Ctc, total: Any) -> Any:
+    """Return the share [batch, time, states] of all paths that are in a state at a time."""
+    batch, time, _ = log_p.shape
+    count = states.shape[1]
+    emitted = np.take_along_axis(log_p, np.broadcast_to(states[:, None, :], (batch, time, count)), axis=2)
+    final = np.full((batch, count), -np.inf)
+    rows = np.arange(batch)
+    final[rows, 2 * ctc.sizes] = 0.0
+    some = ctc.sizes > 0
+    final[rows[some], 2 * ctc.sizes[some] - 1] = 0.0
+    beta = np.full((batch, count), -np.inf)
+    share = np.zeros((batch, time, count))
+    for t in range(time - 1, -1, -1):
+        if t + 1 < time:
+            ahead = beta + emitted[:, t + 1]
+            reach = ahead.copy()
+            reach[:, :-1] = _log_add(reach[:, :-1], ahead[:, 1:])
+            reach[:, :-2] = np.where(jump[:, 2:], _log_add(reach[:, :-2], ahead[:, 2:]), reach[:, :-2])
+            beta = reach
+        beta = np.where((ctc.times - 1 == t)[:, None], final, beta)
+        log_share = alpha[t] + beta - np.where(np.isfinite(total), total, 0.0)[:, None]
+        share[:, t] = np.where(exists, np.exp(log_share), 0.0)
+    return share
+
+
+@op("warpctc", "Logits Label LogitsLength? LabelLength?", "WarpCTCGrad Loss", {"blank": 0, "norm_by_times": False},
+    infer=_infer_ctc, grad=True, lod="kernel")  # fmt: skip
+def warpctc(k: Call, logits: Any, label: Any, logit_lengths: Any, label_lengths: Any) -> Any:
+    """Loss = -log of the probability of all paths that read as the label; a label that cannot be read gives 0."""
+    ctc = _Ctc(k, logits, label, logit_lengths, label_lengths)
+    loss, gradient = _loss_and_grad(ctc, k.attrs["blank"])
+    return ctc.give_back(gradient, logits), k.dev.upload(loss.astype(ctc.scores.dtype).reshape(-1, 1))
+
+
+@gradient("warpctc", "Logits LogitsLength WarpCTCGrad Loss@GRAD", "Logits@GRAD")
+def warpctc_grad(k: Call, logits: Any, logit_lengths: Any, stored: Any, dloss: Any) -> Any:
+    xp = k.xp
+    scale = dloss.reshape(-1)
+    if logit_lengths is None:
+        offsets = last_level(k, "Logits", logits.shape[0])
+        if k.attrs["norm_by_times"]:
+            scale = scale / k.dev.upload(np.maximum(np.diff(offsets), 1).astype(logits.dtype))
+        k.out_lods["Logits@GRAD"] = k.lod("Logits")
+        return stored * scale[k.dev.upload(segment_ids(offsets))][:, None]
+    if k.attrs["norm_by_times"]:
+        scale = scale / xp.maximum(logit_lengths.reshape(-1), 1).astype(logits.dtype)
+    return stored * scale[None, :, None]
+
+
+def _infer_align(c: InferContext) -> None:
+    padded = c.has("InputLength")
+    c.set("Output", c.shape("Input") if padded else (-1, 1), c.dtype("Input"), 0 if padded else None)
+    c.set("OutputLength", (-1, 1), VarType.INT64, 0)
+
+
+@op("ctc_align", "Input InputLength?", "Output OutputLength?",
+    {"blank": 0, "merge_repeated": True, "padding_value": 0}, infer=_infer_align, grad=False, lod="kernel")  # fmt: skip
+def ctc_align(k: Call, tokens: Any, length: Any) -> Any:
+    """Output = the tokens without repeats (if merge_repeated) and blanks."""
+    host = np.asarray(k.dev.download(tokens))
+    if length is not None:
+        offsets = from_lengths(np.asarray(k.dev.download(length), np.int64).reshape(-1))
+        flat = host.reshape(offsets.size - 1, -1)[padded_rows(offsets, host.shape[1])[1]]
+    else:
+        offsets = last_level(k, "Input", host.shape[0])
+        flat = host.reshape(-1)
+    kept = flat != k.attrs["blank"]
+    if k.attrs["merge_repeated"]:
+        same = np.zeros(flat.size, bool)
+        same[1:] = flat[1:] == flat[:-1]
+        same[offsets[:-1][np.diff(offsets) > 0]] = False
+        kept &= ~same
+    counts = from_lengths(kept)[offsets]
+    if length is not None:
+        sizes = np.diff(counts)
+        out = np.full((sizes.size, host.shape[1]), k.attrs["padding_value"], host.dtype)
+        out[np.arange(host.shape[1]) < sizes[:, None]] = flat[kept]
+        return k.dev.upload(out), k.dev.upload(sizes.reshape(-1, 1))
+    k.out_lods["Output"] = (counts,)
+    if not kept.any():
+        return k.dev.upload(np.full((1, 1), -1, host.dtype)), None  # Fluid: nothing at all is one -1
+    return k.dev.upload(flat[kept].reshape(-1, 1)), None
+
+
+def _infer_distance(c: InferContext) -> None:
+    c.set("Out", (-1, 1), None, 0)
+    c.set("SequenceNum", (1,), VarType.INT64, 0)
+
+
+def _distance(guess: Any, truth: Any) -> int:
+    """Return the Levenshtein distance, row by row of the table."""
+    steps = np.arange(truth.size + 1)
+    line = steps.copy()
+    for number, token in enumerate(guess.tolist(), 1):
+        best = np.empty_like(line)
+        best[0] = number
+        best[1:] = np.minimum(line[:-1] + (truth != token), line[1:] + 1)
+        # Insertions run along the row: best[j] = min over i <= j of best[i] + (j - i).
+        line = np.minimum.accumulate(best - steps) + steps
+    return int(line[-1])
+
+
+@op("edit_distance", "Hyps Refs HypsLength? RefsLength?", "SequenceNum Out", {"normalized": False},
+    infer=_infer_distance, grad=False, lod="kernel")  # fmt: skip
+def edit_distance(k: Call, guesses: Any, truths: Any, guess_lengths: Any, truth_lengths: Any) -> Any:
+    """Out = the number of edits between each guess and its reference, divided by the reference's length if asked."""
+    sides = []
+    for slot, value, lengths in (("Hyps", guesses, guess_lengths), ("Refs", truths, truth_lengths)):
+        host = np.asarray(k.dev.download(value))
+        if lengths is not None:
+            sizes = np.asarray(k.dev.download(lengths), np.int64).reshape(-1)
+            rows = host.reshape(sizes.size, -1)
+            sides.append([row[:n] for row, n in zip(rows, sizes.tolist())])
+        else:
+            offsets = last_level(k, slot, host.shape[0]).tolist()
+            flat = host.reshape(-1)
+            sides.append([flat[a:b] for a, b in itertools.pairwise(offsets)])
+    if len(sides[0]) != len(sides[1]):
+        raise EnforceNotMet(f"Hyps holds {len(sides[0])} sequences, but Refs {len(sides[1])}")
+    out = np.array([_distance(guess, truth) for guess, truth in zip(*sides)], np.float32)
+    if k.attrs["normalized"]:
+        sizes = np.array([truth.size for truth in sides[1]])
+        if (sizes == 0).any():
+            raise EnforceNotMet(f"Refs sequence {int(np.argmin(sizes))} is empty: a distance cannot be normalized by 0")
+        out /= sizes
+    return k.dev.upload(np.array([len(sides[0])], np.int64)), k.dev.upload(out.astype(np.float32).reshape(-1, 1))

@@ -1,0 +1,114 @@
+"""Losses that compare: rank, margin_rank, hinge, bpr, and similarity by angle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluidio.ops.kernel import Call
+from fluidio.ops.loss.cross_entropy import check_labels
+from fluidio.ops.math.activation import sigmoid, softplus
+from fluidio.ops.math.elementwise import reduced
+from fluidio.ops.registry import gradient, op, same_as
+from fluidio.program.infer import InferContext
+
+__all__: list[str] = []
+
+
+@op("rank_loss", "Label Left Right", "Out", infer=same_as("Left"), grad=True)
+def rank_loss(k: Call, label: Any, left: Any, right: Any) -> Any:
+    """Out = log(1 + exp(d)) - label d with d = left - right."""
+    d = left - right
+    return softplus(k.xp, d) - label * d
+
+
+@gradient("rank_loss", "Label Left Right Out@GRAD", "Left@GRAD Right@GRAD")
+def rank_loss_grad(k: Call, label: Any, left: Any, right: Any, dout: Any) -> Any:
+    slope = dout * (sigmoid(k.xp, left - right) - label)
+    return slope if k.wants("Left@GRAD") else None, -slope if k.wants("Right@GRAD") else None
+
+
+@op(
+    "margin_rank_loss",
+    "Label X1 X2",
+    "Activated Out",
+    {"margin": 0.0},
+    infer=same_as("X1", "Activated", "Out"),
+    grad=True,
+)
+def margin_rank_loss(k: Call, label: Any, x1: Any, x2: Any) -> Any:
+    """Out = max(0, margin - label (x1 - x2))."""
+    out = k.xp.maximum(k.attrs["margin"] - label * (x1 - x2), 0)
+    return (out > 0).astype(x1.dtype), out
+
+
+@gradient("margin_rank_loss", "Label Activated Out@GRAD", "X1@GRAD X2@GRAD")
+def margin_rank_loss_grad(k: Call, label: Any, active: Any, dout: Any) -> Any:
+    slope = dout * label * active
+    return -slope if k.wants("X1@GRAD") else None, slope if k.wants("X2@GRAD") else None
+
+
+@op("hinge_loss", "Logits Labels", "Loss", infer=same_as("Logits", "Loss"), grad=True)
+def hinge_loss(k: Call, x: Any, label: Any) -> Any:
+    """Loss = max(0, 1 - (2 label - 1) x)."""
+    return k.xp.maximum(1 - (2 * label - 1) * x, 0)
+
+
+@gradient("hinge_loss", "Logits Labels Loss@GRAD", "Logits@GRAD")
+def hinge_loss_grad(k: Call, x: Any, label: Any, dloss: Any) -> Any:
+    side = 2 * label - 1
+    return -dloss * side * (side * x < 1)
+
+
+def _infer_rows(c: InferContext) -> None:
+    c.set("Y", (*c.shape("X")[:-1], 1), c.dtype("X"), c.input("X").lod_level)
+
+
+def _bpr_parts(k: Call, x: Any, label: Any) -> tuple[Any, Any, Any]:
+    rows, ids = x.reshape(-1, x.shape[-1]), label.reshape(-1)
+    check_labels(k, ids, rows.shape[1], -100)
+    at = k.xp.arange(rows.shape[0])
+    return rows - rows[at, ids][:, None], at, ids
+
+
+@op("bpr_loss", "X Label", "Y", infer=_infer_rows, grad=True)
+def bpr_loss(k: Call, x: Any, label: Any) -> Any:
+    """Y = mean over the other classes j of -log sigmoid(x[label] - x[j])."""
+    lead, at, ids = _bpr_parts(k, x, label)
+    losses = softplus(k.xp, lead)
+    losses[at, ids] = 0
+    return (losses.sum(axis=1) / (x.shape[-1] - 1)).reshape(*x.shape[:-1], 1)
+
+
+@gradient("bpr_loss", "X Label Y@GRAD", "X@GRAD")
+def bpr_loss_grad(k: Call, x: Any, label: Any, dy: Any) -> Any:
+    lead, at, ids = _bpr_parts(k, x, label)
+    slope = sigmoid(k.xp, lead) * (dy.reshape(-1, 1) / (x.shape[-1] - 1))
+    slope[at, ids] = 0
+    slope[at, ids] = -slope.sum(axis=1)
+    return slope.reshape(x.shape)
+
+
+def _infer_cos_sim(c: InferContext) -> None:
+    x, y = c.shape("X"), c.shape("Y")
+    c.check(y[0] in (1, -1) or x[0] in (y[0], -1), f"Y must have 1 row or the {x[0]} rows of X, it has {y[0]}")
+    c.set("Out", (x[0], 1), c.dtype("X"), c.input("X").lod_level)
+    c.set("XNorm", (x[0], 1), c.dtype("X"))
+    c.set("YNorm", (y[0], 1), c.dtype("X"))
+
+
+@op("cos_sim", "X Y", "Out XNorm YNorm", infer=_infer_cos_sim, grad=True)
+def cos_sim(k: Call, x: Any, y: Any) -> Any:
+    """Out = the cosine of the angle between each row of X and of Y (or Y's only row)."""
+    xs, ys = x.reshape(x.shape[0], -1), y.reshape(y.shape[0], -1)
+    xn = k.xp.sqrt((xs * xs).sum(axis=1, keepdims=True))
+    yn = k.xp.sqrt((ys * ys).sum(axis=1, keepdims=True))
+    return (xs * ys).sum(axis=1, keepdims=True) / (xn * yn), xn, yn
+
+
+@gradient("cos_sim", "X Y Out XNorm YNorm Out@GRAD", "X@GRAD Y@GRAD")
+def cos_sim_grad(k: Call, x: Any, y: Any, out: Any, xn: Any, yn: Any, dout: Any) -> Any:
+    xs, ys = x.reshape(x.shape[0], -1), y.reshape(y.shape[0], -1)
+    both = xn * yn
+    dx = dout * (ys / both - out * xs / (xn * xn)) if k.wants("X@GRAD") else None
+    dy = reduced(dout * (xs / both - out * ys / (yn * yn)), ys.shape) if k.wants("Y@GRAD") else None
+    return None if dx is None else dx.reshape(x.shape), None if dy is None else dy.reshape(y.shape)

@@ -1,0 +1,1 @@
+"""Arithmetic, activations, comparisons, reductions, matrix products and searches."""

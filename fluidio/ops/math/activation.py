@@ -1,0 +1,266 @@
+"""Unary maths and activations, each with its gradient in terms of X or of Out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fluidio.ops.kernel import Call
+from fluidio.ops.math.special import erf
+from fluidio.ops.registry import gradient, op, same_as
+from fluidio.tensor import SelectedRows
+
+__all__: list[str] = []
+
+Forward = Callable[[Call, Any], Any]
+Backward = Callable[[Call, Any, Any], Any]
+
+
+def _by_out(name: str, forward: Forward, backward: Backward, attrs: Mapping[str, Any] | None = None) -> None:
+    """Register an op whose gradient needs its output only: backward(k, out, dout)."""
+    op(name, "X", "Out", attrs, infer=same_as("X"), grad=True)(forward)
+    gradient(name, "Out Out@GRAD", "X@GRAD")(backward)
+
+
+def _by_x(name: str, forward: Forward, backward: Backward, attrs: Mapping[str, Any] | None = None) -> None:
+    """Register an op whose gradient needs its input: backward(k, x, dout)."""
+    op(name, "X", "Out", attrs, infer=same_as("X"), grad=True)(forward)
+    gradient(name, "X Out@GRAD", "X@GRAD")(backward)
+
+
+def _flat(name: str, forward: Forward) -> None:
+    """Register a step function: its gradient is zero everywhere."""
+    op(name, "X", "Out", infer=same_as("X"), grad=True)(forward)
+    gradient(name, "Out@GRAD", "X@GRAD")(lambda k, d: k.xp.zeros_like(d))
+
+
+_LOWEST = {2: -11.0, 4: -88.0}  # by the bytes of a number
+
+
+def sigmoid(xp: Any, x: Any) -> Any:
+    """Return 1 / (1 + exp(-x)); x is cut where exp would overflow."""
+    out = xp.maximum(x, x.dtype.type(_LOWEST.get(x.dtype.itemsize, -700.0)))
+    xp.negative(out, out=out)
+    xp.exp(out, out=out)
+    out += 1
+    return xp.reciprocal(out, out=out)
+
+
+def _relu(k: Call, x: Any) -> Any:
+    return k.xp.maximum(x, x.dtype.type(0))
+
+
+def _relu_grad(k: Call, out: Any, d: Any) -> Any:
+    return d * (out > 0)
+
+
+def _rows_or_dense(one: Callable[[Any], Any]) -> Forward:
+    """Let a unary op take sparse rows too: it works on their values."""
+
+    def forward(k: Call, x: Any) -> Any:
+        if isinstance(x, SelectedRows):
+            return SelectedRows(x.index, x.height(), one(x.value))
+        return one(x)
+
+    return forward
+
+
+_by_out("relu", _relu, _relu_grad)
+_by_out("tanh", lambda k, x: k.xp.tanh(x), lambda k, out, d: d * (1 - out * out))
+_by_out("sigmoid", lambda k, x: sigmoid(k.xp, x), lambda k, out, d: d * out * (1 - out))
+_by_out("exp", lambda k, x: k.xp.exp(x), lambda k, out, d: d * out)
+_by_out("sqrt", lambda k, x: k.xp.sqrt(x), lambda k, out, d: d * 0.5 / out)
+_by_out("rsqrt", lambda k, x: 1 / k.xp.sqrt(x), lambda k, out, d: d * -0.5 * out * out * out)
+_by_out("reciprocal", lambda k, x: 1 / x, lambda k, out, d: -d * out * out)
+_by_x("log", lambda k, x: k.xp.log(x), lambda k, x, d: d / x)
+_by_x("log1p", lambda k, x: k.xp.log1p(x), lambda k, x, d: d / (1 + x))
+_by_x("square", _rows_or_dense(lambda x: x * x), lambda k, x, d: d * 2 * x)
+_by_x("abs", lambda k, x: k.xp.abs(x), lambda k, x, d: d * k.xp.sign(x))
+_by_x("sin", lambda k, x: k.xp.sin(x), lambda k, x, d: d * k.xp.cos(x))
+_by_x("cos", lambda k, x: k.xp.cos(x), lambda k, x, d: -d * k.xp.sin(x))
+_by_x("asin", lambda k, x: k.xp.arcsin(x), lambda k, x, d: d / k.xp.sqrt(1 - x * x))
+_by_x("acos", lambda k, x: k.xp.arccos(x), lambda k, x, d: -d / k.xp.sqrt(1 - x * x))
+_by_x("atan", lambda k, x: k.xp.arctan(x), lambda k, x, d: d / (1 + x * x))
+_flat("floor", lambda k, x: k.xp.floor(x))
+_flat("ceil", lambda k, x: k.xp.ceil(x))
+_flat("sign", lambda k, x: k.xp.sign(x))
+# C's round takes halves away from zero, NumPy's to the even neighbour.
+_flat("round", lambda k, x: k.xp.trunc(x + k.xp.copysign(x.dtype.type(0.5), x)))
+
+
+def softplus(xp: Any, x: Any) -> Any:
+    """Return log(1 + exp(x)) without overflow."""
+    return xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x)))
+
+
+_by_x("softplus", lambda k, x: softplus(k.xp, x), lambda k, x, d: d * sigmoid(k.xp, x))
+_by_x("logsigmoid", lambda k, x: -softplus(k.xp, -x), lambda k, x, d: d * sigmoid(k.xp, -x))
+_by_x("softsign", lambda k, x: x / (1 + k.xp.abs(x)), lambda k, x, d: d / k.xp.square(1 + k.xp.abs(x)))
+_by_x("tanh_shrink", lambda k, x: x - k.xp.tanh(x), lambda k, x, d: d * k.xp.square(k.xp.tanh(x)))
+_by_out(
+    "relu6",
+    lambda k, x: k.xp.clip(x, 0, k.attrs["threshold"]),
+    lambda k, out, d: d * ((out > 0) & (out < k.attrs["threshold"])),
+    {"threshold": 6.0},
+)
+_by_out(
+    "leaky_relu",
+    lambda k, x: k.xp.where(x > 0, x, x * k.attrs["alpha"]),
+    lambda k, out, d: k.xp.where(out > 0, d, d * k.attrs["alpha"]),
+    {"alpha": 0.02},
+)
+_by_x(
+    "elu",
+    lambda k, x: k.xp.where(x > 0, x, k.attrs["alpha"] * k.xp.expm1(k.xp.minimum(x, 0))),
+    lambda k, x, d: d * k.xp.where(x > 0, x.dtype.type(1), k.attrs["alpha"] * k.xp.exp(k.xp.minimum(x, 0))),
+    {"alpha": 1.0},
+)
+_by_x(
+    "brelu",
+    lambda k, x: k.xp.clip(x, k.attrs["t_min"], k.attrs["t_max"]),
+    lambda k, x, d: d * ((x > k.attrs["t_min"]) & (x < k.attrs["t_max"])),
+    {"t_min": 0.0, "t_max": 24.0},
+)
+_by_out(
+    "soft_relu",
+    lambda k, x: k.xp.log1p(k.xp.exp(k.xp.clip(x, -k.attrs["threshold"], k.attrs["threshold"]))),
+    lambda k, out, d: d * (1 - k.xp.exp(-out)) * ((out > -k.attrs["threshold"]) & (out < k.attrs["threshold"])),
+    {"threshold": 40.0},
+)
+_by_x(
+    "stanh",
+    lambda k, x: k.attrs["scale_b"] * k.xp.tanh(k.attrs["scale_a"] * x),
+    lambda k, x, d: d * k.attrs["scale_a"] * k.attrs["scale_b"] * (1 - k.xp.square(k.xp.tanh(k.attrs["scale_a"] * x))),
+    {"scale_a": 0.67, "scale_b": 1.7159},
+)
+_by_out(
+    "hard_sigmoid",
+    lambda k, x: k.xp.clip(x * k.attrs["slope"] + k.attrs["offset"], 0, 1),
+    lambda k, out, d: d * k.attrs["slope"] * ((out > 0) & (out < 1)),
+    {"slope": 0.2, "offset": 0.5},
+)
+
+
+def _swish_grad(k: Call, x: Any, d: Any) -> Any:
+    beta = k.attrs["beta"]
+    s = sigmoid(k.xp, beta * x)
+    return d * (s + beta * x * s * (1 - s))
+
+
+_by_x("swish", lambda k, x: x * sigmoid(k.xp, k.attrs["beta"] * x), _swish_grad, {"beta": 1.0})
+
+
+def _hard_swish_grad(k: Call, x: Any, d: Any) -> Any:
+    a = k.attrs
+    shifted = x + a["offset"]
+    inside = (shifted > 0) & (shifted < a["threshold"])
+    return d * ((2 * x + a["offset"]) / a["scale"] * inside + (shifted >= a["threshold"]))
+
+
+_by_x(
+    "hard_swish",
+    lambda k, x: x * k.xp.clip(x + k.attrs["offset"], 0, k.attrs["threshold"]) / k.attrs["scale"],
+    _hard_swish_grad,
+    {"threshold": 6.0, "scale": 6.0, "offset": 3.0},
+)
+
+
+def _threshold_op(name: str, attr: str, default: float, inside: Callable[[Any, Any, float], Any], shift: bool) -> None:
+    """Register an op that keeps X where `inside` says so, moved towards zero by the threshold if `shift`."""
+
+    def forward(k: Call, x: Any) -> Any:
+        t = k.attrs[attr]
+        kept = x - k.xp.copysign(x.dtype.type(t), x) if shift else x
+        return kept * inside(k.xp, x, t)
+
+    def backward(k: Call, x: Any, d: Any) -> Any:
+        return d * inside(k.xp, x, k.attrs[attr])
+
+    _by_x(name, forward, backward, {attr: default})
+
+
+_threshold_op("hard_shrink", "threshold", 0.5, lambda xp, x, t: xp.abs(x) > t, False)
+_threshold_op("softshrink", "lambda", 0.5, lambda xp, x, t: xp.abs(x) > t, True)
+_threshold_op("thresholded_relu", "threshold", 1.0, lambda xp, x, t: x > t, False)
+
+
+def _selu_grad(k: Call, out: Any, d: Any) -> Any:
+    scale, alpha = k.attrs["scale"], k.attrs["alpha"]
+    return d * k.xp.where(out > 0, out.dtype.type(scale), out + scale * alpha)
+
+
+_by_out(
+    "selu",
+    lambda k, x: k.attrs["scale"] * k.xp.where(x > 0, x, k.attrs["alpha"] * k.xp.expm1(k.xp.minimum(x, 0))),
+    _selu_grad,
+    {"scale": 1.0507009873554804934193349852946, "alpha": 1.6732632423543772848170429916717},
+)
+
+
+def _mish_grad(k: Call, x: Any, d: Any) -> Any:
+    t = k.xp.tanh(softplus(k.xp, x))
+    return d * (t + x * (1 - t * t) * sigmoid(k.xp, x))
+
+
+_by_x("mish", lambda k, x: x * k.xp.tanh(softplus(k.xp, x)), _mish_grad, {"threshold": 20.0})
+
+_ROOT_2_PI = math.sqrt(2 / math.pi)
+
+
+def _gelu(k: Call, x: Any) -> Any:
+    if k.attrs["approximate"]:
+        return 0.5 * x * (1 + k.xp.tanh(_ROOT_2_PI * (x + 0.044715 * x * x * x)))
+    return 0.5 * x * (1 + erf(k.xp, x / math.sqrt(2)))
+
+
+def _gelu_grad(k: Call, x: Any, d: Any) -> Any:
+    xp = k.xp
+    if k.attrs["approximate"]:
+        t = xp.tanh(_ROOT_2_PI * (x + 0.044715 * x * x * x))
+        return d * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * _ROOT_2_PI * (1 + 3 * 0.044715 * x * x))
+    density = xp.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
+    return d * (0.5 * (1 + erf(xp, x / math.sqrt(2))) + x * density)
+
+
+_by_x("gelu", _gelu, _gelu_grad, {"approximate": False})
+_by_x("erf", lambda k, x: erf(k.xp, x), lambda k, x, d: d * (2 / math.sqrt(math.pi)) * k.xp.exp(-x * x))
+
+
+def _factor(k: Call, tensor: Any) -> Any:
+    return k.attrs["factor"] if tensor is None else tensor.reshape(-1)[0]
+
+
+@op("pow", "X FactorTensor?", "Out", {"factor": 1.0}, infer=same_as("X"), grad=True)
+def pow_(k: Call, x: Any, factor: Any) -> Any:
+    """Out = X to the power of factor."""
+    return k.xp.power(x, _factor(k, factor))
+
+
+@gradient("pow", "X FactorTensor Out@GRAD", "X@GRAD")
+def pow_grad(k: Call, x: Any, factor: Any, dout: Any) -> Any:
+    power = _factor(k, factor)
+    return dout * power * k.xp.power(x, power - 1)
+
+
+@op("clip", "X Min? Max?", "Out", {"min": 0.0, "max": 0.0}, infer=same_as("X"), grad=True)
+def clip(k: Call, x: Any, low: Any, high: Any) -> Any:
+    """Out = X cut to [min, max]."""
+    lo, hi = _limits(k, low, high)
+    if isinstance(x, SelectedRows):
+        rows, values = x.merged(k.xp)
+        return SelectedRows(rows, x.height(), k.xp.clip(values, lo, hi))
+    return k.xp.clip(x, lo, hi)
+
+
+def _limits(k: Call, low: Any, high: Any) -> tuple[Any, Any]:
+    return (
+        k.attrs["min"] if low is None else low.reshape(-1)[0],
+        k.attrs["max"] if high is None else high.reshape(-1)[0],
+    )
+
+
+@gradient("clip", "X Min Max Out@GRAD", "X@GRAD")
+def clip_grad(k: Call, x: Any, low: Any, high: Any, dout: Any) -> Any:
+    lo, hi = _limits(k, low, high)
+    return dout * ((x > lo) & (x < hi))

@@ -1,0 +1,88 @@
+"""Comparisons, logic and checks for numbers that are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fluidio.dtypes import VarType
+from fluidio.ops.kernel import Call
+from fluidio.ops.math.elementwise import check_broadcast, fit
+from fluidio.ops.registry import op
+from fluidio.program.infer import InferContext
+from fluidio.tensor import SelectedRows
+
+__all__: list[str] = []
+
+
+def _infer_bool(c: InferContext) -> None:
+    c.set("Out", c.shape("X"), VarType.BOOL, c.input("X").lod_level)
+
+
+def _comparison(name: str, sign: str, compare: Callable[[Any, Any], Any]) -> None:
+    @op(name, "X Y", "Out", {"axis": -1, "force_cpu": False}, infer=_infer_bool, grad=False)
+    def kernel(k: Call, x: Any, y: Any) -> Any:
+        y = fit(k, x, y)
+        if x.shape != y.shape:
+            check_broadcast(x, y)
+        return compare(x, y)
+
+    kernel.__doc__ = f"Out = X {sign} Y, element by element."
+
+
+_comparison("less_than", "<", lambda x, y: x < y)
+_comparison("less_equal", "<=", lambda x, y: x <= y)
+_comparison("greater_than", ">", lambda x, y: x > y)
+_comparison("greater_equal", ">=", lambda x, y: x >= y)
+_comparison("equal", "==", lambda x, y: x == y)
+_comparison("not_equal", "!=", lambda x, y: x != y)
+
+
+def _logic(name: str, combine: Callable[[Any, Any, Any], Any]) -> None:
+    @op(name, "X Y", "Out", infer=_infer_bool, grad=False)
+    def kernel(k: Call, x: Any, y: Any) -> Any:
+        return combine(k.xp, x, y)
+
+    kernel.__doc__ = f"Out = X {name.removeprefix('logical_')} Y."
+
+
+_logic("logical_and", lambda xp, x, y: xp.logical_and(x, y))
+_logic("logical_or", lambda xp, x, y: xp.logical_or(x, y))
+_logic("logical_xor", lambda xp, x, y: xp.logical_xor(x, y))
+
+
+@op("logical_not", "X", "Out", infer=_infer_bool, grad=False)
+def logical_not(k: Call, x: Any) -> Any:
+    """Out = not X."""
+    return k.xp.logical_not(x)
+
+
+def _check_op(name: str, doc: str, check: Callable[[Any, Any], Any]) -> None:
+    def infer(c: InferContext) -> None:
+        # Fluid: has_inf and has_nan are declared with the dtype of their input, isfinite as bool.
+        c.set("Out", (1,), VarType.BOOL if name == "isfinite" else c.dtype("X"), 0)
+
+    @op(name, "X", "Out", infer=infer, grad=False, lod="none")
+    def kernel(k: Call, x: Any) -> Any:
+        values = x.value if isinstance(x, SelectedRows) else x
+        return check(k.xp, values).reshape(1)
+
+    kernel.__doc__ = doc
+
+
+_check_op("isfinite", "Out = whether all elements are finite.", lambda xp, x: xp.isfinite(x).all())
+_check_op("isinf", "Out = whether any element is infinite.", lambda xp, x: xp.isinf(x).any())
+_check_op("isnan", "Out = whether any element is not a number.", lambda xp, x: xp.isnan(x).any())
+
+
+def _infer_all_close(c: InferContext) -> None:
+    c.set("Out", (1,), VarType.BOOL, 0)
+
+
+@op("allclose", "Input Other", "Out", {"rtol": 1e-5, "atol": 1e-8, "equal_nan": False},
+    infer=_infer_all_close, grad=False, lod="none")  # fmt: skip
+def allclose(k: Call, x: Any, y: Any) -> Any:
+    """Out = whether |Input - Other| <= atol + rtol |Other| everywhere."""
+    a = k.attrs
+    close = k.xp.isclose(x, y, rtol=float(a["rtol"]), atol=float(a["atol"]), equal_nan=a["equal_nan"])
+    return close.all().reshape(1)

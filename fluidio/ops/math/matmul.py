@@ -1,0 +1,189 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from fluidio.errors import EnforceNotMet
+from fluidio.ops.kernel import Call
+from fluidio.ops.math.elementwise import reduced
+from fluidio.ops.registry import gradient, op
+from fluidio.program.infer import InferContext
+
+__all__: list[str] = []
+
+
+def _infer_mul(c: InferContext) -> None:
+    x, y = c.shape("X"), c.shape("Y")
+    nx, ny = c.attrs["x_num_col_dims"], c.attrs["y_num_col_dims"]
+    c.check(len(x) > nx, f"X has {len(x)} dims, x_num_col_dims is {nx}: it must be smaller")
+    c.check(len(y) > ny, f"Y has {len(y)} dims, y_num_col_dims is {ny}: it must be smaller")
+    inner_x, inner_y = x[nx:], y[:ny]
+    if all(d >= 0 for d in (*inner_x, *inner_y)):
+        c.check(
+            math.prod(inner_x) == math.prod(inner_y),
+            f"X {list(x)} flattens to {math.prod(inner_x)} columns, Y {list(y)} to {math.prod(inner_y)} rows",
+        )
+    c.set("Out", (*x[:nx], *y[ny:]), c.dtype("X"), c.input("X").lod_level)
+
+
+def _flat(array: Any, dims: int) -> Any:
+    shape = array.shape
+    return array if array.ndim == 2 and dims == 1 else array.reshape(math.prod(shape[:dims]), math.prod(shape[dims:]))
+
+
+@op("mul", "X Y", "Out", {"x_num_col_dims": 1, "y_num_col_dims": 1}, infer=_infer_mul, grad=True)
+def mul(k: Call, x: Any, y: Any) -> Any:
+    """Out = X Y, both flattened to matrices at their num_col_dims."""
+    nx, ny = k.attrs["x_num_col_dims"], k.attrs["y_num_col_dims"]
+    if x.ndim == 2 and y.ndim == 2:
+        return x @ y
+    return (_flat(x, nx) @ _flat(y, ny)).reshape(x.shape[:nx] + y.shape[ny:])
+
+
+@gradient("mul", "X Y Out@GRAD", "X@GRAD Y@GRAD")
+def mul_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
+    nx, ny = k.attrs["x_num_col_dims"], k.attrs["y_num_col_dims"]
+    xm, ym = _flat(x, nx), _flat(y, ny)
+    dm = dout.reshape(xm.shape[0], ym.shape[1])
+    dx = (dm @ ym.T).reshape(x.shape) if k.wants("X@GRAD") else None
+    dy = (xm.T @ dm).reshape(y.shape) if k.wants("Y@GRAD") else None
+    return dx, dy
+
+
+def _matrix_shape(shape: tuple[int, ...], left: bool, transposed: bool) -> tuple[int, ...]:
+    """Return the shape that matmul works on: a vector is a row on the left, a column on the right, or turned."""
+    if len(shape) == 1:
+        return (1, shape[0]) if left != transposed else (shape[0], 1)
+    return (*shape[:-2], shape[-1], shape[-2]) if transposed else shape
+
+
+def _infer_matmul(c: InferContext) -> None:
+    x, y = c.shape("X"), c.shape("Y")
+    c.check(x and y, f"X {list(x)} and Y {list(y)} must not be scalars")
+    a = _matrix_shape(x, True, c.attrs["transpose_X"])
+    b = _matrix_shape(y, False, c.attrs["transpose_Y"])
+    c.check(
+        a[-1] == b[-2] or a[-1] < 0 or b[-2] < 0,
+        f"X {list(x)} gives matrices of {a[-1]} columns, Y {list(y)} of {b[-2]} rows "
+        f"(transpose_X={c.attrs['transpose_X']}, transpose_Y={c.attrs['transpose_Y']})",
+    )
+    batch = a[:-2] if len(a) >= len(b) else b[:-2]
+    for i, j in zip(a[:-2][::-1], b[:-2][::-1]):
+        c.check(i == j or i < 0 or j < 0, f"the batch dims of X {list(x)} and Y {list(y)} differ")
+    c.set("Out", _out_shape(batch, a, b, len(x), len(y)), c.dtype("X"), c.input("X").lod_level)
+
+
+def _out_shape(batch: tuple[int, ...], a: tuple[int, ...], b: tuple[int, ...], nx: int, ny: int) -> tuple[int, ...]:
+    """Return the result's shape: a vector's dim of one goes away, but one dim at least is left."""
+    dims = list(batch)
+    if nx > 1 or a[-2] != 1:
+        dims.append(a[-2])
+    if ny > 1 or b[-1] != 1:
+        dims.append(b[-1])
+    return tuple(dims) or (1,)
+
+
+def _as_matrix(array: Any, left: bool, transposed: bool) -> Any:
+    if array.ndim == 1:
+        return array.reshape(_matrix_shape(array.shape, left, transposed))
+    return array.swapaxes(-1, -2) if transposed else array
+
+
+_MATMUL = {"transpose_X": False, "transpose_Y": False, "alpha": 1.0}
+
+
+@op("matmul", "X Y", "Out", _MATMUL, infer=_infer_matmul, grad=True)
+def matmul(k: Call, x: Any, y: Any) -> Any:
+    """Out = alpha X Y on the last two dims, each transposed first if asked for."""
+    a = _as_matrix(x, True, k.attrs["transpose_X"])
+    b = _as_matrix(y, False, k.attrs["transpose_Y"])
+    if a.shape[-1] != b.shape[-2]:
+        raise EnforceNotMet(f"X {list(x.shape)} and Y {list(y.shape)} do not multiply with {dict(k.attrs)}")
+    out = k.xp.matmul(a, b)
+    if k.attrs["alpha"] != 1.0:
+        out *= k.attrs["alpha"]
+    return out.reshape(_out_shape(out.shape[:-2], a.shape, b.shape, x.ndim, y.ndim))
+
+
+@gradient("matmul", "X Y Out@GRAD", "X@GRAD Y@GRAD")
+def matmul_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
+    tx, ty, alpha = k.attrs["transpose_X"], k.attrs["transpose_Y"], k.attrs["alpha"]
+    a, b = _as_matrix(x, True, tx), _as_matrix(y, False, ty)
+    batch = a.shape[:-2] if a.ndim >= b.ndim else b.shape[:-2]
+    d = dout.reshape(*batch, a.shape[-2], b.shape[-1])
+    if alpha != 1.0:
+        d = d * alpha
+    dx = dy = None
+    if k.wants("X@GRAD"):
+        dx = _to_source(k.xp.matmul(d, b.swapaxes(-1, -2)), a.shape, x.shape, tx)
+    if k.wants("Y@GRAD"):
+        if y.ndim == 2 and a.ndim > 2 and not ty:
+            # One weight for all of a batch: one product over all rows, not one for each.
+            dy = a.reshape(-1, a.shape[-1]).T @ d.reshape(-1, d.shape[-1])
+        else:
+            dy = _to_source(k.xp.matmul(a.swapaxes(-1, -2), d), b.shape, y.shape, ty)
+    return dx, dy
+
+
+def _to_source(gradient_: Any, matrix: tuple[int, ...], source: tuple[int, ...], transposed: bool) -> Any:
+    """Sum over broadcast batches and undo the transposition."""
+    d = reduced(gradient_, matrix)
+    if len(source) == 1:
+        return d.reshape(source)
+    return d.swapaxes(-1, -2) if transposed else d
+
+
+def _infer_bmm(c: InferContext) -> None:
+    x, y = c.shape("X"), c.shape("Y")
+    c.check(len(x) == 3 and len(y) == 3, f"X {list(x)} and Y {list(y)} must have 3 dims")
+    c.set("Out", (x[0], x[1], y[2]), c.dtype("X"), c.input("X").lod_level)
+
+
+@op("bmm", "X Y", "Out", infer=_infer_bmm, grad=True)
+def bmm(k: Call, x: Any, y: Any) -> Any:
+    """Out = X Y for each matrix of a batch."""
+    return k.xp.matmul(x, y)
+
+
+@gradient("bmm", "X Y Out@GRAD", "X@GRAD Y@GRAD")
+def bmm_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
+    return (
+        k.xp.matmul(dout, y.swapaxes(1, 2)) if k.wants("X@GRAD") else None,
+        k.xp.matmul(x.swapaxes(1, 2), dout) if k.wants("Y@GRAD") else None,
+    )
+
+
+def _infer_bilinear(c: InferContext) -> None:
+    x, y, weight = c.shape("X"), c.shape("Y"), c.shape("Weight")
+    c.check(
+        (x[1], y[1]) == weight[1:], f"Weight {list(weight)} must be [size, {x[1]}, {y[1]}] for X {list(x)}, Y {list(y)}"
+    )
+    c.set("Out", (x[0], weight[0]), c.dtype("X"), c.input("X").lod_level)
+
+
+@op("bilinear_tensor_product", "X Y Weight Bias?", "Out", infer=_infer_bilinear, grad=True)
+def bilinear_tensor_product(k: Call, x: Any, y: Any, weight: Any, bias: Any) -> Any:
+    """Out[:, i] = X Weight[i] Y' row by row, plus Bias."""
+    size, m, n = weight.shape
+    left = (x @ weight.transpose(1, 0, 2).reshape(m, size * n)).reshape(-1, size, n)
+    out = k.xp.matmul(left, y[:, :, None])[:, :, 0]
+    return out if bias is None else out + bias.reshape(1, -1)
+
+
+@gradient("bilinear_tensor_product", "X Y Weight Out@GRAD", "X@GRAD Y@GRAD Weight@GRAD Bias@GRAD")
+def bilinear_tensor_product_grad(k: Call, x: Any, y: Any, weight: Any, dout: Any) -> Any:
+    xp = k.xp
+    size, m, n = weight.shape
+    mixed = (dout @ weight.reshape(size, m * n)).reshape(-1, m, n)
+    dweight = None
+    if k.wants("Weight@GRAD"):
+        pairs = (x[:, :, None] * y[:, None, :]).reshape(-1, m * n)
+        dweight = (dout.T @ pairs).reshape(weight.shape)
+    return (
+        xp.matmul(mixed, y[:, :, None])[:, :, 0] if k.wants("X@GRAD") else None,
+        xp.matmul(x[:, None, :], mixed)[:, 0, :] if k.wants("Y@GRAD") else None,
+        dweight,
+        dout.sum(axis=0).reshape(1, -1) if k.wants("Bias@GRAD") else None,
+    )

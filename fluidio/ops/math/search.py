@@ -1,0 +1,158 @@
+"""Find and order: arg_max, arg_min, argsort, top_k, where, unique, shard_index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fluidio.dtypes import VarType, to_numpy
+from fluidio.ops.kernel import Call, put_along_axis
+from fluidio.ops.registry import gradient, op, same_as
+from fluidio.ops.shape.dims import host_ints
+from fluidio.program.infer import InferContext
+
+__all__: list[str] = []
+
+
+def _infer_arg(c: InferContext) -> None:
+    shape = list(c.shape("X"))
+    axis = c.attrs["axis"]
+    c.check(-len(shape) <= axis < len(shape), f"axis {axis} is not among the {len(shape)} dims of X")
+    if c.attrs["keepdims"]:
+        shape[axis] = 1
+    else:
+        del shape[axis]
+    c.set("Out", shape or [1], _index_type(c.attrs["dtype"]), 0)
+
+
+def _index_type(dtype: int) -> VarType:
+    return VarType.INT64 if dtype < 0 else VarType(dtype)
+
+
+def _arg(name: str, find: Callable[[Any, int], Any]) -> None:
+    @op(name, "X", "Out", {"axis": -1, "dtype": -1, "keepdims": False}, infer=_infer_arg, grad=False, lod="none")
+    def kernel(k: Call, x: Any) -> Any:
+        axis = k.attrs["axis"]
+        found = find(x, axis).astype(to_numpy(_index_type(k.attrs["dtype"])))
+        if k.attrs["keepdims"]:
+            return k.xp.expand_dims(found, axis)
+        return found if found.ndim else found.reshape(1)
+
+    kernel.__doc__ = f"Out = the index of the {'largest' if name == 'arg_max' else 'smallest'} entry along axis."
+
+
+_arg("arg_max", lambda x, axis: x.argmax(axis=axis))
+_arg("arg_min", lambda x, axis: x.argmin(axis=axis))
+
+
+def _infer_argsort(c: InferContext) -> None:
+    c.same("Out", "X")
+    c.set("Indices", c.shape("X"), VarType.INT64, c.input("X").lod_level)
+
+
+@op("argsort", "X", "Out Indices", {"axis": -1, "descending": False}, infer=_infer_argsort, grad=True)
+def argsort(k: Call, x: Any) -> Any:
+    """Out, Indices = X in order along axis, and where each entry came from."""
+    axis = k.attrs["axis"]
+    indices = k.xp.argsort(-x if k.attrs["descending"] else x, axis=axis, kind="stable")
+    return k.xp.take_along_axis(x, indices, axis=axis), indices.astype(np.int64, copy=False)
+
+
+@gradient("argsort", "X Indices Out@GRAD", "X@GRAD")
+def argsort_grad(k: Call, x: Any, indices: Any, dout: Any) -> Any:
+    dx = k.xp.zeros_like(x)
+    put_along_axis(k.xp, dx, indices, dout, axis=k.attrs["axis"])
+    return dx
+
+
+def _infer_top_k(c: InferContext) -> None:
+    count = -1 if c.has("K") else c.attrs["k"]
+    last = c.shape("X")[-1]
+    c.check(count <= last or last < 0, f"k is {count}, but rows of X have {last} entries only")
+    shape = (*c.shape("X")[:-1], count)
+    c.set("Out", shape, c.dtype("X"), c.input("X").lod_level)
+    c.set("Indices", shape, VarType.INT64, c.input("X").lod_level)
+
+
+@op("top_k", "X K?", "Out Indices", {"k": 1}, infer=_infer_top_k, grad=True)
+def top_k(k: Call, x: Any, k_tensor: Any) -> Any:
+    """Out, Indices = the k largest entries of each row, largest first; equal ones by lower index."""
+    given = host_ints(k, k_tensor)
+    count = given[0] if given else k.attrs["k"]
+    if count == 1:
+        indices = x.argmax(axis=-1)[..., None]
+    else:
+        indices = k.xp.argsort(-x, axis=-1, kind="stable")[..., :count]
+    return k.xp.take_along_axis(x, indices, axis=-1), indices.astype(np.int64, copy=False)
+
+
+@gradient("top_k", "X Indices Out@GRAD", "X@GRAD")
+def top_k_grad(k: Call, x: Any, indices: Any, dout: Any) -> Any:
+    dx = k.xp.zeros_like(x)
+    put_along_axis(k.xp, dx, indices, dout, axis=-1)
+    return dx
+
+
+def _infer_where_index(c: InferContext) -> None:
+    c.set("Out", (-1, len(c.shape("Condition"))), VarType.INT64, 0)
+
+
+@op("where_index", "Condition", "Out", infer=_infer_where_index, grad=False, lod="none")
+def where_index(k: Call, condition: Any) -> Any:
+    """Out = the positions at which the condition holds, one in each row."""
+    return k.xp.argwhere(condition).astype(np.int64, copy=False)
+
+
+@op("where", "Condition X Y", "Out", infer=same_as("X"), grad=True)
+def where(k: Call, condition: Any, x: Any, y: Any) -> Any:
+    """Out = X where the condition holds, Y elsewhere."""
+    return k.xp.where(condition, x, y)
+
+
+@gradient("where", "Condition Out@GRAD", "X@GRAD Y@GRAD", carried="X Y")
+def where_grad(k: Call, condition: Any, dout: Any) -> Any:
+    return (
+        dout * condition if k.wants("X@GRAD") else None,
+        dout * ~condition if k.wants("Y@GRAD") else None,
+    )
+
+
+def _infer_unique(c: InferContext) -> None:
+    c.set("Out", (-1,), c.dtype("X"), 0)
+    c.set("Index", c.shape("X"), c.attrs["dtype"], 0)
+    c.set("Count", (-1,), c.attrs["dtype"], 0)
+
+
+def _unique(k: Call, x: Any) -> tuple[Any, Any, Any]:
+    """Return distinct values in the order of their first appearance, each entry's place among them, and counts."""
+    dtype = to_numpy(k.attrs["dtype"])
+    values, first, inverse, counts = np.unique(
+        k.dev.download(x).reshape(-1), return_index=True, return_inverse=True, return_counts=True
+    )
+    order = np.argsort(first)
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    return values[order], place[inverse.reshape(-1)].astype(dtype), counts[order].astype(dtype)
+
+
+@op("unique", "X", "Out Index", {"dtype": VarType.INT32}, infer=_infer_unique, grad=False, lod="none")
+def unique(k: Call, x: Any) -> Any:
+    """Out, Index = the distinct values in order of appearance, and where each entry of X is among them."""
+    return tuple(k.dev.upload(a) for a in _unique(k, x)[:2])
+
+
+@op("unique_with_counts", "X", "Out Index Count", {"dtype": VarType.INT32}, infer=_infer_unique, grad=False, lod="none")
+def unique_with_counts(k: Call, x: Any) -> Any:
+    """Out, Index, Count = as `unique`, and how often each value appears."""
+    return tuple(k.dev.upload(a) for a in _unique(k, x))
+
+
+@op("shard_index", "X", "Out", {"index_num": 0, "nshards": 1, "shard_id": 0, "ignore_value": -1},
+    infer=same_as("X"), grad=False)  # fmt: skip
+def shard_index(k: Call, x: Any) -> Any:
+    """Out = each index within its shard if that is shard_id, else ignore_value."""
+    a = k.attrs
+    size = (a["index_num"] + a["nshards"] - 1) // a["nshards"]
+    return k.xp.where(x // size == a["shard_id"], x % size, a["ignore_value"]).astype(x.dtype, copy=False)

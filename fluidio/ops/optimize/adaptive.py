@@ -1,0 +1,148 @@
+"""Update ops that scale each weight by its history: Adagrad, RMSProp, Adadelta, FTRL; and running sums of weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluidio.ops.kernel import Call
+from fluidio.ops.optimize.momentum import dense, single
+from fluidio.ops.registry import gradient, op
+from fluidio.program.infer import InferContext
+from fluidio.tensor import SelectedRows
+
+__all__: list[str] = []
+
+
+@op("adagrad", "Param Grad Moment LearningRate", "ParamOut MomentOut", {"epsilon": 1e-6},
+    infer=None, grad=False, lod="none")  # fmt: skip
+def adagrad(k: Call, param: Any, grad: Any, moment: Any, rate: Any) -> Any:
+    """m += g g; p -= lr g / (sqrt(m) + eps); sparse gradients touch their rows only."""
+    epsilon = k.attrs["epsilon"]
+    if isinstance(grad, SelectedRows):
+        rows, values = grad.merged(k.xp)
+        moment[rows] += values * values
+        param[rows] -= rate * values / (k.xp.sqrt(moment[rows]) + epsilon)
+        return param, moment
+    moment += grad * grad
+    param -= rate * grad / (k.xp.sqrt(moment) + epsilon)
+    return param, moment
+
+
+@op("decayed_adagrad", "Param Grad Moment LearningRate", "ParamOut MomentOut", {"decay": 0.95, "epsilon": 1e-6},
+    infer=None, grad=False, lod="none")  # fmt: skip
+def decayed_adagrad(k: Call, param: Any, grad: Any, moment: Any, rate: Any) -> Any:
+    """m = decay m + (1 - decay) g g; p -= lr g / (sqrt(m) + eps)."""
+    grad, decay = dense(k, grad), single(k.attrs["decay"])
+    moment *= decay
+    moment += (1 - decay) * grad * grad
+    param -= rate * grad / (k.xp.sqrt(moment) + k.attrs["epsilon"])
+    return param, moment
+
+
+@op("adadelta", "Param Grad AvgSquaredGrad AvgSquaredUpdate", "ParamOut AvgSquaredGradOut AvgSquaredUpdateOut",
+    {"rho": 0.95, "epsilon": 1e-6}, infer=None, grad=False, lod="none")  # fmt: skip
+def adadelta(k: Call, param: Any, grad: Any, mean_grad: Any, mean_update: Any) -> Any:
+    """Scale the gradient by the ratio of the running root means of updates and gradients; there is no rate.
+
+    Fluid: the mean of the updates is carried on first, and the parameter moves by the new one.
+    """
+    grad, rho, epsilon = dense(k, grad), single(k.attrs["rho"]), k.attrs["epsilon"]
+    mean_grad *= rho
+    mean_grad += (1 - rho) * grad * grad
+    below = mean_grad + epsilon
+    squared = (mean_update + epsilon) / below * grad * grad
+    mean_update *= rho
+    mean_update += (1 - rho) * squared
+    param -= k.xp.sqrt((mean_update + epsilon) / below) * grad
+    return param, mean_grad, mean_update
+
+
+@op("rmsprop", "Param MeanSquare MeanGrad? LearningRate Grad Moment", "ParamOut MomentOut MeanSquareOut MeanGradOut?",
+    {"decay": 0.9, "epsilon": 1e-10, "momentum": 0.0, "centered": False},
+    infer=None, grad=False, lod="none")  # fmt: skip
+def rmsprop(k: Call, param: Any, square: Any, mean: Any, rate: Any, grad: Any, moment: Any) -> Any:
+    """ms = decay ms + (1 - decay) g g; mom = mu mom + lr g / sqrt(ms + eps); p -= mom; centred: ms less the mean."""
+    a, grad = k.attrs, dense(k, grad)
+    decay = single(a["decay"])
+    square *= decay
+    square += (1 - decay) * grad * grad
+    inside = square + a["epsilon"]
+    if a["centered"]:
+        mean *= decay
+        mean += (1 - decay) * grad
+        inside -= mean * mean
+    moment *= a["momentum"]
+    moment += rate * grad / k.xp.sqrt(inside)
+    param -= moment
+    return param, moment, square, mean
+
+
+@op("ftrl", "Param SquaredAccumulator LinearAccumulator Grad LearningRate", "ParamOut SquaredAccumOut LinearAccumOut",
+    {"l1": 0.0, "l2": 0.0, "lr_power": -0.5}, infer=None, grad=False, lod="none")  # fmt: skip
+def ftrl(k: Call, param: Any, squared: Any, linear: Any, grad: Any, rate: Any) -> Any:
+    """Follow the regularised leader; sparse gradients touch their rows only."""
+    if not isinstance(grad, SelectedRows):
+        return _ftrl(k, param, squared, linear, grad, rate)
+    rows, values = grad.merged(k.xp)
+    parts = _ftrl(k, param[rows], squared[rows], linear[rows], values, rate)
+    for whole, part in zip((param, squared, linear), parts):
+        whole[rows] = part
+    return param, squared, linear
+
+
+def _ftrl(k: Call, param: Any, squared: Any, linear: Any, grad: Any, rate: Any) -> Any:
+    a, xp = k.attrs, k.xp
+    l1, l2, power = a["l1"], a["l2"], -a["lr_power"]
+    new = squared + grad * grad
+    linear += grad - (new**power - squared**power) / rate * param
+    shrunk = l1 * xp.sign(linear) - linear
+    param[...] = xp.where(xp.abs(linear) > l1, shrunk / (new**power / rate + l2), 0)
+    squared[...] = new
+    return param, squared, linear
+
+
+_STATE = ("sum_1", "sum_2", "sum_3", "num_accumulates", "old_num_accumulates", "num_updates")
+_MOVE_EVERY = 16384  # Fluid: sum_1 is emptied into sum_2 so that small addends are not lost
+
+
+@op("average_accumulates", "param " + " ".join(f"in_{name}" for name in _STATE),
+    " ".join(f"out_{name}" for name in _STATE),
+    {"average_window": 0.0, "max_average_window": 10000, "min_average_window": 10000},
+    infer=None, grad=False, lod="none")  # fmt: skip
+def average_accumulates(
+    k: Call, param: Any, sum_1: Any, sum_2: Any, sum_3: Any, count: Any, old_count: Any, updates: Any
+) -> Any:
+    """Add the parameter to its running sums and begin a new window when this one is long enough."""
+    a = k.attrs
+    updates += 1
+    count += 1
+    sum_1 += param
+    done, held = int(k.dev.download(updates)[0]), int(k.dev.download(count)[0])
+    if done % _MOVE_EVERY == 0:
+        sum_2 += sum_1
+        sum_1[...] = 0
+    window = min(a["max_average_window"], done * a["average_window"])
+    if held >= a["min_average_window"] and held >= window:
+        k.xp.add(sum_1, sum_2, out=sum_3)
+        sum_1[...] = 0
+        sum_2[...] = 0
+        old_count[...] = count
+        count[...] = 0
+    return sum_1, sum_2, sum_3, count, old_count, updates
+
+
+def _one_number(c: InferContext) -> None:
+    c.set("Out", [1], c.dtype("X"), 0)
+
+
+@op("squared_l2_norm", "X", "Out", infer=_one_number, grad=True, lod="none")
+def squared_l2_norm(k: Call, x: Any) -> Any:
+    """Out = the sum of the squares of X."""
+    if isinstance(x, SelectedRows):
+        x = x.merged(k.xp)[1]
+    return k.xp.square(x).sum().reshape(1)
+
+
+@gradient("squared_l2_norm", "X Out@GRAD", "X@GRAD")
+def squared_l2_norm_grad(k: Call, x: Any, dout: Any) -> Any:
+    return 2 * dout * x

@@ -1,0 +1,198 @@
+"""Update ops of SGD, Momentum and Adam's family: parameters and accumulators are changed in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from fluidio.ops.kernel import Call
+from fluidio.ops.random import engine as random_engine
+from fluidio.ops.registry import op
+from fluidio.tensor import SelectedRows
+
+__all__ = ["dense", "single"]
+
+
+def single(value: float) -> float:
+    """Return an attribute as Fluid holds it: rounded to float32, so that 1 - beta comes out the same."""
+    return float(np.float32(value))
+
+
+def dense(k: Call, grad: Any) -> Any:
+    """Return a gradient as a whole matrix; rows that a sparse one leaves out are zeros."""
+    return grad.to_dense(k.xp) if isinstance(grad, SelectedRows) else grad
+
+
+@op("sgd", "Param LearningRate Grad", "ParamOut", infer=None, grad=False, lod="none")
+def sgd(k: Call, param: Any, rate: Any, grad: Any) -> Any:
+    """ParamOut = Param - lr Grad; sparse gradients touch their rows only."""
+    if isinstance(grad, SelectedRows):
+        rows, values = grad.merged(k.xp)
+        param[rows] -= rate * values
+        return param
+    step = k.scratch("step", grad.shape, grad.dtype)
+    k.xp.multiply(grad, rate, out=step)
+    param -= step
+    return param
+
+
+@op("momentum", "Param Grad Velocity LearningRate", "ParamOut VelocityOut", {"mu": 0.9, "use_nesterov": False},
+    infer=None, grad=False, lod="none")  # fmt: skip
+def momentum(k: Call, param: Any, grad: Any, velocity: Any, rate: Any) -> Any:
+    """v = mu v + g; p -= lr v, or lr (g + mu v) with Nesterov."""
+    grad = dense(k, grad)
+    mu = k.attrs["mu"]
+    velocity *= mu
+    velocity += grad
+    step = k.scratch("step", grad.shape, grad.dtype)
+    if k.attrs["use_nesterov"]:
+        k.xp.multiply(velocity, mu, out=step)
+        step += grad
+        step *= rate
+    else:
+        k.xp.multiply(velocity, rate, out=step)
+    param -= step
+    return param, velocity
+
+
+@op("lars_momentum", "Param Grad Velocity LearningRate", "ParamOut VelocityOut",
+    {"mu": 0.9, "lars_coeff": 0.001, "lars_weight_decay": 0.0005}, infer=None, grad=False, lod="none")  # fmt: skip
+def lars_momentum(k: Call, param: Any, grad: Any, velocity: Any, rate: Any) -> Any:
+    """Momentum whose rate is scaled by |p| / (|g| + decay |p|) for each parameter."""
+    a, xp = k.attrs, k.xp
+    grad = dense(k, grad)
+    p_norm, g_norm, decay = _norm(xp, param), _norm(xp, grad), a["lars_weight_decay"]
+    scaled = rate * a["lars_coeff"] * p_norm / xp.maximum(g_norm + decay * p_norm, _TINY)
+    local = xp.where((p_norm > 0) & (g_norm > 0), scaled, rate)
+    velocity *= a["mu"]
+    velocity += local * (grad + decay * param)
+    param -= velocity
+    return param, velocity
+
+
+_TINY = 1e-38  # keeps a division defined whose result is thrown away
+
+
+def _norm(xp: Any, x: Any) -> Any:
+    return xp.sqrt((x * x).sum())
+
+
+@op("dpsgd", "Param Grad LearningRate", "ParamOut", {"clip": 10.0, "batch_size": 16.0, "sigma": 1.0, "seed": 0},
+    infer=None, grad=False, lod="none")  # fmt: skip
+def dpsgd(k: Call, param: Any, grad: Any, rate: Any) -> Any:
+    """SGD on a gradient clipped to norm `clip`, with one normal number of deviation sigma clip added to it all."""
+    a = k.attrs
+    if "rng" not in k.state:
+        k.state["rng"] = np.random.default_rng(a["seed"] or random_engine.os_seed())
+    noise = k.state["rng"].normal(0.0, a["sigma"] * a["clip"])
+    factor = k.xp.maximum(_norm(k.xp, grad) / a["clip"], 1.0)
+    param -= rate * (grad / factor + noise / a["batch_size"]).astype(param.dtype)
+    return param
+
+
+@op("adam", "Param Grad LearningRate Moment1 Moment2 Beta1Pow Beta2Pow Beta1Tensor? Beta2Tensor?",
+    "ParamOut Moment1Out Moment2Out Beta1PowOut? Beta2PowOut?",
+    {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "lazy_mode": False, "min_row_size_to_use_multithread": 1000},
+    infer=None, grad=False, lod="none")  # fmt: skip
+def adam(
+    k: Call, param: Any, grad: Any, rate: Any, m1: Any, m2: Any, pow1: Any, pow2: Any, beta1: Any, beta2: Any
+) -> Any:
+    """Adam with the bias correction in the rate; the beta powers are updated here if the op has their outputs."""
+    a, xp = k.attrs, k.xp
+    b1 = single(a["beta1"]) if beta1 is None else float(k.dev.download(beta1).reshape(-1)[0])
+    b2 = single(a["beta2"]) if beta2 is None else float(k.dev.download(beta2).reshape(-1)[0])
+    corrected = _corrected_rate(k, rate, pow1, pow2)
+    in_place = k.wants("Beta1PowOut") and k.outs["Beta1PowOut"] == k.ins["Beta1Pow"]
+    if isinstance(grad, SelectedRows) and in_place:
+        # Fluid: 1.8 multiplies the powers before it uses them when the gradient is sparse.
+        corrected = rate * xp.sqrt(1 - pow2 * b2) / (1 - pow1 * b1)
+    if isinstance(grad, SelectedRows) and a["lazy_mode"]:
+        rows, values = grad.merged(xp)
+        m1[rows] = b1 * m1[rows] + (1 - b1) * values
+        m2[rows] = b2 * m2[rows] + (1 - b2) * values * values
+        param[rows] -= corrected * m1[rows] / (xp.sqrt(m2[rows]) + a["epsilon"])
+    else:
+        for p, g, first, second in _pieces(k, param, dense(k, grad), m1, m2):
+            step = _update_moments(k, g, first, second, b1, b2)
+            xp.sqrt(second, out=step)
+            step += a["epsilon"]
+            xp.divide(first, step, out=step)
+            step *= corrected
+            p -= step
+    if not k.wants("Beta1PowOut"):
+        return param, m1, m2, None, None
+    if not in_place:
+        return param, m1, m2, pow1 * b1, pow2 * b2
+    pow1 *= b1
+    pow2 *= b2
+    return param, m1, m2, pow1, pow2
+
+
+def _corrected_rate(k: Call, rate: Any, pow1: Any, pow2: Any) -> Any:
+    if not k.dev.is_gpu and rate.size == pow1.size == pow2.size == 1:
+        rate, pow1, pow2 = (a.reshape(-1)[0] for a in (rate, pow1, pow2))  # scalars: faster than arrays of one
+    return rate * k.xp.sqrt(1 - pow2) / (1 - pow1)
+
+
+_PIECE = 1 << 15  # elements: five arrays of them stay in a core's cache
+
+
+def _pieces(k: Call, *arrays: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield arrays of one shape piece by piece, so that the passes of an update find them in the cache."""
+    size = arrays[0].size
+    if k.dev.is_gpu or size < 4 * _PIECE or not all(a.flags.c_contiguous for a in arrays):
+        yield arrays
+        return
+    flat = [a.reshape(-1) for a in arrays]
+    for start in range(0, size, _PIECE):
+        yield tuple(a[start : start + _PIECE] for a in flat)
+
+
+def _update_moments(k: Call, grad: Any, m1: Any, m2: Any, b1: float, b2: float) -> Any:
+    """m1 = b1 m1 + (1 - b1) g, m2 = b2 m2 + (1 - b2) g g; return work memory of the gradient's shape."""
+    xp = k.xp
+    step = k.scratch("step", grad.shape, grad.dtype)
+    m1 *= b1
+    xp.multiply(grad, 1 - b1, out=step)
+    m1 += step
+    m2 *= b2
+    xp.multiply(grad, grad, out=step)
+    step *= 1 - b2
+    m2 += step
+    return step
+
+
+@op("adamax", "Param Grad LearningRate Moment InfNorm Beta1Pow", "ParamOut MomentOut InfNormOut",
+    {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8}, infer=None, grad=False, lod="none")  # fmt: skip
+def adamax(k: Call, param: Any, grad: Any, rate: Any, moment: Any, inf_norm: Any, pow1: Any) -> Any:
+    """m = b1 m + (1 - b1) g; u = max(|g|, b2 u + eps); p -= lr / (1 - b1^t) m / u."""
+    a, xp = k.attrs, k.xp
+    grad = dense(k, grad)
+    b1 = single(a["beta1"])
+    moment *= b1
+    moment += (1 - b1) * grad
+    inf_norm *= a["beta2"]
+    inf_norm += a["epsilon"]
+    xp.maximum(xp.abs(grad), inf_norm, out=inf_norm)
+    param -= (rate / (1 - pow1)) * (moment / inf_norm)
+    return param, moment, inf_norm
+
+
+@op("lamb", "Param Grad LearningRate Moment1 Moment2 Beta1Pow Beta2Pow", "ParamOut Moment1Out Moment2Out",
+    {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-6, "weight_decay": 0.0},
+    infer=None, grad=False, lod="none")  # fmt: skip
+def lamb(k: Call, param: Any, grad: Any, rate: Any, m1: Any, m2: Any, pow1: Any, pow2: Any) -> Any:
+    """Adam's direction, without bias correction, plus weight decay, scaled to the norm of the parameter."""
+    a, xp = k.attrs, k.xp
+    step = _update_moments(k, dense(k, grad), m1, m2, single(a["beta1"]), single(a["beta2"]))
+    xp.sqrt(m2, out=step)
+    step += a["epsilon"]
+    xp.divide(m1, step, out=step)
+    step += a["weight_decay"] * param
+    p_norm, s_norm = _norm(xp, param), _norm(xp, step)
+    ratio = xp.where((p_norm > 0) & (s_norm > 0), p_norm / xp.maximum(s_norm, _TINY), 1.0).astype(param.dtype)
+    step *= rate * ratio
+    param -= step
+    return param, m1, m2

@@ -1,0 +1,1 @@
+"""Fluid's random numbers, and ops that draw them while a program runs."""

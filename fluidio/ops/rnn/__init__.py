@@ -1,0 +1,1 @@
+"""Recurrent networks, the pieces of DynamicRNN and StaticRNN, beam search."""

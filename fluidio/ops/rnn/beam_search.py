@@ -1,0 +1,153 @@
+"""Beam search over LoD rows: one step, and the way back through all steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fluidio.dtypes import VarType
+from fluidio.errors import EnforceNotMet
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import op
+from fluidio.ops.sequence.ragged import from_lengths, rows_lod
+from fluidio.program.infer import InferContext
+from fluidio.tensor import LoDTensorArray
+
+__all__: list[str] = []
+
+
+def _infer_step(c: InferContext) -> None:
+    c.set("selected_ids", (-1, 1), VarType.INT64, None)
+    c.set("selected_scores", (-1, 1), c.dtype("pre_scores"), None)
+    c.set("parent_idx", (-1,), VarType.INT32, 0)
+
+
+@op("beam_search", "pre_ids pre_scores ids? scores", "selected_ids selected_scores parent_idx?",
+    {"level": 0, "beam_size": 1, "end_id": 0, "is_accumulated": True}, infer=_infer_step, grad=False,
+    lod="kernel")  # fmt: skip
+def beam_search(k: Call, pre_ids: Any, pre_scores: Any, ids: Any, scores: Any) -> Any:
+    """Take the beam_size best continuations of each source sentence.
+
+    The LoD of the result has two levels: the prefixes of each source, and the continuations of each prefix. A source
+    whose beams have all ended gets none.
+    """
+    a = k.attrs
+    lod = k.lod("ids") or k.lod("scores") or k.lod("pre_ids")
+    if len(lod) <= a["level"]:
+        raise EnforceNotMet(
+            f"beam_search needs a LoD of at least {a['level'] + 1} level(s) on ids or scores, found {len(lod)}; begin "
+            "with init_ids and init_scores of two levels"
+        )
+    sources = rows_lod(lod, a["level"])
+    score = np.asarray(k.dev.download(scores))
+    score = score.reshape(score.shape[0], -1)
+    if sources[-1] != score.shape[0]:
+        raise EnforceNotMet(f"the LoD covers {sources[-1]} prefixes, but scores has {score.shape[0]} rows")
+    before = np.asarray(k.dev.download(pre_ids)).reshape(-1)
+    before_score = np.asarray(k.dev.download(pre_scores)).reshape(-1)
+    word = np.broadcast_to(np.arange(score.shape[1]), score.shape) if ids is None else np.asarray(k.dev.download(ids))
+    word = word.reshape(score.shape)
+    ended = before == a["end_id"]
+    total = score if a["is_accumulated"] else before_score[:, None] + np.log(score)
+    total = np.where(ended[:, None], -np.inf, total)
+    # A prefix that has ended competes with its score as it is, once.
+    total[ended, 0] = before_score[ended]
+    word = np.where(ended[:, None], a["end_id"], word)
+    picked_rows, picked_columns = _best(total, sources, a["beam_size"], word, ended, a["end_id"])
+    k.out_lods["selected_ids"] = k.out_lods["selected_scores"] = (
+        sources.copy(), from_lengths(np.bincount(picked_rows, minlength=score.shape[0])),
+    )  # fmt: skip
+    return (
+        k.dev.upload(word[picked_rows, picked_columns].astype(np.int64).reshape(-1, 1)),
+        k.dev.upload(total[picked_rows, picked_columns].astype(score.dtype).reshape(-1, 1)),
+        k.dev.upload(picked_rows.astype(np.int32)),
+    )
+
+
+def _best(total: Any, sources: Any, beam: int, word: Any, ended: Any, end: int) -> tuple[Any, Any]:
+    """Return rows and columns of what is selected, by rows; within a row by score."""
+    rows, columns = [], []
+    for start, stop in zip(sources[:-1].tolist(), sources[1:].tolist()):
+        flat = total[start:stop].reshape(-1)
+        order = np.argsort(-flat, kind="stable")[:beam]
+        order = order[flat[order] > -np.inf]
+        row, column = np.divmod(order, total.shape[1])
+        row = row + start
+        if row.size and (ended[row] & (word[row, column] == end)).all():
+            continue  # nothing of this source goes on
+        by_row = np.argsort(row, kind="stable")
+        rows.append(row[by_row])
+        columns.append(column[by_row])
+    if not rows:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    return np.concatenate(rows), np.concatenate(columns)
+
+
+def _infer_decode(c: InferContext) -> None:
+    c.set("SentenceIds", (-1, 1), VarType.INT64, 2)
+    c.set("SentenceScores", (-1, 1), VarType.FP32, 2)
+
+
+@op("beam_search_decode", "Ids Scores", "SentenceIds SentenceScores", {"beam_size": 1, "end_id": 0},
+    infer=_infer_decode, grad=False, raw=True)  # fmt: skip
+def beam_search_decode(k: Call, f: Any) -> None:
+    """SentenceIds = the sentences of each source, best first, read back from the last step to the first."""
+    steps, step_scores = f.values[k.ins["Ids"][0]], f.values[k.ins["Scores"][0]]
+    if not isinstance(steps, LoDTensorArray) or not len(steps):
+        raise EnforceNotMet("beam_search_decode: Ids must be an array with at least one step")
+    count = steps[0].levels[0].size - 1
+    sentences: list[list[_Sentence]] = [[] for _ in range(count)]
+    for step in range(len(steps) - 1, -1, -1):
+        lod = steps[step].levels
+        if len(lod) != 2:
+            raise EnforceNotMet(f"step {step} of Ids has {len(lod)} LoD level(s), expected 2")
+        ids = np.asarray(k.dev.download(steps[step].array)).reshape(-1)
+        scores = np.asarray(k.dev.download(step_scores[step].array)).reshape(-1)
+        parent = np.repeat(np.arange(lod[1].size - 1), np.diff(lod[1]))
+        for source in range(count):
+            found = sentences[source]
+            if not found:
+                first, last = lod[1][lod[0][source]], lod[1][lod[0][source + 1]]
+                found += [_Sentence(row) for row in range(int(first), int(last))]
+            for sentence in found:
+                row = sentence.row
+                if ids[row] != k.attrs["end_id"] or not sentence.words:
+                    sentence.words.append(int(ids[row]))
+                    sentence.scores.append(float(scores[row]))
+                sentence.row = int(parent[row])
+    for found in sentences:
+        found.sort(key=lambda sentence: -sentence.scores[0])
+    flat = [sentence for found in sentences for sentence in found]
+    lod = (from_lengths([len(found) for found in sentences]), from_lengths([len(s.words) for s in flat]))
+    words = np.array([w for s in flat for w in reversed(s.words)], np.int64)
+    scored = np.array([v for s in flat for v in reversed(s.scores)], step_scores[0].array.dtype)
+    f.set(k.outs["SentenceIds"][0], k.dev.upload(words), lod)
+    f.set(k.outs["SentenceScores"][0], k.dev.upload(scored), lod)
+
+
+class _Sentence:
+    """One hypothesis on the way back: its row in the step at hand, words and scores from the last to the first."""
+
+    __slots__ = ("row", "scores", "words")
+
+    def __init__(self, row: int) -> None:
+        self.row = row
+        self.words: list[int] = []
+        self.scores: list[float] = []
+
+
+def _infer_tree(c: InferContext) -> None:
+    c.same("Out", "Ids")
+
+
+@op("gather_tree", "Ids Parents", "Out", infer=_infer_tree, grad=False, lod="none")
+def gather_tree(k: Call, ids: Any, parents: Any) -> Any:
+    """Out = the ids [time, batch, beam] of full paths, following Parents from the last step to the first."""
+    xp = k.xp
+    out = xp.empty_like(ids)
+    beam = xp.broadcast_to(xp.arange(ids.shape[2]), ids.shape[1:])
+    for step in range(ids.shape[0] - 1, -1, -1):
+        out[step] = xp.take_along_axis(ids[step], beam, axis=1)
+        beam = xp.take_along_axis(parents[step], beam, axis=1)
+    return out

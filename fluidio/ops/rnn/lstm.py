@@ -1,0 +1,132 @@
+"""LSTM over sequences, with peepholes, and with a projection of the hidden state.
+
+BatchGate holds the gates that the gradient needs, as [gates, rows, size] with the rows in time-major order.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from fluidio.errors import EnforceNotMet
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import gradient, op
+from fluidio.ops.rnn.lstm_steps import Cell, all_gates_backward, forward, output_gate_backward
+from fluidio.program.infer import InferContext
+
+__all__ = ["ALL_GATES"]
+
+ALL_GATES = "fluidio_all_gates"  # an attribute of ours: train all gates on the CPU, too
+_told = False
+
+_ATTRS = {
+    "use_peepholes": True, "is_reverse": False, "gate_activation": "sigmoid", "cell_activation": "tanh",
+    "candidate_activation": "tanh",
+}  # fmt: skip
+
+
+def _infer_lstm(c: InferContext) -> None:
+    x, weight = c.input("Input"), c.shape("Weight")
+    size = weight[1] // 4
+    c.check(x.shape[-1] == 4 * size, f"Input has {x.shape[-1]} columns, the weight {list(weight)} needs {4 * size}")
+    wanted = (7 if c.attrs["use_peepholes"] else 4) * size
+    c.check(c.shape("Bias")[-1] == wanted, f"Bias has {c.shape('Bias')[-1]} columns, needs {wanted}")
+    state = c.shape("ProjWeight")[1] if c.has("ProjWeight") else size
+    c.set("Projection" if c.has("ProjWeight") else "Hidden", (x.shape[0], state), x.dtype, x.lod_level)
+    c.set("Cell", (x.shape[0], size), x.dtype, x.lod_level)
+    c.set("BatchGate", (x.shape[0], 4 * size), x.dtype, 0)
+    c.set("BatchCellPreAct", (x.shape[0], size), x.dtype, 0)
+    c.set("BatchHidden", (x.shape[0], size), x.dtype, 0)
+
+
+@op("lstm", "Input H0? C0? Weight Bias", "Hidden Cell BatchGate? BatchCellPreAct?", _ATTRS,
+    infer=_infer_lstm, grad=True, lod="kernel")  # fmt: skip
+def lstm(k: Call, x: Any, h0: Any, c0: Any, weight: Any, bias: Any) -> Any:
+    """Hidden, Cell = an LSTM over each sequence; Input holds the input's part of the gates already.
+
+    Fluid: its gradient passes over Cell@GRAD; ours does not. Where the hidden size is a multiple of 8, its CPU kernel
+    for float32 trains the output gate alone: so do we on the CPU, for the same losses, unless asked for all gates.
+    """
+    cell = Cell(k, x, weight, bias)
+    k.out_lods["Hidden"] = k.out_lods["Cell"] = k.lod("Input")
+    gates, cells, hidden, _ = forward(k, cell, x, h0, c0, None, _gates_to_keep(k, x, cell))
+    return cell.scattered(hidden), cell.scattered(cells), gates, cells
+
+
+@gradient("lstm", "Input H0 C0 Weight Bias Hidden BatchGate BatchCellPreAct Hidden@GRAD Cell@GRAD",
+          "Input@GRAD H0@GRAD C0@GRAD Weight@GRAD Bias@GRAD", carried="Cell")  # fmt: skip
+def lstm_grad(
+    k: Call, x: Any, h0: Any, c0: Any, weight: Any, bias: Any, hidden: Any, gates: Any, cells: Any, dhidden: Any,
+    dcell: Any,
+) -> Any:  # fmt: skip
+    k.out_lods["Input@GRAD"] = k.lod("Input")
+    cell = Cell(k, x, weight, bias)
+    hidden = hidden.take(cell.rows, axis=0)
+    return _backward(k, cell, x, h0, c0, weight, bias, gates, cells, hidden, None, hidden, dhidden, dcell)[:5]
+
+
+def _gates_to_keep(k: Call, x: Any, cell: Cell) -> int:
+    return 1 if _trains_output_gate_only(k, x, cell.size) else 4
+
+
+def _trains_output_gate_only(k: Call, x: Any, size: int) -> bool:
+    """Tell whether Fluid's CPU kernel would pass no gradient to the cell (seen in 1.8.5: float32, a multiple of 8)."""
+    return not k.dev.is_gpu and x.dtype == np.float32 and size % 8 == 0 and not k.attrs.get(ALL_GATES)
+
+
+def _backward(
+    k: Call, cell: Cell, x: Any, h0: Any, c0: Any, weight: Any, bias: Any, gates: Any, cells: Any, outputs: Any,
+    project: Any, hidden: Any, dout: Any, dcell: Any,
+) -> Any:  # fmt: skip
+    """Return the gradients of Input, H0, C0, Weight, Bias and ProjWeight."""
+    if gates is None or cells is None:
+        raise EnforceNotMet("the gradient needs BatchGate and BatchCellPreAct, which the forward op does not keep")
+    if not _trains_output_gate_only(k, x, cell.size):
+        return all_gates_backward(k, cell, x, h0, c0, weight, bias, gates, cells, outputs, project, hidden, dout, dcell)
+    _tell_of_output_gate(k, cell.size)
+    return output_gate_backward(k, cell, x, h0, c0, weight, bias, gates[0], cells, outputs, project, hidden, dout)
+
+
+def _tell_of_output_gate(k: Call, size: int) -> None:
+    global _told
+    if _told:
+        return
+    _told = True
+    layer = "dynamic_lstmp" if k.op.type == "lstmp_grad" else "dynamic_lstm"
+    warnings.warn(
+        f"{layer} with a hidden size of {size}: where it is a multiple of 8 the CPU kernel of Fluid 1.8.5 "
+        f"trains only the output gate, and so does fluidio, for the same losses; {layer}(..., all_gates=True) "
+        "trains all",
+        stacklevel=2,
+    )
+
+
+@op("lstmp", "Input H0? C0? Weight ProjWeight Bias", "Projection Cell BatchGate? BatchCellPreAct? BatchHidden?",
+    {**_ATTRS, "proj_activation": "tanh", "cell_clip": 0.0, "proj_clip": 0.0},
+    infer=_infer_lstm, grad=True, lod="kernel")  # fmt: skip
+def lstmp(k: Call, x: Any, h0: Any, c0: Any, weight: Any, project: Any, bias: Any) -> Any:
+    """Projection, Cell = an LSTM whose hidden state goes through ProjWeight before it is handed on.
+
+    Fluid: where the hidden size is a multiple of 8, only the output gate is trained on the CPU, as with `lstm`.
+    """
+    cell = Cell(k, x, weight, bias)
+    k.out_lods["Projection"] = k.out_lods["Cell"] = k.lod("Input")
+    gates, cells, hidden, outputs = forward(k, cell, x, h0, c0, project, _gates_to_keep(k, x, cell))
+    return cell.scattered(outputs), cell.scattered(cells), gates, cells, hidden
+
+
+@gradient("lstmp",
+          "Input? H0 C0 Weight ProjWeight Bias Projection BatchGate BatchCellPreAct BatchHidden Projection@GRAD "
+          "Cell@GRAD", "Input@GRAD H0@GRAD C0@GRAD Weight@GRAD Bias@GRAD ProjWeight@GRAD", carried="Cell")  # fmt: skip
+def lstmp_grad(
+    k: Call, x: Any, h0: Any, c0: Any, weight: Any, project: Any, bias: Any, projection: Any, gates: Any, cells: Any,
+    hidden: Any, dprojection: Any, dcell: Any,
+) -> Any:  # fmt: skip
+    k.out_lods["Input@GRAD"] = k.lods["Input"] = k.lod("Projection")
+    if x is None:  # Fluid: its gradient op does not take the input, of which only the shape matters
+        x = k.xp.empty((projection.shape[0], weight.shape[1]), projection.dtype)
+    cell = Cell(k, x, weight, bias)
+    outputs = projection.take(cell.rows, axis=0)
+    return _backward(k, cell, x, h0, c0, weight, bias, gates, cells, outputs, project, hidden, dprojection, dcell)

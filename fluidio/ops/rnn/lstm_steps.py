@@ -1,0 +1,295 @@
+"""The steps of an LSTM over sequences sorted by length, forward and back; `lstm.py` makes ops of them.
+
+Gates stand as candidate, input, forget, output in the projected input, the weight and the bias; the bias goes on with
+the peephole weights of input, forget (which see the old cell) and output (which sees the new one).
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from fluidio.ops.kernel import Call
+from fluidio.ops.sequence.ragged import last_level
+from fluidio.ops.sequence.time_major import activation, time_major
+
+__all__ = ["Cell", "all_gates_backward", "forward", "output_gate_backward"]
+
+
+class Cell:
+    """What forward and backward of one call share.
+
+    Gates are kept as [4, rows, size], each gate by itself and rows in time-major order: then every array of a step is
+    one piece of memory.
+    """
+
+    def __init__(self, k: Call, x: Any, weight: Any, bias: Any) -> None:
+        a = k.attrs
+        self.k, self.xp = k, k.xp
+        self.size = weight.shape[1] // 4
+        self.batches = time_major(last_level(k, "Input", x.shape[0]), a["is_reverse"])
+        self.rows = k.dev.upload(self.batches.rows)
+        self.gate = activation(a["gate_activation"])
+        self.cell = activation(a["cell_activation"])
+        self.candidate = activation(a["candidate_activation"])
+        # sigmoid(x) = (1 + tanh(x / 2)) / 2: with halved inputs one tanh does all gates.
+        self.halved = self.gate.name == "sigmoid" and self.candidate.name == "tanh"
+        self._weight = weight
+        self._bias = bias.reshape(-1)
+        self.has_peepholes = bool(a["use_peepholes"])
+
+    @property
+    def bias(self) -> Any:
+        return self._bias[: 4 * self.size].reshape(4, 1, self.size)
+
+    @cached_property
+    def weight(self) -> Any:
+        """One matrix for each gate."""
+        out = self.k.empty((4, self._weight.shape[0], self.size), self._weight.dtype)
+        out[...] = self._weight.reshape(-1, 4, self.size).transpose(1, 0, 2)
+        return out
+
+    @cached_property
+    def peepholes(self) -> Any:
+        """Peephole weights of input, forget and output gate for as many rows as the first step has."""
+        if not self.has_peepholes:
+            return None
+        wide = (3, max(self.batches.first, 1), self.size)
+        flat = self._bias[4 * self.size :].reshape(3, 1, self.size)
+        out = self.k.empty(wide, flat.dtype)
+        out[...] = flat
+        return out
+
+    @property
+    def output_weight(self) -> Any:
+        """The output gate's part of the weight."""
+        return self._weight[:, 3 * self.size :]
+
+    def activate(self, gates: Any) -> None:
+        """Turn pre-activations of gates 1 ... into values between 0 and 1, and gate 0 into the candidate."""
+        if self.halved:
+            self.xp.tanh(gates, out=gates)
+            _unhalve(gates[1:])
+        else:
+            self.candidate.apply(self.xp, gates[0])
+            self.gate.apply(self.xp, gates[1:])
+
+    def activate_output(self, gate: Any) -> None:
+        if self.halved:
+            self.xp.tanh(gate, out=gate)
+            _unhalve(gate)
+        else:
+            self.gate.apply(self.xp, gate)
+
+    def scattered(self, values: Any) -> Any:
+        """Return time-major rows in the order of the input."""
+        out = self.xp.empty_like(values)
+        out[self.rows] = values
+        return out
+
+
+def _unhalve(gates: Any) -> None:
+    half = gates.dtype.type(0.5)
+    gates *= half
+    gates += half
+
+
+def forward(k: Call, cell: Cell, x: Any, h0: Any, c0: Any, project: Any, keep: int) -> tuple[Any, ...]:
+    """Return the last `keep` gates, cells, hidden states and (projected) outputs, all time-major.
+
+    The input is gathered step by step, so that a step works on memory that is near.
+    """
+    xp, size, batches = k.xp, cell.size, cell.batches
+    dtype, total = x.dtype, batches.total
+    weight, peepholes, bias = cell.weight, cell.peepholes, cell.bias
+    half = dtype.type(0.5)
+    if cell.halved and peepholes is not None:
+        peepholes = xp.multiply(peepholes, half, out=k.scratch("peepholes", peepholes.shape, dtype))
+    by_gate = x.reshape(-1, size)
+    gate_rows = k.dev.upload(batches.rows_by_column(4))
+    kept = k.empty((keep, total, size), dtype)
+    cells, hidden = k.empty((total, size), dtype), k.empty((total, size), dtype)
+    outputs = hidden if project is None else k.empty((total, project.shape[1]), dtype)
+    state = batches.start_state(k, h0, outputs.shape[1], dtype)
+    old = batches.start_state(k, c0, size, dtype)
+    gate_memory = k.scratch("gates", (4 * batches.first * size,), dtype)
+    work = k.scratch("work", (4 * batches.first * size,), dtype)
+    clip = k.attrs.get("cell_clip")
+    tanh_cell = cell.cell.name == "tanh"
+    n = -1
+    g = product = work  # views of what a step with n sequences needs; the next step has as many, mostly
+    for step, (start, stop) in enumerate(batches.steps):
+        if n != stop - start:
+            n = stop - start
+            g = gate_memory[: 4 * n * size].reshape(4, n, size)
+            product = work[: 4 * n * size].reshape(4, n, size)
+        c, i, f, o = g
+        before, scratch = old[:n], product[0]
+        xp.add(by_gate.take(gate_rows[4 * start : 4 * stop], axis=0).reshape(4, n, size), bias, out=g)
+        if step or h0 is not None:
+            g += xp.matmul(state[:n], weight, out=product)
+        if cell.halved:
+            g[1:] *= half
+        if peepholes is None:
+            cell.activate(g)
+        else:
+            g[1:3] += xp.multiply(before, peepholes[:2, :n], out=product[1:3])
+            cell.activate(g[:3])
+        new = xp.multiply(c, i, out=cells[start:stop])
+        new += xp.multiply(f, before, out=scratch)
+        if clip:
+            xp.clip(new, -clip, clip, out=new)
+        if peepholes is not None:
+            o += xp.multiply(new, peepholes[2, :n], out=scratch)
+            cell.activate_output(o)
+        h = hidden[start:stop]
+        if tanh_cell:
+            xp.tanh(new, out=h)
+        else:
+            h[...] = new
+            cell.cell.apply(xp, h)
+        h *= o
+        kept[:, start:stop] = g[4 - keep :]
+        if project is not None:
+            _project(k, h, project, outputs[start:stop])
+        old, state = new, outputs[start:stop]
+    return kept, cells, hidden, outputs
+
+
+def _project(k: Call, h: Any, project: Any, out: Any) -> None:
+    k.xp.matmul(h, project, out=out)
+    activation(k.attrs["proj_activation"]).apply(k.xp, out)
+    if k.attrs["proj_clip"]:
+        k.xp.clip(out, -k.attrs["proj_clip"], k.attrs["proj_clip"], out=out)
+
+
+def output_gate_backward(
+    k: Call, cell: Cell, x: Any, h0: Any, c0: Any, weight: Any, bias: Any, gate: Any, cells: Any, outputs: Any,
+    project: Any, hidden: Any, dout: Any,
+) -> Any:  # fmt: skip
+    """Return the gradients of Input, H0, C0, Weight, Bias and ProjWeight where only the output gate has one."""
+    xp, size, batches = k.xp, cell.size, cell.batches
+    first = batches.first
+    dout = xp.zeros_like(outputs) if dout is None else dout.take(cell.rows, axis=0)
+    if cell.gate.name == "sigmoid":
+        to_output = 1 - gate  # times the hidden state: tanh(cell) gate (1 - gate)
+        to_output *= hidden
+    else:
+        to_output = cells.copy()
+        cell.cell.apply(xp, to_output)
+        to_output *= cell.gate.slope(gate)
+    back = xp.ascontiguousarray(cell.output_weight.T)
+    dgate = xp.empty_like(to_output)
+    product = k.scratch("product", (first, outputs.shape[1]), x.dtype)
+    dprojected: Any = None
+    project_slope: Any = None
+    if project is not None:
+        dprojected = xp.empty_like(outputs)
+        project_slope = activation(k.attrs["proj_activation"]).slope(outputs)
+    next_n = 0
+    for start, stop in reversed(batches.steps):
+        dh = dout[start:stop]
+        if next_n:
+            dh[:next_n] += xp.matmul(dgate[stop : stop + next_n], back, out=product[:next_n])
+        if project is not None:
+            dh = xp.multiply(dh, project_slope[start:stop], out=dprojected[start:stop]) @ project.T
+        xp.multiply(dh, to_output[start:stop], out=dgate[start:stop])
+        next_n = stop - start
+    dx = xp.zeros_like(x)
+    dx.reshape(-1, size)[cell.rows * 4 + 3] = dgate
+    dh0 = dc0 = dweight = dbias = dproject = None
+    if k.wants("H0@GRAD"):
+        dh0 = batches.state_grad(k, h0, dgate[:first] @ back)
+    if k.wants("C0@GRAD"):
+        dc0 = xp.zeros_like(c0)
+    if k.wants("Weight@GRAD"):
+        dweight = xp.zeros_like(weight)
+        part = outputs.take(k.dev.upload(batches.before), axis=0).T @ dgate[first:]
+        if h0 is not None:
+            part += batches.start_state(k, h0, outputs.shape[1], x.dtype).T @ dgate[:first]
+        dweight[:, 3 * size :] = part
+    if k.wants("Bias@GRAD"):
+        dbias = xp.zeros_like(bias)
+        dbias[0, 3 * size : 4 * size] = dgate.sum(axis=0)
+        if cell.has_peepholes:
+            dbias[0, 6 * size :] = xp.multiply(dgate, cells, out=to_output).sum(axis=0)
+    if project is not None and k.wants("ProjWeight@GRAD"):
+        dproject = hidden.T @ dprojected
+    return dx, dh0, dc0, dweight, dbias, dproject
+
+
+def all_gates_backward(
+    k: Call, cell: Cell, x: Any, h0: Any, c0: Any, weight: Any, bias: Any, gates: Any, cells: Any, outputs: Any,
+    project: Any, hidden: Any, dout: Any, dcell: Any,
+) -> Any:  # fmt: skip
+    """Return the gradients of Input, H0, C0, Weight, Bias and ProjWeight."""
+    xp, size, batches = k.xp, cell.size, cell.batches
+    dtype, peepholes = x.dtype, cell.peepholes
+    dout = xp.zeros_like(outputs) if dout is None else dout[cell.rows]
+    dcells = None if dcell is None else dcell[cell.rows]
+    c, i, f, o = gates
+    before = batches.previous(k, cells, batches.start_state(k, c0, size, dtype))
+    seen = cells.copy()
+    cell.cell.apply(xp, seen)
+    # Everything that does not depend on the way back is computed for all steps at once.
+    to_output = seen * cell.gate.slope(o)
+    to_cell = o * cell.cell.slope(seen)
+    factors = xp.empty((3, batches.total, size), dtype)
+    xp.multiply(i, cell.candidate.slope(c), out=factors[0])
+    xp.multiply(c, cell.gate.slope(i), out=factors[1])
+    xp.multiply(before, cell.gate.slope(f), out=factors[2])
+    dgates = xp.empty((4, batches.total, size), dtype)
+    transposed = xp.ascontiguousarray(cell.weight.transpose(0, 2, 1))
+    product = k.scratch("product", (4, batches.first, outputs.shape[1]), dtype)
+    dprojected: Any = None
+    project_slope: Any = None
+    if project is not None:
+        dprojected = xp.empty_like(outputs)
+        project_slope = activation(k.attrs["proj_activation"]).slope(outputs)
+    next_dc: Any = None
+    next_n = 0
+    for start, stop in reversed(batches.steps):
+        n = stop - start
+        dh = dout[start:stop]
+        if next_n:
+            part = xp.matmul(dgates[:, stop : stop + next_n], transposed, out=product[:, :next_n])
+            dh[:next_n] += part.sum(axis=0)
+        if project is not None:
+            dh = xp.multiply(dh, project_slope[start:stop], out=dprojected[start:stop]) @ project.T
+        dg = dgates[:, start:stop]
+        xp.multiply(dh, to_output[start:stop], out=dg[3])
+        dc = dh * to_cell[start:stop]
+        if next_n:
+            dc[:next_n] += next_dc
+        if dcells is not None:
+            dc += dcells[start:stop]
+        if peepholes is not None:
+            dc += dg[3] * peepholes[2, :n]
+        xp.multiply(factors[:, start:stop], dc, out=dg[:3])
+        dc *= f[start:stop]
+        if peepholes is not None:
+            dc += dg[1] * peepholes[0, :n]
+            dc += dg[2] * peepholes[1, :n]
+        next_dc, next_n = dc, n
+    first = batches.first
+    dx = xp.empty_like(x)
+    dx.reshape(-1, 4, size)[cell.rows] = dgates.transpose(1, 0, 2)
+    dh0 = dc0 = dweight = dbias = dproject = None
+    if k.wants("H0@GRAD"):
+        dh0 = batches.state_grad(k, h0, xp.matmul(dgates[:, :first], transposed).sum(axis=0))
+    if k.wants("C0@GRAD"):
+        dc0 = batches.state_grad(k, c0, next_dc)
+    if k.wants("Weight@GRAD"):
+        dweight = outputs[k.dev.upload(batches.before)].T @ dgates[:, first:]
+        if h0 is not None:
+            dweight += batches.start_state(k, h0, outputs.shape[1], dtype).T @ dgates[:, :first]
+        dweight = dweight.transpose(1, 0, 2).reshape(weight.shape)
+    if k.wants("Bias@GRAD"):
+        parts = [dgates.sum(axis=1).reshape(-1)]
+        if peepholes is not None:
+            parts += [(dgates[1] * before).sum(axis=0), (dgates[2] * before).sum(axis=0)]
+            parts += [(dgates[3] * cells).sum(axis=0)]
+        dbias = xp.concatenate(parts).reshape(bias.shape)
+    if project is not None and k.wants("ProjWeight@GRAD"):
+        dproject = hidden.T @ dprojected
+    return dx, dh0, dc0, dweight, dbias, dproject

@@ -1,0 +1,1 @@
+"""Ops on sequences of different lengths."""

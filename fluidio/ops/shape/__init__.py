@@ -1,0 +1,1 @@
+"""Ops that change shapes and move, join, cut or pick elements."""

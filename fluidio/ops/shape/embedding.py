@@ -1,0 +1,108 @@
+"""Tables of rows: lookup_table, one_hot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluidio.dtypes import VarType, to_numpy
+from fluidio.errors import EnforceNotMet
+from fluidio.ops.kernel import NEVER, Call
+from fluidio.ops.registry import gradient, op
+from fluidio.ops.shape.dims import host_ints
+from fluidio.ops.shape.gather import check_index
+from fluidio.program.infer import InferContext
+from fluidio.tensor import SelectedRows
+
+__all__: list[str] = []
+
+_ATTRS: dict[str, Any] = {
+    "is_sparse": False,
+    "is_distributed": False,
+    "padding_idx": -1,
+    "remote_prefetch": False,
+    "entry_config": "",
+}
+
+
+def _register(name: str, ids_end_in_one: bool) -> None:
+    """Register a lookup; the older one takes ids of shape [..., 1], whose last dim goes away."""
+
+    def infer(c: InferContext) -> None:
+        ids, table = c.shape("Ids"), c.shape("W")
+        c.check(len(table) == 2, f"W must be a matrix, it has shape {list(table)}")
+        if ids_end_in_one:
+            c.check(ids and ids[-1] in (1, -1), f"the last dim of Ids must be 1, Ids has shape {list(ids)}")
+            ids = ids[:-1]
+        c.set("Out", (*ids, table[1]), c.dtype("W"), c.input("Ids").lod_level)
+
+    @op(name, "W Ids", "Out", _ATTRS, infer=infer, grad=True)
+    def lookup(k: Call, w: Any, ids: Any) -> Any:
+        """Out = the rows of W that Ids names; zeros for padding_idx."""
+        rows = ids.reshape(-1)
+        check_index(k, rows, w.shape[0], "id")
+        out = w.take(rows, axis=0)
+        padding = k.attrs["padding_idx"]
+        if padding != -1:
+            if k.dev.is_gpu:
+                out *= (rows != padding)[:, None]  # CuPy waits for mask assignments
+            else:
+                out[rows == padding] = 0
+        shape = ids.shape[:-1] if ids_end_in_one else ids.shape
+        return out.reshape(*shape, w.shape[1])
+
+    def infer_grad(c: InferContext) -> None:
+        w = c.input("W")
+        kind = VarType.SELECTED_ROWS if c.attrs["is_sparse"] else VarType.LOD_TENSOR
+        c.set("W@GRAD", w.shape, w.dtype, 0, type=kind)
+
+    @gradient(name, "W Ids Out@GRAD", "W@GRAD", infer=infer_grad, lod="none")
+    def lookup_grad(k: Call, w: Any, ids: Any, dout: Any) -> Any:
+        rows = ids.reshape(-1)
+        values = dout.reshape(rows.shape[0], w.shape[1])
+        padding = k.attrs["padding_idx"]
+        if k.attrs["is_sparse"]:
+            # Fluid: the sparse gradient names the padding row too.
+            return SelectedRows(rows.copy(), w.shape[0], values)
+        if padding != -1 and k.dev.is_gpu:
+            values = values * (rows != padding)[:, None]
+        elif padding != -1:
+            kept = rows != padding
+            rows, values = rows[kept], values[kept]
+        dw = k.xp.zeros_like(w)
+        k.dev.scatter_add(dw, rows, values)
+        return dw
+
+
+_register("lookup_table", True)
+_register("lookup_table_v2", False)
+
+
+def _one_hot(name: str, drop_last: bool) -> None:
+    def infer(c: InferContext) -> None:
+        shape = c.shape("X")
+        if drop_last:
+            c.check(shape and shape[-1] in (1, -1), f"the last dim of X must be 1, X has shape {list(shape)}")
+            shape = shape[:-1]
+        depth = -1 if c.has("depth_tensor") else c.attrs["depth"]
+        c.set("Out", (*shape, depth), c.attrs["dtype"], c.input("X").lod_level)
+
+    @op(name, "X depth_tensor?", "Out", {"depth": 1, "dtype": VarType.FP32, "allow_out_of_range": False},
+        infer=infer, grad=False)  # fmt: skip
+    def kernel(k: Call, x: Any, depth_tensor: Any) -> Any:
+        """Out = rows of zeros with a one where X says."""
+        given = host_ints(k, depth_tensor)
+        depth = given[0] if given else k.attrs["depth"]
+        ids = x.reshape(-1)
+        outside = (ids < 0) | (ids >= depth)
+        if k.dev.is_gpu and not k.attrs["allow_out_of_range"]:
+            k.dev.check_range(ids, depth, NEVER, k.op)
+        elif not k.attrs["allow_out_of_range"] and outside.any():
+            raise EnforceNotMet(f"index {ids[outside][0]} is out of range: depth is {depth}, so 0 ... {depth - 1}")
+        out = k.xp.zeros((ids.shape[0], depth), to_numpy(k.attrs["dtype"]))
+        rows = k.xp.arange(ids.shape[0])
+        out[rows, k.xp.where(outside, 0, ids)] = ~outside
+        return out.reshape(*(x.shape[:-1] if drop_last else x.shape), depth)
+
+
+_one_hot("one_hot", True)
+_one_hot("one_hot_v2", False)

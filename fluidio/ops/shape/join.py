@@ -1,0 +1,167 @@
+"""Put tensors together and take them apart: concat, split, stack, unstack, multiplex."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fluidio.errors import EnforceNotMet
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import gradient, op
+from fluidio.ops.shape.dims import steady
+from fluidio.program.infer import InferContext
+from fluidio.program.op_def import EMPTY, GradOp, grad_name
+from fluidio.program.operator import Operator
+
+__all__: list[str] = []
+
+
+def _axis(k: Call, tensor: Any, dims: int) -> int:
+    axis = k.attrs["axis"] if tensor is None else int(k.dev.download(tensor).reshape(-1)[0])
+    return int(axis) % dims
+
+
+def _infer_concat(c: InferContext) -> None:
+    parts = c.inputs("X")
+    first = parts[0].shape
+    if c.has("AxisTensor"):
+        c.set("Out", (-1,) * len(first), parts[0].dtype, parts[0].lod_level)
+        return
+    axis = c.attrs["axis"]
+    c.check(-len(first) <= axis < len(first), f"axis {axis} is not among {len(first)} dims")
+    axis %= len(first)
+    for part in parts[1:]:
+        c.check(len(part.shape) == len(first), f"{part.name} has {len(part.shape)} dims, the first input {len(first)}")
+        for i, (a, b) in enumerate(zip(first, part.shape)):
+            c.check(
+                i == axis or a == b or a < 0 or b < 0,
+                f"{part.name} {list(part.shape)} does not fit the first input {list(first)} outside axis {axis}",
+            )
+    sizes = [part.shape[axis] for part in parts]
+    shape = list(first)
+    shape[axis] = -1 if any(s < 0 for s in sizes) else sum(sizes)
+    c.set("Out", shape, parts[0].dtype, parts[0].lod_level)
+
+
+@op("concat", "X* AxisTensor?", "Out", {"axis": 0}, infer=_infer_concat, grad=True)
+def concat(k: Call, xs: list[Any], axis_tensor: Any) -> Any:
+    """Out = the inputs one after the other along axis."""
+    return k.xp.concatenate(xs, axis=_axis(k, axis_tensor, xs[0].ndim))
+
+
+@gradient("concat", "X AxisTensor Out@GRAD", "X@GRAD")
+def concat_grad(k: Call, xs: list[Any], axis_tensor: Any, dout: Any) -> Any:
+    axis = _axis(k, axis_tensor, dout.ndim)
+    ends = np.cumsum([x.shape[axis] for x in xs])[:-1]
+    return k.xp.split(dout, ends.tolist(), axis=axis)
+
+
+def _sections(size: int, sections: list[int], count: int) -> list[int]:
+    """Return the sizes of the parts; -1 stands for what the others leave."""
+    if not sections:
+        if size >= 0 and size % count:
+            raise EnforceNotMet(f"{size} does not divide into {count} equal parts")
+        return [size // count if size >= 0 else -1] * count
+    parts = list(sections)
+    if -1 in parts and size >= 0:
+        parts[parts.index(-1)] = size - sum(p for p in parts if p != -1)
+    if size >= 0 and sum(parts) != size:
+        raise EnforceNotMet(f"sections {list(sections)} do not add up to the size {size} of the split dim")
+    return parts
+
+
+def _infer_split(c: InferContext) -> None:
+    shape = c.shape("X")
+    count = len(c.op.output("Out"))
+    axis = c.attrs["axis"] % len(shape)
+    known = not (c.has("AxisTensor") or c.has("SectionsTensorList"))
+    try:
+        sizes = _sections(shape[axis], c.attrs["sections"], c.attrs["num"] or count) if known else [-1] * count
+    except EnforceNotMet as error:
+        c.fail(str(error))
+        raise
+    for index in range(count):
+        dims = list(shape)
+        dims[axis] = sizes[index]
+        c.set("Out", dims, c.dtype("X"), c.input("X").lod_level, index)
+
+
+def _split_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    x = forward.input("X")[0]
+    if x in no_grad:
+        return []
+    inputs = {"X": [EMPTY if n == EMPTY else grad_name(n) for n in forward.output("Out")]}
+    if forward.input("AxisTensor"):
+        inputs["AxisTensor"] = list(forward.input("AxisTensor"))
+    return [GradOp("concat", inputs, {"Out": [grad_name(x)]}, {"axis": forward.attr("axis")})]
+
+
+@op("split", "X AxisTensor? SectionsTensorList*?", "Out*", {"sections": [], "num": 0, "axis": 0},
+    infer=_infer_split, grad=_split_grad, lod="none")  # fmt: skip
+def split(k: Call, x: Any, axis_tensor: Any, sections_list: list[Any]) -> Any:
+    """Out = X cut along axis into equal parts or given sections."""
+    axis = _axis(k, axis_tensor, x.ndim)
+    given = [int(k.dev.download(s).reshape(-1)[0]) for s in sections_list] if sections_list else k.attrs["sections"]
+    sizes = _sections(x.shape[axis], given, k.attrs["num"] or len(k.outs["Out"]))
+    return k.xp.split(steady(k, x), np.cumsum(sizes)[:-1].tolist(), axis=axis)
+
+
+def _infer_stack(c: InferContext) -> None:
+    parts = c.inputs("X")
+    shape = list(parts[0].shape)
+    for part in parts[1:]:
+        fits = len(part.shape) == len(shape) and all(a == b or a < 0 or b < 0 for a, b in zip(shape, part.shape))
+        c.check(fits, f"{part.name} {list(part.shape)} has not the shape of the first input {shape}")
+    axis = c.attrs["axis"]
+    shape.insert(axis if axis >= 0 else axis + len(shape) + 1, len(parts))
+    c.set("Y", shape, parts[0].dtype, 0)
+
+
+@op("stack", "X*", "Y", {"axis": 0}, infer=_infer_stack, grad=True, lod="none")
+def stack(k: Call, xs: list[Any]) -> Any:
+    """Y = the inputs along a new axis."""
+    return k.xp.stack(xs, axis=k.attrs["axis"])
+
+
+@gradient("stack", "Y@GRAD", "X@GRAD")
+def stack_grad(k: Call, dy: Any) -> Any:
+    return list(k.xp.moveaxis(dy, k.attrs["axis"], 0))
+
+
+def _infer_unstack(c: InferContext) -> None:
+    shape = list(c.shape("X"))
+    removed = shape.pop(c.attrs["axis"])
+    count = len(c.op.output("Y"))
+    c.check(removed in (-1, count), f"dim {c.attrs['axis']} has {removed} entries, but {count} outputs are asked for")
+    for index in range(count):
+        c.set("Y", shape, c.dtype("X"), 0, index)
+
+
+@op("unstack", "X", "Y*", {"axis": 0, "num": 0}, infer=_infer_unstack, grad=True, lod="none")
+def unstack(k: Call, x: Any) -> Any:
+    """Y = the slices of X along axis, which disappears."""
+    return list(k.xp.moveaxis(steady(k, x), k.attrs["axis"], 0))
+
+
+@gradient("unstack", "Y@GRAD", "X@GRAD")
+def unstack_grad(k: Call, dys: list[Any]) -> Any:
+    return k.xp.stack(dys, axis=k.attrs["axis"])
+
+
+def _infer_multiplex(c: InferContext) -> None:
+    c.check(len(c.inputs("X")) > 1, "it needs at least two candidates")
+    c.same("Out", "X")
+
+
+@op("multiplex", "Ids X*", "Out", infer=_infer_multiplex, grad=True, lod="none")
+def multiplex(k: Call, ids: Any, xs: list[Any]) -> Any:
+    """Out = row i of the input that Ids[i] names."""
+    which = ids.reshape(-1)
+    return k.xp.stack(xs)[which, k.xp.arange(which.shape[0])]
+
+
+@gradient("multiplex", "Ids Out@GRAD", "X@GRAD")
+def multiplex_grad(k: Call, ids: Any, dout: Any) -> Any:
+    which = ids.reshape(-1, *(1,) * (dout.ndim - 1))
+    return [dout * (which == i) for i in range(len(k.op.output("X@GRAD")))]

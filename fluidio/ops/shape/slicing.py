@@ -1,0 +1,199 @@
+"""Cut pieces out of tensors: slice, strided_slice, crop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluidio.errors import EnforceNotMet
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import gradient, op
+from fluidio.ops.shape.dims import host_ints, keep_lod, steady
+from fluidio.program.infer import InferContext
+
+__all__: list[str] = []
+
+_TENSORS = "StartsTensor? EndsTensor? StartsTensorList*? EndsTensorList*?"
+
+
+def _range(size: int, start: int, end: int) -> tuple[int, int]:
+    """Return start and end of a slice with step 1 within a dim, as Fluid reads negative and far ones."""
+    start = max(start + size if start < 0 else start, 0)
+    end = max(end + size if end < 0 else end, 0)
+    return min(start, size), max(min(end, size), min(start, size))
+
+
+def _infer_slice(c: InferContext) -> None:
+    shape = list(c.shape("Input"))
+    a = c.attrs
+    variable = any(c.has(s) for s in ("StartsTensor", "EndsTensor", "StartsTensorList", "EndsTensorList"))
+    for i, axis in enumerate(a["axes"]):
+        c.check(-len(shape) <= axis < len(shape), f"axis {axis} is not among the {len(shape)} dims of Input")
+        if variable:
+            shape[axis] = -1
+        elif shape[axis] >= 0:
+            start, end = _range(shape[axis], a["starts"][i], a["ends"][i])
+            shape[axis] = end - start
+        elif a["starts"][i] >= 0 and 0 <= a["ends"][i] < 10000000 and a["axes"][i] != 0:
+            shape[axis] = -1
+    for axis in sorted(a["decrease_axis"], reverse=True):
+        c.check(shape[axis] in (1, -1), f"dim {axis} has {shape[axis]} entries after the cut, so it cannot be dropped")
+        del shape[axis]
+    c.set("Out", shape or [1], c.dtype("Input"), c.input("Input").lod_level)
+
+
+def _slices(k: Call, x: Any, starts: list[int], ends: list[int]) -> tuple[slice, ...]:
+    index = [slice(None)] * x.ndim
+    for axis, start, end in zip(k.attrs["axes"], starts, ends):
+        index[axis] = slice(*_range(x.shape[axis], start, end))
+    return tuple(index)
+
+
+def _bounds(k: Call, st: Any, et: Any, sl: Any, el: Any) -> tuple[list[int], list[int]]:
+    return host_ints(k, st, sl) or k.attrs["starts"], host_ints(k, et, el) or k.attrs["ends"]
+
+
+@op("slice", f"Input {_TENSORS}", "Out", {"axes": [], "starts": [], "ends": [], "infer_flags": [], "decrease_axis": []},
+    infer=_infer_slice, grad=True, lod="kernel")  # fmt: skip
+def slice_(k: Call, x: Any, st: Any, et: Any, sl: Any, el: Any) -> Any:
+    """Out = Input[starts:ends] along the axes; the decrease_axis dims disappear."""
+    out = steady(k, x, "Input")[_slices(k, x, *_bounds(k, st, et, sl, el))]
+    drop = k.attrs["decrease_axis"]
+    if drop:
+        kept = tuple(d for i, d in enumerate(out.shape) if i not in drop)
+        out = out.reshape(kept or (1,))
+    return keep_lod(k, x, out, "Input")
+
+
+@gradient("slice", f"Input {_TENSORS.replace('*', '').replace('?', '')} Out@GRAD", "Input@GRAD")
+def slice_grad(k: Call, x: Any, st: Any, et: Any, sl: Any, el: Any, dout: Any) -> Any:
+    dx = k.xp.zeros_like(x)
+    index = _slices(k, x, *_bounds(k, st, et, sl, el))
+    dx[index] = dout.reshape(dx[index].shape)
+    k.out_lods["Input@GRAD"] = k.lod("Input")
+    return dx
+
+
+def _step(size: int, start: int, end: int, stride: int) -> slice:
+    """Return the slice for one dim: negative starts and ends count from the end, far ones are cut."""
+    if stride == 0:
+        raise EnforceNotMet("strides must not be 0")
+    begin = start + size if start < 0 else start
+    stop = end + size if end < 0 else end
+    if stride > 0:
+        return slice(max(begin, 0), max(min(stop, size), 0), stride)
+    return slice(min(begin, size - 1), stop if stop >= 0 else None, stride)
+
+
+def _infer_strided(c: InferContext) -> None:
+    shape = list(c.shape("Input"))
+    a = c.attrs
+    variable = any(c.has(s.rstrip("*?")) for s in (*_TENSORS.split(), "StridesTensor", "StridesTensorList"))
+    for i, axis in enumerate(a["axes"]):
+        if variable or shape[axis] < 0:
+            shape[axis] = -1
+            continue
+        piece = _step(shape[axis], a["starts"][i], a["ends"][i], a["strides"][i])
+        shape[axis] = len(range(shape[axis])[piece])
+    c.set("Out", shape, c.dtype("Input"), c.input("Input").lod_level)
+
+
+def _strided_index(k: Call, x: Any, st: Any, et: Any, pt: Any, sl: Any, el: Any, pl: Any) -> tuple[slice, ...]:
+    starts, ends = _bounds(k, st, et, sl, el)
+    strides = host_ints(k, pt, pl) or k.attrs["strides"]
+    index = [slice(None)] * x.ndim
+    for axis, start, end, stride in zip(k.attrs["axes"], starts, ends, strides):
+        index[axis] = _step(x.shape[axis], start, end, stride)
+    return tuple(index)
+
+
+_STRIDED = "StartsTensor? EndsTensor? StridesTensor? StartsTensorList*? EndsTensorList*? StridesTensorList*?"
+
+
+@op("strided_slice", f"Input {_STRIDED}", "Out",
+    {"axes": [], "starts": [], "ends": [], "strides": [], "infer_flags": [], "decrease_axis": []},
+    infer=_infer_strided, grad=True, lod="none")  # fmt: skip
+def strided_slice(k: Call, x: Any, *tensors: Any) -> Any:
+    """Out = Input[starts:ends:strides] along the axes."""
+    return steady(k, x, "Input")[_strided_index(k, x, *tensors)]
+
+
+@gradient("strided_slice", f"Input {_STRIDED.replace('*', '').replace('?', '')} Out@GRAD", "Input@GRAD")
+def strided_slice_grad(k: Call, x: Any, *rest: Any) -> Any:
+    *tensors, dout = rest
+    dx = k.xp.zeros_like(x)
+    dx[_strided_index(k, x, *tensors)] = dout
+    return dx
+
+
+def _crop(x: Any, offsets: list[int], shape: list[int]) -> tuple[slice, ...]:
+    """Return the index of a crop; a dim of -1 reaches to the end."""
+    for size, offset, wanted in zip(x.shape, offsets, shape):
+        if offset < 0 or (wanted != -1 and offset + wanted > size):
+            raise EnforceNotMet(f"crop of {list(shape)} at {list(offsets)} leaves the input {list(x.shape)}")
+    return tuple(slice(o, None if s == -1 else o + s) for o, s in zip(offsets, shape))
+
+
+def _infer_crop(c: InferContext) -> None:
+    shape = list(c.shape("Y")) if c.has("Y") else list(c.attrs["shape"])
+    x = c.shape("X")
+    c.check(len(shape) == len(x), f"shape {shape} must have the {len(x)} dims of X")
+    c.set("Out", shape, c.dtype("X"), c.input("X").lod_level)
+
+
+def _crop_index(k: Call, x: Any, y: Any, offsets: Any) -> tuple[slice, ...]:
+    start = host_ints(k, offsets) or k.attrs["offsets"] or [0] * x.ndim
+    if y is not None:
+        return _crop(x, start, list(y.shape))
+    shape = [x.shape[i] - start[i] if d == -1 else d for i, d in enumerate(k.attrs["shape"])]
+    return _crop(x, start, shape)
+
+
+@op("crop", "X Y? Offsets?", "Out", {"offsets": [], "shape": []}, infer=_infer_crop, grad=True)
+def crop(k: Call, x: Any, y: Any, offsets: Any) -> Any:
+    """Out = the piece of X of the given shape (or Y's) at offsets."""
+    return steady(k, x)[_crop_index(k, x, y, offsets)]
+
+
+@gradient("crop", "X Y Offsets Out@GRAD", "X@GRAD")
+def crop_grad(k: Call, x: Any, y: Any, offsets: Any, dout: Any) -> Any:
+    dx = k.xp.zeros_like(x)
+    dx[_crop_index(k, x, y, offsets)] = dout
+    return dx
+
+
+def _infer_crop_tensor(c: InferContext) -> None:
+    x = c.shape("X")
+    if c.has("Shape"):
+        c.set("Out", (-1,) * len(x), c.dtype("X"), c.input("X").lod_level)
+        return
+    shape = c.attrs["shape"] or [-1] * len(x)
+    fixed = not (c.has("ShapeTensor") or c.has("Offsets") or c.has("OffsetsTensor"))
+    offsets = c.attrs["offsets"] or [0] * len(x)
+    dims = [
+        (size - offsets[i] if fixed and size >= 0 else -1) if d == -1 else d
+        for i, (d, size) in enumerate(zip(shape, x))
+    ]
+    c.set("Out", dims, c.dtype("X"), c.input("X").lod_level)
+
+
+def _crop_tensor_index(k: Call, x: Any, shape: Any, offsets: Any, shapes: Any, offset_list: Any) -> tuple[slice, ...]:
+    wanted = host_ints(k, shape, shapes) or k.attrs["shape"]
+    start = host_ints(k, offsets, offset_list) or k.attrs["offsets"] or [0] * x.ndim
+    return _crop(x, start, wanted)
+
+
+_CROP = "X Shape? Offsets? ShapeTensor*? OffsetsTensor*?"
+
+
+@op("crop_tensor", _CROP, "Out", {"offsets": [], "shape": []}, infer=_infer_crop_tensor, grad=True)
+def crop_tensor(k: Call, x: Any, *tensors: Any) -> Any:
+    """Out = the piece of X of the given shape at offsets; both may be tensors."""
+    return steady(k, x)[_crop_tensor_index(k, x, *tensors)]
+
+
+@gradient("crop_tensor", f"{_CROP.replace('*', '').replace('?', '')} Out@GRAD", "X@GRAD")
+def crop_tensor_grad(k: Call, x: Any, *rest: Any) -> Any:
+    *tensors, dout = rest
+    dx = k.xp.zeros_like(x)
+    dx[_crop_tensor_index(k, x, *tensors)] = dout
+    return dx

@@ -1,0 +1,1 @@
+"""Convolution, pooling, resizing, regions and detectors."""

@@ -1,0 +1,103 @@
+"""Non-maximum suppression. It works on the host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fluidio.dtypes import VarType
+from fluidio.errors import EnforceNotMet
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import op
+from fluidio.ops.vision.detection_boxes import overlaps
+from fluidio.program.infer import InferContext
+
+__all__: list[str] = []
+
+_ATTRS: dict[str, Any] = {
+    "background_label": 0,
+    "score_threshold": 0.0,
+    "nms_top_k": -1,
+    "keep_top_k": -1,
+    "nms_threshold": 0.3,
+    "nms_eta": 1.0,
+    "normalized": True,
+}
+
+
+def suppress(boxes: Any, scores: Any, attrs: dict[str, Any]) -> Any:
+    """Return the numbers of the boxes of one class that stay, best first."""
+    candidates = np.flatnonzero(scores > attrs["score_threshold"])
+    order = candidates[np.argsort(-scores[candidates], kind="stable")]
+    if attrs["nms_top_k"] > -1:
+        order = order[: attrs["nms_top_k"]]
+    chosen = boxes[order]
+    table = overlaps(np, chosen, chosen, attrs["normalized"])
+    # Counting in whole pixels, boxes that only nearly touch would overlap.
+    apart = (chosen[:, None, :2] > chosen[None, :, 2:]).any(axis=-1)
+    table[apart | apart.T] = 0
+    threshold = attrs["nms_threshold"]
+    kept: list[int] = []
+    for i in range(order.size):
+        if not kept or table[i, kept].max() <= threshold:
+            kept.append(i)
+            if attrs["nms_eta"] < 1 and threshold > 0.5:
+                threshold *= attrs["nms_eta"]
+    return order[kept]
+
+
+def _of_image(boxes: Any, scores: Any, attrs: dict[str, Any]) -> tuple[Any, Any]:
+    """Return the detections [label, score, box] of one image and the numbers of their boxes, class by class."""
+    labels, picks = [], []
+    for label in range(scores.shape[0]):
+        if label != attrs["background_label"]:
+            kept = suppress(boxes, scores[label], attrs)
+            labels.append(np.full(kept.size, label))
+            picks.append(kept)
+    label_of = np.concatenate(labels) if labels else np.zeros(0, np.int64)
+    pick = np.concatenate(picks) if picks else np.zeros(0, np.int64)
+    if -1 < attrs["keep_top_k"] < pick.size:
+        best = np.argsort(-scores[label_of, pick], kind="stable")[: attrs["keep_top_k"]]
+        best = best[np.argsort(label_of[best], kind="stable")]
+        label_of, pick = label_of[best], pick[best]
+    rows = np.concatenate([label_of[:, None], scores[label_of, pick][:, None], boxes[pick]], axis=1)
+    return rows.astype(boxes.dtype), pick
+
+
+def _infer(c: InferContext) -> None:
+    boxes, scores = c.shape("BBoxes"), c.shape("Scores")
+    c.check(len(scores) == 3, f"Scores must have shape [N, classes, boxes], it has {list(scores)}")
+    c.check(len(boxes) == 3 and boxes[2] == 4, f"BBoxes must have shape [N, boxes, 4], it has {list(boxes)}")
+    c.check(boxes[1] == scores[2] or min(boxes[1], scores[2]) < 0, f"{boxes[1]} boxes but {scores[2]} scores")
+    c.set("Out", (boxes[1], 6), c.dtype("BBoxes"), 1)
+    c.set("Index", (-1, 1), VarType.INT32, 1)
+
+
+def _detect(k: Call, boxes: Any, scores: Any) -> tuple[Any, Any]:
+    b, s = k.dev.download(boxes), k.dev.download(scores)
+    if b.ndim != 3 or s.ndim != 3:
+        raise EnforceNotMet(f"BBoxes {list(b.shape)} and Scores {list(s.shape)} must have 3 dims")
+    found = [_of_image(b[i], s[i], k.attrs) for i in range(b.shape[0])]
+    counts = [rows.shape[0] for rows, _ in found]
+    if not sum(counts):
+        # Fluid: nothing found at all is one row of one number, -1.
+        lod = (np.array([0, *[1] * b.shape[0]], np.int64),)
+        k.out_lods["Out"] = k.out_lods["Index"] = lod
+        return np.full((1, 1), -1, b.dtype), np.full((1, 1), -1, np.int32)
+    k.out_lods["Out"] = k.out_lods["Index"] = (np.cumsum([0, *counts]).astype(np.int64),)
+    places = [pick + i * b.shape[1] for i, (_, pick) in enumerate(found)]
+    rows = np.concatenate([rows for rows, _ in found])
+    return rows, np.concatenate(places).astype(np.int32).reshape(-1, 1)
+
+
+@op("multiclass_nms", "BBoxes Scores", "Out", _ATTRS, infer=_infer, grad=False, lod="kernel")
+def multiclass_nms(k: Call, boxes: Any, scores: Any) -> Any:
+    """Out = rows [label, score, box] of what is left of overlapping boxes; one sequence for each image."""
+    return k.dev.upload(_detect(k, boxes, scores)[0])
+
+
+@op("multiclass_nms2", "BBoxes Scores", "Out Index?", _ATTRS, infer=_infer, grad=False, lod="kernel")
+def multiclass_nms2(k: Call, boxes: Any, scores: Any) -> Any:
+    """Out, Index = as multiclass_nms, and the number of each box among those of all images."""
+    return tuple(k.dev.upload(part) for part in _detect(k, boxes, scores))

@@ -1,0 +1,271 @@
+"""Pooling in two and three dims, vectorised over the places of the window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from fluidio.errors import EnforceNotMet
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import gradient, op
+from fluidio.ops.vision import windows
+from fluidio.ops.vision.conv import channels_last
+from fluidio.program.infer import InferContext
+
+__all__: list[str] = []
+
+
+def _attrs(dims: int) -> dict[str, Any]:
+    return {
+        "pooling_type": "max",
+        "ksize": [],
+        "global_pooling": False,
+        "strides": [1] * dims,
+        "paddings": [0] * dims,
+        "exclusive": True,
+        "adaptive": False,
+        "ceil_mode": False,
+        "padding_algorithm": "EXPLICIT",
+        "use_cudnn": False,
+        "data_format": "NCHW" if dims == 2 else "NCDHW",
+    }
+
+
+def _infer(c: InferContext) -> None:
+    shape, a = c.shape("X"), c.attrs
+    dims = len(a["ksize"])
+    c.check(len(shape) == dims + 2, f"X must have {dims + 2} dims, it has shape {list(shape)}")
+    last = channels_last(a)
+    sizes = shape[1:-1] if last else shape[2:]
+    if a["adaptive"]:
+        outs = list(a["ksize"])
+    elif a["global_pooling"]:
+        outs = [1] * dims
+    else:
+        pads = windows.padding_pairs(a, [max(n, 1) for n in sizes], a["ksize"], a["strides"])
+        outs = windows.out_sizes(sizes, a["ksize"], a["strides"], pads, a["ceil_mode"])
+        c.check(all(o > 0 or o == -1 for o in outs), f"X {list(shape)} is too small for a window of {a['ksize']}")
+    c.set("Out", (shape[0], *outs, shape[-1]) if last else (*shape[:2], *outs), c.dtype("X"), c.input("X").lod_level)
+
+
+class _Geometry:
+    """One pooling on one input: for each place of the window, which inputs and outputs belong together."""
+
+    def __init__(self, k: Call, sizes: tuple[int, ...]) -> None:
+        a = k.attrs
+        self.sizes = sizes
+        if a["global_pooling"]:
+            self.kernel, self.strides, self.pads = list(sizes), [1] * len(sizes), [(0, 0)] * len(sizes)
+            self.outs = [1] * len(sizes)
+        else:
+            self.kernel, self.strides = a["ksize"], a["strides"]
+            self.pads = windows.padding_pairs(a, sizes, self.kernel, self.strides)
+            self.outs = windows.out_sizes(sizes, self.kernel, self.strides, self.pads, a["ceil_mode"])
+        if any(o < 1 for o in self.outs):
+            raise EnforceNotMet(f"an input of {list(sizes)} is too small for a window of {list(self.kernel)}")
+        self.whole = (
+            list(self.kernel) == list(sizes) and all(o == 1 for o in self.outs) and not any(map(any, self.pads))
+        )
+
+    def places(self) -> Iterator[tuple[tuple[slice, ...], tuple[slice, ...]]]:
+        """Yield for each place of the window the slices of the input and of the output that meet there."""
+        for offset in product(*(range(n) for n in self.kernel)):
+            pairs = [self._meet(i, o) for i, o in enumerate(offset)]
+            if all(pairs):
+                lead = (slice(None), slice(None))
+                yield (*lead, *(p[0] for p in pairs if p)), (*lead, *(p[1] for p in pairs if p))
+
+    def _meet(self, dim: int, offset: int) -> tuple[slice, slice] | None:
+        """Return the slices along one dim: windows whose element `offset` lies in the input, and those elements."""
+        size, stride, before = self.sizes[dim], self.strides[dim], self.pads[dim][0]
+        start = max(0, -((offset - before) // stride))
+        stop = min(self.outs[dim], (size - 1 - offset + before) // stride + 1)
+        if stop <= start:
+            return None
+        low = start * stride + offset - before
+        return slice(low, low + (stop - start - 1) * stride + 1, stride), slice(start, stop)
+
+    def counts(self, exclusive: bool, dtype: Any) -> Any:
+        """Return how many elements each mean is over: a number, or an array over the output's places."""
+        if not exclusive or self.whole:
+            return dtype.type(windows.volume(self.kernel))
+        total = np.ones((1,) * len(self.kernel), dtype)
+        for dim, (size, kernel, stride) in enumerate(zip(self.sizes, self.kernel, self.strides)):
+            starts = np.arange(self.outs[dim]) * stride - self.pads[dim][0]
+            inside = np.minimum(starts + kernel, size) - np.maximum(starts, 0)
+            total = total * inside.astype(dtype).reshape((-1,) + (1,) * (len(self.kernel) - 1 - dim))
+        return total
+
+
+def _counts(k: Call, g: _Geometry, dtype: Any) -> Any:
+    counts = g.counts(k.attrs["exclusive"], dtype)
+    return k.dev.upload(counts) if isinstance(counts, np.ndarray) else counts
+
+
+def _first(k: Call, x: Any) -> Any:
+    return k.xp.moveaxis(x, -1, 1) if channels_last(k.attrs) else x
+
+
+def _back(k: Call, x: Any) -> Any:
+    return k.xp.ascontiguousarray(k.xp.moveaxis(x, 1, -1)) if channels_last(k.attrs) else x
+
+
+def _max(k: Call, x: Any, g: _Geometry) -> Any:
+    if g.whole:
+        return x.max(axis=tuple(range(2, x.ndim)), keepdims=True)
+    covers_all = not any(map(any, g.pads)) and all(
+        (o - 1) * s + n <= size for o, s, n, size in zip(g.outs, g.strides, g.kernel, g.sizes)
+    )
+    out: Any = None
+    for source, place in g.places():
+        if out is None:
+            if covers_all:
+                out = x[source].copy()
+                continue
+            out = k.xp.full((*x.shape[:2], *g.outs), -k.xp.inf, x.dtype)
+        k.xp.maximum(out[place], x[source], out=out[place])
+    return out
+
+
+def _max_grad(k: Call, x: Any, out: Any, dout: Any, g: _Geometry) -> Any:
+    """Give each window's gradient to its first largest element."""
+    xp = k.xp
+    dx = xp.zeros_like(x)
+    apart = all(n <= s for n, s in zip(g.kernel, g.strides))
+    waiting = xp.ones(out.shape, bool)
+    for source, place in g.places():
+        hit = x[source] == out[place]
+        hit &= waiting[place]
+        if apart:
+            xp.multiply(dout[place], hit, out=dx[source])
+        else:
+            dx[source] += dout[place] * hit
+        waiting[place] ^= hit
+    return dx
+
+
+def _mean(k: Call, x: Any, g: _Geometry) -> Any:
+    if g.whole:
+        return x.mean(axis=tuple(range(2, x.ndim)), keepdims=True)
+    out = k.xp.zeros((*x.shape[:2], *g.outs), x.dtype)
+    for source, place in g.places():
+        out[place] += x[source]
+    out /= _counts(k, g, x.dtype)
+    return out
+
+
+def _mean_grad(k: Call, x: Any, dout: Any, g: _Geometry) -> Any:
+    share = dout / _counts(k, g, dout.dtype)
+    if g.whole:
+        return k.xp.broadcast_to(share, x.shape).copy()
+    dx = k.xp.zeros(x.shape, dout.dtype)
+    for source, place in g.places():
+        dx[source] += share[place]
+    return dx
+
+
+def _shares(k: Call, size: int, parts: int, dtype: Any) -> Any:
+    """Return the matrix [parts, size] whose rows average the stretches of adaptive pooling."""
+    matrix = np.zeros((parts, size), dtype)
+    for i in range(parts):
+        low, high = i * size // parts, -(-(i + 1) * size // parts)
+        matrix[i, low:high] = 1 / (high - low)
+    return k.dev.upload(matrix)
+
+
+def _adaptive(k: Call, x: Any, sizes: list[tuple[int, int]], transpose: bool) -> Any:
+    for dim, (size, parts) in enumerate(sizes):
+        matrix = _shares(k, size, parts, x.dtype)
+        moved = k.xp.moveaxis(x, 2 + dim, -1)
+        x = k.xp.moveaxis(moved @ (matrix if transpose else matrix.T), -1, 2 + dim)
+    return k.xp.ascontiguousarray(x)
+
+
+def _register(name: str, dims: int) -> None:
+    @op(name, "X", "Out", _attrs(dims), infer=_infer, grad=True)
+    def kernel(k: Call, x: Any) -> Any:
+        """Out = the largest element or the mean of each window."""
+        x = _first(k, x)
+        if k.attrs["adaptive"]:
+            return _back(k, _adaptive_forward(k, x))
+        g = _Geometry(k, x.shape[2:])
+        return _back(k, _max(k, x, g) if k.attrs["pooling_type"] == "max" else _mean(k, x, g))
+
+    @gradient(name, "X Out Out@GRAD", "X@GRAD")
+    def kernel_grad(k: Call, x: Any, out: Any, dout: Any) -> Any:
+        x, out, dout = _first(k, x), _first(k, out), _first(k, dout)
+        if k.attrs["adaptive"]:
+            return _back(k, _adaptive(k, dout, list(zip(x.shape[2:], k.attrs["ksize"])), True))
+        g = _Geometry(k, x.shape[2:])
+        return _back(
+            k, _max_grad(k, x, out, dout, g) if k.attrs["pooling_type"] == "max" else _mean_grad(k, x, dout, g)
+        )
+
+
+def _adaptive_forward(k: Call, x: Any) -> Any:
+    if k.attrs["pooling_type"] == "max":
+        raise EnforceNotMet("adaptive max pooling is max_pool2d_with_index: use layers.adaptive_pool2d")
+    return _adaptive(k, x, list(zip(x.shape[2:], k.attrs["ksize"])), False)
+
+
+_register("pool2d", 2)
+_register("pool3d", 3)
+
+
+def _infer_with_index(c: InferContext) -> None:
+    shape, a = c.shape("X"), c.attrs
+    outs = [o[1] for o in _cells_of(a, shape[2:])] if min(shape[2:]) > 0 else list(a["ksize"])
+    c.set("Out", (*shape[:2], *outs), c.dtype("X"), c.input("X").lod_level)
+    # Fluid: the mask is declared with X's dtype and comes out as int32.
+    c.set("Mask", (*shape[:2], *outs), c.dtype("X"), c.input("X").lod_level)
+
+
+def _cells_of(a: dict[str, Any], sizes: tuple[int, ...]) -> list[tuple[list[tuple[int, int]], int]]:
+    """Return for each dim the (start, stop) of its windows, and their number."""
+    if a["global_pooling"]:
+        return [([(0, n)], 1) for n in sizes]
+    if a["adaptive"]:
+        return [([(i * n // p, -(-(i + 1) * n // p)) for i in range(p)], p) for n, p in zip(sizes, a["ksize"])]
+    found = []
+    for n, kernel, stride, pad in zip(sizes, a["ksize"], a["strides"], a["paddings"]):
+        count = (n - kernel + 2 * pad) // stride + 1
+        starts = [i * stride - pad for i in range(count)]
+        found.append(([(max(s, 0), min(s + kernel, n)) for s in starts], count))
+    return found
+
+
+def _register_with_index(name: str, dims: int) -> None:
+    attrs = {"ksize": [], "global_pooling": False, "adaptive": False, "strides": [1] * dims, "paddings": [0] * dims}
+
+    @op(name, "X", "Out Mask", attrs, infer=_infer_with_index, grad=True)
+    def kernel(k: Call, x: Any) -> Any:
+        """Out, Mask = the largest element of each window, and where in its image it is."""
+        cells = _cells_of(k.attrs, x.shape[2:])
+        outs = [count for _, count in cells]
+        out = k.xp.empty((*x.shape[:2], *outs), x.dtype)
+        mask = k.xp.empty(out.shape, np.int32)
+        positions = k.xp.arange(windows.volume(x.shape[2:]), dtype=np.int32).reshape(x.shape[2:])
+        for place in product(*(range(n) for n in outs)):
+            box = tuple(slice(*cells[dim][0][i]) for dim, i in enumerate(place))
+            window = x[(slice(None), slice(None), *box)].reshape(*x.shape[:2], -1)
+            best = window.argmax(axis=-1)
+            at = (slice(None), slice(None), *place)
+            out[at] = k.xp.take_along_axis(window, best[..., None], axis=-1)[..., 0]
+            mask[at] = positions[box].reshape(-1)[best]
+        return out, mask
+
+    @gradient(name, "X Mask Out@GRAD", "X@GRAD")
+    def kernel_grad(k: Call, x: Any, mask: Any, dout: Any) -> Any:
+        images, area = x.shape[0] * x.shape[1], windows.volume(x.shape[2:])
+        rows = k.xp.arange(images, dtype=np.int64)[:, None] * area
+        index = (rows + mask.reshape(images, -1)).reshape(-1)
+        dx = k.xp.zeros(images * area, x.dtype)
+        k.dev.scatter_add(dx, index, dout.reshape(-1))
+        return dx.reshape(x.shape)
+
+
+_register_with_index("max_pool2d_with_index", 2)
+_register_with_index("max_pool3d_with_index", 3)

@@ -1,0 +1,122 @@
+"""Resize images: nearest, bilinear and trilinear interpolation, one axis at a time by small matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fluidio.errors import EnforceNotMet
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import gradient, op
+from fluidio.ops.shape.dims import host_ints
+from fluidio.ops.vision.conv import channels_last
+from fluidio.program.infer import InferContext
+
+__all__: list[str] = []
+
+
+def _attrs(method: str) -> dict[str, Any]:
+    return {
+        "out_d": -1,
+        "out_h": -1,
+        "out_w": -1,
+        "scale": 0.0,
+        "interp_method": method,
+        "align_corners": True,
+        "align_mode": 1,
+        "data_layout": "NCHW",
+    }
+
+
+def _layout(attrs: dict[str, Any]) -> dict[str, Any]:
+    return {"data_format": attrs["data_layout"]}
+
+
+def _given(attrs: dict[str, Any], dims: int) -> list[int]:
+    return [attrs["out_d"], attrs["out_h"], attrs["out_w"]][3 - dims :]
+
+
+def _infer(c: InferContext) -> None:
+    shape = c.shape("X")
+    dims = len(shape) - 2
+    c.check(dims in (2, 3), f"X must have 4 or 5 dims, it has shape {list(shape)}")
+    last = channels_last(_layout(c.attrs))
+    sizes = shape[1:-1] if last else shape[2:]
+    outs = _given(c.attrs, dims)
+    if c.attrs["scale"] > 0:
+        outs = [int(n * c.attrs["scale"]) if n > 0 else -1 for n in sizes]
+    outs = [o if o > 0 else -1 for o in outs]
+    c.set("Out", (shape[0], *outs, shape[-1]) if last else (*shape[:2], *outs), c.dtype("X"), c.input("X").lod_level)
+
+
+def _sizes(k: Call, sizes: tuple[int, ...], out_size: Any, size_list: Any, scale: Any) -> list[int]:
+    """Return the wanted sizes: a list of tensors wins over a tensor, that over a scale, that over attributes."""
+    outs = host_ints(k, None, size_list) or host_ints(k, out_size)
+    if outs:
+        return outs
+    factor = float(k.dev.download(scale).reshape(-1)[0]) if scale is not None else k.attrs["scale"]
+    outs = [int(n * factor) for n in sizes] if factor > 0 else _given(k.attrs, len(sizes))
+    if min(outs) < 1:
+        raise EnforceNotMet(f"the output size {outs} must be positive")
+    return outs
+
+
+def _matrix(k: Call, size: int, out: int, dtype: Any) -> Any:
+    """Return the matrix [out, size] that resizes one axis; kept for the next run."""
+    a = k.attrs
+    key = ("resize", size, out, dtype)
+    if key not in k.state:
+        # In float32 like the original, so that borders between neighbours fall alike.
+        if a["align_corners"]:
+            ratio = np.float32((size - 1) / (out - 1)) if out > 1 else np.float32(0)
+        else:
+            ratio = np.float32(size / out)
+        places = np.arange(out, dtype=np.float32)
+        matrix = np.zeros((out, size), dtype)
+        rows = np.arange(out)
+        if a["interp_method"] == "nearest":
+            near = (ratio * places + np.float32(0.5 if a["align_corners"] else 0)).astype(np.int64)
+            matrix[rows, np.minimum(near, size - 1)] = 1
+        else:
+            half = a["align_mode"] == 0 and not a["align_corners"]
+            source = ratio * (places + np.float32(0.5)) - np.float32(0.5) if half else ratio * places
+            source = np.maximum(source, 0)
+            low = np.minimum(source.astype(np.int64), size - 1)
+            part = source - low
+            matrix[rows, low] += 1 - part
+            matrix[rows, np.minimum(low + 1, size - 1)] += part
+        k.state[key] = k.dev.upload(matrix)
+    return k.state[key]
+
+
+def _apply(k: Call, x: Any, sizes: tuple[int, ...], outs: list[int], transpose: bool) -> Any:
+    """Resize each spatial axis in turn; with `transpose` go back with gradients."""
+    start = 1 if channels_last(_layout(k.attrs)) else 2
+    for dim, (size, out) in enumerate(zip(sizes, outs)):
+        matrix = _matrix(k, size, out, x.dtype)
+        axis = start + dim
+        moved = k.xp.moveaxis(x, axis, -1)
+        x = k.xp.moveaxis(moved @ (matrix if transpose else matrix.T), -1, axis)
+    return k.xp.ascontiguousarray(x)
+
+
+def _spatial(k: Call, shape: tuple[int, ...]) -> tuple[int, ...]:
+    return shape[1:-1] if channels_last(_layout(k.attrs)) else shape[2:]
+
+
+def _register(name: str, method: str) -> None:
+    @op(name, "X OutSize? SizeTensor*? Scale?", "Out", _attrs(method), infer=_infer, grad=True)
+    def kernel(k: Call, x: Any, out_size: Any, size_list: Any, scale: Any) -> Any:
+        """Out = X resized."""
+        sizes = _spatial(k, x.shape)
+        return _apply(k, x, sizes, _sizes(k, sizes, out_size, size_list, scale), False)
+
+    @gradient(name, "X Out@GRAD", "X@GRAD")
+    def kernel_grad(k: Call, x: Any, dout: Any) -> Any:
+        return _apply(k, dout, _spatial(k, x.shape), list(_spatial(k, dout.shape)), True)
+
+
+_register("nearest_interp", "nearest")
+_register("bilinear_interp", "bilinear")
+_register("trilinear_interp", "trilinear")
