@@ -15,8 +15,7 @@ ORDER = [
     "recordio reader",
     "program",
     "ops",
-    "backward block_backward grad_passes grad_vars value_versions initializer regularizer clip optimizer param_attr "
-    "layer_helper data_layer weight_norm",
+    "backward initializer regularizer clip optimizer param_attr layer_helper data_layer weight_norm",
     "layers | executor",
     "input io recordio_writer",
     "nets metrics evaluator average profiler debugger transpiler contrib core framework flags faces proto "

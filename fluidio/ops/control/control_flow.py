@@ -20,7 +20,7 @@ __all__ = ["add_into", "built_in_backward"]
 
 
 def built_in_backward(forward: Operator, no_grad: set[str]) -> list[GradOp]:
-    """Stand for the gradient of an op with a block, which fluidio.block_backward builds."""
+    """Stand for the gradient of an op with a block, which fluidio.backward.blocks builds."""
     raise NotImplementedError(f"the gradient of {forward.type} needs its block: use append_backward or gradients")
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from fluidio.backward.grad_vars import differentiable
 from fluidio.errors import not_supported
-from fluidio.grad_vars import differentiable
 from fluidio.program import Block, Operator, Program
 from fluidio.program.op_def import GRAD_SUFFIX
 from fluidio.program.site import describe

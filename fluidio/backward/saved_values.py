@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from fluidio.grad_vars import create_grad, is_array
+from fluidio.backward.grad_vars import create_grad, is_array
 from fluidio.program import Block, Operator
 from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, SAVED_ATTR, GradOp
 

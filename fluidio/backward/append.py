@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from fluidio.block_backward import block_gradients
+from fluidio.backward.blocks import block_gradients
+from fluidio.backward.grad_vars import array_gradient, create_grad, differentiable
+from fluidio.backward.pass_names import count_pass, put_away_earlier, refuse_second_derivatives, take_back_earlier
+from fluidio.backward.saved_values import Versions
 from fluidio.dtypes import VarType
-from fluidio.grad_passes import count_pass, put_away_earlier, refuse_second_derivatives, take_back_earlier
-from fluidio.grad_vars import array_gradient, create_grad, differentiable
 from fluidio.program import Block, Operator, OpRole, Parameter, Program, Variable, unique_name
 from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, GradOp, grad_name
-from fluidio.value_versions import Versions
 
 __all__ = ["append_backward", "append_grad_ops", "calc_gradient", "gradients"]
 

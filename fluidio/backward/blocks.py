@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fluidio.grad_vars import array_gradient, create_grad, differentiable, is_array
+from fluidio.backward.grad_vars import array_gradient, create_grad, differentiable, is_array
 from fluidio.program import Block, Operator
 from fluidio.program.op_def import EMPTY, STEPS_ATTR, GradOp, grad_name
 
