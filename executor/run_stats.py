@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fluidio.executor.executor import Executor
-from fluidio.reader.tally import TALLY
+from fluidio.flow.run_counters import TALLY
 
 __all__ = ["RunStats", "collect"]
 

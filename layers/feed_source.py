@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.flow.feed_queue import Tensors
 from fluidio.program import DataFeeder, Variable
-from fluidio.reader.feed_queue import Tensors
 from fluidio.tensor import LoDTensor
 from fluidio.tensor.lod import NO_LOD
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from fluidio.dtypes import DTypeLike, VarType, to_vartype
 from fluidio.errors import EnforceNotMet
+from fluidio.flow.feed_queue import FeedQueue
 from fluidio.layers.reader_handle import FeedHandle, attach_feed_handle
 from fluidio.program import (
     Block,
@@ -20,7 +21,6 @@ from fluidio.program import (
     unique_name,
 )
 from fluidio.program.site import describe, user_site
-from fluidio.reader.feed_queue import FeedQueue
 from fluidio.tensor import global_scope
 
 __all__ = ["append_py_reader", "create_py_reader_by_data", "make_queue", "py_reader"]

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fluidio.errors import EnforceNotMet
+from fluidio.flow.feed_queue import FeedQueue
+from fluidio.flow.lifecycle import State
 from fluidio.layers.feed_source import Source, from_batches, from_sample_lists
 from fluidio.program import Variable
-from fluidio.reader.feed_queue import FeedQueue
-from fluidio.reader.lifecycle import State
 from fluidio.tensor import ScopeVariable, global_scope
 
 __all__ = ["FeedHandle", "attach_feed_handle", "attach_file_handle", "find_reader"]

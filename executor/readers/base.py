@@ -11,8 +11,8 @@ import weakref
 from typing import Any
 
 from fluidio.errors import EnforceNotMet
-from fluidio.reader.feed_queue import Tensors
-from fluidio.reader.lifecycle import Event, State, step
+from fluidio.flow.feed_queue import Tensors
+from fluidio.flow.lifecycle import Event, State, step
 from fluidio.recordio import Column, RecordBlock
 
 __all__ = ["Reader", "Spec", "Tensors", "block_of"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from fluidio.errors import EnforceNotMet
 from fluidio.executor.readers.base import Reader, Spec, Tensors
-from fluidio.reader.tally import TALLY
+from fluidio.flow.run_counters import TALLY
 from fluidio.recordio import RecordBlock
 from fluidio.recordio.block import Allocate
 from fluidio.tensor.lod import IntArray

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Generic, TypeVar
 
-from fluidio.reader.threads import deserted_error
+from fluidio.flow.threads import deserted_error
 
 __all__ = ["Crew"]
 

@@ -18,7 +18,7 @@ from fluidio.executor.readers.base import Reader, Spec, Tensors, block_of
 from fluidio.executor.readers.batch import Batch
 from fluidio.executor.readers.blocks import BlockBuffer
 from fluidio.executor.readers.open_files import OpenFiles
-from fluidio.reader.threads import Channel
+from fluidio.flow.threads import Channel
 from fluidio.recordio import RecordBlock
 
 __all__ = ["CopyStage", "DoubleBuffer", "on_host", "stage_next"]

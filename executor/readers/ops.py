@@ -32,10 +32,10 @@ from fluidio.executor.readers.queue_buffer import QueueBuffer
 from fluidio.executor.readers.random_data import RandomData
 from fluidio.executor.readers.shuffle import Shuffle
 from fluidio.executor.readers.wait_clock import WaitClock
+from fluidio.flow.feed_queue import FeedQueue
+from fluidio.flow.run_counters import TALLY, records_in
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
-from fluidio.reader.feed_queue import FeedQueue
-from fluidio.reader.tally import TALLY, records_in
 
 __all__ = ["end_of_epoch"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fluidio.executor.readers.base import Reader, Spec, Tensors, block_of
-from fluidio.reader.feed_queue import FeedQueue
+from fluidio.flow.feed_queue import FeedQueue
 from fluidio.recordio import RecordBlock
 
 __all__ = ["QueueReader"]

@@ -13,7 +13,7 @@ from fluidio.errors import ReaderError
 from fluidio.executor.readers.base import Spec, Tensors, block_of
 from fluidio.executor.readers.double_buffer import CopyStage, DoubleBuffer, on_host, stage_next
 from fluidio.executor.readers.queue import QueueReader
-from fluidio.reader.lifecycle import State
+from fluidio.flow.lifecycle import State
 from fluidio.recordio import RecordBlock
 
 __all__ = ["QueueBuffer"]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.reader import processes
+from fluidio.flow import processes
 
 __all__ = ["Board", "report", "serve", "telling"]
 

@@ -15,7 +15,7 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 
 from fluidio.conversion.board import Board, report, serve
 from fluidio.errors import ConversionError
-from fluidio.reader import processes
+from fluidio.flow import processes
 
 __all__ = ["from_name", "local"]
 
@@ -30,7 +30,7 @@ def local(workers: int, board: Board | None = None) -> Iterator[Executor]:
     if workers < 1:
         raise ValueError(f"workers is {workers}, it should be at least 1")
     with warnings.catch_warnings():
-        # See fluidio.reader.processes: the children touch none of the parent's locks.
+        # See fluidio.flow.processes: the children touch none of the parent's locks.
         warnings.filterwarnings("ignore", message=r".*multi-threaded.*fork", category=DeprecationWarning)
         pool = ProcessPoolExecutor(workers, processes.context(), _start_worker, (os.getpid(), board))
         try:

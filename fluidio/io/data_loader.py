@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.flow.feed_queue import FeedQueue, Tensors
 from fluidio.io.collate import default_collate_fn
 from fluidio.io.dataset_loader import DatasetLoader
 from fluidio.io.dataset_types import Dataset
@@ -20,7 +21,6 @@ from fluidio.io.workers import iterate_batches
 from fluidio.layers.feed_source import from_batches
 from fluidio.places import CPUPlace
 from fluidio.program import Variable
-from fluidio.reader.feed_queue import FeedQueue, Tensors
 
 __all__ = ["DataLoader"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from fluidio.flow.feed_queue import Tensors
 from fluidio.io.generator_loader import GeneratorLoader
 from fluidio.io.loader_iterator import as_places
 from fluidio.io.slot_dataset import InMemoryDataset, QueueDataset
 from fluidio.io.slot_text import Sample, batch_feed
-from fluidio.reader.feed_queue import Tensors
 from fluidio.tensor import LoDTensor
 
 __all__ = ["DatasetLoader"]

@@ -10,9 +10,9 @@ from typing import Any
 from fluidio.executor.devices import backend_for
 from fluidio.executor.devices.rings import copy_stage
 from fluidio.executor.readers import QueueBuffer, QueueReader
+from fluidio.flow.feed_queue import FeedQueue, Tensors
+from fluidio.flow.run_counters import TALLY
 from fluidio.places import CUDAPlace, cuda_means_cpu, unwrap
-from fluidio.reader.feed_queue import FeedQueue, Tensors
-from fluidio.reader.tally import TALLY
 from fluidio.tensor import LoDTensor
 
 __all__ = ["LoaderIterator", "Shelf", "as_places", "feeds_of"]

@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 
 from fluidio.errors import ReaderError
-from fluidio.reader import messages, processes
-from fluidio.reader.threads import Channel, producing
+from fluidio.flow import messages, processes
+from fluidio.flow.threads import Channel, producing
 
 __all__ = ["WorkerInfo", "get_worker_info", "iterate_batches"]
 

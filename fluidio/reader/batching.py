@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from fluidio.era import era
-from fluidio.reader.threads import Reader
+from fluidio.flow.threads import Reader
 
 __all__ = ["batch"]
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from fluidio.era import era
 from fluidio.errors import ReaderError
-from fluidio.reader import messages, processes
-from fluidio.reader.threads import Channel, Reader, producing
+from fluidio.flow import messages, processes
+from fluidio.flow.threads import Channel, Reader, producing
 
 __all__ = ["multiprocess_reader"]
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from fluidio.errors import ReaderError
-from fluidio.reader.threads import Channel, Reader, deserted_error, producing, pump
+from fluidio.flow.threads import Channel, Reader, deserted_error, producing, pump
 
 __all__ = ["buffered", "xmap_readers"]
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from fluidio.era import era
-from fluidio.reader.threads import Reader
+from fluidio.flow.threads import Reader
 
 __all__ = ["ComposeNotAligned", "Fake", "cache", "chain", "compose", "firstn", "map_readers", "shuffle"]
 

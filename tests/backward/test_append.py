@@ -104,9 +104,7 @@ def test_a_loss_on_a_gradient_is_refused_unless_it_is_a_constant() -> None:
     (slope,) = fluid.gradients([out], [x])  # 2 (x w) w
     loss = fluid.layers.mean(out) + fluid.layers.mean(fluid.layers.square(slope))
     program = fluid.default_main_program().clone()
-    with pytest.raises(
-        NotImplementedError, match=r"gradient of x@GRAD.*, which op mul_grad \(built at .*test_append"
-    ):
+    with pytest.raises(NotImplementedError, match=r"gradient of x@GRAD.*, which op mul_grad \(built at .*test_append"):
         fluid.gradients([loss], [x])
     before = str(program)
     with fluid.program_guard(program), pytest.raises(NotImplementedError, match="no second derivatives"):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fluidio as fluid
-from tests.readers.subjects import SLOTS, write_files
+from tests.executor.readers.subjects import SLOTS, write_files
 
 layers = fluid.layers
 

@@ -12,7 +12,8 @@ from pathlib import Path
 ORDER = [
     "errors era dtypes places version pickles",
     "tensor",
-    "recordio reader",
+    "recordio flow",
+    "reader",
     "program",
     "ops",
     "backward initializer regularizer clip optimizer param_attr layer_helper data_layer weight_norm",

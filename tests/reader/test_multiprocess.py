@@ -20,7 +20,7 @@ import pytest
 from fluidio import reader as R
 from fluidio.era import use_era
 from fluidio.errors import ReaderError
-from fluidio.reader import processes
+from fluidio.flow import processes
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="closures need fork")
 BOTH = pytest.mark.parametrize("use_pipe", [True, False])

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from fluidio import reader as R
 from fluidio.errors import EnforceNotMet, ReaderError
-from fluidio.reader import threads
+from fluidio.flow import threads
 
 
 def failing(after: int) -> Callable[[], Iterator[int]]:

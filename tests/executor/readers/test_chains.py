@@ -14,7 +14,7 @@ import fluidio as fluid
 from fluidio.executor.readers import double_buffer
 from fluidio.layers.reader_handle import find_reader
 from fluidio.recordio import Writer
-from tests.readers.subjects import SLOTS, Subject, write_file, write_files
+from tests.executor.readers.subjects import SLOTS, Subject, write_file, write_files
 
 layers = fluid.layers
 
@@ -214,7 +214,7 @@ def test_double_buffer_keeps_order_and_takes_strings_and_places(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("worth_it", [0.0, 3600.0])
-def test_double_buffer_over_open_files_has_a_thread_only_if_reading_is_much_work(
+def test_double_buffer_over_open_files_has_a_thread_only_if_reading_is_costly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worth_it: float
 ) -> None:
     monkeypatch.setattr(double_buffer, "_WORTH_IT", worth_it)

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from fluidio.errors import EnforceNotMet, ReaderError
-from fluidio.reader.feed_epoch import Epoch, Tensors, feed
-from fluidio.reader.lifecycle import Event, State, step
-from fluidio.reader.tally import TALLY
+from fluidio.flow.feed_epoch import Epoch, Tensors, feed
+from fluidio.flow.lifecycle import Event, State, step
+from fluidio.flow.run_counters import TALLY
 from fluidio.tensor.lod import LoD
 
 __all__ = ["FeedQueue", "Tensors"]

@@ -20,7 +20,7 @@ from fluidio.conversion.export import SLOTS, export
 from fluidio.conversion.formats import tfrecord
 from fluidio.errors import ConversionError, FluidioError, MissingDependencyError
 from fluidio.recordio import Column, Writer, load
-from tests.convert.templates import MIXED, write
+from tests.conversion.templates import MIXED, write
 
 FORMATS = ["npz", "tfrecord", "webdataset", "parquet", "arrow"]
 

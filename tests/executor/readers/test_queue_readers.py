@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import fluidio as fluid
-from fluidio.reader import feed_epoch
-from fluidio.reader.feed_queue import FeedQueue
-from tests.readers.subjects import Subject, batches, feed, loader, py_reader
+from fluidio.flow import feed_epoch
+from fluidio.flow.feed_queue import FeedQueue
+from tests.executor.readers.subjects import Subject, batches, feed, loader, py_reader
 
 layers = fluid.layers
 

@@ -12,7 +12,7 @@ import pytest
 from fluidio.conversion import board, generate
 from fluidio.conversion.board import Board
 from fluidio.conversion.progress import Progress
-from tests.convert.templates import NUMBERS, contents, write
+from tests.conversion.templates import NUMBERS, contents, write
 
 HELD = """
 import os, sys, time

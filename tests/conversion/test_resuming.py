@@ -16,7 +16,7 @@ import pytest
 from fluidio.conversion import resuming, storage
 from fluidio.conversion.copying import copy
 from fluidio.errors import ConversionError
-from tests.convert.servers import RangeHandler, s3_environment, s3_server, serving
+from tests.conversion.servers import RangeHandler, s3_environment, s3_server, serving
 from tests.house.repository import ROOT
 
 MB = 1 << 20

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from fluidio.errors import ReaderError
-from fluidio.reader.threads import deserted_error
+from fluidio.flow.threads import deserted_error
 from fluidio.tensor.lod import LoD
 
 __all__ = ["Epoch", "Tensors", "feed"]

@@ -14,8 +14,8 @@ from fluidio.conversion import generate
 from fluidio.conversion.copying import copy
 from fluidio.errors import RecordIOError
 from fluidio.recordio import File
-from tests.convert.servers import RangeHandler, s3_environment, s3_server, serving
-from tests.convert.templates import MIXED, contents, write
+from tests.conversion.servers import RangeHandler, s3_environment, s3_server, serving
+from tests.conversion.templates import MIXED, contents, write
 
 
 def fluidio(server: str, *args: str, cwd: Path) -> subprocess.CompletedProcess[str]:

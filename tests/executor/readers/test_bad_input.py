@@ -13,7 +13,7 @@ import pytest
 import fluidio as fluid
 from fluidio.executor.readers.crew import Crew
 from fluidio.recordio import Writer
-from tests.readers.subjects import SLOTS, Subject, py_reader, write_file, write_files
+from tests.executor.readers.subjects import SLOTS, Subject, py_reader, write_file, write_files
 
 layers = fluid.layers
 
@@ -177,7 +177,7 @@ def test_files_opened_before_a_fork_are_an_error_behind_it_until_they_are_reset(
 ) -> None:
     script = f"""
 import os, warnings, fluidio as fluid
-from tests.readers.subjects import *
+from tests.executor.readers.subjects import *
 warnings.simplefilter("ignore")
 paths = {write_files(tmp_path)!r}
 options = dict(thread_num=2, deterministic={deterministic}, **SLOTS)
@@ -197,5 +197,5 @@ assert status == 0, status
 assert len(subject.epoch()) == 30
 subject.reader.reset()
 """
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     subprocess.run([sys.executable, "-c", script], check=True, cwd=root, timeout=50)

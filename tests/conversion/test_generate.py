@@ -18,7 +18,7 @@ import pytest
 from fluidio.conversion import generate, read_manifest
 from fluidio.errors import ConversionError
 from fluidio.recordio import File, load
-from tests.convert.templates import MIXED, NUMBERS, contents, rows, write
+from tests.conversion.templates import MIXED, NUMBERS, contents, rows, write
 from tests.house.repository import ROOT
 
 

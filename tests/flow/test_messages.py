@@ -10,7 +10,7 @@ from multiprocessing.connection import Connection
 
 import pytest
 
-from fluidio.reader import messages
+from fluidio.flow import messages
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes are files only on POSIX")
 Ends = tuple[Connection, Connection]

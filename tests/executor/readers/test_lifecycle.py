@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from fluidio.errors import EnforceNotMet
-from fluidio.reader.lifecycle import Event, State, step
+from fluidio.flow.lifecycle import Event, State, step
 
 
 @pytest.mark.parametrize("state", [s for s in State if s is not State.CLOSED])

@@ -16,7 +16,7 @@ from fluidio.conversion.reading import rows_of
 from fluidio.conversion.rows import RowBuffer, slots_of
 from fluidio.errors import ConversionError
 from fluidio.recordio import Writer
-from tests.convert.templates import MIXED, write
+from tests.conversion.templates import MIXED, write
 
 INT = st.integers(-(2**63), 2**63 - 1)
 FLOAT = st.floats(allow_nan=False)

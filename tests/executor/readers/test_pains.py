@@ -14,7 +14,7 @@ import pytest
 
 import fluidio as fluid
 from fluidio.errors import RecordIOError
-from tests.readers.subjects import SLOTS, Subject, batches, held, loader, py_reader, write_file, write_files
+from tests.executor.readers.subjects import SLOTS, Subject, batches, held, loader, py_reader, write_file, write_files
 
 layers = fluid.layers
 

@@ -17,7 +17,7 @@ import pytest
 
 from fluidio.cli import main
 from fluidio.conversion import generate
-from tests.convert.templates import MIXED, NUMBERS, contents, write
+from tests.conversion.templates import MIXED, NUMBERS, contents, write
 from tests.house.repository import ROOT
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import fluidio as fluid
-from tests.readers.subjects import SLOTS, Subject, held, write_file, write_files
+from tests.executor.readers.subjects import SLOTS, Subject, held, write_file, write_files
 
 layers = fluid.layers
 

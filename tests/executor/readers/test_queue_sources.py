@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fluidio as fluid
-from tests.readers.subjects import Subject, feed, loader, py_reader
+from tests.executor.readers.subjects import Subject, feed, loader, py_reader
 
 layers = fluid.layers
 

@@ -17,7 +17,7 @@ import fluidio as fluid
 from fluidio.recordio import Writer
 from fluidio.recordio.columnar import Decoder
 from fluidio.testing import fresh
-from tests.readers.subjects import SLOTS, Subject, batches, loader, write_file, write_files
+from tests.executor.readers.subjects import SLOTS, Subject, batches, loader, write_file, write_files
 
 layers = fluid.layers
 
@@ -202,12 +202,12 @@ def test_resuming_works_in_a_new_process(tmp_path: Path) -> None:
     expected = epochs(subject, 12)
     subject.reader.reset()
     script = (
-        "import json, sys; from tests.readers.test_resume import *\n"
+        "import json, sys; from tests.executor.readers.test_resume import *\n"
         "paths, state = json.loads(sys.argv[1])\n"
         "s = Subject(lambda: chain(paths, 'buffered')); s.reader.load_state_dict(state)\n"
         "print(json.dumps(epochs(s, 12)))"
     )
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     done = subprocess.run(
         [sys.executable, "-c", script, json.dumps([paths, state])], capture_output=True, text=True, check=True, cwd=root
     )

@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 
 import fluidio as fluid
 from fluidio.testing import fresh
-from tests.readers.subjects import SLOTS, Subject, batches, loader, py_reader, write_files
+from tests.executor.readers.subjects import SLOTS, Subject, batches, loader, py_reader, write_files
 
 layers = fluid.layers
 COUNT = 13
