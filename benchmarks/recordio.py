@@ -25,8 +25,8 @@ import cramjam
 import numpy as np
 
 from fluidio import recordio
-from fluidio.recordio.buffers import Buffer
-from fluidio.recordio.checksum import CRC32_IS_FAST, crc32
+from fluidio.recordio.decode.buffers import Buffer
+from fluidio.recordio.format.checksum import CRC32_IS_FAST, crc32
 from fluidio.recordio_writer import convert_reader_to_recordio_file
 
 CLOCK = time.perf_counter

@@ -18,9 +18,9 @@ import numpy as np
 from fluidio.era import era
 from fluidio.errors import EnforceNotMet
 from fluidio.program.data_feeder import DataFeeder
-from fluidio.recordio.item_buffer import ItemBuffer
-from fluidio.recordio.tensor_codec import raw_data, tensor_prefix
-from fluidio.recordio.writer import Writer
+from fluidio.recordio.format.tensor_codec import raw_data, tensor_prefix
+from fluidio.recordio.write.item_buffer import ItemBuffer
+from fluidio.recordio.write.writer import Writer
 
 __all__ = [
     "RecordIOWriter",

@@ -15,8 +15,8 @@ import numpy as np
 
 from fluidio.errors import ConversionError, missing_dependency
 from fluidio.recordio import iter_batches
-from fluidio.recordio.batches import iter_blocks
-from fluidio.recordio.paths import expand
+from fluidio.recordio.files.batches import iter_blocks
+from fluidio.recordio.files.paths import expand
 
 try:
     import tensorflow as _tensorflow

@@ -19,10 +19,10 @@ import numpy as np
 
 from fluidio.errors import RecordIOError, missing_dependency
 from fluidio.recordio import File, iter_batches
-from fluidio.recordio.paths import expand
-from fluidio.recordio.ranges import partition
-from fluidio.recordio.sidecar import open_index
-from fluidio.recordio.tensor_codec import decode_record
+from fluidio.recordio.files.paths import expand
+from fluidio.recordio.files.ranges import partition
+from fluidio.recordio.files.sidecar import open_index
+from fluidio.recordio.format.tensor_codec import decode_record
 
 try:
     import torch as _torch

@@ -15,7 +15,7 @@ from fluidio import recordio_writer
 from fluidio.era import use_era
 from fluidio.errors import EnforceNotMet
 from fluidio.recordio import File, load
-from fluidio.recordio.chunks import ChunkReader
+from fluidio.recordio.format.chunks import ChunkReader
 from fluidio.recordio_writer import RecordIOWriter
 from fluidio.tensor import LoDTensor
 from fluidio.tensor.lod import from_lengths

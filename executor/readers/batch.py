@@ -10,7 +10,7 @@ from fluidio.errors import EnforceNotMet
 from fluidio.executor.readers.base import Reader, Spec, Tensors
 from fluidio.flow.run_counters import TALLY
 from fluidio.recordio import RecordBlock
-from fluidio.recordio.block import Allocate
+from fluidio.recordio.decode.block import Allocate
 from fluidio.tensor.lod import IntArray
 
 __all__ = ["Batch"]

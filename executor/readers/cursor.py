@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fluidio.errors import EnforceNotMet
 from fluidio.recordio import BlockReader, RecordBlock
-from fluidio.recordio.buffers import Pool
-from fluidio.recordio.index import ChunkIndex, build_index
+from fluidio.recordio.decode.buffers import Pool
+from fluidio.recordio.files.index import ChunkIndex, build_index
 
 __all__ = ["Cursor", "open_blocks"]
 

@@ -18,7 +18,7 @@ from fluidio.executor.readers.crew import Crew
 from fluidio.executor.readers.cursor import Cursor, open_blocks
 from fluidio.executor.readers.file import describe_file
 from fluidio.recordio import RecordBlock
-from fluidio.recordio.buffers import Pool
+from fluidio.recordio.decode.buffers import Pool
 
 __all__ = ["OpenFiles"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from fluidio.recordio.paths import expand
-from fluidio.recordio.repair import repair
-from fluidio.recordio.survey import survey
+from fluidio.recordio.files.paths import expand
+from fluidio.recordio.files.repair import repair
+from fluidio.recordio.files.survey import survey
 
 HELP = "verify RecordIO files; --repair IN OUT saves the good chunks of a damaged one"
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import fluidio
 from fluidio.cli import doctor_tests, gpu_checks
 from fluidio.places import get_cuda_device_count
-from fluidio.recordio import compressors, loops
+from fluidio.recordio.decode import loops
+from fluidio.recordio.format import compressors
 from fluidio.version import __version__
 
 __all__ = ["HELP", "add_arguments", "run"]

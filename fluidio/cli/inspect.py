@@ -6,8 +6,8 @@ import argparse
 import dataclasses
 import json
 
-from fluidio.recordio.paths import expand
-from fluidio.recordio.survey import SlotSurvey, Survey, survey
+from fluidio.recordio.files.paths import expand
+from fluidio.recordio.files.survey import SlotSurvey, Survey, survey
 
 HELP = "show dialect, chunks, layouts, a preview and damage of RecordIO files"
 

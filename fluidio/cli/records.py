@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _recompress(args: argparse.Namespace) -> int:
     from fluidio.conversion import reshard, storage
-    from fluidio.recordio.paths import expand
+    from fluidio.recordio.files.paths import expand
 
     storage.make_folder(args.output)
     for path in expand(args.files):

@@ -10,7 +10,7 @@ from typing import IO, Any
 from fluidio.conversion import resuming, storage, uploading
 from fluidio.conversion.progress import Progress
 from fluidio.errors import ConversionError
-from fluidio.recordio.paths import expand
+from fluidio.recordio.files.paths import expand
 
 __all__ = ["copy"]
 

@@ -17,7 +17,7 @@ from fluidio.conversion.generate import MANIFEST, read_manifest
 from fluidio.conversion.progress import Progress
 from fluidio.conversion.schema import Slot
 from fluidio.errors import ConversionError
-from fluidio.recordio.paths import expand
+from fluidio.recordio.files.paths import expand
 
 __all__ = ["SLOTS", "export"]
 

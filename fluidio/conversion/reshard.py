@@ -16,11 +16,11 @@ from fluidio.conversion.generate import MANIFEST, write_manifest
 from fluidio.conversion.shards import shard_name
 from fluidio.errors import ConversionError
 from fluidio.recordio import File, Writer, partition
-from fluidio.recordio.chunk import Chunk
-from fluidio.recordio.chunks import ChunkReader
-from fluidio.recordio.dialects import FLUID, Dialect
-from fluidio.recordio.paths import expand
-from fluidio.recordio.source import is_url
+from fluidio.recordio.files.paths import expand
+from fluidio.recordio.files.source import is_url
+from fluidio.recordio.format.chunk import Chunk
+from fluidio.recordio.format.chunks import ChunkReader
+from fluidio.recordio.format.dialects import FLUID, Dialect
 
 __all__ = ["recompress", "shuffle", "split"]
 

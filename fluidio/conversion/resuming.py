@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from fluidio.conversion import storage
 from fluidio.errors import ConversionError
-from fluidio.recordio.source import filesystem_of, is_url
+from fluidio.recordio.files.source import filesystem_of, is_url
 
 try:
     import fcntl

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from fluidio.conversion.schema import Slot
 from fluidio.dtypes import to_numpy, to_vartype
 from fluidio.errors import ConversionError
-from fluidio.recordio.block import Column, RecordBlock
+from fluidio.recordio.decode.block import Column, RecordBlock
 
 __all__ = ["RowBuffer", "slots_of", "tensor_dtype"]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.errors import ConversionError
-from fluidio.recordio.block import RecordBlock
+from fluidio.recordio.decode.block import RecordBlock
 
 __all__ = ["Slot", "from_json", "of_block", "to_json"]
 

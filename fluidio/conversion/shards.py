@@ -15,7 +15,7 @@ import numpy as np
 from fluidio import pickles
 from fluidio.conversion import storage
 from fluidio.recordio import Writer
-from fluidio.recordio.source import is_url
+from fluidio.recordio.files.source import is_url
 
 __all__ = ["check_sample", "convert", "shard_name"]
 

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import IO, Any, cast
 
-from fluidio.recordio.source import filesystem_of, is_url
+from fluidio.recordio.files.source import filesystem_of, is_url
 
 __all__ = [
     "copy_file",

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fluidio.conversion import storage
-from fluidio.recordio.source import filesystem_of, is_url
+from fluidio.recordio.files.source import filesystem_of, is_url
 
 __all__ = ["PART", "copy_to_s3", "is_s3"]
 

@@ -203,7 +203,7 @@ class Hashed:
 
     def write(self, data: Any) -> int:
         view = memoryview(data)
-        for start in range(0, len(view), _STEP):  # larger writes take dear page cache, see fluidio.recordio.sink
+        for start in range(0, len(view), _STEP):  # larger writes take dear page cache, see fluidio.recordio.write.sink
             piece = view[start : start + _STEP]
             self._file.write(piece)
             self._hash.update(piece)

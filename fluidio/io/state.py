@@ -139,7 +139,7 @@ def load_program_state(model_path: str, var_list: Any = None) -> dict[str, Any]:
     Args:
         var_list: the variables of a combined file, or of a folder those to take.
     """
-    from fluidio.recordio.tensor_codec import decode_tensor
+    from fluidio.recordio.format.tensor_codec import decode_tensor
 
     prefix = _prefix(model_path)
     if os.path.exists(prefix + ".pdparams"):

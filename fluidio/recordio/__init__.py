@@ -5,15 +5,15 @@ Byte records: `File` (random access, append), `reader`, `writer`, `Scanner`, `In
 Ranges for workers: `tasks`, `partition`, `Task`. All of them take paths, URLs and binary file objects.
 """
 
-from fluidio.recordio.batches import iter_batches, load
-from fluidio.recordio.block import Column, RecordBlock
-from fluidio.recordio.block_reader import BlockReader
-from fluidio.recordio.file import File
-from fluidio.recordio.legacy import Index, Scanner, reader, writer
-from fluidio.recordio.pickled import sample_reader
-from fluidio.recordio.ranges import partition, tasks
-from fluidio.recordio.tasks import Task
-from fluidio.recordio.writer import Writer
+from fluidio.recordio.decode.block import Column, RecordBlock
+from fluidio.recordio.decode.block_reader import BlockReader
+from fluidio.recordio.decode.pickled import sample_reader
+from fluidio.recordio.files.batches import iter_batches, load
+from fluidio.recordio.files.file import File
+from fluidio.recordio.files.legacy import Index, Scanner, reader, writer
+from fluidio.recordio.files.ranges import partition, tasks
+from fluidio.recordio.files.tasks import Task
+from fluidio.recordio.write.writer import Writer
 
 __all__ = [
     "BlockReader",

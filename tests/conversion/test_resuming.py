@@ -250,7 +250,7 @@ def test_a_copy_to_a_folder_behind_pfs_goes_on(source: str, tmp_path: Path, monk
 UPLOAD = """
 import os, sys
 from fluidio.conversion import copying, storage, uploading
-from fluidio.recordio.source import filesystem_of
+from fluidio.recordio.files.source import filesystem_of
 uploading.PART = 5 << 20
 stop = int(sys.argv[2])
 filesystem = filesystem_of("s3://bucket/")[0]

@@ -23,7 +23,7 @@ NOT_HERE = {
     # Fluid's kernel for the CPU trains the output gate alone where the hidden size is a multiple of 8.
     "tests/ops/test_lstm_gates.py::test_a_multiple_of_8_trains_the_output_gate_alone_and_says_so": "all gates on a GPU",
     "tests/ops/test_lstm_gates.py::test_the_projected_lstm_trains_the_gates_that_fluid_trains": "all gates on a GPU",
-    "tests/executor/readers/test_chains.py::test_double_buffer_over_open_files_has_a_thread_only_if_reading_is_costly": (
+    "tests/executor/readers/test_chains.py::test_double_buffer_over_open_files_has_a_thread_if_reading_is_costly": (
         "a thread that copies to a GPU is always worth it"
     ),
     "tests/executor/readers/test_queue_readers.py::test_ahead_of_the_program_no_more_is_read_than_the_queue_holds": (

@@ -25,11 +25,11 @@ import numpy as np
 
 from fluidio.errors import RecordIOError
 from fluidio.recordio import BlockReader, Column, File, RecordBlock, Writer
-from fluidio.recordio.chunks import ChunkReader
-from fluidio.recordio.columnar import Decoder, RecordError
-from fluidio.recordio.dialects import HEADER_SIZE
-from fluidio.recordio.encode import encode_block
-from fluidio.recordio.records import split
+from fluidio.recordio.decode.columnar import Decoder, RecordError
+from fluidio.recordio.format.chunks import ChunkReader
+from fluidio.recordio.format.dialects import HEADER_SIZE
+from fluidio.recordio.format.records import split
+from fluidio.recordio.write.encode import encode_block
 from tests.recordio.strategies import same
 
 Chunks = set[tuple[bytes, ...]]

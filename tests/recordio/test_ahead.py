@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from fluidio import recordio
-from fluidio.recordio.ahead import Helpers, ReadAhead
+from fluidio.recordio.files.ahead import Helpers, ReadAhead
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from fluidio.recordio import Column, RecordBlock
-from fluidio.recordio.columnar import _stack
+from fluidio.recordio.decode.columnar import _stack
 from fluidio.tensor import lod as lod_math
 from tests.recordio.strategies import Tensor, alike, same
 

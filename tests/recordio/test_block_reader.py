@@ -13,8 +13,8 @@ import pytest
 
 from fluidio.errors import RecordIOError
 from fluidio.recordio import BlockReader, Column, Writer, load, tasks
-from fluidio.recordio.ahead import Helpers
-from fluidio.recordio.buffers import Pool
+from fluidio.recordio.decode.buffers import Pool
+from fluidio.recordio.files.ahead import Helpers
 from tests.recordio.samples import block_numbers, numbered
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "recordio"

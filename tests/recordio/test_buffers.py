@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from fluidio.recordio.buffers import Buffer, Pool
+from fluidio.recordio.decode.buffers import Buffer, Pool
 
 BIG = 1 << 20
 

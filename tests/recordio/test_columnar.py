@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from fluidio.recordio import ragged
-from fluidio.recordio.block import RecordBlock
-from fluidio.recordio.buffers import Pool
-from fluidio.recordio.columnar import Decoder, RecordError
-from fluidio.recordio.encode import encode_block, record_sizes
-from fluidio.recordio.records import split
-from fluidio.recordio.spans import gather
-from fluidio.recordio.tensor_codec import encode_record, encode_tensor, tensor_prefix
+from fluidio.recordio.decode import ragged
+from fluidio.recordio.decode.block import RecordBlock
+from fluidio.recordio.decode.buffers import Pool
+from fluidio.recordio.decode.columnar import Decoder, RecordError
+from fluidio.recordio.decode.spans import gather
+from fluidio.recordio.format.records import split
+from fluidio.recordio.format.tensor_codec import encode_record, encode_tensor, tensor_prefix
+from fluidio.recordio.write.encode import encode_block, record_sizes
 from tests.recordio.strategies import Tensor, alike, mixed, same
 
 

@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from fluidio.recordio import compressors, loops
-from fluidio.recordio.buffers import Pool
-from fluidio.recordio.columnar import Decoder
-from fluidio.recordio.compressors import FRAMED, RAW, SNAPPYSTREAM, CodecError
-from fluidio.recordio.records import split
-from fluidio.recordio.sample_buffer import SampleBuffer
-from fluidio.recordio.tensor_codec import encode_record
+from fluidio.recordio.decode import loops
+from fluidio.recordio.decode.buffers import Pool
+from fluidio.recordio.decode.columnar import Decoder
+from fluidio.recordio.format import compressors
+from fluidio.recordio.format.compressors import FRAMED, RAW, SNAPPYSTREAM, CodecError
+from fluidio.recordio.format.records import split
+from fluidio.recordio.format.tensor_codec import encode_record
+from fluidio.recordio.write.sample_buffer import SampleBuffer
 from tests.recordio import fuzz
 from tests.recordio.strategies import Tensor, alike, mixed, same
 

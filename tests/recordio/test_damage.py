@@ -11,8 +11,8 @@ import pytest
 
 from fluidio.errors import CutTailError, RecordIOError
 from fluidio.recordio import Writer
-from fluidio.recordio.checksum import crc32c
-from fluidio.recordio.chunks import ChunkReader
+from fluidio.recordio.format.checksum import crc32c
+from fluidio.recordio.format.chunks import ChunkReader
 from tests.recordio import fuzz
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "recordio"

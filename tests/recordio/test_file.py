@@ -18,9 +18,9 @@ from hypothesis import given
 from fluidio import recordio
 from fluidio.errors import CutTailError, ForeignFileError, RecordIOError
 from fluidio.recordio import File, Index, Scanner, Writer
-from fluidio.recordio import file as file_module
-from fluidio.recordio.paths import expand
-from fluidio.recordio.sidecar import open_index, sidecar_path
+from fluidio.recordio.files import file as file_module
+from fluidio.recordio.files.paths import expand
+from fluidio.recordio.files.sidecar import open_index, sidecar_path
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "recordio"
 MANIFEST: dict[str, dict[str, Any]] = json.loads((DATA / "manifest.json").read_text())
@@ -129,7 +129,7 @@ def test_foreign_files_are_named(head: bytes, what: str) -> None:
 
 
 def test_a_tfrecord_is_told_by_its_checksum() -> None:
-    from fluidio.recordio.checksum import masked_crc32c
+    from fluidio.recordio.format.checksum import masked_crc32c
 
     length = (5).to_bytes(8, "little")
     data = length + masked_crc32c(length).to_bytes(4, "little") + b"hello" + bytes(4)
@@ -222,7 +222,7 @@ def test_a_sidecar_is_written_on_request_and_used(tmp_path: Path, monkeypatch: p
     def fail(*_: Any, **__: Any) -> None:
         raise AssertionError("hopped although a sidecar is there")
 
-    monkeypatch.setattr("fluidio.recordio.sidecar.build_index", fail)
+    monkeypatch.setattr("fluidio.recordio.files.sidecar.build_index", fail)
     with File(path) as file:
         assert file.count() == 50
         assert file.get(49) == b"49"

@@ -14,7 +14,7 @@ import pytest
 
 from fluidio.errors import CutTailError, RecordIOError
 from fluidio.recordio import BlockReader, RecordBlock
-from fluidio.recordio.chunks import ChunkReader
+from fluidio.recordio.format.chunks import ChunkReader
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "recordio"
 MANIFEST: dict[str, dict[str, Any]] = json.loads((DATA / "manifest.json").read_text())

@@ -19,8 +19,8 @@ from hypothesis import given
 from fluidio import recordio
 from fluidio.errors import RecordIOError, UnsafePickleError
 from fluidio.recordio import BlockReader, Column, File, RecordBlock, Task, Writer, iter_batches, load, partition, tasks
-from fluidio.recordio.batches import rebatch
-from fluidio.recordio.chunks import ChunkReader
+from fluidio.recordio.files.batches import rebatch
+from fluidio.recordio.format.chunks import ChunkReader
 from tests.recordio.samples import block_numbers, numbered
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "recordio"

@@ -18,8 +18,8 @@ import pytest
 
 from fluidio.errors import MissingDependencyError, RecordIOError
 from fluidio.recordio import BlockReader, Column, File, Writer, iter_batches, load, partition, tasks
-from fluidio.recordio.chunks import ChunkReader
-from fluidio.recordio.source import RemoteSource
+from fluidio.recordio.files.source import RemoteSource
+from fluidio.recordio.format.chunks import ChunkReader
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "recordio"
 

@@ -21,9 +21,9 @@ from hypothesis import given
 
 from fluidio.errors import RecordIOError
 from fluidio.recordio import BlockReader, Column, File, RecordBlock, Writer
-from fluidio.recordio.chunks import ChunkReader
-from fluidio.recordio.columnar import _stack
-from fluidio.recordio.tensor_codec import encode_record
+from fluidio.recordio.decode.columnar import _stack
+from fluidio.recordio.format.chunks import ChunkReader
+from fluidio.recordio.format.tensor_codec import encode_record
 from tests.recordio.strategies import Tensor, alike, mixed, same
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "recordio"

@@ -16,7 +16,7 @@ import numpy as np
 from fluidio.conversion import schema, storage
 from fluidio.conversion.schema import Slot
 from fluidio.errors import ConversionError, missing_dependency
-from fluidio.recordio.block import Column, RecordBlock
+from fluidio.recordio.decode.block import Column, RecordBlock
 
 __all__ = ["read_ipc", "read_parquet", "write_ipc", "write_parquet"]
 

@@ -12,7 +12,7 @@ import numpy as np
 from fluidio.conversion import schema, storage
 from fluidio.conversion.schema import Slot
 from fluidio.errors import ConversionError
-from fluidio.recordio.block import Column, RecordBlock
+from fluidio.recordio.decode.block import Column, RecordBlock
 
 __all__ = ["read", "write"]
 

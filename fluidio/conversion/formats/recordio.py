@@ -13,8 +13,8 @@ from fluidio.conversion.rows import RowBuffer, slots_of, tensor_dtype
 from fluidio.conversion.schema import Slot
 from fluidio.errors import ConversionError, RecordIOError
 from fluidio.recordio import BlockReader, File, Writer, sample_reader
-from fluidio.recordio.block import RecordBlock
-from fluidio.recordio.tensor_codec import decode_record
+from fluidio.recordio.decode.block import RecordBlock
+from fluidio.recordio.format.tensor_codec import decode_record
 
 __all__ = ["read", "write"]
 

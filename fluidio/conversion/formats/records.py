@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fluidio.conversion.schema import Slot
-from fluidio.recordio.block import Column, RecordBlock
+from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.tensor.lod import LoD
 
 __all__ = ["Record", "blocks_of", "records_of"]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from fluidio.conversion.formats import arrow, npz, recordio, tfrecord, webdataset
 from fluidio.conversion.schema import Slot
 from fluidio.errors import ConversionError
-from fluidio.recordio.block import RecordBlock
+from fluidio.recordio.decode.block import RecordBlock
 
 __all__ = ["FORMATS", "Format", "of_name", "of_path"]
 

@@ -17,8 +17,8 @@ from fluidio.conversion import storage
 from fluidio.conversion.formats.records import Record, blocks_of, records_of
 from fluidio.conversion.schema import Slot
 from fluidio.errors import ConversionError
-from fluidio.recordio.block import RecordBlock
-from fluidio.recordio.checksum import masked_crc32c
+from fluidio.recordio.decode.block import RecordBlock
+from fluidio.recordio.format.checksum import masked_crc32c
 
 __all__ = ["parse_example", "read", "read_records", "write"]
 

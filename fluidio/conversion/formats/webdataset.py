@@ -14,7 +14,7 @@ from fluidio.conversion import storage
 from fluidio.conversion.formats.records import Record, blocks_of, records_of
 from fluidio.conversion.schema import Slot
 from fluidio.errors import ConversionError
-from fluidio.recordio.block import RecordBlock
+from fluidio.recordio.decode.block import RecordBlock
 
 __all__ = ["read", "write"]
 

@@ -15,8 +15,8 @@ from fluidio.era import era
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
-from fluidio.recordio.compressors import CodecError
-from fluidio.recordio.tensor_codec import decode_tensor, encode_tensor
+from fluidio.recordio.format.compressors import CodecError
+from fluidio.recordio.format.tensor_codec import decode_tensor, encode_tensor
 from fluidio.tensor import SelectedRows
 
 __all__ = ["encode_variable", "write_whole"]

@@ -214,7 +214,7 @@ def test_double_buffer_keeps_order_and_takes_strings_and_places(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("worth_it", [0.0, 3600.0])
-def test_double_buffer_over_open_files_has_a_thread_only_if_reading_is_costly(
+def test_double_buffer_over_open_files_has_a_thread_if_reading_is_costly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worth_it: float
 ) -> None:
     monkeypatch.setattr(double_buffer, "_WORTH_IT", worth_it)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import fluidio as fluid
 from fluidio.recordio import Writer
-from fluidio.recordio.columnar import Decoder
+from fluidio.recordio.decode.columnar import Decoder
 from fluidio.testing import fresh
 from tests.executor.readers.subjects import SLOTS, Subject, batches, loader, write_file, write_files
 

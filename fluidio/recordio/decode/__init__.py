@@ -1,0 +1,1 @@
+"""Chunks become blocks of columns."""

@@ -1,0 +1,238 @@
+"""BlockReader: a file of Fluid tensor records as a sequence of RecordBlocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fluidio.errors import RecordIOError
+from fluidio.recordio.decode.block import RecordBlock
+from fluidio.recordio.decode.buffers import Pool
+from fluidio.recordio.decode.columnar import Decoder, RecordError
+from fluidio.recordio.decode.spans import Part, Span, gather
+from fluidio.recordio.files.ahead import Helpers
+from fluidio.recordio.files.tasks import Task
+from fluidio.recordio.format.chunk import Chunk
+from fluidio.recordio.format.chunks import ChunkReader, OnError
+from fluidio.recordio.format.dialects import FLUID
+
+__all__ = ["BlockReader"]
+
+
+class BlockReader:
+    """Iterate over the RecordBlocks of one file, chunk by chunk.
+
+    A chunk gives one block, or several where the layout changes inside it. The blocks own their memory. Every good
+    record before damage is delivered before the error is raised. One reader belongs to one thread; readers in
+    different threads run in parallel (checksums and decompression release the interpreter lock).
+
+    Args:
+        path: a path, URL, binary file object, or a range of records from `recordio.tasks`.
+        on_error: "raise", or "skip" to go on behind damaged chunks and records; `damage` lists what was skipped.
+        verify_inner: also check the checksums inside snappy streams.
+        start: where to begin, as `tell()` gave it: (byte offset of a chunk, record in that chunk).
+        stop: where to end, in the same form; None is the end of the file.
+        buffers: where memory comes from, to share it with other readers.
+        helpers: threads that read the next chunks ahead.
+
+    Example:
+        >>> with BlockReader("mnist.recordio") as blocks:                           # doctest: +SKIP
+        ...     for block in blocks:
+        ...         (image, _), (label, _) = block.tensors()
+    """
+
+    def __init__(
+        self,
+        path: Any,
+        *,
+        on_error: OnError = "raise",
+        verify_inner: bool = False,
+        start: tuple[int, int] | None = None,
+        stop: tuple[int, int] | None = None,
+        buffers: Pool | None = None,
+        helpers: Helpers | None = None,
+    ) -> None:
+        if isinstance(path, Task):
+            start = start or path.first
+            stop = stop or path.last
+            path = path.path
+        offset, record = start or (0, 0)
+        self._buffers = Pool() if buffers is None else buffers
+        self._chunks = ChunkReader(
+            path,
+            on_error=on_error,
+            verify_inner=verify_inner,
+            offset=offset,
+            buffers=self._buffers,
+            helpers=helpers,
+        )
+        self._end_at(stop)
+        self._decoder = Decoder(self.name)
+        self._damage: list[RecordIOError] = []
+        self._chunk: Chunk | None = None
+        self._spans: Iterator[tuple[Span, int]] = iter(())
+        self._span: Span | None = None
+        self._at = 0  # the next record in the span
+        self._late: RecordIOError | None = None  # damage found behind records that had to be delivered first
+        self._position = (offset, record)
+
+    @property
+    def name(self) -> str:
+        """Return the path for messages."""
+        return self._chunks.source.name
+
+    @property
+    def damage(self) -> list[RecordIOError]:
+        """Return the errors that were skipped so far, in the order of the file."""
+        return sorted(self._chunks.damage + self._damage, key=lambda error: error.offset or 0)
+
+    def tell(self) -> tuple[int, int]:
+        """Return the place of the next record: (byte offset of its chunk, number in that chunk).
+
+        `BlockReader(path, start=reader.tell())` goes on from here.
+        """
+        return self._position
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """Return `tell()`."""
+        return self._position
+
+    def seek(self, position: tuple[int, int], stop: tuple[int, int] | None = None) -> None:
+        """Go on from a place that `tell()` gave, to the end or to another such place."""
+        self._chunks.offset = position[0]
+        self._end_at(stop)
+        self._leave()
+        self._late = None
+        self._position = position
+
+    def _end_at(self, stop: tuple[int, int] | None) -> None:
+        self._stop = stop
+        self._chunks.until = None if stop is None else stop[0] + (stop[1] > 0)
+
+    def __iter__(self) -> Iterator[RecordBlock]:
+        return self
+
+    def __next__(self) -> RecordBlock:
+        block = self.read()
+        if block is None:
+            raise StopIteration
+        return block
+
+    def read(self, limit: int | None = None, *, across: bool = False) -> RecordBlock | None:
+        """Return the next block, None at the end of the file or range.
+
+        Args:
+            limit: at most so many records. Asking for a batch is faster than slicing a chunk: records are copied when
+                they are asked for.
+            across: go on in the next chunks until there are `limit` records, the layout changes, or damage comes.
+        """
+        late, self._late = self._late, None
+        if late is not None:
+            raise late
+        span = self._open()
+        if span is None:
+            return None
+        parts = [self._take(span, limit)]
+        if across and limit is not None:
+            self._take_more(parts, limit)
+        return gather(parts, self._buffers)
+
+    def _take_more(self, parts: list[Part], limit: int) -> None:
+        span, start, stop = parts[0]
+        held = stop - start
+        while held < limit:
+            try:
+                following = self._open()
+            except RecordIOError as error:
+                self._late = error
+                return
+            if following is None or following.layout != span.layout:
+                return
+            parts.append(self._take(following, limit - held))
+            held += parts[-1][2] - parts[-1][1]
+
+    def _open(self) -> Span | None:
+        """Return the span that holds the next record, None at the end."""
+        while self._stop is None or self._position < self._stop:
+            if self._span is not None:
+                return self._span
+            chunk = self._chunk
+            if chunk is None:
+                chunk = self._chunks.next()
+                if chunk is None:
+                    self._position = (self._chunks.offset, 0)
+                    return None
+                # Another chunk than the one we were sent to: that one was damaged and skipped.
+                record = self._position[1] if chunk.offset == self._position[0] else 0
+                self._position = (chunk.offset, record)
+                self._spans = self._decoder.spans(chunk.payload, chunk.table, record)
+                self._chunk = chunk
+                continue
+            try:
+                found = next(self._spans, None)
+            except RecordError as error:
+                self._bad_record(chunk, error)
+                continue
+            if found is None:
+                self._position = (chunk.end, 0)
+                del chunk  # its buffer is free for the next one
+                self._leave()
+            else:
+                self._span, self._at = found
+        return None
+
+    def _leave(self) -> None:
+        """Forget the chunk."""
+        self._chunk = self._span = None
+        self._spans = iter(())
+
+    def _take(self, span: Span, limit: int | None) -> Part:
+        """Return the next records of `span` and move the position behind them."""
+        assert self._chunk is not None
+        chunk = self._chunk
+        record = self._position[1]
+        start, stop = self._at, span.count
+        if limit is not None and limit < stop - start:
+            stop = start + limit
+        if self._stop is not None and chunk.offset == self._stop[0]:
+            stop = min(stop, start + self._stop[1] - record)
+        record += stop - start
+        self._at = stop
+        self._position = (chunk.offset, record)
+        if record == chunk.table.count:
+            self._position = (chunk.end, 0)
+            self._leave()
+        elif stop == span.count:
+            self._span = None
+        return span, start, stop
+
+    def _bad_record(self, chunk: Chunk, cause: RecordError) -> None:
+        if chunk.dialect is FLUID:
+            hint = "the chunk's checksum is right, so it was written like this; on_error='skip' passes over the record"
+        else:
+            hint = (
+                f"this file is in the dialect of {chunk.dialect.title}; if it holds pickled samples, read it with "
+                "reader.creator.recordio or recordio.sample_reader"
+            )
+        error = RecordIOError(
+            f"record {cause.record}: {cause}", path=self.name, chunk=chunk.number, offset=chunk.offset, hint=hint
+        )
+        # The next call starts behind the bad record, whether it was skipped or its error caught.
+        following = cause.record + 1
+        self._spans = self._decoder.spans(chunk.payload, chunk.table, following)
+        self._position = (chunk.offset, following) if following < chunk.table.count else (chunk.end, 0)
+        if self._chunks.on_error == "raise":
+            raise error from cause
+        self._damage.append(error)
+
+    def close(self) -> None:
+        """Close the file if it was opened here."""
+        self._chunks.close()
+        self._leave()
+
+    def __enter__(self) -> BlockReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

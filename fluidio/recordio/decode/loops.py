@@ -1,0 +1,148 @@
+"""The loops over records that NumPy has no operation for, in C where that could be compiled.
+
+`_loops.c` is built when fluidio is installed, if there is a C compiler. Without it the same is done in Python, with the
+same results: `compiled` is None then.
+"""
+
+from __future__ import annotations
+
+import functools
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fluidio.recordio.decode.buffers import Pool
+from fluidio.recordio.format.tensor_codec import TensorHead, varint
+from fluidio.tensor.lod import IntArray
+
+compiled: Any
+try:
+    from fluidio.recordio import _loops as compiled
+except ImportError:
+    compiled = None
+
+__all__ = ["Cuts", "Places", "compiled", "copy", "join", "places", "prefixes", "putter", "untyped", "walk"]
+
+_LARGE = 2048  # bytes of a piece: a copy into memory that is there costs less than fresh pages to join them in
+_WORTH_RELEASING = 1 << 15  # bytes to copy
+_BYTES = np.dtype(np.uint8)
+_unpack_length = struct.Struct("<I").unpack_from
+
+
+def walk(payload: memoryview, count: int) -> IntArray:
+    """Return where `count` records begin and the last one ends; less of them when one would begin past the payload.
+
+    Each length says where the next one is.
+    """
+    if compiled is not None:
+        edges = np.empty(count + 1, np.int64)
+        return edges[: compiled.walk(payload, edges) + 1]
+    found = [0] * (count + 1)
+    index = position = 0
+    try:
+        for index in range(count):
+            found[index] = position
+            (length,) = _unpack_length(payload, position)
+            position += length + 4
+    except struct.error:
+        return np.array(found[: index + 1], np.int64)
+    found[count] = position
+    return np.array(found, np.int64)
+
+
+def prefixes(
+    payload: memoryview, at: IntArray, ends: IntArray, head: TensorHead, lead: int, row_size: int
+) -> tuple[IntArray, IntArray, IntArray] | None:
+    """Return the heights of a tensor in all records and where its data begin and end; None without C.
+
+    Also None where some record has more in its prefix than a height of its own, or a LoD of more than one sequence.
+    """
+    if compiled is None or row_size <= 0 or len(head.lod) > 1:
+        return None
+    if head.lod and (len(head.lod[0]) != 2 or head.lod[0][0] != 0):
+        return None
+    first = int(at[0])
+    lod = first + lead + 12 + 16 * len(head.lod)
+    desc = lod + 8 * len(head.lod) + 8
+    height = desc + 3
+    tail = height + len(varint(head.dims[0]))
+    rows, starts, stops = np.empty((3, len(at)), np.int64)
+    before, start, after = payload[first:lod], payload[desc:height], payload[tail : head.start]
+    if start[0] != 8 or start[1] > 0x7F or start[2] != 0x10:
+        return None
+    alike = compiled.prefixes(payload, at, ends, before, bool(head.lod), start, after, row_size, rows, starts, stops)
+    return (rows, starts, stops) if alike else None
+
+
+@functools.lru_cache(maxsize=256)
+def untyped(size: int) -> np.dtype[Any]:
+    """Return the type of `size` bytes that are copied as they are."""
+    return np.dtype(f"V{size}")
+
+
+def copy(
+    payload: memoryview, first: int, stride: int, size: int, target: npt.NDArray[Any], at: int, count: int
+) -> None:
+    """Copy items of `size` bytes, `stride` bytes from one to the next, to items at, at + 1, ... of the target."""
+    if compiled is not None:
+        compiled.copy(payload, first, stride, size, target, at, count)
+        return
+    # As they are, whatever they are aligned to: small ones as items of no type, others as bytes, with which NumPy
+    # releases the interpreter lock.
+    found: npt.NDArray[Any]
+    if count * size < _WORTH_RELEASING:
+        found = np.ndarray((count,), untyped(size), payload, first, (stride,))
+    else:
+        found = np.ndarray((count, size), _BYTES, payload, first, (stride, 1))
+    np.ndarray(found.shape, found.dtype, target, at * size)[:] = found
+
+
+def putter(table: npt.NDArray[Any], put: Callable[[int, Any], object]) -> Callable[[int, Any], object]:
+    """Return what does `put(row, value)`, quicker for arrays of just the type and the shape of the table's rows."""
+    if compiled is None or table.dtype.kind not in "biuf":
+        return put
+    return compiled.putter(table, put)  # type: ignore[no-any-return]
+
+
+Places = Any
+"""Positions as `join` takes them: an array where it is compiled, else a list."""
+Cuts = tuple[memoryview, Places, Places]
+"""Pieces of a payload: it, their starts and their stops."""
+
+
+def places(positions: IntArray) -> Places:
+    """Return positions in the form that `join` takes."""
+    return positions if compiled is not None else positions.tolist()
+
+
+def join(cuts: list[Cuts], like: npt.NDArray[Any], pool: Pool) -> npt.NDArray[Any]:
+    """Return the pieces one after another as an array like this one."""
+    if compiled is None:
+        return _join(cuts, like, pool)
+    data = pool.array(like.shape, like.dtype)
+    target = data.reshape(-1).view(np.uint8)
+    if len(cuts) == 1:
+        compiled.join(*cuts[0], target)
+        return data
+    end = 0
+    for payload, starts, stops in cuts:
+        start, end = end, end + int((stops - starts).sum())
+        compiled.join(payload, starts, stops, target[start:end])
+    return data
+
+
+def _join(cuts: list[Cuts], like: npt.NDArray[Any], pool: Pool) -> npt.NDArray[Any]:
+    pieces = [whole[a:b] for whole, starts, stops in cuts for a, b in zip(starts, stops)]
+    if like.nbytes < _LARGE * len(pieces):
+        # Joining slices beats indexing with 8 bytes of index for every 8 bytes of data.
+        return np.ndarray(like.shape, like.dtype, bytearray().join(pieces))
+    data = pool.array(like.shape, like.dtype)
+    target = data.reshape(-1).view(np.uint8).data
+    end = 0
+    for piece in pieces:
+        start, end = end, end + len(piece)
+        target[start:end] = piece
+    return data

@@ -1,0 +1,1 @@
+"""Whole files: opening, indexing, ranges, surveys, repair, batches."""

@@ -1,0 +1,299 @@
+"""Arrays without a program: whole files as columns, or a stream of NumPy batches at the speed of the blocks."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from fluidio.errors import RecordIOError
+from fluidio.recordio.decode.block import Allocate, Column, RecordBlock
+from fluidio.recordio.decode.block_reader import BlockReader
+from fluidio.recordio.decode.buffers import Pool
+from fluidio.recordio.files.ahead import Helpers, usual_threads
+from fluidio.recordio.files.index import build_index
+from fluidio.recordio.files.paths import expand
+from fluidio.recordio.files.ranges import chunk_tasks, partition
+from fluidio.recordio.files.source import is_url
+from fluidio.recordio.files.tasks import Task
+from fluidio.recordio.format.chunks import OnError
+from fluidio.recordio.write.encode import is_dense
+
+__all__ = ["iter_batches", "iter_blocks", "load", "rebatch", "shuffled"]
+
+_DEFAULT_WINDOW = 16384
+_LARGE_FILE = 1 << 22
+
+
+def load(
+    paths: Any, *, on_error: OnError = "raise", verify_inner: bool = False, threads: int | None = None
+) -> tuple[Column, ...]:
+    """Return everything in some files of tensor records, one Column for each slot.
+
+    Args:
+        paths: a path, glob, URL, file object or Task, or a list of them.
+        threads: so many threads read ahead; None chooses, 0 reads in the caller's thread alone.
+
+    Example:
+        >>> image, label = load("mnist-*.recordio")                                 # doctest: +SKIP
+        >>> image.data.shape, label.data.dtype                                      # doctest: +SKIP
+        ((60000, 784), dtype('int64'))
+    """
+    files = expand(paths)
+    blocks = iter_blocks(files, on_error=on_error, verify_inner=verify_inner, threads=threads)
+    first = next(blocks, None)
+    if first is None:
+        return ()
+    if not is_dense(first):
+        return RecordBlock.concat([first, *blocks]).columns
+    return _fill(first, blocks, _announced(files)).columns
+
+
+def _announced(files: list[Any]) -> int:
+    """Return the number of records that headers announce; 0 for streams, which can be read only once."""
+    if not all(isinstance(file, (str, Task)) for file in files):
+        return 0
+    try:
+        return sum(len(f) if isinstance(f, Task) else build_index(f, partial=True).num_records for f in files)
+    except RecordIOError:
+        return 0  # the reader tells
+
+
+def _fill(first: RecordBlock, rest: Iterator[RecordBlock], expected: int) -> RecordBlock:
+    """Return all blocks as one; dense ones are copied as they come, so that memory holds the data once, not twice."""
+    heights = [column.rows_per_record or 0 for column in first.columns]
+    room = max(expected, len(first))
+    columns = [np.empty((room * n, *c.data.shape[1:]), c.data.dtype) for n, c in zip(heights, first.columns)]
+    done = 0
+    others: list[RecordBlock] = []
+    for block in itertools.chain([first], rest):
+        alike = block.layout == first.layout and [c.rows_per_record for c in block.columns] == heights
+        if others or not alike or done + len(block) > room:
+            others.append(block)
+            continue
+        for target, height, column in zip(columns, heights, block.columns):
+            target[done * height : (done + len(block)) * height] = column.data
+        done += len(block)
+    filled = [Column(t[: done * n], num_records=done) for t, n in zip(columns, heights)]
+    return RecordBlock.concat([RecordBlock(filled, done), *others])
+
+
+def iter_batches(
+    paths: Any,
+    batch_size: int,
+    *,
+    shuffle: bool | int = False,
+    seed: int = 0,
+    epoch: int = 0,
+    part: tuple[int, int] | None = None,
+    drop_last: bool = False,
+    on_error: OnError = "raise",
+    verify_inner: bool = False,
+    threads: int | None = None,
+) -> Iterator[tuple[Any, ...]]:
+    """Yield batches of `batch_size` records as tuples with one item for each slot.
+
+    An item is the array of the batch, or (array, LoD) where the records carry a LoD. The order depends on the files,
+    `seed` and `epoch`, never on `threads`.
+
+    Args:
+        paths: a path, glob, URL, file object or Task, or a list of them.
+        shuffle: a number of records permutes windows of that many; True also takes the chunks in random order.
+        part: (i, n) reads part i of n, see `partition`.
+        drop_last: leave out a last batch that is not full.
+        threads: so many threads read ahead (with shuffle=True they decode); None chooses, 0 reads in the caller's
+            thread alone.
+    """
+    if batch_size < 1:
+        raise ValueError(f"batch_size must be at least 1, got {batch_size}")
+    if part is not None:
+        paths = partition(paths, part[1], part[0], on_error=on_error)
+    random = np.random.default_rng([seed, epoch]) if shuffle else None  # importing numpy.random takes 10 ms
+    blocks = iter_blocks(
+        paths,
+        on_error=on_error,
+        verify_inner=verify_inner,
+        threads=threads,
+        order=random if shuffle is True else None,
+        block_size=None if shuffle else batch_size,
+    )
+    if random is not None:
+        window = _DEFAULT_WINDOW if shuffle is True else shuffle
+        blocks = shuffled(blocks, window, random, block_size=batch_size)
+    for batch in rebatch(blocks, batch_size, drop_last=drop_last):
+        yield tuple([(c.data, c.lod) if c.lod else c.data for c in batch.columns])
+
+
+def iter_blocks(
+    paths: Any,
+    *,
+    on_error: OnError = "raise",
+    verify_inner: bool = False,
+    threads: int | None = None,
+    order: np.random.Generator | None = None,
+    block_size: int | None = None,
+) -> Iterator[RecordBlock]:
+    """Yield the blocks of some files in order, or chunk by chunk in a random order drawn from `order`.
+
+    With `block_size` blocks have at most so many records and also end at its multiples.
+    """
+    if order is not None:
+        work = chunk_tasks(paths, on_error=on_error)
+        work = [work[i] for i in order.permutation(len(work))]
+        yield from _chunk_by_chunk(work, on_error, verify_inner, threads or 0)
+        return
+    count = usual_threads() if threads is None else threads
+    executor = ThreadPoolExecutor(max(1, count), "recordio-ahead")  # threads start when there is work for them
+    helpers = Helpers(executor, count) if count > 0 else None
+    buffers = Pool()
+    held = 0
+    try:
+        for path in expand(paths):
+            with BlockReader(
+                path,
+                on_error=on_error,
+                verify_inner=verify_inner,
+                buffers=buffers,
+                helpers=helpers if threads is not None or _is_large(path) else None,
+            ) as reader:
+                while (block := reader.read(block_size and block_size - held, across=True)) is not None:
+                    yield block
+                    held = (held + len(block)) % (block_size or 1)
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
+def _is_large(path: Any) -> bool:
+    """Tell whether threads are worth it: a local file of several chunks."""
+    path = path.path if isinstance(path, Task) else path
+    try:
+        return isinstance(path, (str, os.PathLike)) and not is_url(path) and os.path.getsize(path) >= _LARGE_FILE
+    except OSError:
+        return False  # the reader tells
+
+
+def _chunk_by_chunk(work: list[Task], on_error: OnError, verify_inner: bool, threads: int) -> Iterator[RecordBlock]:
+    """Yield the blocks of chunks in this order, decoded on threads if there are any."""
+    readers = _Readers(on_error, verify_inner)
+    try:
+        if threads < 1:
+            for task in work:
+                yield from readers.read(task)
+        else:
+            yield from _ahead(readers, work, threads)
+    finally:
+        readers.close()
+
+
+class _Readers:
+    """One reader for each thread and file, so that buffers are reused."""
+
+    def __init__(self, on_error: OnError, verify_inner: bool) -> None:
+        self._on_error: OnError = on_error
+        self._verify_inner = verify_inner
+        self._local = threading.local()
+        self._all: list[BlockReader] = []
+
+    def read(self, task: Task) -> list[RecordBlock]:
+        reader: BlockReader | None = getattr(self._local, "reader", None)
+        if reader is None or self._local.path != task.path:
+            if reader is not None:
+                reader.close()
+            reader = BlockReader(task, on_error=self._on_error, verify_inner=self._verify_inner)
+            self._local.reader, self._local.path = reader, task.path
+            self._all.append(reader)
+        else:
+            reader.seek(task.first, task.last)
+        return list(reader)
+
+    def close(self) -> None:
+        for reader in self._all:
+            reader.close()
+
+
+def _ahead(readers: _Readers, work: list[Task], threads: int) -> Iterator[RecordBlock]:
+    """Decode chunks on a pool, a few ahead of the consumer, and yield them in their order."""
+    pool = ThreadPoolExecutor(threads, "recordio-decode")
+    pending: deque[Future[list[RecordBlock]]] = deque()
+    try:
+        for task in work:
+            pending.append(pool.submit(readers.read, task))
+            if len(pending) > 2 * threads:
+                yield from pending.popleft().result()
+        while pending:
+            yield from pending.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def shuffled(
+    blocks: Iterable[RecordBlock], window: int, random: np.random.Generator, *, block_size: int | None = None
+) -> Iterator[RecordBlock]:
+    """Yield the records in windows of `window`, each window permuted.
+
+    With `block_size` blocks have at most so many records and also end at its multiples: small blocks are gathered while
+    memory is hot. The window's own memory is used again and again, since all that leaves it is copied.
+    """
+    held = 0
+    for whole in rebatch(blocks, window, allocate=_Reused()):
+        order = random.permutation(len(whole))
+        start = 0
+        while start < len(whole):
+            stop = start + block_size - held if block_size else len(whole)
+            block = whole.take(order[start:stop])
+            start += len(block)
+            held = (held + len(block)) % (block_size or 1)
+            yield block
+
+
+class _Reused:
+    """Give the same memory for every request."""
+
+    def __init__(self) -> None:
+        self._memory: list[np.ndarray[Any, Any]] = []
+
+    def __call__(self, wanted: Sequence[tuple[tuple[int, ...], Any]]) -> list[Any]:
+        sizes = [math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in wanted]
+        if len(sizes) != len(self._memory) or any(a > len(m) for a, m in zip(sizes, self._memory)):
+            self._memory = [np.empty(size + size // 8, np.uint8) for size in sizes]
+        parts = zip(self._memory, sizes, wanted)
+        return [memory[:size].view(dtype).reshape(shape) for memory, size, (shape, dtype) in parts]
+
+
+def rebatch(
+    blocks: Iterable[RecordBlock], size: int, *, drop_last: bool = False, allocate: Allocate | None = None
+) -> Iterator[RecordBlock]:
+    """Yield blocks of exactly `size` records; only what crosses a border is copied (into arrays of `allocate`)."""
+    parts: list[RecordBlock] = []
+    held = 0
+    try:
+        for block in blocks:
+            start, total = 0, len(block)
+            if total == size and not held:
+                yield block
+                continue
+            if held:
+                start = min(size - held, total)
+                parts.append(block.slice(0, start))
+                held += start
+                if held < size:
+                    continue
+                yield RecordBlock.concat(parts, allocate)
+            for at in range(start, total - size + 1, size):
+                yield block.slice(at, at + size)
+                start = at + size
+            parts = [block.slice(start, total)] if start < total else []
+            held = total - start
+    except RecordIOError:  # what was read before the damage comes before the error
+        if held and not drop_last:
+            yield RecordBlock.concat(parts, allocate)
+        raise
+    if held and not drop_last:
+        yield RecordBlock.concat(parts, allocate)

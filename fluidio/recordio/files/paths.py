@@ -1,0 +1,48 @@
+"""Turn what users call "paths" into a list of things to open: names, globs, URLs, file objects, ranges of records."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from fluidio.recordio.files.source import filesystem_of, is_url
+from fluidio.recordio.files.tasks import Task
+
+__all__ = ["expand"]
+
+
+def expand(paths: Any, *, commas: bool = False) -> list[Any]:
+    """Return the single files behind `paths`, globs in sorted order.
+
+    Args:
+        paths: a path, URL, glob, binary file object or Task, or a list of them.
+        commas: a string may be a comma-separated list (pip `recordio` and `creator.recordio` take one).
+
+    Raises:
+        FileNotFoundError: a glob matches nothing.
+    """
+    if isinstance(paths, str) and commas and not os.path.exists(paths):
+        return [found for part in paths.split(",") if part for found in _expand_one(part.strip())]
+    if isinstance(paths, (str, os.PathLike, Task)) or hasattr(paths, "read"):
+        return _expand_one(paths)
+    if not isinstance(paths, Iterable):
+        raise TypeError(f"expected a path or a list of paths, got {type(paths).__name__}")
+    return [found for part in paths for found in _expand_one(part)]
+
+
+def _expand_one(path: Any) -> list[Any]:
+    if not isinstance(path, (str, os.PathLike)):
+        return [path]
+    name = os.fspath(path)
+    if not glob.has_magic(name) or (not is_url(name) and os.path.exists(name)):
+        return [name]
+    if is_url(name):
+        filesystem, inner = filesystem_of(name)
+        found = sorted(filesystem.unstrip_protocol(match) for match in filesystem.glob(inner))
+    else:
+        found = sorted(glob.glob(name))
+    if not found:
+        raise FileNotFoundError(f"no file matches {name!r}")
+    return found

@@ -1,0 +1,61 @@
+"""Save what is good in a damaged file: whole chunks, byte for byte."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+from fluidio.errors import RecordIOError
+from fluidio.recordio.files.source import open_source
+from fluidio.recordio.format.chunks import ChunkReader
+from fluidio.recordio.format.dialects import HEADER_SIZE
+
+__all__ = ["Salvage", "repair"]
+
+
+@dataclass
+class Salvage:
+    """What `repair` kept and what it left out."""
+
+    chunks: int = 0
+    records: int = 0
+    bytes_kept: int = 0
+    bytes_lost: int = 0
+    damage: list[RecordIOError] = field(default_factory=list)
+
+
+def repair(damaged: Any, target: str | os.PathLike[str]) -> Salvage:
+    """Copy every good chunk of `damaged` to the new file `target`.
+
+    A chunk is good when its checksum fits and its records fill it exactly; nothing is guessed. The target appears
+    complete or not at all.
+
+    Raises:
+        FileExistsError: the target is there already; it may be the only copy of something.
+    """
+    target = os.fspath(target)
+    if os.path.exists(target):
+        raise FileExistsError(f"{target} exists: name a new file")
+    source = open_source(damaged)
+    part = f"{target}.part-{os.getpid()}"
+    out = Salvage()
+    try:
+        reader = ChunkReader(source, on_error="skip")
+        with open(part, "wb") as file:
+            for chunk in reader:
+                file.write(source.read(chunk.offset, HEADER_SIZE + chunk.header.size))
+                out.chunks += 1
+                out.records += chunk.table.count
+                out.bytes_kept += HEADER_SIZE + chunk.header.size
+            file.flush()
+            os.fsync(file.fileno())
+        out.damage = reader.damage
+        out.bytes_lost = source.size - out.bytes_kept
+        os.replace(part, target)
+    finally:
+        if os.path.exists(part):
+            os.unlink(part)
+        if source is not damaged:
+            source.close()
+    return out

@@ -1,0 +1,226 @@
+"""Look at a file as a whole: dialect, chunks, what the records hold, and what is damaged."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fluidio import pickles
+from fluidio.errors import ForeignFileError, RecordIOError, UnsafePickleError
+from fluidio.recordio.decode.block import RecordBlock
+from fluidio.recordio.decode.columnar import Decoder, RecordError
+from fluidio.recordio.files.index import build_index
+from fluidio.recordio.files.source import open_source
+from fluidio.recordio.format.chunk import Chunk
+from fluidio.recordio.format.chunks import ChunkReader
+from fluidio.recordio.format.dialects import FLUID
+
+__all__ = ["Damage", "SlotSurvey", "Survey", "survey"]
+
+
+@dataclass
+class SlotSurvey:
+    """One slot of tensor records; a dim is None where records differ."""
+
+    dtype: str
+    dims: list[int | None]
+    lod_levels: int
+    fewest_rows: int
+    most_rows: int
+
+    def merge(self, other: SlotSurvey) -> bool:
+        """Take another block's slot in; False when the two cannot be one variable."""
+        if (self.dtype, self.lod_levels, len(self.dims)) != (other.dtype, other.lod_levels, len(other.dims)):
+            return False
+        self.dims = [a if a == b else None for a, b in zip(self.dims, other.dims)]
+        self.fewest_rows = min(self.fewest_rows, other.fewest_rows)
+        self.most_rows = max(self.most_rows, other.most_rows)
+        return True
+
+
+@dataclass
+class Damage:
+    """One thing that is wrong, as RecordIOError tells it."""
+
+    kind: str
+    chunk: int | None
+    offset: int | None
+    problem: str
+
+
+@dataclass
+class Survey:
+    """What `survey` found out about one file."""
+
+    path: str
+    size: int
+    verified: bool = False
+    dialects: list[str] = field(default_factory=list)
+    chunks: int = 0
+    records: int = 0
+    compressors: dict[str, int] = field(default_factory=dict)
+    stored_bytes: int = 0
+    payload_bytes: int | None = None
+    """The size after decompression; None unless everything was read."""
+    content: str = "nothing"
+    """"tensors", "pickles", "text", "bytes" or "nothing"."""
+    slots: list[SlotSurvey] = field(default_factory=list)
+    same_layout: bool = True
+    preview: list[str] = field(default_factory=list)
+    damage: list[Damage] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def survey(what: Any, *, verify: bool = False, preview: int = 3) -> Survey:
+    """Return a Survey of one file.
+
+    Args:
+        what: a path, URL or binary file object.
+        verify: read every chunk, inner checksums included, and decode every record; else headers and the first chunk.
+        preview: show so many records.
+    """
+    source = open_source(what)
+    found = Survey(source.name, source.size, verified=verify)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                _look(source, found, verify, preview)
+            except ForeignFileError as error:
+                found.damage.append(_damage(error))
+        found.notes += [str(w.message).removeprefix(f"{source.name}: ") for w in caught]
+    finally:
+        if source is not what:
+            source.close()
+    return found
+
+
+def _look(source: Any, found: Survey, verify: bool, preview: int) -> None:
+    if not verify:
+        _headers(source, found)
+    reader = ChunkReader(source, on_error="skip", verify_inner=verify)
+    decoder = Decoder(source.name)
+    seen: Counter[str] = Counter()
+    for number, chunk in enumerate(reader):
+        if number == 0:
+            _content(found, chunk, decoder, preview)
+        if verify:
+            found.chunks += 1
+            found.records += chunk.table.count
+            found.stored_bytes += chunk.header.size
+            found.payload_bytes = (found.payload_bytes or 0) + len(chunk.payload)
+            seen[chunk.dialect.compressors[chunk.header.compressor].name] += 1
+            if chunk.dialect.name not in found.dialects:
+                found.dialects.append(chunk.dialect.name)
+        if found.content == "tensors":
+            _tensors(found, chunk, decoder)
+        if not verify:
+            break
+    if verify:
+        found.compressors = dict(seen)
+        found.damage = sorted([*map(_damage, reader.damage), *found.damage], key=lambda d: d.offset or 0)
+
+
+def _headers(source: Any, found: Survey) -> None:
+    index = build_index(source, on_error="skip")
+    found.chunks, found.records = index.num_chunks, index.num_records
+    found.stored_bytes = int((index.ends - index.offsets).sum()) - 20 * index.num_chunks
+    if index.dialect is not None:
+        found.dialects = [index.dialect.name]
+        heads = (source.read(int(offset), 20) for offset in index.offsets)
+        numbers = Counter(index.dialect.parse(head).compressor for head in heads)
+        names = index.dialect.compressors
+        found.compressors = {names[n].name if n in names else str(n): count for n, count in numbers.items()}
+    if index.problem is not None:
+        found.damage.append(_damage(index.problem))
+
+
+def _damage(error: RecordIOError) -> Damage:
+    return Damage(type(error).__name__, error.chunk, error.offset, error.problem)
+
+
+def _content(found: Survey, chunk: Chunk, decoder: Decoder, preview: int) -> None:
+    """Find out what the first records hold, and show them."""
+    records = chunk.records(0, max(1, preview))
+    problem = "they are empty"
+    try:
+        block = next(decoder.decode(chunk.payload, chunk.table))
+    except RecordError as error:
+        block, problem = None, str(error)
+    if block is not None and block.columns:
+        found.content = "tensors"
+        shown = [block.slice(i, i + 1) for i in range(min(preview, len(block)))]
+        found.preview = [_show_tensors(record) for record in shown]
+        return
+    texts = [_show_pickle(record) for record in records]
+    if all(text is not None for text in texts):
+        found.content = "pickles"
+        found.preview = [str(text) for text in texts][:preview]
+        return
+    if chunk.dialect is FLUID:
+        found.notes.append(f"the records are not tensors: {problem}")
+    found.content = "text" if all(_is_text(record) for record in records) else "bytes"
+    found.preview = [
+        _short(repr(record.decode() if found.content == "text" else record)) for record in records[:preview]
+    ]
+
+
+def _tensors(found: Survey, chunk: Chunk, decoder: Decoder) -> None:
+    start = 0
+    while start < chunk.table.count:
+        try:
+            for block in decoder.decode(chunk.payload, chunk.table, start):
+                _merge(found, block)
+            return
+        except RecordError as error:
+            found.damage.append(Damage("RecordIOError", chunk.number, chunk.offset, f"record {error.record}: {error}"))
+            start = error.record + 1
+
+
+def _merge(found: Survey, block: RecordBlock) -> None:
+    slots = []
+    for column in block.columns:
+        heights = np.diff(column.offsets())
+        dims: list[int | None] = list(column.data.shape[1:])
+        levels = len(column.lod)
+        slots.append(SlotSurvey(column.data.dtype.name, dims, levels, int(heights.min()), int(heights.max())))
+    if not found.slots:
+        found.slots = slots
+    elif len(slots) != len(found.slots) or not all(a.merge(b) for a, b in zip(found.slots, slots)):
+        found.same_layout = False
+
+
+def _show_tensors(record: RecordBlock) -> str:
+    parts = []
+    for array, lod in record.tensors():
+        values = np.array2string(array.reshape(-1)[:6], separator=" ", precision=4, threshold=6)[1:-1]
+        more = " ..." if array.size > 6 else ""
+        levels = f" lod {[level.tolist()[:8] for level in lod]}" if lod else ""
+        parts.append(f"{array.dtype.name} {array.shape}{levels} [{values}{more}]")
+    return "; ".join(parts)
+
+
+def _show_pickle(record: bytes) -> str | None:
+    try:
+        return _short(repr(pickles.loads(record)))
+    except UnsafePickleError:
+        return "a pickle that asks for more than data (allow_pickle=True reads it)"
+    except (pickle.UnpicklingError, EOFError):
+        return None
+
+
+def _is_text(record: bytes) -> bool:
+    try:
+        return record.decode().isprintable() or not record
+    except UnicodeDecodeError:
+        return False
+
+
+def _short(text: str, limit: int = 100) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 4] + " ..."

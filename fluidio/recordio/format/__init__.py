@@ -1,0 +1,1 @@
+"""The bytes of the file: dialects, chunks, checksums, compressors, tensors."""

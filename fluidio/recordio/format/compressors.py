@@ -1,0 +1,278 @@
+"""How a chunk's payload is stored: plainly, in one of three snappy forms, or gzipped.
+
+name          used by               form
+none          all                   the payload itself
+snappystream  Fluid                 "snappy\\0", then blocks of at most 32 KiB with a big-endian header
+framed        Go, pip `recordio`    the standard framing format ("sNaPpY"), blocks of at most 64 KiB
+raw           elasticdl             one raw snappy block for the whole chunk
+gzip          Go, elasticdl         a gzip member
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import cramjam
+import numpy as np
+
+from fluidio.recordio.decode.buffers import Pool
+from fluidio.recordio.format.checksum import masked_crc32c
+
+_inflate: Any
+try:
+    from isal import isal_zlib as _inflate
+except ImportError:
+    _inflate = zlib
+
+compiled: Any  # a third faster than cramjam, and it needs the interpreter lock once for each chunk, not for each block
+try:
+    from fluidio.recordio import _snappy as compiled
+except ImportError:
+    compiled = None
+
+__all__ = ["FRAMED", "GZIP", "NONE", "RAW", "SNAPPYSTREAM", "CodecError", "Compressor"]
+
+Bytes = bytes | bytearray | memoryview
+
+_decompress_raw_into = cramjam.snappy.decompress_raw_into
+_compress_raw_into = cramjam.snappy.compress_raw_into
+
+
+class CodecError(ValueError):
+    """Stored bytes that do not decode; the caller knows the file and the offset."""
+
+
+@dataclass(frozen=True)
+class Compressor:
+    """One way to store a payload.
+
+    `decompress(stored, buffers, verify)` returns the payload, possibly a view of `stored`;
+    `compress(payload)` returns the stored form.
+    """
+
+    name: str
+    decompress: Callable[[memoryview, Pool, bool], memoryview]
+    compress: Callable[[Bytes], Bytes]
+
+
+# -- Fluid's snappystream ---------------------------------------------------------------------------------------------
+
+STREAM_MAGIC = b"snappy\0"
+STREAM_BLOCK = 32768
+_stream_block = struct.Struct(">BHI")
+_USUAL_BLOCKS = 256
+
+Blocks = Any
+"""(flag, checksum, start, stop) of every block: a list of tuples, or an array with a row for each."""
+
+
+def _stream_blocks(stored: memoryview) -> Blocks:
+    if compiled is not None:
+        table = np.empty((_USUAL_BLOCKS, 4), np.int64)
+        count = compiled.blocks(stored, table, STREAM_BLOCK)
+        if count > len(table):
+            table = np.empty((count, 4), np.int64)
+            compiled.blocks(stored, table, STREAM_BLOCK)
+        if count >= 0:
+            return table[:count]
+    return _parse_stream(stored)  # which tells what is wrong
+
+
+def _parse_stream(stored: memoryview) -> Blocks:
+    if stored[:7] != STREAM_MAGIC:
+        raise CodecError(f"snappy stream starts with {bytes(stored[:7])!r}, not {STREAM_MAGIC!r}")
+    size = len(stored)
+    blocks = []
+    position = 7
+    unpack = _stream_block.unpack_from
+    while position < size:
+        if size - position < 7:
+            raise CodecError(f"snappy stream: {size - position} bytes after the last block")
+        flag, length, crc = unpack(stored, position)
+        position += 7
+        if flag == 0x73 and stored[position - 7 : position] == STREAM_MAGIC:
+            continue  # concatenated streams repeat the magic
+        if not 0 < length <= STREAM_BLOCK or length > size - position:
+            raise CodecError(f"snappy block at +{position - 7} has length {length}, {size - position} bytes are left")
+        blocks.append((flag, crc, position, position + length))
+        position += length
+    return blocks
+
+
+def _decompress_stream(stored: memoryview, buffers: Pool, verify: bool) -> memoryview:
+    return _fill_blocks(stored, _stream_blocks(stored), STREAM_BLOCK, buffers, verify)
+
+
+def _most(stored: memoryview) -> int:
+    """Return the most bytes that snappy data can become: its densest element makes 64 bytes out of 3."""
+    return 22 * len(stored) + 64
+
+
+def _fill_blocks(stored: memoryview, blocks: Blocks, limit: int, buffers: Pool, verify: bool) -> memoryview:
+    """Decode blocks one after another; flag 0 is stored, anything else is compressed."""
+    target = buffers.view(min(len(blocks) * limit, _most(stored)))
+    sizes = _decompress_blocks(stored, blocks, limit, target)
+    if verify:
+        end = 0
+        for (_, crc, start, _), size in zip(blocks, sizes):
+            found = masked_crc32c(target[end : end + size])
+            if found != crc:
+                raise CodecError(f"snappy block at +{start}: checksum {found:#010x}, block says {crc:#010x}")
+            end += size
+    return target[: sum(sizes)]
+
+
+def _decompress_blocks(stored: memoryview, blocks: Blocks, limit: int, target: memoryview) -> list[int]:
+    """Fill `target` with the blocks, of which none becomes more than `limit` bytes; return how many each became."""
+    if compiled is not None and len(blocks):
+        table = np.array(blocks, np.int64)  # a copy: sizes take the place of the checksums
+        done = compiled.decompress(stored, table, limit, target)
+        if done < len(blocks):
+            raise CodecError(f"snappy block at +{blocks[done][2]} does not decompress")
+        return table[:, 1].tolist()  # type: ignore[no-any-return]
+    sizes = []
+    end = 0
+    for flag, _, start, stop in blocks:
+        size = stop - start
+        try:
+            if flag:
+                size = _decompress_raw_into(stored[start:stop], target[end : end + limit])
+            else:
+                target[end : end + size] = stored[start:stop]
+        except cramjam.DecompressionError as error:
+            raise CodecError(f"snappy block at +{start} does not decompress: {error}") from error
+        sizes.append(size)
+        end += size
+    return sizes
+
+
+def _compress_stream(payload: Bytes) -> bytearray:
+    view = memoryview(payload)
+    total = len(view)
+    room = 7 + STREAM_BLOCK + STREAM_BLOCK // 6 + 64
+    out = bytearray(7 + (total + STREAM_BLOCK - 1) // STREAM_BLOCK * 7 + total + room)
+    target = memoryview(out)
+    target[:7] = STREAM_MAGIC
+    end = 7
+    for start in range(0, total, STREAM_BLOCK):
+        piece = view[start : start + STREAM_BLOCK]
+        size = _compress_raw_into(piece, target[end + 7 : end + room])
+        # Fluid: a block is stored as it is when compression saves less than an eighth.
+        flag = int(size < len(piece) - len(piece) // 8)
+        if not flag:
+            size = len(piece)
+            target[end + 7 : end + 7 + size] = piece
+        _stream_block.pack_into(out, end, flag, size, masked_crc32c(piece))
+        end += 7 + size
+    del target
+    del out[end:]
+    return out
+
+
+# -- the standard framing format --------------------------------------------------------------------------------------
+
+FRAME_MAGIC = b"\xff\x06\x00\x00sNaPpY"
+FRAME_BLOCK = 65536
+
+
+def _frames(stored: memoryview) -> Blocks:
+    if stored[:10] != FRAME_MAGIC:
+        raise CodecError(f"snappy frames start with {bytes(stored[:10])!r}, not {FRAME_MAGIC!r}")
+    size = len(stored)
+    blocks = []
+    position = 0
+    while position < size:
+        if size - position < 4:
+            raise CodecError(f"snappy frames: {size - position} bytes after the last frame")
+        word = int.from_bytes(stored[position : position + 4], "little")
+        kind, length = word & 0xFF, word >> 8
+        position += 4
+        stop = position + length
+        if stop > size:
+            raise CodecError(f"snappy frame at +{position - 4} has length {length}, {size - position} bytes are left")
+        if kind <= 1:
+            if not 4 <= length <= FRAME_BLOCK + FRAME_BLOCK // 6 + 36 or (kind == 1 and length > FRAME_BLOCK + 4):
+                raise CodecError(f"snappy frame at +{position - 4} has length {length}")
+            crc = int.from_bytes(stored[position : position + 4], "little")
+            if length > 4:
+                blocks.append((1 - kind, crc, position + 4, stop))
+        elif kind == 0xFF:
+            if stored[position - 4 : stop] != FRAME_MAGIC:
+                raise CodecError(f"snappy frame at +{position - 4}: bad stream identifier")
+        elif kind < 0x80:
+            raise CodecError(f"snappy frame at +{position - 4} has the unknown type {kind:#x}")
+        position = stop
+    return blocks
+
+
+def _decompress_frames(stored: memoryview, buffers: Pool, verify: bool) -> memoryview:
+    return _fill_blocks(stored, _frames(stored), FRAME_BLOCK, buffers, verify)
+
+
+def _compress_frames(payload: Bytes) -> bytes:
+    view = memoryview(payload)
+    parts: list[Bytes] = [FRAME_MAGIC]
+    for start in range(0, len(view), FRAME_BLOCK):
+        piece = view[start : start + FRAME_BLOCK]
+        body: Any = memoryview(cramjam.snappy.compress_raw(piece))
+        kind = int(len(body) >= len(piece) - len(piece) // 8)
+        body = piece if kind else body
+        parts.append(struct.pack("<II", kind | (len(body) + 4) << 8, masked_crc32c(piece)))
+        parts.append(body)
+    return b"".join(parts)
+
+
+# -- one raw block ----------------------------------------------------------------------------------------------------
+
+
+def _decompress_raw(stored: memoryview, buffers: Pool, verify: bool) -> memoryview:
+    try:
+        size = cramjam.snappy.decompress_raw_len(stored)
+        if size > _most(stored):  # a lie, not a reason to allocate
+            raise CodecError(f"raw snappy block of {len(stored)} bytes claims {size} bytes")
+    except cramjam.DecompressionError as error:
+        raise CodecError(f"raw snappy block does not decompress: {error}") from error
+    target = buffers.view(size)
+    if size and _decompress_blocks(stored, [(1, 0, 0, len(stored))], size, target) != [size]:
+        raise CodecError("raw snappy block is shorter than it says")
+    return target
+
+
+def _compress_raw(payload: Bytes) -> bytes:
+    return bytes(cramjam.snappy.compress_raw(payload))
+
+
+# -- gzip -------------------------------------------------------------------------------------------------------------
+
+_GZIP = 31  # zlib's window bits for "gzip header and trailer"
+
+
+def _decompress_gzip(stored: memoryview, buffers: Pool, verify: bool) -> memoryview:
+    parts = []
+    rest: Any = stored
+    try:
+        while len(rest):
+            member = _inflate.decompressobj(_GZIP)
+            parts.append(member.decompress(rest))
+            if not member.eof:
+                raise CodecError("gzip data is cut")
+            rest = member.unused_data
+    except (zlib.error, _inflate.error) as error:
+        raise CodecError(f"gzip data does not decompress: {error}") from error
+    return memoryview(parts[0] if len(parts) == 1 else b"".join(parts))
+
+
+def _compress_gzip(payload: Bytes) -> bytes:
+    packer = zlib.compressobj(6, zlib.DEFLATED, _GZIP)
+    return packer.compress(payload) + packer.flush()
+
+
+NONE = Compressor("none", lambda stored, buffers, verify: stored, lambda payload: payload)
+SNAPPYSTREAM = Compressor("snappystream", _decompress_stream, _compress_stream)
+FRAMED = Compressor("framed", _decompress_frames, _compress_frames)
+RAW = Compressor("raw", _decompress_raw, _compress_raw)
+GZIP = Compressor("gzip", _decompress_gzip, _compress_gzip)

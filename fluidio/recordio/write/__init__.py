@@ -1,0 +1,1 @@
+"""Records, samples and columns become chunks in a file."""

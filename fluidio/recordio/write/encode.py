@@ -1,0 +1,147 @@
+"""Turn blocks of columns into the payload of a chunk, without a loop over records where the data is dense."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import struct
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fluidio.recordio.decode.block import Column, RecordBlock
+from fluidio.recordio.decode.buffers import Buffer
+from fluidio.recordio.format.tensor_codec import tensor_prefix
+from fluidio.tensor.lod import IntArray
+
+__all__ = ["encode_block", "record_sizes"]
+
+_u64 = struct.Struct("<Q")
+
+
+def is_dense(block: RecordBlock) -> bool:
+    """Tell whether all records have the same bytes outside their data."""
+    return all(column.record_offsets is None and not column.lod for column in block.columns)
+
+
+def _dense_size(block: RecordBlock) -> int:
+    """Return the length of each record of a dense block."""
+    size = 4
+    for column in block.columns:
+        dims = (column.rows_per_record or 0, *column.data.shape[1:])
+        size += len(tensor_prefix(column.data.dtype, dims)) + column.data.dtype.itemsize * math.prod(dims)
+    return size
+
+
+def record_sizes(block: RecordBlock) -> IntArray:
+    """Return the length of every record (without its length word)."""
+    if is_dense(block):
+        return np.full(len(block), _dense_size(block), np.int64)
+    sizes = np.full(len(block), 4, np.int64)
+    for column in block.columns:
+        dims = column.data.shape[1:]
+        row_size = column.data.dtype.itemsize * int(np.prod(dims, dtype=np.int64))
+        heights = np.diff(column.offsets())
+        if column.record_offsets is None:
+            prefix: Any = len(tensor_prefix(column.data.dtype, (column.rows_per_record or 0, *dims)))
+        else:
+            unique, inverse = np.unique(heights, return_inverse=True)
+            lengths = [len(tensor_prefix(column.data.dtype, (int(rows), *dims))) for rows in unique]
+            prefix = np.array(lengths, np.int64)[inverse]
+        sizes += prefix + heights * row_size
+        bounds = column.sequences()
+        for level in column.lod:
+            sizes += 8 + 8 * (np.diff(bounds) + 1)
+            bounds = level[bounds]
+    return sizes
+
+
+def encode_block(block: RecordBlock, scratch: Buffer | None = None) -> memoryview:
+    """Return the payload of a block: each record as length word, count word, tensors.
+
+    With `scratch` the bytes are valid until it is used again.
+    """
+    if not len(block):
+        return memoryview(b"")
+    if is_dense(block):
+        return _dense(block, scratch or Buffer())
+    return memoryview(_ragged(block))
+
+
+def _dense(block: RecordBlock, scratch: Buffer) -> memoryview:
+    count = len(block)
+    prefixes = []
+    bodies = []
+    for column in block.columns:
+        data = _little(column.data)
+        prefixes.append(tensor_prefix(data.dtype, (column.rows_per_record or 0, *data.shape[1:])))
+        bodies.append(
+            data.reshape(-1).view(np.uint8).reshape(count, -1) if data.size else np.empty((count, 0), np.uint8)
+        )
+    size = 4 + sum(map(len, prefixes)) + sum(body.shape[1] for body in bodies)
+    start = struct.pack("<II", size, len(block.columns))
+    payload = scratch.view(count * (size + 4))
+    out = np.frombuffer(payload, np.uint8).reshape(count, size + 4)
+    at = 0
+    for prefix, body in zip(prefixes, bodies):
+        framing = np.frombuffer(start + prefix, np.uint8)
+        start = b""
+        out[:, at : at + len(framing)] = framing
+        at += len(framing)
+        out[:, at : at + body.shape[1]] = body
+        at += body.shape[1]
+    if start:
+        out[:] = np.frombuffer(start, np.uint8)
+    return payload
+
+
+def _ragged(block: RecordBlock) -> bytes:
+    heads = np.empty((len(block), 2), "<u4")
+    heads[:, 0] = record_sizes(block)
+    heads[:, 1] = len(block.columns)
+    parts: list[list[Any]] = [_slices(heads.tobytes(), np.arange(len(block) + 1, dtype=np.int64) * 8)]
+    for column in block.columns:
+        parts += _prefixes(column)
+        data = _little(column.data)
+        row_size = data.dtype.itemsize * int(np.prod(data.shape[1:], dtype=np.int64))
+        parts.append(_slices(data.reshape(-1).view(np.uint8), column.offsets() * row_size))
+    return b"".join(itertools.chain.from_iterable(zip(*parts)))
+
+
+def _prefixes(column: Column) -> list[list[Any]]:
+    """Return what stands before the data of every record, in one or more parts."""
+    dims = column.data.shape[1:]
+    dtype = column.data.dtype
+    heights = np.diff(column.offsets()).tolist()
+    known: dict[int, bytes]
+    if not column.lod:
+        known = {rows: tensor_prefix(dtype, (rows, *dims)) for rows in set(heights)}
+        return [[known[rows] for rows in heights]]
+    if len(column.lod) == 1 and column.sequence_offsets is None and len(column.lod[0]) - 1 == column.num_records:
+        known = {rows: tensor_prefix(dtype, (rows, *dims), (np.array([0, rows]),)) for rows in set(heights)}
+        return [[known[rows] for rows in heights]]
+    parts: list[list[Any]] = [[struct.pack("<IQ", 0, len(column.lod))] * column.num_records]
+    bounds = column.sequences()
+    for level in column.lod:
+        counts = np.diff(bounds) + 1
+        edges = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts, out=edges[1:])
+        members = np.arange(int(edges[-1])) + np.repeat(bounds[:-1] - edges[:-1], counts)
+        offsets = level[members] - np.repeat(level[bounds[:-1]], counts)
+        parts.append([_u64.pack(8 * count) for count in counts.tolist()])
+        parts.append(_slices(offsets.astype("<i8").tobytes(), edges * 8))
+        bounds = level[bounds]
+    known = {rows: tensor_prefix(dtype, (rows, *dims))[12:] for rows in set(heights)}
+    return [*parts, [known[rows] for rows in heights]]
+
+
+def _slices(data: bytes | npt.NDArray[np.uint8], edges: IntArray) -> list[Any]:
+    view = memoryview(data)  # type: ignore[arg-type]
+    bounds = edges.tolist()
+    return [view[a:b] for a, b in itertools.pairwise(bounds)]
+
+
+def _little(data: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the rows as contiguous little-endian memory."""
+    return np.ascontiguousarray(data, data.dtype.newbyteorder("<"))

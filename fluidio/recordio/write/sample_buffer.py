@@ -1,0 +1,159 @@
+"""Collect the samples of a Python reader into columns, a chunk at a time.
+
+Values are taken over at once: a reader may fill the same array for every sample. Each slot keeps the dtype and the
+shape of its first sample, so that all records of a file look alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from fluidio.recordio.decode import loops
+from fluidio.recordio.decode.block import Column
+
+__all__ = ["SampleBuffer"]
+
+
+class _Slot(Protocol):
+    def put(self, row: int, value: Any, /) -> object: ...
+
+    def take(self, count: int) -> Column: ...
+
+
+class SampleBuffer:
+    """A table of at most `limit` samples.
+
+    Args:
+        dtypes: one for each slot, None to take what the first sample has.
+        lod_levels: 1 for slots that are sequences of varying length, else 0; missing ones are 0.
+    """
+
+    def __init__(self, limit: int, dtypes: Sequence[Any] | None, lod_levels: Sequence[int]) -> None:
+        self._limit = limit
+        self._dtypes = dtypes
+        self._lod_levels = lod_levels
+        self._slots: list[_Slot] = []
+        self._puts: list[Callable[[int, Any], object]] = []
+        self._count = 0
+
+    def fill(self, samples: Iterator[Sequence[Any]]) -> bool:
+        """Take samples over until the table is full and must be taken; False when there are no more.
+
+        One loop for all of them, as it runs for each sample.
+        """
+        puts = self._puts
+        width = len(puts)
+        for row, sample in zip(range(self._count, self._limit), samples):
+            if len(sample) != width:
+                if width:
+                    raise ValueError(f"a sample of {len(sample)} values after samples of {width}")
+                puts = self._begin(sample)
+                width = len(puts)
+            for put, value in zip(puts, sample):
+                put(row, value)
+            self._count = row + 1
+        return self._count >= self._limit
+
+    def _begin(self, sample: Sequence[Any]) -> list[Callable[[int, Any], object]]:
+        """Make the slots for samples like the first one."""
+        self._slots = [self._slot(number, value) for number, value in enumerate(sample)]
+        self._puts = [slot.put for slot in self._slots]
+        return self._puts
+
+    def __len__(self) -> int:
+        return self._count
+
+    def take(self) -> list[Column]:
+        """Return the samples as columns, valid until the next one is added, and begin anew."""
+        count, self._count = self._count, 0
+        return [slot.take(count) for slot in self._slots]
+
+    def _slot(self, number: int, first: Any) -> _Slot:
+        dtype = self._dtypes[number] if self._dtypes is not None else None
+        level = self._lod_levels[number] if number < len(self._lod_levels) else 0
+        if level > 1:
+            raise ValueError(f"slot {number}: samples can have lod_level 0 or 1; use a DataFeeder for {level}")
+        if level:
+            return _Sequences(dtype)
+        if isinstance(first, (int, float, np.generic)):
+            return _Numbers(number, dtype)
+        return _Arrays(number, np.asarray(first, dtype), self._limit, dtype is not None)
+
+
+class _Numbers:
+    """A slot of plain numbers: column (n, 1)."""
+
+    def __init__(self, number: int, dtype: Any) -> None:
+        self._number = number
+        self._dtype = dtype
+        self._found: Any = None
+        self._values: list[Any] = []
+        self.put: Callable[[int, Any], object] = self._values.insert  # rows come in order
+
+    def take(self, count: int) -> Column:
+        data = np.array(self._values[:count], self._dtype)
+        self._values.clear()
+        if self._dtype is None:
+            self._found = self._found or data.dtype
+            _check_dtype(self._number, data.dtype, self._found)
+            data = data.astype(self._found, copy=False)
+        return Column(data.reshape(count, 1))
+
+
+class _Arrays:
+    """A slot of arrays of one shape: column (n, *shape)."""
+
+    def __init__(self, number: int, first: Any, limit: int, convert: bool) -> None:
+        self._rows = np.empty((limit, *first.shape), first.dtype)
+        self.put: Callable[[int, Any], object] = loops.putter(self._rows, self._putter(number, convert))
+
+    def _putter(self, number: int, convert: bool) -> Callable[[int, Any], None]:
+        """Return a function with everything at hand: it runs for each sample."""
+        rows, shape, dtype = self._rows, self._rows.shape[1:], self._rows.dtype
+
+        def put(row: int, value: Any) -> None:
+            if type(value) is not np.ndarray:
+                value = np.asarray(value)
+            if value.shape != shape:
+                raise ValueError(
+                    f"slot {number}: samples of unequal shape, {shape} and {value.shape}; "
+                    "sequences need lod_levels=1 for their slot"
+                )
+            if value.dtype is not dtype and not convert:
+                _check_dtype(number, value.dtype, dtype)
+            rows[row] = value
+
+        return put
+
+    def take(self, count: int) -> Column:
+        rows = self._rows[:count]
+        return Column(rows.reshape(count, 1) if rows.ndim == 1 else rows)
+
+
+def _check_dtype(number: int, found: np.dtype[Any], wanted: np.dtype[Any]) -> None:
+    if not np.can_cast(found, wanted, "same_kind"):
+        raise ValueError(f"slot {number}: {found} values after {wanted}: say which with dtypes=")
+
+
+class _Sequences:
+    """A slot of sequences: their items are rows, each sequence one LoD entry."""
+
+    def __init__(self, dtype: Any) -> None:
+        self._dtype = dtype
+        self._arrays: list[np.ndarray[Any, Any]] = []
+
+    def put(self, row: int, value: Any) -> None:
+        array = np.array(value, self._dtype)
+        if self._dtype is None and array.size:
+            self._dtype = array.dtype
+        self._arrays.append(array.reshape(-1, 1) if array.ndim == 1 else array)
+
+    def take(self, count: int) -> Column:
+        arrays, self._arrays = self._arrays[:count], []
+        offsets = np.zeros(len(arrays) + 1, np.int64)
+        np.cumsum([len(array) for array in arrays], out=offsets[1:])
+        data = np.concatenate(arrays)
+        return Column(data if self._dtype is None else data.astype(self._dtype, copy=False), offsets, (offsets,))
