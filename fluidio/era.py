@@ -46,6 +46,8 @@ class Era:
     """`clone(for_test=True)` removes backward and optimizer ops (>= 1.6)."""
     clone_keeps_seed: bool = True
     """`clone` keeps random_seed (>= 0.15)."""
+    numbers_scale: bool = False
+    """`x + 2`, `2 - x`, `x / 2` are one `scale` op (>= 1.6); before, a constant and an elementwise op."""
     feed_split_ceil: bool = False
     """Data parallel splits a fed batch in ceil(n / places) rows (1.8); before, floor with the rest to the last."""
     unknown_feed_warns: bool = False
@@ -96,6 +98,7 @@ ERAS: dict[str, Era] = {
         return_list_place0_only=False,
         adam_updates_beta_pow_inside=True,
         clone_for_test_prunes=True,
+        numbers_scale=True,
         feed_split_ceil=True,
         unknown_feed_warns=True,
         load_checks_shape=True,

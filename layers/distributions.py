@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.layers.manipulate import reshape, transpose
-from fluidio.layers.ops import elementwise_pow, exp, less_than, log
+from fluidio.layers.ops import elementwise_add, elementwise_mul, elementwise_pow, exp, less_than, log
 from fluidio.layers.random import (
     gaussian_random,
     gaussian_random_batch_size_like,
@@ -72,6 +72,11 @@ class _TwoParameters(Distribution):
         return reshape(out, list(shape)) if self._plain else out
 
 
+def _moved(drawn: Variable, scale: Variable, shift: Variable) -> Variable:
+    """Return drawn scale + shift, the parameters at the last dims (an operator would put a batch at the first)."""
+    return elementwise_add(elementwise_mul(drawn, scale, axis=-1), shift, axis=-1)
+
+
 class Uniform(_TwoParameters):
     """Uniform in [low, high).
 
@@ -88,7 +93,7 @@ class Uniform(_TwoParameters):
             shape, seed, lambda s, seed: uniform_random(s, min=0.0, max=1.0, seed=seed),
             lambda x, s, seed: uniform_random_batch_size_like(x, s, min=0.0, max=1.0, seed=seed),
         )  # fmt: skip
-        return self._shaped(drawn * (self.high - self.low) + self.low, shape)
+        return self._shaped(_moved(drawn, self.high - self.low, self.low), shape)
 
     def log_prob(self, value: Variable) -> Variable:
         above = cast(less_than(self.low, value), value.dtype)
@@ -113,7 +118,7 @@ class Normal(_TwoParameters):
             shape, seed, lambda s, seed: gaussian_random(s, mean=0.0, std=1.0, seed=seed),
             lambda x, s, seed: gaussian_random_batch_size_like(x, s, mean=0.0, std=1.0, seed=seed),
         )  # fmt: skip
-        return self._shaped(drawn * self.scale + self.loc, shape)
+        return self._shaped(_moved(drawn, self.scale, self.loc), shape)
 
     def entropy(self) -> Variable:
         result: Variable = log(self.scale + self.loc * 0.0) + (0.5 + 0.5 * math.log(2 * math.pi))

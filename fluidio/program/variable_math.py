@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from fluidio.dtypes import VarType, to_vartype
+from fluidio.era import era
 from fluidio.program import unique_name
 
 if TYPE_CHECKING:
@@ -13,20 +15,23 @@ if TYPE_CHECKING:
 
 __all__ = ["VariableMath"]
 
+_AS_SCALE = frozenset({"elementwise_add", "elementwise_sub", "elementwise_mul"})
+_DIVIDES = frozenset({"elementwise_div", "elementwise_floordiv", "elementwise_mod"})
 _INTEGERS = frozenset({VarType.BOOL, VarType.INT8, VarType.UINT8, VarType.INT16, VarType.INT32, VarType.INT64})
 
 
 class VariableMath:
     """The operators of Variable.
 
-    Fluid: a scalar becomes a `fill_constant` of shape [1] (the full shape when it stands left), results are named
-    `tmp_N`; from 1.8 on `+ - * /` with a scalar are one `scale` op, which gives the same numbers.
+    Fluid: results are named `tmp_N`. A number becomes a `fill_constant` of shape [1], or of the full shape when it
+    stands left; from 1.6 on `+ - *` with a number, and `/` by one of floats, are a `scale` op instead.
     """
 
     def __add__(self, other: Any) -> Variable:
         return _binary(self, other, "elementwise_add")
 
-    __radd__ = __add__
+    def __radd__(self, other: Any) -> Variable:
+        return _binary(self, other, "elementwise_add", reverse=True)
 
     def __sub__(self, other: Any) -> Variable:
         return _binary(self, other, "elementwise_sub")
@@ -37,7 +42,8 @@ class VariableMath:
     def __mul__(self, other: Any) -> Variable:
         return _binary(self, other, "elementwise_mul")
 
-    __rmul__ = __mul__
+    def __rmul__(self, other: Any) -> Variable:
+        return _binary(self, other, "elementwise_mul", reverse=True)
 
     def __truediv__(self, other: Any) -> Variable:
         return _binary(self, other, "elementwise_div")
@@ -118,10 +124,11 @@ def _output(block: Any, dtype: VarType, lod_level: int = 0) -> Variable:
     return created
 
 
-def _scaled(variable: Any, factor: float) -> Variable:
+def _scaled(variable: Any, factor: float, bias: float = 0.0) -> Variable:
     block = _current_block(variable)
     out = _output(block, variable.dtype)
-    block.append_op(type="scale", inputs={"X": [variable]}, outputs={"Out": [out]}, attrs={"scale": factor})
+    attrs = {"scale": factor, "bias": bias}
+    block.append_op(type="scale", inputs={"X": [variable]}, outputs={"Out": [out]}, attrs=attrs)
     return out
 
 
@@ -144,12 +151,13 @@ def _constant(like: Any, value: float, full: bool) -> Variable:
     out.stop_gradient = True
     if full and any(d < 0 for d in like.shape):
         axis = next(i for i, d in enumerate(like.shape) if d < 0)
+        shape = [d if d > 0 or i == axis else 1 for i, d in enumerate(like.shape)]  # Fluid: the others broadcast
         block.append_op(
             type="fill_constant_batch_size_like",
             inputs={"Input": [like]},
             outputs={"Out": [out]},
             attrs={
-                "shape": list(like.shape),
+                "shape": shape,
                 "dtype": like.dtype,
                 "value": float(value),
                 "input_dim_idx": axis,
@@ -171,20 +179,55 @@ def _is_variable(value: object) -> bool:
 
 
 def _binary(left: Any, right: Any, op_type: str, reverse: bool = False) -> Variable:
-    if not _is_variable(right):
-        if isinstance(right, (list, tuple, str)) or right is None:
-            raise TypeError(f"{op_type} of a Variable with {right!r}: use a number or another Variable")
-        number = float(right)
-        if left.dtype in _INTEGERS and not number.is_integer():
-            left = _cast(left, VarType.FP32)
-        right = _constant(left, number, full=reverse)
-    elif left.dtype != right.dtype:
-        right = _cast(right, left.dtype)
-    if reverse:
-        left, right = right, left
-    axis = -1
-    if len(left.shape) < len(right.shape) and not reverse:
-        left, right, axis = _align(left, right, op_type)
+    if _is_variable(right):
+        if left.dtype != right.dtype:
+            right = _cast(right, left.dtype)
+        return _append(left, right, op_type)
+    if isinstance(right, (list, tuple, str)) or right is None:
+        raise TypeError(f"{op_type} of a Variable with {right!r}: use a number or another Variable")
+    number = float(right)
+    if left.dtype in _INTEGERS and not number.is_integer():
+        left = left if _keeps_integers(left, number, op_type, reverse) else _cast(left, VarType.FP32)
+    # Fluid: on the right, NumPy's numbers (but float64) are not taken for numbers.
+    plain = reverse or isinstance(right, (int, float))
+    if plain and era().numbers_scale and _is_scale(left, number, op_type, reverse):
+        return _scaled(left, *_factor_and_bias(op_type, number, reverse))
+    constant = _constant(left, number, full=reverse)
+    return _append(constant, left, op_type) if reverse else _append(left, constant, op_type)
+
+
+def _is_scale(variable: Any, number: float, op_type: str, reverse: bool) -> bool:
+    if op_type == "elementwise_div":
+        return number != 0 and not reverse and variable.dtype not in _INTEGERS
+    return op_type in _AS_SCALE
+
+
+def _keeps_integers(variable: Any, number: float, op_type: str, reverse: bool) -> bool:
+    """Tell whether a fraction loses its decimals because the variable has none, with a warning.
+
+    Fluid: it does, but for `+ - *`, which refuse it, and where nothing but a division by zero is left.
+    """
+    if op_type in _AS_SCALE or (op_type in _DIVIDES and not reverse and abs(number) < 1):
+        return False
+    warnings.warn(
+        f"{op_type} of {variable.name} ({variable.dtype.name}) with {number}: Fluid takes {int(number)}, the number "
+        f'without its decimals; write {variable.name}.astype("float32") to keep them',
+        stacklevel=4,
+    )
+    return True
+
+
+def _factor_and_bias(op_type: str, number: float, reverse: bool) -> tuple[float, float]:
+    if op_type == "elementwise_add":
+        return 1.0, number
+    if op_type == "elementwise_sub":
+        return (-1.0, number) if reverse else (1.0, -number)
+    return (number, 0.0) if op_type == "elementwise_mul" else (1.0 / number, 0.0)
+
+
+def _append(left: Any, right: Any, op_type: str) -> Variable:
+    # Fluid: the right operand stands at the first dim if its own first dim is the batch, else at the last dims.
+    axis = 0 if right.shape and right.shape[0] == -1 else -1
     block = _current_block(left)
     out = _output(block, left.dtype if op_type.startswith("elementwise_") else VarType.BOOL)
     try:
@@ -193,13 +236,3 @@ def _binary(left: Any, right: Any, op_type: str, reverse: bool = False) -> Varia
         block._remove_var(out.name)
         raise
     return out
-
-
-def _align(left: Any, right: Any, op_type: str) -> tuple[Any, Any, int]:
-    """Swap operands where the op does not mind; a left operand of smaller rank is otherwise an error."""
-    if op_type in ("elementwise_add", "elementwise_mul"):
-        return right, left, -1
-    raise AssertionError(
-        f"{op_type}: the left operand {left.name} {list(left.shape)} must have at least the rank of "
-        f"the right one {right.name} {list(right.shape)}"
-    )

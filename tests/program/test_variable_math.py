@@ -110,12 +110,114 @@ def test_whole_numbers_divide_as_in_cpp_and_fractions_make_floats() -> None:
     assert [result.tolist() for result in results] == [[[3, -3, 1]], [[1, -1, 1]], [[10.5, -10.5, 4.5]]]
 
 
-def test_a_left_operand_of_smaller_rank_is_swapped_or_refused() -> None:
+def test_a_list_is_no_operand() -> None:
     x = fluid.layers.data("x", shape=[3])
-    row = fluid.layers.assign(np.array([1.0, 2.0, 3.0], np.float32))
-    (out,) = fluid.Executor(fluid.CPUPlace()).run(feed={"x": A}, fetch_list=[row * x])
-    np.testing.assert_array_equal(out, A * np.array([1, 2, 3], np.float32))
-    with pytest.raises(AssertionError, match="elementwise_sub: the left operand .* must have at least the rank"):
-        _ = row - x
     with pytest.raises(TypeError, match="use a number or another Variable"):
         _ = x + [1.0]
+
+
+# Declared shapes of X and Y, fed shapes, then what 1.8.5 appends (axis), declares and computes.
+ALIGNED: list[Any] = [
+    ([-1, 1], [-1], (4, 1), (4,), 0, (-1, 1), (4, 1)),
+    ([3], [2, 3], (3,), (2, 3), -1, (2, 3), (2, 3)),
+    ([-1], [-1, 3], (4,), (4, 3), 0, (-1, 3), (4, 3)),
+    ([-1, 3], [-1], (4, 3), (4,), 0, (-1, 3), (4, 3)),
+    ([-1], [4, 1], (2,), (4, 1), -1, (4, -1), (4, 2)),
+    ([-1, 3], [2, 3], (2, 3), (2, 3), -1, (2, 3), (2, 3)),
+    ([-1, 1], [-1, 2, 3], (4, 1), (4, 2, 3), 0, (-1, 2, 3), (4, 2, 3)),
+    ([3], [-1, 3], (3,), (3, 3), 0, (3, 3), (3, 3)),
+]
+OPERATORS = [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.lt, operator.ge]
+
+
+@pytest.mark.parametrize("case", ALIGNED, ids=lambda case: f"{case[0]} op {case[1]}")
+@pytest.mark.parametrize("op", OPERATORS)
+def test_the_right_operand_stands_where_its_batch_dim_says(op: Callable[[Any, Any], Any], case: Any) -> None:
+    x_shape, y_shape, x_fed, y_fed, axis, declared, result = case
+    x, y = fluid.data("x", x_shape), fluid.data("y", y_shape)
+    out = op(x, y)
+    made = fluid.default_main_program().global_block().ops[-1]
+    assert (made.input("X"), made.input("Y"), made.attr("axis"), out.shape) == (["x"], ["y"], axis, declared)
+    a = np.arange(1, 1 + np.prod(x_fed), dtype=np.float32).reshape(x_fed)
+    b = np.arange(1, 1 + np.prod(y_fed), dtype=np.float32).reshape(y_fed) / 4
+    (value,) = fluid.Executor(fluid.CPUPlace()).run(feed={"x": a, "y": b}, fetch_list=[out])
+    assert value.shape == result
+    if axis == 0:
+        a, b = (v.reshape(v.shape + (1,) * (len(result) - v.ndim)) for v in (a, b))
+    np.testing.assert_allclose(value, op(a, b), rtol=1e-6)
+
+
+def test_gradients_reach_a_left_operand_of_lower_rank() -> None:
+    x, y = fluid.data("x", [-1]), fluid.data("y", [-1, 3])
+    x.stop_gradient = y.stop_gradient = False
+    gradients = fluid.gradients(fluid.layers.reduce_sum(x * y), [x, y])
+    a, b = np.array([1, 2], np.float32), np.arange(6, dtype=np.float32).reshape(2, 3)
+    dx, dy = fluid.Executor(fluid.CPUPlace()).run(feed={"x": a, "y": b}, fetch_list=gradients)
+    assert dx.tolist() == [3.0, 12.0]
+    assert dy.tolist() == [[1.0] * 3, [2.0] * 3]
+
+
+# What `op(x, number)` appends in 1.8.5: op types, the name of the result, scale and bias.
+NUMBERS: list[Any] = [
+    (lambda x: x + 2, "float32", ["scale"], "tmp_0", 1.0, 2.0),
+    (lambda x: 2.0 + x, "float32", ["scale"], "tmp_0", 1.0, 2.0),
+    (lambda x: x - 2, "float32", ["scale"], "tmp_0", 1.0, -2.0),
+    (lambda x: 2 - x, "float32", ["scale"], "tmp_0", -1.0, 2.0),
+    (lambda x: x * 0.5, "float64", ["scale"], "tmp_0", 0.5, 0.0),
+    (lambda x: 3 * x, "int64", ["scale"], "tmp_0", 3.0, 0.0),
+    (lambda x: x / 4, "float32", ["scale"], "tmp_0", 0.25, 0.0),
+    (lambda x: x / 4, "int32", ["fill_constant", "elementwise_div"], "tmp_1", None, None),
+    (lambda x: x * np.float32(1.5), "float32", ["fill_constant", "elementwise_mul"], "tmp_1", None, None),
+    (lambda x: np.float32(1.5) * x, "float32", ["scale"], "tmp_0", 1.5, 0.0),
+    (lambda x: x**2, "float32", ["fill_constant", "elementwise_pow"], "tmp_1", None, None),
+    (lambda x: 2 / x, "float32", ["fill_constant_batch_size_like", "elementwise_div"], "tmp_1", None, None),
+    (lambda x: x < 2, "float32", ["fill_constant", "less_than"], "tmp_1", None, None),
+]
+
+
+@pytest.mark.parametrize("case", NUMBERS)
+def test_a_number_becomes_a_scale_op_in_1_8(case: Any) -> None:
+    build, dtype, types, name, scale, bias = case
+    with fluid.use_era("1.8"):
+        out = build(fluid.data("x", [-1, 3], dtype))
+    ops = fluid.default_main_program().global_block().ops
+    assert [op.type for op in ops] == types
+    assert out.name == name
+    if scale is not None:
+        assert (ops[0].attr("scale"), ops[0].attr("bias")) == (scale, bias)
+
+
+def test_a_number_was_a_constant_until_1_5() -> None:
+    with fluid.use_era("1.5"):
+        out = fluid.data("x", [-1, 3]) + 2
+    assert [op.type for op in fluid.default_main_program().global_block().ops] == ["fill_constant", "elementwise_add"]
+    assert out.name == "tmp_1"
+
+
+def test_a_number_over_a_variable_with_several_unknown_dims() -> None:
+    x = fluid.data("x", [-1, 3, -1, -1])
+    fed = np.arange(1, 49, dtype=np.float32).reshape(2, 3, 2, 4)
+    (value,) = fluid.Executor(fluid.CPUPlace()).run(feed={"x": fed}, fetch_list=[1.0 / x])
+    np.testing.assert_allclose(value, 1 / fed, rtol=1e-6)
+
+
+def test_integers_take_a_fraction_without_its_decimals_and_say_so() -> None:
+    x = fluid.data("x", [2, 3], "int64")
+    with pytest.warns(UserWarning, match="with 2.5: Fluid takes 2, .*astype"):
+        less = x < 2.5
+    with pytest.warns(UserWarning, match="Fluid takes 1"):
+        quotient = x / 1.5
+    half = x * 0.5  # refused by 1.8.5
+    feed = {"x": np.arange(1, 7).reshape(2, 3)}
+    values = fluid.Executor(fluid.CPUPlace()).run(feed=feed, fetch_list=[less, quotient, half])
+    assert values[0].tolist() == [[True, False, False], [False, False, False]]
+    assert values[1].tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert values[2].tolist() == [[0.5, 1.0, 1.5], [2.0, 2.5, 3.0]]
+
+
+def test_a_division_by_zero_is_infinite() -> None:
+    with fluid.use_era("1.8"):
+        out = fluid.data("x", [2]) / 0
+    with np.errstate(divide="ignore"):
+        (value,) = fluid.Executor(fluid.CPUPlace()).run(feed={"x": np.array([1, -1], np.float32)}, fetch_list=[out])
+    assert value.tolist() == [np.inf, -np.inf]

@@ -7,7 +7,7 @@ from typing import Any
 
 from fluidio.dtypes import VarType
 from fluidio.ops.kernel import Call
-from fluidio.ops.math.elementwise import check_broadcast, fit
+from fluidio.ops.math.elementwise import broadcast_shape, check_broadcast, fit
 from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
 from fluidio.tensor import SelectedRows
@@ -19,10 +19,14 @@ def _infer_bool(c: InferContext) -> None:
     c.set("Out", c.shape("X"), VarType.BOOL, c.input("X").lod_level)
 
 
+def _infer_comparison(c: InferContext) -> None:
+    c.set("Out", broadcast_shape(c), VarType.BOOL, c.input("X").lod_level)
+
+
 def _comparison(name: str, sign: str, compare: Callable[[Any, Any], Any]) -> None:
-    @op(name, "X Y", "Out", {"axis": -1, "force_cpu": False}, infer=_infer_bool, grad=False)
+    @op(name, "X Y", "Out", {"axis": -1, "force_cpu": False}, infer=_infer_comparison, grad=False)
     def kernel(k: Call, x: Any, y: Any) -> Any:
-        y = fit(k, x, y)
+        x, y = fit(k, x, y)
         if x.shape != y.shape:
             check_broadcast(x, y)
         return compare(x, y)

@@ -2,52 +2,53 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
-from fluidio.program.infer import InferContext
+from fluidio.program.infer import InferContext, Shape
 
 __all__: list[str] = []
 
 
-def aligned(x_shape: tuple[int, ...], y_shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
-    """Return Y's shape padded with ones so that it broadcasts against X with its first dim at `axis`."""
-    if len(y_shape) == len(x_shape):
-        return y_shape
-    while len(y_shape) > 1 and y_shape[-1] == 1 and axis >= 0 and len(y_shape) + axis > len(x_shape):
-        y_shape = y_shape[:-1]  # Fluid: trailing ones of Y do not count
-    start = len(x_shape) - len(y_shape) if axis == -1 else axis
-    return (1,) * start + tuple(y_shape) + (1,) * (len(x_shape) - start - len(y_shape))
+def aligned(long: Shape, short: Shape, axis: int) -> Shape:
+    """Return the shorter shape padded with ones so that its first dim stands at `axis` of the longer one."""
+    if len(short) == len(long):
+        return short
+    while len(short) > 1 and short[-1] == 1 and axis >= 0 and len(short) + axis > len(long):
+        short = short[:-1]  # Fluid: trailing ones do not count
+    start = len(long) - len(short) if axis == -1 else axis
+    return (1,) * start + tuple(short) + (1,) * (len(long) - start - len(short))
+
+
+def aligned_pair(x: Shape, y: Shape, axis: int) -> tuple[Shape, Shape]:
+    """Return both shapes with one rank; whichever is shorter is padded."""
+    return (x, aligned(x, y, axis)) if len(x) >= len(y) else (aligned(y, x, axis), y)
+
+
+def broadcast_shape(c: InferContext) -> Shape:
+    """Return the shape of Out as far as it is known: a dim above 1 wins over -1, -1 over 1."""
+    axis = c.attrs.get("axis", -1)
+    x, y = aligned_pair(c.shape("X"), c.shape("Y"), axis)
+    c.check(
+        len(x) == len(y) and all(a == b or a in (-1, 1) or b in (-1, 1) for a, b in zip(x, y)),
+        f"Broadcast dimension mismatch: X {list(c.shape('X'))} and Y {list(c.shape('Y'))} with axis {axis}",
+    )
+    return tuple(max(a, b) if a == b or max(a, b) > 1 else -1 for a, b in zip(x, y))
 
 
 def _infer(c: InferContext) -> None:
-    x, y = c.shape("X"), c.shape("Y")
-    if len(x) < len(y):
-        c.set("Out", y, c.dtype("X"), c.input("X").lod_level)
-        return
-    if y and math.prod(y) != 1:
-        padded = aligned(x, y, c.attrs.get("axis", -1))
-        c.check(
-            len(padded) == len(x) and all(b in (1, a) or a in (-1, 1) or b < 0 for a, b in zip(x, padded)),
-            f"Broadcast dimension mismatch: X {list(x)} and Y {list(y)} with axis {c.attrs.get('axis', -1)}",
-        )
-        out = [b if a == 1 and b != 1 else a for a, b in zip(x, padded)]
-        c.set("Out", out, c.dtype("X"), c.input("X").lod_level)
-        return
-    c.same("Out", "X")
+    c.set("Out", broadcast_shape(c), c.dtype("X"), c.input("X").lod_level)
 
 
-def fit(k: Call, x: Any, y: Any) -> Any:
-    """Return Y reshaped to broadcast against X."""
-    if y.shape == x.shape or y.ndim == x.ndim:
-        return y
-    if y.ndim < x.ndim:
-        return y.reshape(aligned(x.shape, y.shape, k.attrs["axis"]))
-    return y
+def fit(k: Call, x: Any, y: Any) -> tuple[Any, Any]:
+    """Return X and Y with one rank, so that they broadcast."""
+    if x.ndim == y.ndim:
+        return x, y
+    x_shape, y_shape = aligned_pair(x.shape, y.shape, k.attrs["axis"])
+    return x.reshape(x_shape), y.reshape(y_shape)
 
 
 def reduced(array: Any, shape: tuple[int, ...]) -> Any:
@@ -70,7 +71,7 @@ def check_broadcast(x: Any, y: Any) -> None:
 def _binary(name: str, forward: Callable[[Any, Any, Any], Any], grad: bool) -> None:
     @op(name, "X Y", "Out", {"axis": -1}, infer=_infer, grad=grad)
     def kernel(k: Call, x: Any, y: Any) -> Any:
-        y = fit(k, x, y)
+        x, y = fit(k, x, y)
         if x.shape != y.shape:
             check_broadcast(x, y)
         return forward(k.xp, x, y)
@@ -97,52 +98,43 @@ _binary("elementwise_mod", lambda xp, x, y: xp.fmod(x, y) if x.dtype.kind in "iu
 _binary("elementwise_floordiv", lambda xp, x, y: _fluid_div(xp, x, y) if x.dtype.kind in "iu" else x // y, False)
 
 
-@gradient("elementwise_add", "X Y Out@GRAD", "X@GRAD Y@GRAD")
-def add_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
-    return (
-        reduced(dout, x.shape) if k.wants("X@GRAD") else None,
-        _to_y(k, x, y, dout) if k.wants("Y@GRAD") else None,
+def _gradients(k: Call, x: Any, y: Any, dx: Callable[[], Any], dy: Callable[[], Any]) -> Any:
+    """Reduce what is wanted of two gradients of Out's shape to the shapes of X and Y."""
+    fitted = fit(k, x, y)
+    return tuple(
+        reduced(make(), padded.shape).reshape(array.shape) if k.wants(slot) else None
+        for slot, make, padded, array in zip(("X@GRAD", "Y@GRAD"), (dx, dy), fitted, (x, y))
     )
 
 
-def _to_y(k: Call, x: Any, y: Any, array: Any) -> Any:
-    """Reduce a gradient of X's shape to Y's."""
-    return reduced(array, fit(k, x, y).shape).reshape(y.shape)
+@gradient("elementwise_add", "X Y Out@GRAD", "X@GRAD Y@GRAD")
+def add_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
+    return _gradients(k, x, y, lambda: dout, lambda: dout)
 
 
 @gradient("elementwise_sub", "X Y Out@GRAD", "X@GRAD Y@GRAD")
 def sub_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
-    return (
-        reduced(dout, x.shape) if k.wants("X@GRAD") else None,
-        -_to_y(k, x, y, dout) if k.wants("Y@GRAD") else None,
-    )
+    dx, dy = _gradients(k, x, y, lambda: dout, lambda: dout)
+    return dx, None if dy is None else -dy
 
 
 @gradient("elementwise_mul", "X Y Out@GRAD", "X@GRAD Y@GRAD")
 def mul_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
-    return (
-        reduced(dout * fit(k, x, y), x.shape) if k.wants("X@GRAD") else None,
-        _to_y(k, x, y, dout * x) if k.wants("Y@GRAD") else None,
-    )
+    fx, fy = fit(k, x, y)
+    return _gradients(k, x, y, lambda: dout * fy, lambda: dout * fx)
 
 
 @gradient("elementwise_div", "X Y Out Out@GRAD", "X@GRAD Y@GRAD")
 def div_grad(k: Call, x: Any, y: Any, out: Any, dout: Any) -> Any:
-    scaled = dout / fit(k, x, y)
-    return (
-        reduced(scaled, x.shape) if k.wants("X@GRAD") else None,
-        _to_y(k, x, y, -scaled * out) if k.wants("Y@GRAD") else None,
-    )
+    scaled = dout / fit(k, x, y)[1]
+    return _gradients(k, x, y, lambda: scaled, lambda: -scaled * out)
 
 
 def _choice_grad(name: str, x_wins: Callable[[Any, Any], Any]) -> None:
     @gradient(name, "X Y Out@GRAD", "X@GRAD Y@GRAD")
     def kernel(k: Call, x: Any, y: Any, dout: Any) -> Any:
-        wins = x_wins(x, fit(k, x, y))
-        return (
-            reduced(dout * wins, x.shape) if k.wants("X@GRAD") else None,
-            _to_y(k, x, y, dout * ~wins) if k.wants("Y@GRAD") else None,
-        )
+        wins = x_wins(*fit(k, x, y))
+        return _gradients(k, x, y, lambda: dout * wins, lambda: dout * ~wins)
 
 
 _choice_grad("elementwise_max", lambda x, y: x > y)
@@ -151,10 +143,10 @@ _choice_grad("elementwise_min", lambda x, y: x < y)
 
 @gradient("elementwise_pow", "X Y Out? Out@GRAD", "X@GRAD Y@GRAD")
 def pow_grad(k: Call, x: Any, y: Any, out: Any, dout: Any) -> Any:
-    fitted = fit(k, x, y)
-    dx = reduced(dout * fitted * k.xp.power(x, fitted - 1), x.shape) if k.wants("X@GRAD") else None
-    dy = None
-    if k.wants("Y@GRAD"):
-        out = k.xp.power(x, fitted) if out is None else out
-        dy = _to_y(k, x, y, dout * out * k.xp.log(x))
-    return dx, dy
+    xp = k.xp
+    fx, fy = fit(k, x, y)
+
+    def to_y() -> Any:
+        return dout * (xp.power(fx, fy) if out is None else out) * xp.log(fx)
+
+    return _gradients(k, x, y, lambda: dout * fy * xp.power(fx, fy - 1), to_y)
