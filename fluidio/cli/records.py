@@ -66,6 +66,7 @@ def _recompress(args: argparse.Namespace) -> int:
     from fluidio.recordio.files.paths import expand
 
     storage.make_folder(args.output)
+    storage.tidy(args.output)
     for path in expand(args.files):
         target = storage.join(args.output, storage.name_of(path))
         if storage.exists(target):

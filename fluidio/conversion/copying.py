@@ -30,6 +30,7 @@ def copy(sources: Iterable[str], target: str, *, workers: int = 4, progress: IO[
     if len(set(names)) != len(names):
         raise ConversionError("two sources have the same name: copy them to different folders")
     storage.make_folder(folder)
+    storage.tidy(folder)
     shown = Progress(len(paths), "files", progress)
     targets = [storage.join(folder, name) for name in names]
     under_way: dict[str, tuple[int, int]] = {}

@@ -54,6 +54,7 @@ def export(
     source = formats.of_name(source_format) if source_format else None
     paths = [path for path in expand(sources) if not path.endswith((SLOTS, MANIFEST))]
     storage.make_folder(output)
+    storage.tidy(output)
     outputs = [storage.join(output, _stem(path) + target.suffix) for path in paths]
     if len(set(outputs)) != len(outputs):
         raise ConversionError("two sources have the same name and would become the same file: export them separately")

@@ -106,6 +106,8 @@ def read_manifest(output: str) -> dict[str, Any] | None:
 def _prepare(job: Job, restart: bool) -> dict[str, Any] | None:
     """Look at earlier work; return its manifest when there is nothing left to do."""
     storage.make_folder(storage.parent(job.output))
+    storage.tidy(storage.parent(job.output))
+    storage.tidy(job.parts)
     if restart:
         storage.remove(job.output + MANIFEST)
         storage.remove_folder(job.parts)

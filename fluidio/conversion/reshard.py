@@ -16,6 +16,7 @@ from fluidio.conversion.generate import MANIFEST, write_manifest
 from fluidio.conversion.shards import shard_name
 from fluidio.errors import ConversionError
 from fluidio.recordio import File, Writer, partition
+from fluidio.recordio.files.part_files import temporary_folder
 from fluidio.recordio.files.paths import expand
 from fluidio.recordio.files.source import is_url
 from fluidio.recordio.format.chunk import Chunk
@@ -64,6 +65,7 @@ def split(sources: Any, output: str, shards: int, *, compressor: str = "snappy")
     targets = _targets(output, shards, paths)
     dialect = _dialect(paths)
     storage.make_folder(storage.parent(output))
+    storage.tidy(storage.parent(output))
     counts = []
     for number, target in enumerate(targets):
         with storage.writing(target) as file, _writer(file, dialect, compressor) as writer:
@@ -125,8 +127,8 @@ def shuffle(
     buckets = max(1, min(500, -(-2 * total // memory)))
     random = np.random.default_rng(seed)
     storage.make_folder(storage.parent(output))
-    where = None if "://" in output else os.path.dirname(os.path.abspath(output))
-    with tempfile.TemporaryDirectory(prefix=".fluidio-shuffle-", dir=where) as folder, storage.naming(folder):
+    where = tempfile.gettempdir() if is_url(output) else storage.parent(output)
+    with temporary_folder(where) as folder, storage.naming(folder):
         names = [os.path.join(folder, str(number)) for number in range(buckets)]
         count = _scatter(paths, names, random)
         counts = _gather(names, count, targets, random, dialect, compressor)

@@ -15,6 +15,7 @@ import numpy as np
 from fluidio import pickles
 from fluidio.conversion import storage
 from fluidio.recordio import Writer
+from fluidio.recordio.files.part_files import temporary_folder
 from fluidio.recordio.files.source import is_url
 
 __all__ = ["check_sample", "convert", "shard_name"]
@@ -71,12 +72,13 @@ def convert(
     if max_lines_to_shuffle > 1:
         samples = _shuffled(samples, max_lines_to_shuffle, random.Random(seed))
     storage.make_folder(output_path)
+    storage.tidy(output_path)
     targets = [storage.join(output_path, name) for name in names]
     if not is_url(output_path):
         with storage.naming(storage.join(output_path, f"{name_prefix}-*")):
             _write(samples, targets, compressor)
         return targets
-    with tempfile.TemporaryDirectory(prefix="fluidio-") as folder, storage.naming(folder):
+    with temporary_folder(tempfile.gettempdir()) as folder, storage.naming(folder):
         staged = [os.path.join(folder, name) for name in names]
         _write(samples, staged, compressor)
         with contextlib.ExitStack() as undo:

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import IO, Any, cast
 
+from fluidio.recordio.files.part_files import create_part, remove_dead_parts
 from fluidio.recordio.files.source import filesystem_of, is_url
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "remove",
     "remove_folder",
     "size",
+    "tidy",
     "write",
     "writing",
 ]
@@ -80,6 +82,12 @@ def make_folder(path: str) -> None:
         filesystem.makedirs(inner, exist_ok=True)
     else:
         os.makedirs(path, exist_ok=True)
+
+
+def tidy(folder: str) -> None:
+    """Remove what killed processes left unfinished in a folder; a store shows nothing unfinished."""
+    if not is_url(folder):
+        remove_dead_parts(folder)
 
 
 def files_in(folder: str) -> list[str]:
@@ -156,9 +164,10 @@ def writing(path: str, staging: str | None = None) -> Iterator[IO[bytes]]:
             with opened(path, "wb") as out:
                 shutil.copyfileobj(spool, out, _PIECE)
         return
-    part = f"{path if staging is None else os.path.join(staging, name_of(path))}.part-{os.getpid()}"
+    with naming(path):
+        part, descriptor = create_part(path, folder=staging)
     try:
-        with naming(path), open(part, "wb") as file:
+        with naming(path), open(descriptor, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

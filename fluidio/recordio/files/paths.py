@@ -7,10 +7,13 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+from fluidio.recordio.files.part_files import is_part
 from fluidio.recordio.files.source import filesystem_of, is_url
 from fluidio.recordio.files.tasks import Task
 
 __all__ = ["expand"]
+
+_NOTES = (".manifest.json", "fluidio-slots.json")
 
 
 def expand(paths: Any, *, commas: bool = False) -> list[Any]:
@@ -40,9 +43,18 @@ def _expand_one(path: Any) -> list[Any]:
         return [name]
     if is_url(name):
         filesystem, inner = filesystem_of(name)
-        found = sorted(filesystem.unstrip_protocol(match) for match in filesystem.glob(inner))
+        matches = [filesystem.unstrip_protocol(match) for match in filesystem.glob(inner)]
     else:
-        found = sorted(glob.glob(name))
+        matches = glob.glob(name)
+    found = sorted(match for match in matches if _is_data(match, name))
     if not found:
         raise FileNotFoundError(f"no file matches {name!r}")
     return found
+
+
+def _is_data(path: str, pattern: str) -> bool:
+    """Tell whether a match is a data file: not hidden (some stores' globs match those), whole, and no manifest."""
+    name = path.replace(os.sep, "/").rpartition("/")[2]
+    if name.startswith(".") and not pattern.replace(os.sep, "/").rpartition("/")[2].startswith("."):
+        return False
+    return not is_part(name) and not name.endswith(_NOTES)

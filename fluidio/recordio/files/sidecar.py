@@ -15,6 +15,7 @@ import numpy as np
 
 from fluidio.errors import RecordIOError
 from fluidio.recordio.files.index import ChunkIndex, build_index
+from fluidio.recordio.files.part_files import create_part
 from fluidio.recordio.files.source import LocalSource, is_url, opened
 from fluidio.recordio.format.checksum import crc32
 from fluidio.recordio.format.chunks import OnError
@@ -65,9 +66,9 @@ def write_sidecar(path: str, source: LocalSource, index: ChunkIndex) -> None:
     head = _head.pack(_MAGIC, stat.st_size, stat.st_mtime_ns, index.dialect.name.encode(), index.num_chunks)
     body = head + b"".join(a.astype("<i8").tobytes() for a in (index.offsets, index.counts, index.ends))
     target = sidecar_path(path)
-    temporary = f"{target}.{os.getpid()}"
+    temporary, descriptor = create_part(target)
     try:
-        with open(temporary, "wb") as file:
+        with open(descriptor, "wb") as file:
             file.write(body + struct.pack("<I", crc32(body)))
         os.replace(temporary, target)
     except OSError:

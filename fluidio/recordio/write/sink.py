@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from fluidio.errors import RecordIOError
 from fluidio.recordio.files.index import find_tail
+from fluidio.recordio.files.part_files import create_part
 from fluidio.recordio.files.source import LocalSource, filesystem_of, is_url
 from fluidio.recordio.format.dialects import Dialect
 
@@ -56,13 +57,13 @@ class LocalSink:
     def __init__(self, path: str, mode: str, atomic: bool) -> None:
         self.name = path
         self.dialect: Dialect | None = None
-        self._target = path
+        self._target = self._path = path
+        self._end = 0
         if atomic:
-            path = f"{path}.part-{os.getpid()}"
-        self._path = path
+            self._path, self._fd = create_part(path)
+            return
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
         self._fd = os.open(path, flags | (os.O_TRUNC if mode == "w" else 0), 0o666)
-        self._end = 0
         if mode == "a":
             try:
                 self._continue()

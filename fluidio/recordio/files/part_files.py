@@ -1,0 +1,149 @@
+"""Unfinished files and folders: hidden, locked while they are written, removed once their process is dead.
+
+    .NAME.part-PID-N   what will be NAME when it is whole
+    .fluidio-PID-N     a folder of temporary files
+
+A name with a dot is matched by no glob. The lock goes with its process, however that ends, so what can be locked
+belongs to nobody.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import re
+import shutil
+from collections.abc import Iterator
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["create_part", "is_part", "lock", "remove_dead_parts", "temporary_folder", "unlock"]
+
+_numbers = itertools.count()
+_PART = re.compile(r"\.part-\d+(-\d+)?$")
+_FOLDER = re.compile(r"\.fluidio-(\w+-)?\w+$")
+_swept: set[str] = set()
+
+
+def is_part(name: str) -> bool:
+    """Tell whether a file's name is that of an unfinished file, also of earlier versions (`NAME.part-PID`)."""
+    return _PART.search(name) is not None
+
+
+def create_part(target: str, *, folder: str | None = None) -> tuple[str, int]:
+    """Create the unfinished file of a target, locked, and return its path and descriptor (open for writing).
+
+    Args:
+        folder: where it should be; beside its target by default. Dead parts there are removed once in a process.
+    """
+    beside, name = os.path.split(target)
+    folder = beside or "." if folder is None else folder
+    if folder not in _swept:
+        _swept.add(folder)
+        remove_dead_parts(folder)
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    while True:
+        path = os.path.join(folder, f".{name}.part-{os.getpid()}-{next(_numbers)}")
+        try:
+            descriptor = os.open(path, flags, 0o666)
+        except FileExistsError:
+            continue  # a dead process had our number
+        lock(descriptor)
+        if _is_still(path, descriptor):
+            return path, descriptor
+        os.close(descriptor)  # taken for dead before it was locked
+
+
+@contextlib.contextmanager
+def temporary_folder(parent: str) -> Iterator[str]:
+    """Give a hidden folder that is removed at the end of the block; those of dead processes are removed first."""
+    remove_dead_parts(parent)
+    path = os.path.join(parent, f".fluidio-{os.getpid()}-{next(_numbers)}")
+    os.mkdir(path, 0o700)
+    try:
+        with _locked_folder(path):
+            yield path
+    finally:
+        shutil.rmtree(path)
+
+
+def remove_dead_parts(folder: str) -> None:
+    """Remove the unfinished files and folders in a folder whose process is dead."""
+    try:
+        with os.scandir(folder) as entries:
+            found = [entry.path for entry in entries if is_part(entry.name) or _FOLDER.match(entry.name)]
+    except OSError:
+        return  # whoever writes there says what is wrong
+    for path in found:
+        with contextlib.suppress(OSError):  # gone already, or not ours
+            _remove_if_dead(path)
+
+
+def _remove_if_dead(path: str) -> None:
+    if re.search(r"\.part-\d+$", path):  # earlier versions did not lock theirs
+        if not _is_running(int(path.rpartition("-")[2])):
+            os.unlink(path)
+        return
+    folder = os.path.isdir(path)
+    descriptor = os.open(path, (os.O_RDONLY if folder else os.O_RDWR) | getattr(os, "O_CLOEXEC", 0))
+    try:
+        if lock(descriptor):
+            (shutil.rmtree if folder else os.unlink)(path)
+    finally:
+        os.close(descriptor)
+
+
+def lock(descriptor: int) -> bool | None:
+    """Lock an open file for this descriptor alone; False when another one has it, None where there are no locks."""
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+def unlock(descriptor: int) -> None:
+    """Give a lock back, also where a forked process still has the file open."""
+    if fcntl is not None:
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _is_still(path: str, descriptor: int) -> bool:
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return False
+    ours = os.fstat(descriptor)
+    return (found.st_dev, found.st_ino) == (ours.st_dev, ours.st_ino)
+
+
+@contextlib.contextmanager
+def _locked_folder(path: str) -> Iterator[None]:
+    if fcntl is None:
+        yield
+        return
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+    try:
+        lock(descriptor)
+        yield
+    finally:
+        os.close(descriptor)

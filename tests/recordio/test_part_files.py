@@ -1,0 +1,104 @@
+"""Unfinished files are hidden, matched by no glob, and removed when their process is dead, and only then."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fluidio.recordio.paths import expand
+
+from fluidio.conversion.reshard import split
+from fluidio.recordio import File, Writer
+from fluidio.recordio.files.part_files import create_part, is_part, remove_dead_parts, temporary_folder
+from tests.house.repository import ROOT
+
+WAYS = {
+    "an atomic writer": "w = Writer(sys.argv[1], atomic=True); w.write(b'doubled'); w.flush()",
+    "a file of the storage": "c = storage.writing(sys.argv[1]); f = c.__enter__(); f.write(b'x')",
+    "a temporary folder": "c = temporary_folder('.'); f = c.__enter__(); open(f + '/0', 'w').close()",
+}
+SCRIPT = """
+import sys
+from fluidio.conversion import storage
+from fluidio.recordio import Writer
+from fluidio.recordio.files.part_files import temporary_folder
+{}
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def numbers(path: Path, count: int = 10) -> str:
+    with Writer(str(path)) as writer:
+        for number in range(count):
+            writer.write(str(number))
+    return str(path)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_a_killed_process_leaves_is_never_read_and_removed_by_the_next_one(way: str, tmp_path: Path) -> None:
+    source = numbers(tmp_path / "in")
+    (tmp_path / "out").mkdir()
+    target = "X-00000-of-00001"
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT.format(WAYS[way]), target],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=tmp_path / "out",
+        env={"PYTHONPATH": str(ROOT)},
+    )
+    with process:
+        assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+        left = [path.name for path in (tmp_path / "out").iterdir()]
+        assert len(left) == 1 and left[0].startswith(".")
+        remove_dead_parts(str(tmp_path / "out"))
+        assert [path.name for path in (tmp_path / "out").iterdir()] == left  # it lives
+        process.kill()
+    with pytest.raises(FileNotFoundError):
+        expand(str(tmp_path / "out" / "*"))
+    remove_dead_parts(str(tmp_path / "out"))
+    assert list((tmp_path / "out").iterdir()) == []
+    paths = split(source, str(tmp_path / "out" / "X"), 2)
+    assert [record for path in paths for record in File(path)] == [str(n).encode() for n in range(10)]
+
+
+def test_parts_that_earlier_versions_left_are_not_matched(tmp_path: Path) -> None:
+    good = numbers(tmp_path / "X-00000-of-00000")
+    dead = tmp_path / "X-00000-of-00000.part-999999999"
+    numbers(dead)
+    assert expand(str(tmp_path / "X-*-of-*")) == [good]
+    remove_dead_parts(str(tmp_path))
+    assert not dead.exists()
+
+
+def test_manifests_and_hidden_files_are_no_data(tmp_path: Path) -> None:
+    good = numbers(tmp_path / "a")
+    for name in ("a.manifest.json", "fluidio-slots.json", ".a.index"):
+        (tmp_path / name).write_text("{}")
+    assert expand(str(tmp_path / "*")) == [good]
+    pytest.importorskip("fsspec", reason="extra: fsspec is not installed")
+    assert expand(f"file://{tmp_path}/*") == [f"file://{good}"]
+    assert expand(str(tmp_path / ".a*")) == [str(tmp_path / ".a.index")]
+
+
+def test_two_writers_of_one_process_have_parts_of_their_own(tmp_path: Path) -> None:
+    with Writer(str(tmp_path / "a"), atomic=True) as one, Writer(str(tmp_path / "a"), atomic=True) as other:
+        one.write(b"one")
+        other.write(b"other")
+        assert len(list(tmp_path.glob(".a.part-*"))) == 2
+    assert list(File(str(tmp_path / "a"))) == [b"one"]  # whoever closes last; whole in any case
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_an_error_in_a_temporary_folder_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), temporary_folder(str(tmp_path)) as folder:
+        create_part(f"{folder}/x")
+        raise ZeroDivisionError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_of_parts_are_known() -> None:
+    assert is_part(".a.part-1-2") and is_part("a.part-17")
+    assert not is_part("a.part-x") and not is_part("part-00001") and not is_part("a.part")
