@@ -24,7 +24,7 @@ def copy(sources: Iterable[str], target: str, *, workers: int = 4, progress: IO[
     interrupted copy goes on where it stopped: inside of a large file when the target is a local folder or speaks S3, at
     the beginning of a file when it is another store.
     """
-    paths = expand(list(sources))
+    paths = expand(list(sources), notes=True)
     folder = target.rstrip("/") or "/"
     names = [storage.name_of(path) for path in paths]
     if len(set(names)) != len(names):

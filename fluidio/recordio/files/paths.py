@@ -16,26 +16,27 @@ __all__ = ["expand"]
 _NOTES = (".manifest.json", "fluidio-slots.json")
 
 
-def expand(paths: Any, *, commas: bool = False) -> list[Any]:
+def expand(paths: Any, *, commas: bool = False, notes: bool = False) -> list[Any]:
     """Return the single files behind `paths`, globs in sorted order.
 
     Args:
         paths: a path, URL, glob, binary file object or Task, or a list of them.
         commas: a string may be a comma-separated list (pip `recordio` and `creator.recordio` take one).
+        notes: globs also match manifests, which hold no records.
 
     Raises:
         FileNotFoundError: a glob matches nothing.
     """
     if isinstance(paths, str) and commas and not os.path.exists(paths):
-        return [found for part in paths.split(",") if part for found in _expand_one(part.strip())]
+        return [found for part in paths.split(",") if part for found in _expand_one(part.strip(), notes)]
     if isinstance(paths, (str, os.PathLike, Task)) or hasattr(paths, "read"):
-        return _expand_one(paths)
+        return _expand_one(paths, notes)
     if not isinstance(paths, Iterable):
         raise TypeError(f"expected a path or a list of paths, got {type(paths).__name__}")
-    return [found for part in paths for found in _expand_one(part)]
+    return [found for part in paths for found in _expand_one(part, notes)]
 
 
-def _expand_one(path: Any) -> list[Any]:
+def _expand_one(path: Any, notes: bool) -> list[Any]:
     if not isinstance(path, (str, os.PathLike)):
         return [path]
     name = os.fspath(path)
@@ -46,15 +47,15 @@ def _expand_one(path: Any) -> list[Any]:
         matches = [filesystem.unstrip_protocol(match) for match in filesystem.glob(inner)]
     else:
         matches = glob.glob(name)
-    found = sorted(match for match in matches if _is_data(match, name))
+    found = sorted(match for match in matches if _is_whole(match, name) and (notes or not match.endswith(_NOTES)))
     if not found:
         raise FileNotFoundError(f"no file matches {name!r}")
     return found
 
 
-def _is_data(path: str, pattern: str) -> bool:
-    """Tell whether a match is a data file: not hidden (some stores' globs match those), whole, and no manifest."""
+def _is_whole(path: str, pattern: str) -> bool:
+    """Tell whether a match is a finished file, and not a hidden one (some stores' globs match those)."""
     name = path.replace(os.sep, "/").rpartition("/")[2]
     if name.startswith(".") and not pattern.replace(os.sep, "/").rpartition("/")[2].startswith("."):
         return False
-    return not is_part(name) and not name.endswith(_NOTES)
+    return not is_part(name)
