@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from fluidio.recordio.paths import expand
 
 from fluidio.conversion.reshard import split
 from fluidio.recordio import File, Writer
 from fluidio.recordio.files.part_files import create_part, is_part, remove_dead_parts, temporary_folder
+from fluidio.recordio.files.paths import expand
 from tests.house.repository import ROOT
 
 WAYS = {
