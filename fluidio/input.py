@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fluidio.dtypes import DTypeLike
-from fluidio.layers import lookup
+from fluidio.layers._shape import lookup
 from fluidio.program import Variable
 
 __all__ = ["embedding", "one_hot"]

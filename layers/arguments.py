@@ -9,7 +9,7 @@ from typing import Any
 from fluidio.layer_helper import LayerHelper
 from fluidio.program import Variable
 
-__all__: list[str] = []
+__all__ = []
 
 
 _WARNED: set[tuple[str, str]] = set()
@@ -52,7 +52,7 @@ def plain_dims(values: Sequence[Any]) -> list[int]:
 
 def dims_as_variables(helper: LayerHelper, values: Sequence[Any]) -> list[Variable]:
     """Return a shape as a list of one-element Variables, constants made for the plain numbers."""
-    from fluidio.layers.tensor import fill_constant
+    from fluidio.layers._create.tensors import fill_constant
 
     found = []
     for value in values:

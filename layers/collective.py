@@ -8,7 +8,7 @@ from fluidio.errors import not_supported
 from fluidio.layer_helper import LayerHelper
 from fluidio.program import Variable
 
-__all__: list[str] = []  # scripts use these as layers.collective._allreduce
+__all__ = []  # scripts use these as layers.collective._allreduce
 
 _KINDS = ("sum", "prod", "max", "min")
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.layers.manipulate import reshape, transpose
-from fluidio.layers.ops import elementwise_add, elementwise_mul, elementwise_pow, exp, less_than, log
-from fluidio.layers.random import (
+from fluidio.layers._create.tensors import assign, cast
+from fluidio.layers._math.elementwise import elementwise_add, elementwise_mul, elementwise_pow, exp, less_than, log
+from fluidio.layers._math.reductions import reduce_max, reduce_prod, reduce_sum
+from fluidio.layers._random.draws import (
     gaussian_random,
     gaussian_random_batch_size_like,
     uniform_random,
     uniform_random_batch_size_like,
 )
-from fluidio.layers.reductions import reduce_max, reduce_prod, reduce_sum
-from fluidio.layers.tensor import assign, cast
+from fluidio.layers._shape.manipulate import reshape, transpose
 from fluidio.program import Variable
 
 __all__ = ["Categorical", "MultivariateNormalDiag", "Normal", "Uniform"]

@@ -10,9 +10,9 @@ from fluidio.dtypes import DTypeLike, VarType, to_vartype
 from fluidio.era import era
 from fluidio.errors import EnforceNotMet
 from fluidio.layer_helper import LayerHelper
-from fluidio.layers.preprocessor import Preprocessor
-from fluidio.layers.queue_reader import create_py_reader_by_data, py_reader
-from fluidio.layers.reader_handle import attach_file_handle
+from fluidio.layers._io.preprocessor import Preprocessor
+from fluidio.layers._io.queue_reader import create_py_reader_by_data, py_reader
+from fluidio.layers._io.reader_handle import attach_file_handle
 from fluidio.places import CPUPlace, CUDAPlace
 from fluidio.program import Variable, default_main_program, default_startup_program, unique_name
 

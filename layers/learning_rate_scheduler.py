@@ -8,8 +8,8 @@ from typing import Any
 
 from fluidio.dtypes import VarType
 from fluidio.layer_helper import LayerHelper
-from fluidio.layers.branches import Switch
-from fluidio.layers.tensor import cast, create_global_var, fill_constant
+from fluidio.layers._control.branches import Switch
+from fluidio.layers._create.tensors import cast, create_global_var, fill_constant
 from fluidio.optimizer.counter import step_counter
 from fluidio.optimizer.lars import append_LARS
 from fluidio.program import Variable, default_main_program, unique_name

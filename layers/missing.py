@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__: list[str] = []
+__all__ = []
 
 _RPN = "two-stage detectors are not here; layers.ssd_loss, layers.yolov3_loss and layers.detection_output work"
 _NMS = "layers.multiclass_nms suppresses boxes"

@@ -18,7 +18,7 @@ from fluidio.io.loader_iterator import LoaderIterator, Shelf, as_places, feeds_o
 from fluidio.io.samplers import BatchSampler
 from fluidio.io.slot_dataset import InMemoryDataset, QueueDataset
 from fluidio.io.workers import iterate_batches
-from fluidio.layers.feed_source import from_batches
+from fluidio.layers._io.feed_source import from_batches
 from fluidio.places import CPUPlace
 from fluidio.program import Variable
 

@@ -10,9 +10,9 @@ from typing import Any
 from fluidio.errors import EnforceNotMet
 from fluidio.flow.feed_queue import FeedQueue
 from fluidio.io.loader_iterator import LoaderIterator, Shelf, as_places, feeds_of
-from fluidio.layers.feed_source import Source, from_batches, from_sample_lists, from_samples
-from fluidio.layers.queue_reader import append_double_buffer, append_py_reader, make_queue
-from fluidio.layers.reader_handle import FeedHandle
+from fluidio.layers._io.feed_source import Source, from_batches, from_sample_lists, from_samples
+from fluidio.layers._io.queue_reader import append_double_buffer, append_py_reader, make_queue
+from fluidio.layers._io.reader_handle import FeedHandle
 from fluidio.program import Variable, default_main_program
 from fluidio.program.unique_name import UniqueNameGenerator
 from fluidio.tensor import global_scope

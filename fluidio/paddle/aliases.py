@@ -23,7 +23,7 @@ _EXPLICIT = {
     "paddle.fluid.framework": "fluidio.framework",
     "paddle.fluid.layers.layer_function_generator": "fluidio.paddle.annotations",
     "paddle.fluid.layers.math_op_patch": "fluidio.program.variable_math",
-    "paddle.fluid.layers.metric_op": "fluidio.layers.metric",
+    "paddle.fluid.layers.metric_op": "fluidio.layers._metric.classification",
     "paddle.fluid.learning_rate_decay": "fluidio.layers.learning_rate_scheduler",
     "paddle.fluid.lod_tensor": "fluidio.tensor.create",
     "paddle.fluid.parallel_executor": "fluidio.executor.compiled",

@@ -39,7 +39,7 @@ def _unread(function: ast.FunctionDef) -> set[str]:
 
 def test_every_parameter_of_a_layer_is_read() -> None:
     found = set()
-    for path in LAYERS.glob("*.py"):
+    for path in LAYERS.rglob("*.py"):
         for node in ast.parse(path.read_text("utf-8")).body:
             if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
                 found |= {f"{node.name}.{name}" for name in _unread(node)}

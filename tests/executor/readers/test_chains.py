@@ -12,7 +12,7 @@ import pytest
 
 import fluidio as fluid
 from fluidio.executor.readers import double_buffer
-from fluidio.layers.reader_handle import find_reader
+from fluidio.layers._io.reader_handle import find_reader
 from fluidio.recordio import Writer
 from tests.executor.readers.subjects import SLOTS, Subject, write_file, write_files
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from fluidio.dtypes import DTypeLike, VarType
 from fluidio.layers import utils
-from fluidio.layers.beam import gather_tree
-from fluidio.layers.control_flow import While, assign_to, increment
-from fluidio.layers.tensor_array import array_read, array_write, tensor_array_to_tensor
+from fluidio.layers._control.loops import While, assign_to, increment
+from fluidio.layers._control.tensor_array import array_read, array_write, tensor_array_to_tensor
+from fluidio.layers._rnn.beam import gather_tree
 from fluidio.program import Variable, default_main_program, unique_name
 
 __all__ = ["BeamSearchDecoder", "Decoder", "dynamic_decode"]
@@ -206,7 +206,7 @@ def dynamic_decode(
         kwargs: handed to decoder.step.
     """
     from fluidio import layers
-    from fluidio.layers.cells import _kept, _swap_batch_and_time
+    from fluidio.layers._rnn.cells import _kept, _swap_batch_and_time
 
     inputs, states, finished = decoder.initialize(inits)
     first_inputs, first_states = inputs, states

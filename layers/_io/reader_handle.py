@@ -8,7 +8,7 @@ from typing import Any
 from fluidio.errors import EnforceNotMet
 from fluidio.flow.feed_queue import FeedQueue
 from fluidio.flow.lifecycle import State
-from fluidio.layers.feed_source import Source, from_batches, from_sample_lists
+from fluidio.layers._io.feed_source import Source, from_batches, from_sample_lists
 from fluidio.program import Variable
 from fluidio.tensor import ScopeVariable, global_scope
 

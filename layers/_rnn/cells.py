@@ -9,7 +9,7 @@ from typing import Any
 from fluidio.dtypes import DTypeLike
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers import utils
-from fluidio.layers.static_rnn import StaticRNN
+from fluidio.layers._rnn.static_rnn import StaticRNN
 from fluidio.param_attr import ParamAttr
 from fluidio.program import Variable, unique_name
 

@@ -87,7 +87,7 @@ def logsumexp(
     x: Variable, dim: Any = None, keepdim: bool = False, out: Any = None, name: str | None = None
 ) -> Variable:
     """log of the sum of exp over dims."""
-    from fluidio.layers.ops import exp, log
+    from fluidio.layers._math.elementwise import exp, log
 
     total = reduce_sum(exp(x), dim=dim, keep_dim=keepdim)
     if out is None:

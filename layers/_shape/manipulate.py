@@ -345,6 +345,6 @@ def rank(input: Variable) -> Variable:
     """The number of dims as a tensor."""
     import numpy as np
 
-    from fluidio.layers.tensor import assign
+    from fluidio.layers._create.tensors import assign
 
     return assign(np.array(len(input.shape), "int32"))

@@ -8,7 +8,7 @@ from typing import Any
 
 from fluidio.dtypes import VarType
 from fluidio.layer_helper import LayerHelper
-from fluidio.layers.control_flow import outer_names, sub_block
+from fluidio.layers._control.loops import outer_names, sub_block
 from fluidio.program import Block, Variable, unique_name
 
 __all__ = ["StaticRNN"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from fluidio.layer_helper import LayerHelper
+from fluidio.layers._vision.conv import padding_attrs
 from fluidio.layers.arguments import check_variable, per_dim
-from fluidio.layers.conv import padding_attrs
 from fluidio.program import Variable
 
 __all__ = ["adaptive_pool2d", "adaptive_pool3d", "pool2d", "pool3d"]

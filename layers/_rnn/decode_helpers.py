@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fluidio.layers import utils
-from fluidio.layers.decode import Decoder
+from fluidio.layers._rnn.decode import Decoder
 from fluidio.program import Variable
 
 __all__ = ["BasicDecoder", "DecodeHelper", "GreedyEmbeddingHelper", "SampleEmbeddingHelper", "TrainingHelper"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fluidio.dtypes import VarType
-from fluidio.layers.reader_handle import attach_file_handle
+from fluidio.layers._io.reader_handle import attach_file_handle
 from fluidio.program import Block, Variable, default_main_program, unique_name
 
 __all__ = ["Preprocessor"]

@@ -135,7 +135,7 @@ def scatter_nd_add(ref: Variable, index: Variable, updates: Variable, name: str 
 
 def scatter_nd(index: Variable, updates: Variable, shape: Sequence[int], name: str | None = None) -> Variable:
     """Zeros of a shape plus updates at the positions in the last dim of index."""
-    from fluidio.layers.tensor import zeros
+    from fluidio.layers._create.tensors import zeros
 
     return scatter_nd_add(zeros(shape, updates.dtype), index, updates, name)
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from fluidio.initializer import Constant
 from fluidio.layer_helper import LayerHelper
+from fluidio.layers._math.dense import topk
 from fluidio.layers.arguments import warn_ignored
-from fluidio.layers.dense import topk
 from fluidio.program import Variable
 
 __all__ = ["accuracy", "auc", "mean_iou"]

@@ -8,9 +8,9 @@ from typing import Any
 
 from fluidio.dtypes import DTypeLike, VarType, to_vartype
 from fluidio.layer_helper import LayerHelper
-from fluidio.layers.control_flow import While, increment
-from fluidio.layers.tensor import fill_constant
-from fluidio.layers.tensor_array import array_read, array_to_lod_tensor, array_write, shrink_memory
+from fluidio.layers._control.loops import While, increment
+from fluidio.layers._control.tensor_array import array_read, array_to_lod_tensor, array_write, shrink_memory
+from fluidio.layers._create.tensors import fill_constant
 from fluidio.program import Block, Variable, unique_name
 
 __all__ = ["DynamicRNN"]

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from fluidio.layer_helper import LayerHelper
-from fluidio.layers.branches import ConditionalBlock
-from fluidio.layers.control_flow import assign_to
+from fluidio.layers._control.branches import ConditionalBlock
+from fluidio.layers._control.loops import assign_to
 from fluidio.program import Block, Variable, unique_name
 
 __all__ = ["IfElse", "merge_lod_tensor", "split_lod_tensor"]

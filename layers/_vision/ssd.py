@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from fluidio.layer_helper import LayerHelper
-from fluidio.layers.conv import conv2d
-from fluidio.layers.detection import bipartite_match, box_coder, iou_similarity, prior_box, target_assign
-from fluidio.layers.loss import smooth_l1, softmax_with_cross_entropy
-from fluidio.layers.manipulate import flatten, reshape, shape, slice, transpose
-from fluidio.layers.reductions import reduce_sum
-from fluidio.layers.tensor import cast, concat
+from fluidio.layers._create.tensors import cast, concat
+from fluidio.layers._loss.losses import smooth_l1, softmax_with_cross_entropy
+from fluidio.layers._math.reductions import reduce_sum
+from fluidio.layers._shape.manipulate import flatten, reshape, shape, slice, transpose
+from fluidio.layers._vision.conv import conv2d
+from fluidio.layers._vision.detection import bipartite_match, box_coder, iou_similarity, prior_box, target_assign
 from fluidio.program import Variable
 
 __all__ = ["multi_box_head", "ssd_loss"]

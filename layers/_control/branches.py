@@ -8,7 +8,7 @@ from typing import Any
 
 from fluidio.dtypes import VarType
 from fluidio.layer_helper import LayerHelper
-from fluidio.layers.control_flow import assign_to, outer_names, sub_block
+from fluidio.layers._control.loops import assign_to, outer_names, sub_block
 from fluidio.layers.utils import assert_same_structure, map_structure
 from fluidio.program import Block, Variable
 

@@ -168,7 +168,7 @@ def maxout(x: Variable, groups: int, name: str | None = None, axis: int = 1) -> 
 
 def log_softmax(input: Variable, axis: int | None = None, dtype: Any = None, name: str | None = None) -> Variable:
     """log(softmax(input))."""
-    from fluidio.layers.tensor import cast
+    from fluidio.layers._create.tensors import cast
 
     helper = LayerHelper("log_softmax", name=name)
     if dtype is not None:

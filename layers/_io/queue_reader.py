@@ -9,7 +9,7 @@ from typing import Any
 from fluidio.dtypes import DTypeLike, VarType, to_vartype
 from fluidio.errors import EnforceNotMet
 from fluidio.flow.feed_queue import FeedQueue
-from fluidio.layers.reader_handle import FeedHandle, attach_feed_handle
+from fluidio.layers._io.reader_handle import FeedHandle, attach_feed_handle
 from fluidio.program import (
     Block,
     Operator,

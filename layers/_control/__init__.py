@@ -1,0 +1,1 @@
+"""Branches, arrays of tensors, callbacks."""

@@ -1,0 +1,1 @@
+"""Make, copy and describe tensors."""

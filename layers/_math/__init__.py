@@ -1,0 +1,1 @@
+"""Activations, matrix products, reductions."""

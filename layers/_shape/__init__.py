@@ -1,0 +1,1 @@
+"""Change shapes; pick, cut and join."""
