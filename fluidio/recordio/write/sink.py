@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import warnings
 from typing import Any, Protocol
 
 from fluidio.errors import RecordIOError
 from fluidio.recordio.files.index import find_tail
-from fluidio.recordio.files.part_files import create_part
+from fluidio.recordio.files.part_files import create_part, lock, unlock
 from fluidio.recordio.files.source import LocalSource, filesystem_of, is_url
 from fluidio.recordio.format.dialects import Dialect
-
-try:
-    import fcntl
-except ImportError:  # not on Windows
-    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["LocalSink", "Sink", "StreamSink", "open_sink"]
 
@@ -63,22 +59,20 @@ class LocalSink:
             self._path, self._fd = create_part(path)
             return
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-        self._fd = os.open(path, flags | (os.O_TRUNC if mode == "w" else 0), 0o666)
-        if mode == "a":
-            try:
+        self._fd = os.open(path, flags, 0o666)
+        try:
+            if lock(self._fd) is False:
+                hint = "close it first, or write with atomic=True, which replaces the file at the end"
+                raise RecordIOError("another writer has this file open", path=path, hint=hint)
+            if mode == "a":
                 self._continue()
-            except BaseException:
-                os.close(self._fd)
-                raise
+            elif stat.S_ISREG(os.fstat(self._fd).st_mode):
+                os.ftruncate(self._fd, 0)
+        except BaseException:
+            os.close(self._fd)
+            raise
 
     def _continue(self) -> None:
-        if fcntl is not None:
-            try:
-                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise RecordIOError("another writer is appending to this file", path=self.name) from None
-            except OSError:
-                pass  # a file system without locks
         source = LocalSource(self._path)
         try:
             self.dialect, self._end, tail = find_tail(source)
@@ -120,6 +114,7 @@ class LocalSink:
             if self._path != self._target and keep:
                 os.fsync(self._fd)
         finally:
+            unlock(self._fd)  # a process that was forked meanwhile has the file open still
             os.close(self._fd)
         if self._path == self._target:
             return
