@@ -251,14 +251,6 @@ def test_append_refuses_a_file_damaged_before_its_tail(tmp_path: Path) -> None:
         assert path.read_bytes() == before
 
 
-def test_two_writers_cannot_append_at_once(tmp_path: Path) -> None:
-    path = tmp_path / "a.recordio"
-    with Writer(path, mode="a") as writer:
-        writer.write(b"x")
-        with pytest.raises(RecordIOError, match="another writer"):
-            Writer(path, mode="a")
-
-
 KILLED = """
 import os, sys
 from fluidio.recordio import Writer

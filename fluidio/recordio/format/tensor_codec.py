@@ -21,6 +21,7 @@ from fluidio.recordio.format.compressors import Bytes, CodecError
 from fluidio.tensor.lod import NO_LOD, LoD
 
 __all__ = [
+    "TENSOR_DTYPES",
     "TensorHead",
     "decode_record",
     "decode_tensor",
@@ -45,6 +46,8 @@ _DATA_TYPES = {
     for kind in VarType
     if kind <= VarType.FP64 or kind in (VarType.UINT8, VarType.INT8)
 }
+TENSOR_DTYPES = frozenset(dtype.newbyteorder("=") for dtype in _DATA_TYPES.values())
+"""What a tensor can hold and give back as it was. (Fluid also took uint16 and gave int16 back.)"""
 _MAX_RANK = 32
 _USUAL_DESC = 64  # bytes; longer ones are not worth remembering
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import struct
+from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from mmap import mmap
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +15,7 @@ import numpy as np
 from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.recordio.decode.buffers import Buffer
 from fluidio.recordio.format.dialects import ELASTICDL, FLUID, GO, Dialect, Header, dialect_of
-from fluidio.recordio.format.tensor_codec import encode_record
+from fluidio.recordio.format.tensor_codec import TENSOR_DTYPES, encode_record
 from fluidio.recordio.write.encode import encode_block, record_sizes
 from fluidio.recordio.write.sample_buffer import SampleBuffer
 from fluidio.recordio.write.sink import LocalSink, open_sink
@@ -108,7 +110,7 @@ class Writer:
         if isinstance(record, str):
             record = record.encode()
         elif not isinstance(record, bytes):
-            record = bytes(record)  # the caller may change it before the chunk is complete
+            record = _copied(record)
         size = len(record)
         if self._count and self._bytes + size > self._max_bytes:
             self._end_chunk()
@@ -139,13 +141,21 @@ class Writer:
 
     def write_tensors(self, tensors: Sequence[tuple[np.ndarray[Any, Any], LoD]]) -> None:
         """Add one record of (array, LoD) pairs."""
+        for pair in tensors:
+            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                raise TypeError(
+                    f"write_tensors() takes (array, LoD) pairs, not {type(pair).__name__}: write (array, ())"
+                )
+            check_dtype(pair[0])
         self.write(encode_record(tensors))
 
     def write_block(self, columns: RecordBlock | Sequence[Column | np.ndarray[Any, Any]]) -> None:
         """Add many tensor records at once: one for each row of the arrays, or as the columns say."""
-        block = columns if isinstance(columns, RecordBlock) else RecordBlock([_column(c) for c in columns])
+        block = columns if isinstance(columns, RecordBlock) else RecordBlock(_columns(columns))
         if self.closed:
             raise ValueError(f"{self.name}: the writer is closed")
+        for column in block.columns:
+            check_dtype(column.data)
         ends = np.cumsum(record_sizes(block))
         if not len(ends) or ends[-1] < _LARGE or self._pool is not None or not isinstance(self._sink, LocalSink):
             self._cut(block, ends)
@@ -299,5 +309,32 @@ def _compressor_name(compressor: str | int) -> str:
     return names[int(compressor)]
 
 
-def _column(what: Column | np.ndarray[Any, Any]) -> Column:
-    return what if isinstance(what, Column) else Column(np.asarray(what))
+def _copied(record: Any) -> bytes:
+    """Return the bytes of a record that its owner may change before the chunk is complete."""
+    if isinstance(record, (bytearray, memoryview, array, mmap)):
+        return bytes(record)
+    hint = "write_tensors() and write_block() take arrays" if isinstance(record, np.ndarray) else "encode it first"
+    raise TypeError(f"a record is bytes or str, not {type(record).__name__}: {hint}")
+
+
+def _columns(columns: Any) -> list[Column]:
+    if isinstance(columns, (np.ndarray, Column, str, bytes)) or not isinstance(columns, Iterable):
+        raise TypeError(
+            f"write_block() takes a list with an array for each slot, not {type(columns).__name__}: "
+            "write_block([array]) writes records of one slot"
+        )
+    return [what if isinstance(what, Column) else Column(np.asarray(what)) for what in columns]
+
+
+def check_dtype(data: np.ndarray[Any, Any]) -> None:
+    """Refuse an array that would be read back as something else.
+
+    Raises:
+        TypeError: tensors have no such dtype; uint16 would come back as int16.
+    """
+    dtype = np.dtype(data.dtype).newbyteorder("=")
+    if dtype not in TENSOR_DTYPES:
+        raise TypeError(f"a tensor cannot hold {data.dtype}: convert it, e.g. to {_WIDER.get(dtype.name, 'float32')}")
+
+
+_WIDER = {"uint16": "int32", "uint32": "int64", "uint64": "int64", "float128": "float64"}

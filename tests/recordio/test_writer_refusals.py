@@ -1,0 +1,72 @@
+"""A writer refuses what would be read back as something else, and files that another writer has open."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fluidio.errors import RecordIOError
+from fluidio.recordio import Column, Writer
+from tests.recordio.test_writer import read, written
+
+
+@pytest.mark.parametrize("second", ["w", "a"])
+@pytest.mark.parametrize("first", ["w", "a"])
+def test_two_writers_cannot_have_one_file(first: Any, second: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.recordio"
+    with Writer(path, mode=first) as writer:
+        writer.write(b"x")
+        writer.flush()
+        with pytest.raises(RecordIOError, match="another writer has this file open"):
+            Writer(path, mode=second)
+        writer.write(b"y")
+    assert read(str(path)) == [b"x", b"y"]
+    Writer(path, mode=second).close()
+    assert read(str(path)) == ([b"x", b"y"] if second == "a" else [])
+
+
+def test_a_closed_file_is_free_though_a_forked_process_has_it_open(tmp_path: Path) -> None:
+    writer = Writer(tmp_path / "a")
+    copied = os.dup(writer._sink._fd)  # type: ignore[attr-defined]  # what a fork leaves in the child
+    writer.close()
+    Writer(tmp_path / "a").close()
+    os.close(copied)
+
+
+@pytest.mark.parametrize("record", [5, True, [1, 2, 3], (1,), 2.5, None, np.int64(5), np.zeros(3), {"a": 1}])
+def test_what_is_no_bytes_is_no_record(record: Any, tmp_path: Path) -> None:
+    with Writer(tmp_path / "a") as writer, pytest.raises(TypeError, match=f"bytes or str, not {type(record).__name__}"):
+        writer.write(record)
+    assert read(str(tmp_path / "a")) == []
+
+
+def test_all_kinds_of_bytes_are_records() -> None:
+    view = memoryview(b"cde")
+    assert read(io.BytesIO(written([b"a", bytearray(b"b"), view]))) == [b"a", b"b", b"cde"]  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("dtype", ["uint16", ">u2", "uint32", "uint64", "complex64", "U3", object])
+def test_a_dtype_that_would_come_back_as_another_is_refused(dtype: Any) -> None:
+    array = np.ones((3, 1)).astype(dtype)
+    with Writer(io.BytesIO()) as writer:
+        with pytest.raises(TypeError, match="a tensor cannot hold"):
+            writer.write_block([np.zeros((3, 1)), array])
+        with pytest.raises(TypeError, match="a tensor cannot hold"):
+            writer.write_tensors([(array, ())])
+        with pytest.raises(TypeError, match="a tensor cannot hold"):
+            writer.write_samples([(array,)])
+        assert writer.num_records == 0
+
+
+@pytest.mark.parametrize("columns", [np.zeros((2, 3)), Column(np.zeros((2, 3))), b"ab", 5])
+def test_an_array_is_no_list_of_columns(columns: Any) -> None:
+    with Writer(io.BytesIO()) as writer:
+        with pytest.raises(TypeError, match=r"write_block\(\) takes a list"):
+            writer.write_block(columns)
+        with pytest.raises(TypeError, match=r"write_tensors\(\) takes \(array, LoD\) pairs"):
+            writer.write_tensors([np.zeros((2, 3))])  # type: ignore[list-item]
