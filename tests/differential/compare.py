@@ -1,0 +1,165 @@
+"""Compare what the real 1.8.5 and fluidio showed for one case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tests.differential.tensors import decode
+
+__all__ = ["Difference", "compare", "verdict"]
+
+_RTOL = {"float16": 1e-3, "float32": 1e-5, "float64": 1e-9}
+
+
+class Difference(NamedTuple):
+    """One thing that differs: what kind of thing, which one, and how."""
+
+    kind: str
+    where: str
+    how: str
+
+
+def verdict(real: dict[str, Any], ours: dict[str, Any]) -> str:
+    """Return "compared", "both refuse", "only ours runs", "only real runs" or "ours crashes"."""
+    real_ran, ours_ran = not _failed(real), not _failed(ours)
+    if "crash" in ours:
+        return "ours crashes"
+    if real_ran:
+        return "compared" if ours_ran else "only real runs"
+    return "only ours runs" if ours_ran else "both refuse"
+
+
+def _failed(result: dict[str, Any]) -> bool:
+    return "error" in result or "crash" in result
+
+
+def compare(real: dict[str, Any], ours: dict[str, Any]) -> list[Difference]:
+    """Return the differences; none where the real one refuses."""
+    state = verdict(real, ours)
+    if state == "ours crashes":
+        return [Difference("crash", "fluidio", str(ours["crash"]))]
+    if state == "only real runs":
+        error = ours["error"]
+        return [Difference("error", error["stage"], f"{error['type']}: {error['text']}")]
+    if state != "compared":
+        return []
+    return [
+        *_compare_names(real["names"], ours["names"]),
+        *_compare_program("main", real["main"], ours["main"]),
+        *_compare_program("startup", real["startup"], ours["startup"]),
+        *_compare_values(real["values"], ours["values"]),
+        *_compare_saved(real.get("saved", {}), ours.get("saved", {})),
+    ]
+
+
+def _compare_names(real: dict[str, Any], ours: dict[str, Any]) -> Iterator[Difference]:
+    for handle in real:
+        if real[handle] != ours.get(handle):
+            yield Difference("name", handle, f"{real[handle]} / {ours.get(handle)}")
+
+
+def _compare_program(which: str, real: dict[str, Any], ours: dict[str, Any]) -> Iterator[Difference]:
+    real_types = [[op["type"] for op in block] for block in real["ops"]]
+    our_types = [[op["type"] for op in block] for block in ours["ops"]]
+    if real_types != our_types:
+        yield Difference("op list", which, f"{real_types} / {our_types}")
+    else:
+        for real_block, our_block in zip(real["ops"], ours["ops"]):
+            for one, other in zip(real_block, our_block):
+                yield from _compare_op(which, one, other)
+    yield from _compare_variables(which, real["vars"], ours["vars"])
+
+
+def _compare_op(which: str, real: dict[str, Any], ours: dict[str, Any]) -> Iterator[Difference]:
+    for part in ("in", "out"):
+        if real[part] != ours[part]:
+            yield Difference(f"op {part}puts", f"{which} {real['type']}", f"{real[part]} / {ours[part]}")
+    for name, value in real["attrs"].items():
+        if name in ours["attrs"] and not _same_attr(value, ours["attrs"][name]):
+            yield Difference("op attr", f"{which} {real['type']}.{name}", f"{value} / {ours['attrs'][name]}")
+
+
+def _same_attr(real: Any, ours: Any) -> bool:
+    if isinstance(real, list) and isinstance(ours, list):
+        return len(real) == len(ours) and all(map(_same_attr, real, ours))
+    if isinstance(real, float) and isinstance(ours, (int, float)):
+        return bool(np.float32(real) == np.float32(ours)) or (real != real and ours != ours)
+    return bool(real == ours)
+
+
+def _compare_variables(which: str, real: dict[str, Any], ours: dict[str, Any]) -> Iterator[Difference]:
+    missing, extra = sorted(set(real) - set(ours)), sorted(set(ours) - set(real))
+    if missing or extra:
+        yield Difference("variables", which, f"only real {missing} / only ours {extra}")
+    for name in real:
+        if name not in ours:
+            continue
+        for fact, value in real[name].items():
+            if fact == "dtype" and name.startswith("out_"):
+                continue  # ops made by hand: 1.8.5 infers no dtype for most, the layers set it
+            if ours[name].get(fact) != value:
+                yield Difference(f"var {fact}", f"{which} {name}", f"{value} / {ours[name].get(fact)}")
+
+
+def _compare_values(real: dict[str, Any], ours: dict[str, Any]) -> Iterator[Difference]:
+    for key, value in real.items():
+        if key not in ours:
+            yield Difference("value", key, "not there in ours")
+        else:
+            yield from _compare_value(key, value, ours[key])
+    for key in sorted(set(ours) - set(real)):
+        yield Difference("value", key, "not there in the real one")
+
+
+def _compare_value(key: str, real: Any, ours: Any) -> Iterator[Difference]:
+    if isinstance(real, list) or isinstance(ours, list):
+        if not (isinstance(real, list) and isinstance(ours, list)) or len(real) != len(ours):
+            yield Difference("value", key, "arrays of different lengths")
+            return
+        for number, (one, other) in enumerate(zip(real, ours)):
+            yield from _compare_value(f"{key}[{number}]", one, other)
+        return
+    if real.get("lod", []) != ours.get("lod", []):
+        yield Difference("lod", key, f"{real.get('lod')} / {ours.get('lod')}")
+    if (real["dtype"], real["shape"]) != (ours["dtype"], ours["shape"]):
+        how = f"{real['dtype']}{real['shape']} / {ours['dtype']}{ours['shape']}"
+        yield Difference("value dtype" if real["shape"] == ours["shape"] else "value shape", key, how)
+        return
+    yield from _compare_arrays(key, decode(real), decode(ours))
+
+
+def _compare_arrays(key: str, real: Any, ours: Any) -> Iterator[Difference]:
+    if real.dtype.kind != "f":
+        if not np.array_equal(real, ours):
+            yield Difference("value", key, _sample(real, ours, real != ours))
+        return
+    finite = np.isfinite(real)
+    if not np.array_equal(finite, np.isfinite(ours)) or not np.array_equal(
+        real[~finite], ours[~finite], equal_nan=True
+    ):
+        yield Difference("value", key, _sample(real, ours, finite != np.isfinite(ours)))
+        return
+    if not finite.any():
+        return
+    far = np.abs(np.where(finite, real.astype("float64") - ours, 0.0))
+    largest = max(float(np.abs(real[finite]).max()), 1e-3)
+    relative = float(far.max()) / largest
+    if relative > _RTOL[str(real.dtype)]:
+        kind = "rounding" if relative < 50 * _RTOL[str(real.dtype)] else "value"
+        yield Difference(kind, key, f"off by {relative:.2g} of the largest; {_sample(real, ours, far == far.max())}")
+
+
+def _sample(real: Any, ours: Any, where: Any) -> str:
+    chosen = np.flatnonzero(np.ravel(where))[:3]
+    if not chosen.size:
+        chosen = np.arange(min(3, real.size))
+    return f"at {chosen.tolist()}: {np.ravel(real)[chosen].tolist()} / {np.ravel(ours)[chosen].tolist()}"
+
+
+def _compare_saved(real: dict[str, str], ours: dict[str, str]) -> Iterator[Difference]:
+    for path in sorted(set(real) | set(ours)):
+        if real.get(path) != ours.get(path):
+            yield Difference("saved", path, f"{real.get(path)} / {ours.get(path)}")

@@ -1,0 +1,117 @@
+"""Build and run a case: a program written as plain data.
+
+Python 3.7 with the real 1.8.5 and Python 3.11 with fluidio import this same file; `fluid` is either's module.
+
+A case is {"inputs": {name: input}, "steps": [step], "fetch": [handle]}, with optional "seed", "runs" (1 by default),
+"persistables" (compare them after the last run) and "save" (compare the saved files after startup).
+An input is {"shape", "dtype", "lod_level", "values": [tensor of each run], "how": "var" or "data"}.
+A step is {"do": kind, ...}; `_Builder` has a method for each kind. Handles name Variables inside the case.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import traceback
+from typing import Any
+
+import numpy as np
+
+from tests.differential.describe import describe
+from tests.differential.steps import Builder
+from tests.differential.tensors import decode, encode
+
+__all__ = ["run_case"]
+
+
+def run_case(fluid: Any, case: dict[str, Any]) -> dict[str, Any]:
+    """Return what the case shows: {"main", "startup", "names", "values", "saved"}, or "error" and its stage."""
+    result: dict[str, Any] = {}
+    stage = "build"
+    try:
+        main, startup = fluid.Program(), fluid.Program()
+        main.random_seed = startup.random_seed = case.get("seed", 90)
+        with fluid.program_guard(main, startup), fluid.unique_name.guard(), fluid.scope_guard(fluid.Scope()):
+            builder = Builder(fluid, case)
+            builder.build()
+            names = {handle: _name(var) for handle, var in builder.handles.items()}
+            result.update(main=describe(main), startup=describe(startup), names=names)
+            stage = "run"
+            result["values"] = {}
+            _run(fluid, case, (main, startup), builder, result)
+    except Exception as error:
+        result["error"] = {"stage": stage, "type": type(error).__name__, "text": _text(error)}
+    return result
+
+
+def _name(var: Any) -> Any:
+    return [_name(one) for one in var] if isinstance(var, (list, tuple)) else getattr(var, "name", None)
+
+
+def _text(error: Exception) -> str:
+    where = traceback.format_exc().splitlines()
+    return "\n".join([str(error).split("Error Message Summary:")[-1][:800], *where[-5:-1]])
+
+
+def _run(fluid: Any, case: dict[str, Any], programs: Any, builder: Builder, result: dict[str, Any]) -> None:
+    main, startup = programs
+    exe = fluid.Executor(fluid.CPUPlace())
+    if startup.global_block().ops:
+        exe.run(startup)
+    if case.get("save"):
+        result["saved"] = _saved(fluid, exe, main)
+    fetch = _flat(builder, case["fetch"])
+    for number in range(case.get("runs", 1)):
+        feed = {name: _fed(fluid, given["values"][number]) for name, given in case["inputs"].items()}
+        found = exe.run(main, feed=feed, fetch_list=[var for _, var in fetch], return_numpy=False)
+        for (handle, _), value in zip(fetch, found):
+            result["values"]["%d %s" % (number, handle)] = _value(value)
+    if case.get("persistables"):
+        for name in sorted(var.name for var in main.list_vars() if var.persistable and int(var.type) == 7):
+            held = fluid.global_scope().find_var(name)
+            if held is not None:
+                result["values"]["end " + name] = _value(held.get_tensor())
+
+
+def _flat(builder: Builder, handles: list[str]) -> list[tuple[str, Any]]:
+    """Return the Variables to fetch; a gradient that does not exist is left out."""
+    found = []
+    for handle in handles:
+        var = builder.handles[handle]
+        many = var if isinstance(var, (list, tuple)) else [var]
+        found += [(handle if len(many) == 1 else "%s.%d" % (handle, i), one) for i, one in enumerate(many)]
+    return [(handle, var) for handle, var in found if var is not None]
+
+
+def _fed(fluid: Any, written: dict[str, Any]) -> Any:
+    array = decode(written)
+    if "lod" not in written:
+        return array
+    tensor = fluid.LoDTensor()
+    tensor.set(array, fluid.CPUPlace())
+    tensor.set_recursive_sequence_lengths(written["lod"])
+    return tensor
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, (list, tuple)) or type(value).__name__ == "LoDTensorArray":
+        return [_value(one) for one in value]
+    return encode(np.array(value), value.recursive_sequence_lengths())
+
+
+def _saved(fluid: Any, exe: Any, main: Any) -> dict[str, str]:
+    """Return the digest of each file that `save_persistables` writes."""
+    folder = tempfile.mkdtemp()
+    try:
+        fluid.io.save_persistables(exe, folder, main)
+        files = sorted(os.path.join(root, name) for root, _, names in os.walk(folder) for name in names)
+        return {os.path.relpath(path, folder): _digest(path) for path in files}
+    finally:
+        shutil.rmtree(folder)
+
+
+def _digest(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.sha1(file.read()).hexdigest()

@@ -1,0 +1,142 @@
+"""Build the steps of a case with `fluid`, the real one or ours. Read by Python 3.7 as well."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from tests.differential.tensors import decode
+
+__all__ = ["Builder"]
+
+_OPERATORS = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "**": operator.pow,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+
+
+class Builder:
+    """Append a case's inputs and steps to the default programs; `handles` maps the case's names to Variables."""
+
+    def __init__(self, fluid: Any, case: dict[str, Any]) -> None:
+        self.fluid = fluid
+        self.case = case
+        self.handles: dict[str, Any] = {}
+
+    def build(self) -> None:
+        for name, given in self.case["inputs"].items():
+            self.handles[name] = self._input(name, given)
+        self.steps(self.case["steps"])
+
+    def steps(self, steps: list[dict[str, Any]]) -> None:
+        for step in steps:
+            getattr(self, "_" + step["do"])(step)
+
+    @property
+    def block(self) -> Any:
+        return self.fluid.default_main_program().current_block()
+
+    def _input(self, name: str, given: dict[str, Any]) -> Any:
+        facts = {"name": name, "shape": given["shape"], "dtype": given["dtype"], "lod_level": given["lod_level"]}
+        if given["how"] == "var":
+            var = self.block.create_var(**facts)
+        else:
+            var = self.fluid.data(**facts)
+        var.stop_gradient = given.get("stop_gradient", "float" not in given["dtype"])
+        return var
+
+    def value(self, written: Any) -> Any:
+        """Return an argument: {"var": handle}, {"new": "ParamAttr", "kw": {}}, {"array": tensor}, or plain data."""
+        if isinstance(written, list):
+            return [self.value(one) for one in written]
+        if not isinstance(written, dict):
+            return written
+        if "var" in written:
+            return self.handles[written["var"]]
+        if "tuple" in written:
+            return tuple(self.value(written["tuple"]))
+        if "slice" in written:
+            return slice(*self.value(written["slice"]))
+        if "array" in written:
+            return decode(written["array"])
+        if "get" in written:
+            return self._find(written["get"])
+        return self._find(written["new"])(*self.value(written.get("args", [])), **self._keywords(written))
+
+    def _keywords(self, written: dict[str, Any]) -> dict[str, Any]:
+        return {key: self.value(one) for key, one in written.get("kw", {}).items()}
+
+    def _find(self, path: str) -> Any:
+        found = self.fluid
+        for part in path.split("."):
+            found = getattr(found, part)
+        return found
+
+    def _keep(self, handles: Any, made: Any) -> None:
+        if isinstance(handles, list):
+            for handle, one in zip(handles, made):
+                self.handles[handle] = one
+        elif handles:
+            self.handles[handles] = made
+
+    def _op(self, step: dict[str, Any]) -> None:
+        outputs: dict[str, list[Any]] = {}
+        for slot, names in step["out"].items():
+            outputs[slot] = [self.handles.get(name) or self._declare(name, step["dtypes"][slot]) for name in names]
+            self.handles.update(zip(names, outputs[slot]))
+        inputs = {slot: [self.handles[name] for name in names] for slot, names in step["in"].items()}
+        self.block.append_op(type=step["type"], inputs=inputs, outputs=outputs, attrs=dict(step["attrs"]))
+
+    def _declare(self, name: str, dtype: str) -> Any:
+        return self.block.create_var(name=name, dtype=dtype)
+
+    def _call(self, step: dict[str, Any]) -> None:
+        made = self._find(step["name"])(*self.value(step.get("args", [])), **self._keywords(step))
+        self._keep(step.get("out"), made)
+
+    def _method(self, step: dict[str, Any]) -> None:
+        bound = getattr(self.value(step["of"]), step["name"])
+        self._keep(step.get("out"), bound(*self.value(step.get("args", [])), **self._keywords(step)))
+
+    def _operator(self, step: dict[str, Any]) -> None:
+        made = _OPERATORS[step["sign"]](self.value(step["left"]), self.value(step["right"]))
+        self._keep(step["out"], made)
+
+    def _index(self, step: dict[str, Any]) -> None:
+        index = [self.value(one) for one in step["index"]]
+        self._keep(step["out"], self.value(step["of"])[tuple(index) if len(index) > 1 else index[0]])
+
+    def _gradients(self, step: dict[str, Any]) -> None:
+        """Sum up softsign of the targets, weighted along the last axis, and ask for gradients of that sum.
+
+        softsign gives each element a gradient of its own without enlarging rounding errors.
+        """
+        layers = self.fluid.layers
+        loss = [self._weighted(self.handles[name]) for name in step["of"]]
+        total = layers.sum(loss) if len(loss) > 1 else loss[0]
+        found = self.fluid.gradients([total], [self.handles[name] for name in step["wrt"]])
+        for name, gradient in zip(step["wrt"], found):
+            self.handles[name + "@GRAD"] = gradient
+
+    def _weighted(self, out: Any) -> Any:
+        words = ("softsign", "like", "ramp", "weighted")
+        made: list[Any] = [self.block.create_var(name="%s.%s" % (out.name, word), dtype=out.dtype) for word in words]
+        flat, one, ramp, weighted = made
+        add = self.block.append_op
+        add(type="softsign", inputs={"X": [out]}, outputs={"Out": [flat]})
+        add(type="fill_any_like", inputs={"X": [out]}, outputs={"Out": [one]}, attrs={"value": 0.25})
+        add(type="cumsum", inputs={"X": [one]}, outputs={"Out": [ramp]}, attrs={"axis": -1})
+        ramp.stop_gradient = True
+        add(type="elementwise_mul", inputs={"X": [flat], "Y": [ramp]}, outputs={"Out": [weighted]})
+        return self.fluid.layers.reduce_sum(weighted)

@@ -1,0 +1,48 @@
+"""Cases with the results of the real 1.8.5, kept in tests/data/differential so that they run without it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+__all__ = ["FOLDER", "Store", "read_stored"]
+
+FOLDER = Path(__file__).parent.parent / "data" / "differential" / "cases"
+_LARGEST = 6000  # bytes of JSON; smaller cases say the same
+
+
+class Store:
+    """Keep the first `count` small cases of each op, beside those that are there already."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.kept: dict[str, list[dict[str, Any]]] = defaultdict(list)
+
+    def add(self, case: dict[str, Any], real: dict[str, Any]) -> None:
+        kept = self.kept[case["about"]]
+        entry = {"case": case, "real": real}
+        if len(kept) < self.count and len(json.dumps(entry)) < _LARGEST * (3 if len(case["steps"]) > 2 else 1):
+            kept.append(entry)
+
+    def write(self) -> None:
+        for about, entries in self.kept.items():
+            if entries:
+                write_stored(about, entries)
+
+
+def write_stored(about: str, entries: list[dict[str, Any]]) -> None:
+    """Add entries to an op's file; a case of the same id is replaced."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    path = FOLDER / f"{about}.json.gz"
+    known = {entry["case"]["id"]: entry for entry in (read_stored(path) if path.exists() else [])}
+    known.update({entry["case"]["id"]: entry for entry in entries})
+    lines = "\n".join(json.dumps(known[name], separators=(",", ":"), sort_keys=True) for name in sorted(known))
+    path.write_bytes(gzip.compress(lines.encode(), 9, mtime=0))
+
+
+def read_stored(path: Path) -> list[dict[str, Any]]:
+    """Return the entries of a file: {"case", "real"}."""
+    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).decode().splitlines()]
