@@ -1,6 +1,7 @@
 """What is drawn for each op, by family."""
 
 from tests.differential.ops_drawn import (
+    cutting,
     detection,
     losses,
     making,
@@ -12,4 +13,15 @@ from tests.differential.ops_drawn import (
     vision,
 )
 
-__all__ = ["detection", "losses", "making", "pointwise", "reducing", "sequences", "shaping", "updates", "vision"]
+__all__ = [
+    "cutting",
+    "detection",
+    "losses",
+    "making",
+    "pointwise",
+    "reducing",
+    "sequences",
+    "shaping",
+    "updates",
+    "vision",
+]
