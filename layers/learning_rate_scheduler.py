@@ -12,7 +12,7 @@ from fluidio.layers._control.branches import Switch
 from fluidio.layers._create.tensors import cast, create_global_var, fill_constant
 from fluidio.optimizer.counter import step_counter
 from fluidio.optimizer.lars import append_LARS
-from fluidio.program import Variable, default_main_program, unique_name
+from fluidio.program import Variable, default_main_program
 
 __all__ = [
     "append_LARS",
@@ -56,8 +56,9 @@ def noam_decay(d_model: Any, warmup_steps: Any, learning_rate: float = 1.0) -> V
     """lr d_model^-0.5 min(t^-0.5, t warmup_steps^-1.5), t from 1."""
     with default_main_program()._lr_schedule_guard():
         step = _decay_step_counter(1)
+        falling = step**-0.5
         rising = (warmup_steps**-1.5) * step
-        rate: Variable = learning_rate * (d_model**-0.5) * _apply("elementwise_min", step**-0.5, rising)
+        rate: Variable = learning_rate * (d_model**-0.5) * _apply("elementwise_min", falling, rising)
         return rate
 
 
@@ -95,9 +96,9 @@ def polynomial_decay(
         step = _decay_step_counter()
         if cycle:
             rounds = _apply("ceil", step / decay_steps)
-            # t = 0 counts as the first round.
-            one = fill_constant([1], "float32", 1.0)
-            rounds = _apply("elementwise_max", rounds, one)
+            zero, one = fill_constant([1], "float32", 0.0), fill_constant([1], "float32", 1.0)
+            with Switch() as switch, switch.case(step == zero):
+                _assign(one, rounds)  # t = 0 counts as the first round
             left = 1 - step / (decay_steps * rounds)
         else:
             last = fill_constant([1], "float32", float(decay_steps))
@@ -112,7 +113,7 @@ def piecewise_decay(boundaries: Sequence[int], values: Sequence[float]) -> Varia
         raise ValueError("len(values) - len(boundaries) should be 1")
     with default_main_program()._lr_schedule_guard():
         step = _decay_step_counter()
-        rate = create_global_var([1], 0.0, "float32", persistable=True, name=unique_name.generate("learning_rate"))
+        rate = create_global_var([1], 0.0, "float32", persistable=True, name="learning_rate")
         with Switch() as switch:
             for boundary, value in zip(boundaries, values):
                 limit = fill_constant([1], "float32", float(boundary), force_cpu=True)
@@ -137,8 +138,7 @@ def linear_lr_warmup(learning_rate: Any, warmup_steps: int, start_lr: float, end
     """From start_lr to end_lr in warmup_steps steps, then `learning_rate`, a number or another schedule."""
     dtype = learning_rate.dtype if isinstance(learning_rate, Variable) else VarType.FP32
     with default_main_program()._lr_schedule_guard():
-        name = unique_name.generate("learning_rate_warmup")
-        rate = create_global_var([1], 0.0, dtype, persistable=True, name=name)
+        rate = create_global_var([1], 0.0, dtype, persistable=True, name="learning_rate_warmup")
         step = _decay_step_counter()
         with Switch() as switch:
             with switch.case(step < warmup_steps):

@@ -18,6 +18,7 @@ from fluidio.program import (
     Parameter,
     Program,
     Variable,
+    default_main_program,
     default_startup_program,
     program_guard,
     unique_name,
@@ -72,6 +73,8 @@ class Optimizer:
         self._lars_weight_decay = LARS_weight_decay
         self._dtype: Any = "float32"
         self._learning_rate_map: dict[Program, Variable] = {}
+        if isinstance(learning_rate, Variable):
+            self._learning_rate_map[default_main_program()] = learning_rate
         self._accumulators: defaultdict[str, dict[str, Variable]] = defaultdict(dict)
         self.helper: LayerHelper = None  # type: ignore[assignment]
 
@@ -90,9 +93,7 @@ class Optimizer:
         self._learning_rate_map[program] = rate
 
     def _global_learning_rate(self, program: Program | None = None) -> Any:
-        if program is None:
-            return next(iter(self._learning_rate_map.values()), None)
-        return self._learning_rate_map.get(program)
+        return self._learning_rate_map.get(program or default_main_program())
 
     def _create_param_lr(self, param_and_grad: Pair) -> Variable:
         param = param_and_grad[0]
