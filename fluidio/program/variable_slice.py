@@ -1,69 +1,148 @@
-"""`variable[1:3, 0]`: indexing appends `slice` and `strided_slice` ops."""
+"""`variable[1:3, 0]`: indexing appends a `slice` or a `strided_slice` op, then a `reverse` for `[::-1]`."""
 
 from __future__ import annotations
 
 import operator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from fluidio.dtypes import VarType
 from fluidio.program import unique_name
+from fluidio.program.variable_math import VariableMath
 
 if TYPE_CHECKING:
     from fluidio.program.variable import Variable
 
 __all__ = ["slice_variable"]
 
-_END = 2**31 - 1
+_END = 10000000  # Fluid's number for "to the end"
+_FAR = 2**31 - 1
 
 
 def slice_variable(variable: Any, item: Any) -> Variable:
-    """Append the ops for one index expression: whole numbers, slices and an Ellipsis."""
+    """Append the ops for one index expression: whole numbers, slices of numbers or Variables, and an Ellipsis."""
+    cut = _Cut(variable.block.program.current_block())
+    for axis, index in enumerate(_full(variable, item)):
+        cut.add(axis, index)
+    return cut.append(variable)
+
+
+def _full(variable: Any, item: Any) -> list[Any]:
+    """Return the indices with the Ellipsis written out."""
     items = list(item) if isinstance(item, tuple) else [item]
     if any(i is Ellipsis for i in items):
         at = next(n for n, i in enumerate(items) if i is Ellipsis)
         items[at : at + 1] = [slice(None)] * (len(variable.shape) - len(items) + 1)
     if len(items) > len(variable.shape):
         raise IndexError(f"{variable.name} has {len(variable.shape)} dims, got {len(items)} indices")
-    items = [index if isinstance(index, slice) else _whole(index) for index in items]
-    if any(isinstance(index, slice) and index.step not in (None, 1) for index in items):
-        numbers = tuple(slice(None) if isinstance(index, slice) else index for index in items)
-        rest = [index for index in items if isinstance(index, slice)]
-        return _cut(slice_variable(variable, numbers), rest)
-    return _cut(variable, items)
+    return items
+
+
+@dataclass
+class _Cut:
+    """What one index expression asks for, axis by axis; the numbers may be Variables."""
+
+    block: Any
+    axes: list[int] = field(default_factory=list)
+    starts: list[Any] = field(default_factory=list)
+    ends: list[Any] = field(default_factory=list)
+    strides: list[Any] = field(default_factory=list)
+    drop: list[int] = field(default_factory=list)
+    backwards: list[int] = field(default_factory=list)
+    has_steps: bool = False
+
+    def add(self, axis: int, index: Any) -> None:
+        if isinstance(index, slice):
+            self._add_slice(axis, index)
+            return
+        self.drop.append(axis)
+        if _is_variable(index):
+            self._add(axis, index, self._sum(index, self._constant(1)), 1)
+        else:
+            start = _whole(index)
+            self._add(axis, start, start + 1 if start != -1 else _END, 1)
+
+    def _add_slice(self, axis: int, index: slice) -> None:
+        step = 1 if index.step is None else index.step if _is_variable(index.step) else _whole(index.step)
+        whole = index.start is None and index.stop is None
+        if whole and not _is_variable(step) and step in (1, -1):
+            if step == -1:
+                self.backwards.append(axis)
+            return
+        # Fluid: a step that is a Variable is compared with 1 by ops whose result nobody reads.
+        self.has_steps |= bool(step != 1)
+        forward = _is_variable(step) or step > 0
+        start = (0 if forward else _FAR) if index.start is None else _bound(index.start)
+        stop = (_END if forward else -_FAR) if index.stop is None else _bound(index.stop)
+        self._add(axis, start, stop, step)
+
+    def _add(self, axis: int, start: Any, end: Any, stride: Any) -> None:
+        self.axes.append(axis)
+        self.starts.append(start)
+        self.ends.append(end)
+        self.strides.append(stride)
+
+    def append(self, variable: Any) -> Variable:
+        """Append the ops; without any the variable itself is the result."""
+        out = variable
+        if self.axes:
+            out = self._append_slice(variable)
+        if self.backwards:
+            axes = [axis - sum(dropped < axis for dropped in self.drop) for axis in self.backwards]
+            source, out = out, self._made(f"{variable.name}_slice_reverse", variable.dtype)
+            self.block.append_op(type="reverse", inputs={"X": [source]}, outputs={"Out": [out]}, attrs={"axis": axes})
+        return out  # type: ignore[no-any-return]
+
+    def _append_slice(self, variable: Any) -> Variable:
+        kind = "strided_slice" if self.has_steps else "slice"
+        inputs: dict[str, Any] = {"Input": [variable]}
+        bounds = {"starts": self.starts, "ends": self.ends}
+        if self.has_steps:
+            bounds["strides"] = self.strides
+        attrs: dict[str, Any] = {"axes": self.axes, "decrease_axis": self.drop}
+        for name, values in bounds.items():
+            attrs[name] = [-1 if _is_variable(value) else value for value in values]
+            if any(_is_variable(value) for value in values):
+                inputs[f"{name.capitalize()}TensorList"] = [
+                    value if _is_variable(value) else self._constant(value) for value in values
+                ]
+        known = zip(*bounds.values())
+        attrs["infer_flags"] = [-1 if any(_is_variable(value) for value in each) else 1 for each in known]
+        out = self._made(f"{variable.name}_{kind}", variable.dtype)
+        self.block.append_op(type=kind, inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
+        return out
+
+    def _made(self, name: str, dtype: Any) -> Variable:
+        made: Variable = self.block.create_var(name=unique_name.generate(name), dtype=dtype)
+        return made
+
+    def _constant(self, value: int) -> Variable:
+        out = self._made("_generated_var", VarType.INT32)
+        attrs = {"shape": [1], "dtype": VarType.INT32, "value": float(value), "force_cpu": True}
+        self.block.append_op(type="fill_constant", outputs={"Out": [out]}, attrs=attrs)
+        return out
+
+    def _sum(self, left: Any, right: Any) -> Variable:
+        if left.dtype != right.dtype:
+            right = right.astype(left.dtype)
+        out = self._made("_generated_var", left.dtype)
+        inputs = {"X": [left], "Y": [right]}
+        self.block.append_op(type="elementwise_add", inputs=inputs, outputs={"Out": [out]}, attrs={"axis": -1})
+        return out
+
+
+def _is_variable(value: object) -> bool:
+    return isinstance(value, VariableMath)
+
+
+def _bound(value: Any) -> Any:
+    return value if _is_variable(value) else _whole(value)
 
 
 def _whole(index: Any) -> int:
     try:
         return operator.index(index)
     except TypeError:
-        raise TypeError(f"a Variable is indexed by integers and slices, got {type(index).__name__}") from None
-
-
-def _cut(variable: Any, items: list[Any]) -> Variable:
-    """Append one op: `slice`, which also drops dims, or `strided_slice` where there are steps."""
-    axes, starts, ends, strides, drop = [], [], [], [], []
-    for axis, index in enumerate(items):
-        if index == slice(None):
-            continue
-        axes.append(axis)
-        if isinstance(index, int):
-            drop.append(axis)
-            starts.append(index)
-            ends.append(index + 1 if index != -1 else _END)
-            strides.append(1)
-        else:
-            step = 1 if index.step is None else index.step
-            starts.append(index.start if index.start is not None else (0 if step > 0 else _END))
-            ends.append(index.stop if index.stop is not None else (_END if step > 0 else -_END))
-            strides.append(step)
-    block = variable.block.program.current_block()
-    if not axes:
-        return variable  # type: ignore[no-any-return]
-    out: Variable = block.create_var(name=unique_name.generate(f"{variable.name}_slice"), dtype=variable.dtype)
-    attrs: dict[str, Any] = {"axes": axes, "starts": starts, "ends": ends}
-    if all(step == 1 for step in strides):
-        attrs["decrease_axis"] = drop
-        block.append_op(type="slice", inputs={"Input": [variable]}, outputs={"Out": [out]}, attrs=attrs)
-        return out
-    attrs["strides"] = strides
-    block.append_op(type="strided_slice", inputs={"Input": [variable]}, outputs={"Out": [out]}, attrs=attrs)
-    return out
+        raise TypeError(
+            f"a Variable is indexed by integers, slices and Variables of one integer, got {type(index).__name__}"
+        ) from None

@@ -221,3 +221,61 @@ def test_a_division_by_zero_is_infinite() -> None:
     with np.errstate(divide="ignore"):
         (value,) = fluid.Executor(fluid.CPUPlace()).run(feed={"x": np.array([1, -1], np.float32)}, fetch_list=[out])
     assert value.tolist() == [np.inf, -np.inf]
+
+
+def _number(value: int, dtype: str = "int32") -> Any:
+    return fluid.layers.fill_constant([1], dtype, value)
+
+
+# An index, what 1.8.5 declares for x [4, 6], the name of the result, and the same index in NumPy.
+BY_VARIABLES: list[Any] = [
+    (lambda x: x[0 : _number(2)], (-1, 6), "x_slice_0", lambda a: a[0:2]),
+    (lambda x: x[_number(1) : 3], (-1, 6), "x_slice_0", lambda a: a[1:3]),
+    (lambda x: x[0 : 4 : _number(2)], (-1, 6), "x_strided_slice_0", lambda a: a[0:4:2]),
+    (lambda x: x[_number(1)], (6,), "x_slice_0", lambda a: a[1]),
+    (lambda x: x[_number(-1)], (6,), "x_slice_0", lambda a: a[-1]),
+    (lambda x: x[_number(1), 1:3], (2,), "x_slice_0", lambda a: a[1, 1:3]),
+    (lambda x: x[1, _number(1) : 3], (-1,), "x_slice_0", lambda a: a[1, 1:3]),
+    (lambda x: x[:, _number(1) : _number(3)], (4, -1), "x_slice_0", lambda a: a[:, 1:3]),
+    (lambda x: x[_number(1), _number(2)], (1,), "x_slice_0", lambda a: a[1, 2:3]),
+    (lambda x: x[_number(3) : _number(0) : _number(-1)], (-1, 6), "x_strided_slice_0", lambda a: a[3:0:-1]),
+    (lambda x: x[_number(0), 0:6:2], (3,), "x_strided_slice_0", lambda a: a[0, 0:6:2]),
+    (lambda x: x[0 : _number(99)], (-1, 6), "x_slice_0", lambda a: a[0:99]),
+    (lambda x: x[1:3, ::-1], (2, 6), "x_slice_reverse_0", lambda a: a[1:3, ::-1]),
+    (lambda x: x[0, 0:6:2], (3,), "x_strided_slice_0", lambda a: a[0, 0:6:2]),
+    (lambda x: x[0, ::-1], (6,), "x_slice_reverse_0", lambda a: a[0, ::-1]),  # 1.8.5 refuses it
+    (lambda x: x[_number(1, "int64")], (6,), "x_slice_0", lambda a: a[1]),  # 1.8.5 takes int32 alone
+]
+
+
+@pytest.mark.parametrize("case", BY_VARIABLES)
+def test_an_index_of_variables(case: Any) -> None:
+    build, declared, name, expected = case
+    x = fluid.data("x", [4, 6])
+    x.stop_gradient = False
+    out = build(x)
+    assert (out.shape, out.name) == (declared, name)
+    (gradient,) = fluid.gradients(fluid.layers.reduce_sum(out * out), x)
+    array = np.arange(24, dtype=np.float32).reshape(4, 6)
+    value, slope = fluid.Executor(fluid.CPUPlace()).run(feed={"x": array}, fetch_list=[out, gradient])
+    np.testing.assert_array_equal(value, expected(array))
+    kept = np.isin(array, expected(array))
+    np.testing.assert_array_equal(slope, 2 * array * kept)
+
+
+def test_an_index_of_a_variable_appends_the_ops_of_1_8_5() -> None:
+    out = fluid.data("x", [4, 6])[_number(1), 2]
+    assert out.name == "x_slice_0"
+    ops = fluid.default_main_program().global_block().ops
+    made = [(op.type, op.output("Out")[0]) for op in ops[1:]]
+    assert made == [
+        ("fill_constant", "_generated_var_0"),
+        ("elementwise_add", "_generated_var_1"),
+        ("fill_constant", "_generated_var_2"),
+        ("fill_constant", "_generated_var_3"),
+        ("slice", "x_slice_0"),
+    ]
+    assert ops[-1].input("StartsTensorList") == ["fill_constant_0.tmp_0", "_generated_var_2"]
+    assert ops[-1].input("EndsTensorList") == ["_generated_var_1", "_generated_var_3"]
+    flags = [ops[-1].attr(name) for name in ("starts", "ends", "decrease_axis", "infer_flags")]
+    assert flags == [[-1, 2], [-1, 3], [0, 1], [-1, 1]]

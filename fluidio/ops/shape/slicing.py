@@ -22,30 +22,49 @@ def _range(size: int, start: int, end: int) -> tuple[int, int]:
     return min(start, size), max(min(end, size), min(start, size))
 
 
-def _infer_slice(c: InferContext) -> None:
-    shape = list(c.shape("Input"))
-    a = c.attrs
-    variable = any(c.has(s) for s in ("StartsTensor", "EndsTensor", "StartsTensorList", "EndsTensorList"))
-    for i, axis in enumerate(a["axes"]):
-        c.check(-len(shape) <= axis < len(shape), f"axis {axis} is not among the {len(shape)} dims of Input")
-        if variable:
-            shape[axis] = -1
-        elif shape[axis] >= 0:
-            start, end = _range(shape[axis], a["starts"][i], a["ends"][i])
-            shape[axis] = end - start
-        elif a["starts"][i] >= 0 and 0 <= a["ends"][i] < 10000000 and a["axes"][i] != 0:
-            shape[axis] = -1
-    for axis in sorted(a["decrease_axis"], reverse=True):
+def _known(c: InferContext) -> list[bool]:
+    """Tell for each axis whether its bounds are numbers; without `infer_flags` no axis is known beside tensors."""
+    flags: list[int] = c.attrs["infer_flags"]
+    tensors = any(c.has(slot) for slot in c.op.input_names if slot != "Input")
+    return [flag != -1 for flag in flags] if flags else [not tensors] * len(c.attrs["axes"])
+
+
+def _set_dims(c: InferContext, shape: list[int]) -> None:
+    """Describe Out by the dims after the cut, without those that disappear."""
+    for axis in sorted(c.attrs["decrease_axis"], reverse=True):
         c.check(shape[axis] in (1, -1), f"dim {axis} has {shape[axis]} entries after the cut, so it cannot be dropped")
         del shape[axis]
     c.set("Out", shape or [1], c.dtype("Input"), c.input("Input").lod_level)
 
 
+def _infer_slice(c: InferContext) -> None:
+    shape = list(c.shape("Input"))
+    a = c.attrs
+    for i, (axis, known) in enumerate(zip(a["axes"], _known(c))):
+        c.check(-len(shape) <= axis < len(shape), f"axis {axis} is not among the {len(shape)} dims of Input")
+        if known and shape[axis] >= 0:
+            start, end = _range(shape[axis], a["starts"][i], a["ends"][i])
+            shape[axis] = end - start
+        else:
+            shape[axis] = -1
+    _set_dims(c, shape)
+
+
 def _slices(k: Call, x: Any, starts: list[int], ends: list[int]) -> tuple[slice, ...]:
     index = [slice(None)] * x.ndim
     for axis, start, end in zip(k.attrs["axes"], starts, ends):
+        if start == -1 and end == 0 and axis in k.attrs["decrease_axis"]:
+            end = x.shape[axis]  # x[v] with v = -1
         index[axis] = slice(*_range(x.shape[axis], start, end))
     return tuple(index)
+
+
+def _dropped(k: Call, out: Any) -> Any:
+    """Return `out` without the dims that the index took one entry of."""
+    drop = k.attrs["decrease_axis"]
+    if not drop:
+        return out
+    return out.reshape(tuple(d for i, d in enumerate(out.shape) if i not in drop) or (1,))
 
 
 def _bounds(k: Call, st: Any, et: Any, sl: Any, el: Any) -> tuple[list[int], list[int]]:
@@ -57,11 +76,7 @@ def _bounds(k: Call, st: Any, et: Any, sl: Any, el: Any) -> tuple[list[int], lis
 def slice_(k: Call, x: Any, st: Any, et: Any, sl: Any, el: Any) -> Any:
     """Out = Input[starts:ends] along the axes; the decrease_axis dims disappear."""
     out = steady(k, x, "Input")[_slices(k, x, *_bounds(k, st, et, sl, el))]
-    drop = k.attrs["decrease_axis"]
-    if drop:
-        kept = tuple(d for i, d in enumerate(out.shape) if i not in drop)
-        out = out.reshape(kept or (1,))
-    return keep_lod(k, x, out, "Input")
+    return keep_lod(k, x, _dropped(k, out), "Input")
 
 
 @gradient("slice", f"Input {_TENSORS.replace('*', '').replace('?', '')} Out@GRAD", "Input@GRAD")
@@ -87,14 +102,13 @@ def _step(size: int, start: int, end: int, stride: int) -> slice:
 def _infer_strided(c: InferContext) -> None:
     shape = list(c.shape("Input"))
     a = c.attrs
-    variable = any(c.has(s.rstrip("*?")) for s in (*_TENSORS.split(), "StridesTensor", "StridesTensorList"))
-    for i, axis in enumerate(a["axes"]):
-        if variable or shape[axis] < 0:
+    for i, (axis, known) in enumerate(zip(a["axes"], _known(c))):
+        if known and shape[axis] >= 0:
+            piece = _step(shape[axis], a["starts"][i], a["ends"][i], a["strides"][i])
+            shape[axis] = len(range(shape[axis])[piece])
+        else:
             shape[axis] = -1
-            continue
-        piece = _step(shape[axis], a["starts"][i], a["ends"][i], a["strides"][i])
-        shape[axis] = len(range(shape[axis])[piece])
-    c.set("Out", shape, c.dtype("Input"), c.input("Input").lod_level)
+    _set_dims(c, shape)
 
 
 def _strided_index(k: Call, x: Any, st: Any, et: Any, pt: Any, sl: Any, el: Any, pl: Any) -> tuple[slice, ...]:
@@ -113,15 +127,16 @@ _STRIDED = "StartsTensor? EndsTensor? StridesTensor? StartsTensorList*? EndsTens
     {"axes": [], "starts": [], "ends": [], "strides": [], "infer_flags": [], "decrease_axis": []},
     infer=_infer_strided, grad=True, lod="none")  # fmt: skip
 def strided_slice(k: Call, x: Any, *tensors: Any) -> Any:
-    """Out = Input[starts:ends:strides] along the axes."""
-    return steady(k, x, "Input")[_strided_index(k, x, *tensors)]
+    """Out = Input[starts:ends:strides] along the axes; the decrease_axis dims disappear."""
+    return _dropped(k, steady(k, x, "Input")[_strided_index(k, x, *tensors)])
 
 
 @gradient("strided_slice", f"Input {_STRIDED.replace('*', '').replace('?', '')} Out@GRAD", "Input@GRAD")
 def strided_slice_grad(k: Call, x: Any, *rest: Any) -> Any:
     *tensors, dout = rest
     dx = k.xp.zeros_like(x)
-    dx[_strided_index(k, x, *tensors)] = dout
+    index = _strided_index(k, x, *tensors)
+    dx[index] = dout.reshape(dx[index].shape)
     return dx
 
 
