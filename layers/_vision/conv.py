@@ -56,10 +56,12 @@ def _conv(
         raise ValueError(f"The channel dimmention of the input({input.name}) should be defined, got {channels}.")
     if num_filters <= 0:
         raise ValueError(f"num_filters must be positive, got {num_filters}")
+    # Fluid: a convolution is depthwise only where `groups` was given, also for one channel.
+    depthwise = groups == channels and num_filters % channels == 0 and not use_cudnn
     groups = groups or 1
     if channels % groups:
         raise ValueError(f"{op_type}: the input has {channels} channels, they do not divide into {groups} groups")
-    if op_type == "conv2d" and channels == groups and num_filters % channels == 0 and not use_cudnn:
+    if op_type == "conv2d" and depthwise:
         op_type = "depthwise_conv2d"
     helper = LayerHelper(op_type, input=input, param_attr=param_attr, bias_attr=bias_attr, act=act, name=name)
     kernel = per_dim(filter_size, dims, "filter_size")
@@ -142,6 +144,7 @@ def _transpose(
     check_variable(op_type, "input", input)
     last = data_format.endswith("C")
     channels = input.shape[-1 if last else 1]
+    depthwise = groups == channels == num_filters and not use_cudnn
     groups = groups or 1
     strides, dilations = per_dim(stride, dims, "stride"), per_dim(dilation, dims, "dilation")
     paddings, algorithm = padding_attrs(padding, dims, data_format)
@@ -157,7 +160,7 @@ def _transpose(
         ]
     else:
         kernel = per_dim(filter_size, dims, "filter_size")
-    if op_type == "conv2d_transpose" and channels == groups == num_filters and not use_cudnn:
+    if op_type == "conv2d_transpose" and depthwise:
         op_type = "depthwise_conv2d_transpose"
     helper = LayerHelper(op_type, input=input, param_attr=param_attr, bias_attr=bias_attr, act=act, name=name)
     weight = helper.create_parameter(helper.param_attr, [channels, num_filters // groups, *kernel], input.dtype)

@@ -73,7 +73,9 @@ class Geometry:
         self.dilations = [1] * len(self.kernel) if a["padding_algorithm"] == "SAME" else a["dilations"]
         self.sizes = shape[2:]
         self.pads = windows.padding_pairs(a, self.sizes, self.kernel, self.strides)
-        self.outs = windows.out_sizes(self.sizes, windows.reach(self.kernel, self.dilations), self.strides, self.pads)
+        spans = windows.reach(self.kernel, self.dilations)
+        self.outs = windows.out_sizes(self.sizes, spans, self.strides, self.pads)
+        self.pads = windows.reaching(self.sizes, spans, self.strides, self.pads, self.outs)
         if any(o < 1 for o in self.outs):
             raise EnforceNotMet(f"an input of {list(self.sizes)} is too small for a filter of {list(self.kernel)}")
         self.padded = tuple(n + p + q for n, (p, q) in zip(self.sizes, self.pads))

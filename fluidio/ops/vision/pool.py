@@ -18,6 +18,9 @@ from fluidio.program.infer import InferContext
 __all__: list[str] = []
 
 
+_LOWEST = float(np.finfo(np.float32).min)
+
+
 def _attrs(dims: int) -> dict[str, Any]:
     return {
         "pooling_type": "max",
@@ -119,14 +122,13 @@ def _max(k: Call, x: Any, g: _Geometry) -> Any:
     covers_all = not any(map(any, g.pads)) and all(
         (o - 1) * s + n <= size for o, s, n, size in zip(g.outs, g.strides, g.kernel, g.sizes)
     )
-    out: Any = None
+    # Fluid: a window outside the input has the lowest float32.
+    out: Any = None if covers_all else k.xp.full((*x.shape[:2], *g.outs), _LOWEST, x.dtype)
     for source, place in g.places():
         if out is None:
-            if covers_all:
-                out = x[source].copy()
-                continue
-            out = k.xp.full((*x.shape[:2], *g.outs), -k.xp.inf, x.dtype)
-        k.xp.maximum(out[place], x[source], out=out[place])
+            out = x[source].copy()
+        else:
+            k.xp.maximum(out[place], x[source], out=out[place])
     return out
 
 

@@ -37,11 +37,20 @@ def reach(kernel: Ints, dilations: Ints) -> list[int]:
 
 
 def out_sizes(sizes: Ints, spans: Ints, strides: Ints, pads: Pairs, ceil: bool = False) -> list[int]:
-    """Return the number of windows along each dim; -1 for an unknown size."""
+    """Return the number of windows along each dim; -1 for an unknown size.
+
+    Fluid: the division is C's, towards zero, so an input a little too small for a large stride has one window.
+    """
     return [
-        -1 if n < 0 else (n + before + after - k + (s - 1 if ceil else 0)) // s + 1
+        -1 if n < 0 else int((n + before + after - k + (s - 1 if ceil else 0)) / s) + 1
         for n, k, s, (before, after) in zip(sizes, spans, strides, pads)
     ]
+
+
+def reaching(sizes: Ints, spans: Ints, strides: Ints, pads: Pairs, outs: Ints) -> Pairs:
+    """Return the paddings with as much more behind as the last window needs."""
+    ends = [(o - 1) * s + k for o, s, k in zip(outs, strides, spans)]
+    return [(before, max(after, end - n - before)) for n, (before, after), end in zip(sizes, pads, ends)]
 
 
 def view(xp: Any, x: Any, lead: int, kernel: Ints, strides: Ints, dilations: Ints, outs: Ints) -> Any:
