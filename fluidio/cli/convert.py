@@ -70,7 +70,8 @@ def _dataset(args: argparse.Namespace) -> int:
 
 
 def _template(args: argparse.Namespace) -> int:
-    from fluidio.conversion.generate import MANIFEST, generate
+    from fluidio.conversion.generate import generate
+    from fluidio.conversion.new_set import MANIFEST
 
     manifest = generate(
         args.source,

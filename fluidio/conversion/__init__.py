@@ -4,7 +4,8 @@
 function cannot share one.)
 """
 
-from fluidio.conversion.generate import generate, read_manifest
+from fluidio.conversion.generate import generate
+from fluidio.conversion.new_set import read_manifest
 from fluidio.conversion.reading import read_rows
 from fluidio.conversion.shards import convert, shard_name
 

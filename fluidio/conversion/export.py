@@ -13,7 +13,7 @@ from concurrent.futures import as_completed
 from typing import IO, Any
 
 from fluidio.conversion import formats, pool, schema, storage
-from fluidio.conversion.generate import MANIFEST, read_manifest
+from fluidio.conversion.new_set import MANIFEST, read_manifest
 from fluidio.conversion.progress import Progress
 from fluidio.conversion.schema import Slot
 from fluidio.errors import ConversionError
@@ -139,7 +139,7 @@ def slots_beside(path: str) -> list[Slot] | None:
     prefix = _SHARD.sub("", path)
     if prefix != path:
         manifest = read_manifest(prefix)
-        if manifest is not None:
+        if manifest is not None and manifest.get("slots"):
             return schema.from_json(manifest["slots"])
     beside = storage.join(storage.parent(path), SLOTS)
     if storage.exists(beside):

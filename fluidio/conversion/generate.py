@@ -18,14 +18,21 @@ import numpy as np
 from fluidio.conversion import pool, schema, storage
 from fluidio.conversion import template as templates
 from fluidio.conversion.board import Board
+from fluidio.conversion.new_set import (
+    FORMAT,
+    MANIFEST,
+    read_manifest,
+    remove_set,
+    shards_there,
+    sole_maker,
+    write_manifest,
+)
 from fluidio.conversion.progress import Progress
 from fluidio.conversion.work import Job, Note, build_shard, read_note, run_task, shards_of, tasks_of
 from fluidio.errors import ConversionError
 
-__all__ = ["MANIFEST", "generate", "read_manifest", "write_manifest"]
+__all__ = ["generate"]
 
-MANIFEST = ".manifest.json"
-_FORMAT = "fluidio-manifest-1"
 _GLANCE = 0.25  # seconds between looks at unfinished tasks
 _DEATHS = 3  # times that workers may die in a row without any task being finished
 
@@ -73,31 +80,18 @@ def generate(
     if not isinstance(tasks, int) or tasks < 1:
         raise ConversionError(f"{found.name}: task_number() returned {tasks!r}, it should be a number from 1 on")
     job = Job(found, output if "://" in output else os.path.abspath(output), tasks, partitions, compressor)
-    complete = _prepare(job, restart)
-    if complete is not None:
-        return complete
-    shown = Progress(tasks + partitions, "tasks and shards", progress)
-    notes = _run(job, workers or os.cpu_count() or 1, executor, shown)
-    manifest = _manifest(job, notes)
-    write_manifest(job.output, manifest, job.parts)
-    storage.remove_folder(job.parts)
+    storage.make_folder(storage.parent(job.output))
+    with sole_maker(job.output):
+        complete = _prepare(job, restart)
+        if complete is not None:
+            return complete
+        shown = Progress(tasks + partitions, "tasks and shards", progress)
+        notes = _run(job, workers or os.cpu_count() or 1, executor, shown)
+        manifest = _manifest(job, notes)
+        write_manifest(job.output, manifest, job.parts)
+        storage.remove_folder(job.parts)
     shown.finish()
     return manifest
-
-
-def write_manifest(output: str, manifest: dict[str, Any], staging: str | None = None) -> None:
-    """Put a manifest beside the shards of an output prefix."""
-    with storage.writing(output + MANIFEST, staging) as file:
-        file.write((json.dumps({"format": _FORMAT, **manifest}, indent=1) + "\n").encode())
-
-
-def read_manifest(output: str) -> dict[str, Any] | None:
-    """Return the manifest of an output prefix, None when there is none."""
-    path = output + MANIFEST
-    if not storage.exists(path):
-        return None
-    found: dict[str, Any] = json.loads(storage.read(path))
-    return found
 
 
 # -- before ------------------------------------------------------------------------------------------------------------
@@ -105,11 +99,10 @@ def read_manifest(output: str) -> dict[str, Any] | None:
 
 def _prepare(job: Job, restart: bool) -> dict[str, Any] | None:
     """Look at earlier work; return its manifest when there is nothing left to do."""
-    storage.make_folder(storage.parent(job.output))
     storage.tidy(storage.parent(job.output))
     storage.tidy(job.parts)
     if restart:
-        storage.remove(job.output + MANIFEST)
+        remove_set(job.output, everything=True)
         storage.remove_folder(job.parts)
     manifest = read_manifest(job.output)
     if manifest is not None:
@@ -121,7 +114,7 @@ def _prepare(job: Job, restart: bool) -> dict[str, Any] | None:
         if all(_is_whole(job, number, note) for number, note in enumerate(manifest["shards"])):
             storage.remove_folder(job.parts)
             return manifest
-        storage.remove(job.output + MANIFEST)
+        remove_set(job.output)
     _claim(job)
     for number in range(job.partitions):
         note = read_note(job, "shard", number)
@@ -145,6 +138,12 @@ def _claim(job: Job) -> None:
                 "--restart throws it away"
             )
         return
+    strangers = shards_there(job.output)
+    if strangers:
+        raise ConversionError(
+            f"{job.output}: {len(strangers)} shards are there already, e.g. {strangers[0]}, and no manifest lists "
+            "them; choose another output, or --restart to replace them"
+        )
     storage.make_folder(job.parts)
     storage.write(path, json.dumps({"fingerprint": job.fingerprint, "template": job.template.name}).encode())
 
@@ -252,7 +251,7 @@ class _Run:
 def _manifest(job: Job, notes: dict[str, list[Note]]) -> dict[str, Any]:
     slots: list[Note] = next((note["slots"] for note in notes["tasks"] if note["slots"]), [])
     return {
-        "format": _FORMAT,
+        "format": FORMAT,
         "fingerprint": job.fingerprint,
         "template": storage.name_of(job.template.name),
         "args": list(job.template.args),

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fluidio.conversion import schema, storage
 from fluidio.conversion.formats.records import records_of
-from fluidio.conversion.generate import read_manifest
+from fluidio.conversion.new_set import read_manifest
 from fluidio.conversion.schema import Slot
 from fluidio.errors import ConversionError
 from fluidio.recordio import BlockReader

@@ -12,12 +12,12 @@ import numpy as np
 
 from fluidio.conversion import schema, storage
 from fluidio.conversion.export import slots_beside
-from fluidio.conversion.generate import MANIFEST, write_manifest
-from fluidio.conversion.shards import shard_name
+from fluidio.conversion.new_set import NewSet, making
 from fluidio.errors import ConversionError
 from fluidio.recordio import File, Writer, partition
 from fluidio.recordio.files.part_files import temporary_folder
 from fluidio.recordio.files.paths import expand
+from fluidio.recordio.files.shard_sets import shard_name
 from fluidio.recordio.files.source import is_url
 from fluidio.recordio.format.chunk import Chunk
 from fluidio.recordio.format.chunks import ChunkReader
@@ -64,28 +64,26 @@ def split(sources: Any, output: str, shards: int, *, compressor: str = "snappy")
     paths = expand(sources)
     targets = _targets(output, shards, paths)
     dialect = _dialect(paths)
-    storage.make_folder(storage.parent(output))
-    storage.tidy(storage.parent(output))
-    counts = []
-    for number, target in enumerate(targets):
-        with storage.writing(target) as file, _writer(file, dialect, compressor) as writer:
-            for task in partition(paths, shards, number):
-                with File(task) as records:
-                    for record in records:
-                        writer.write(record)
+    with making(output, shards) as new:
+        counts = []
+        for number, staged in enumerate(new.staged):
+            with _writer(staged, dialect, compressor) as writer:
+                for task in partition(paths, shards, number):
+                    with File(task) as records:
+                        for record in records:
+                            writer.write(record)
             counts.append(writer.num_records)
-    _pass_slots_on(paths, output, targets, counts)
+            new.placed(number)
+        new.finish(_manifest(paths, targets, counts))
     return targets
 
 
-def _pass_slots_on(sources: list[Any], output: str, targets: list[str], counts: list[int]) -> None:
-    """Tell names and types of the slots in a manifest, if something tells the same of every source."""
+def _manifest(sources: list[Any], targets: list[str], counts: list[int]) -> dict[str, Any]:
+    """Return the manifest of a new set, with the slots if the same is known of every source."""
     told = [slots_beside(path) if isinstance(path, str) else None for path in sources]
-    slots = told[0] if told else None
-    if slots is None or any(other != slots for other in told) or storage.exists(output + MANIFEST):
-        return
+    slots = told[0] if told and all(other == told[0] for other in told) else None
     shards = [{"name": storage.name_of(path), "records": count} for path, count in zip(targets, counts)]
-    write_manifest(output, {"records": sum(counts), "slots": schema.to_json(slots), "shards": shards})
+    return {"records": sum(counts), "slots": schema.to_json(slots or []), "shards": shards}
 
 
 def recompress(source: str, target: str, compressor: str, *, dialect: str | None = None) -> tuple[int, int]:
@@ -126,13 +124,13 @@ def shuffle(
     # A bucket in memory costs the records and Python's objects around them; twice the room keeps luck from mattering.
     buckets = max(1, min(500, -(-2 * total // memory)))
     random = np.random.default_rng(seed)
-    storage.make_folder(storage.parent(output))
     where = tempfile.gettempdir() if is_url(output) else storage.parent(output)
-    with temporary_folder(where) as folder, storage.naming(folder):
-        names = [os.path.join(folder, str(number)) for number in range(buckets)]
-        count = _scatter(paths, names, random)
-        counts = _gather(names, count, targets, random, dialect, compressor)
-    _pass_slots_on(paths, output, targets, counts)
+    with making(output, shards) as new:
+        with temporary_folder(where) as folder, storage.naming(folder):
+            names = [os.path.join(folder, str(number)) for number in range(buckets)]
+            count = _scatter(paths, names, random)
+            counts = _gather(names, count, new, random, dialect, compressor)
+        new.finish(_manifest(paths, targets, counts))
     return targets
 
 
@@ -150,20 +148,16 @@ def _scatter(paths: list[Any], names: list[str], random: np.random.Generator) ->
 
 
 def _gather(
-    names: list[str],
-    count: int,
-    targets: list[str],
-    random: np.random.Generator,
-    dialect: Dialect,
-    compressor: str,
+    names: list[str], count: int, new: NewSet, random: np.random.Generator, dialect: Dialect, compressor: str
 ) -> list[int]:
-    records, shards = _permuted(names, random), len(targets)
+    records, shards = _permuted(names, random), len(new.staged)
     counts = []
-    for number, target in enumerate(targets):
+    for number, staged in enumerate(new.staged):
         wanted = count * (number + 1) // shards - count * number // shards
-        with storage.writing(target) as file, _writer(file, dialect, compressor) as writer:
+        with _writer(staged, dialect, compressor) as writer:
             for _ in range(wanted):
                 writer.write(next(records))
+        new.placed(number)
         counts.append(wanted)
     return counts
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import random
-import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -14,9 +12,9 @@ import numpy as np
 
 from fluidio import pickles
 from fluidio.conversion import storage
+from fluidio.conversion.new_set import making
 from fluidio.recordio import Writer
-from fluidio.recordio.files.part_files import temporary_folder
-from fluidio.recordio.files.source import is_url
+from fluidio.recordio.files.shard_sets import shard_name
 
 __all__ = ["check_sample", "convert", "shard_name"]
 
@@ -25,11 +23,6 @@ Reader = Callable[[], Iterable[Any]]
 _MEMORY = 256 << 20  # for the open chunks of all shards together
 _PLAIN = {int, float, str, bytes, bool, type(None), complex, np.ndarray}
 _CONTAINERS = (list, tuple, dict, set, frozenset)
-
-
-def shard_name(prefix: str, index: int, count: int) -> str:
-    """Return `prefix-aaaaa-of-bbbbb`, where bbbbb is the last index: the name of shard `index` of `count`."""
-    return f"{prefix}-{index:05d}-of-{count - 1:05d}"
 
 
 def convert(
@@ -61,33 +54,24 @@ def convert(
     Returns:
         The paths of the shards.
 
+    The set appears when all of it is written, in the place of what was made there before.
+
     Example:
         >>> convert("out", lambda: iter(range(10)), 2, "numbers")                   # doctest: +SKIP
         ['out/numbers-00000-of-00001', 'out/numbers-00001-of-00001']
     """
     if num_shards < 1 or num_shards > 100_000:
         raise ValueError(f"num_shards is {num_shards}, it should be 1 ... 100000")
-    names = [shard_name(name_prefix, index, num_shards) for index in range(num_shards)]
     samples: Iterable[Any] = reader()
     if max_lines_to_shuffle > 1:
         samples = _shuffled(samples, max_lines_to_shuffle, random.Random(seed))
-    storage.make_folder(output_path)
-    storage.tidy(output_path)
-    targets = [storage.join(output_path, name) for name in names]
-    if not is_url(output_path):
-        with storage.naming(storage.join(output_path, f"{name_prefix}-*")):
-            _write(samples, targets, compressor)
-        return targets
-    with temporary_folder(tempfile.gettempdir()) as folder, storage.naming(folder):
-        staged = [os.path.join(folder, name) for name in names]
-        _write(samples, staged, compressor)
-        with contextlib.ExitStack() as undo:
-            for source, target in zip(staged, targets):
-                undo.callback(storage.remove, target)
-                with storage.opened(target, "wb") as out:
-                    storage.copy_file(source, out)
-            undo.pop_all()
-    return targets
+    with making(storage.join(output_path, name_prefix), num_shards) as new:
+        counts = _write(samples, new.staged, compressor)
+        for index in range(num_shards):
+            new.placed(index)
+        shards = [{"name": storage.name_of(path), "records": n} for path, n in zip(new.targets, counts)]
+        new.finish({"records": sum(counts), "slots": [], "shards": shards})
+    return new.targets
 
 
 def _shuffled(samples: Iterable[Any], window: int, rng: random.Random) -> Iterator[Any]:
@@ -102,15 +86,13 @@ def _shuffled(samples: Iterable[Any], window: int, rng: random.Random) -> Iterat
     yield from held
 
 
-def _write(samples: Iterable[Any], paths: list[str], compressor: str) -> None:
-    """Deal samples out; an error leaves no shard behind, because a part of them would pass for all."""
+def _write(samples: Iterable[Any], paths: list[str], compressor: str) -> list[int]:
+    """Deal samples out and return how many each file got."""
     _allow_open_files(len(paths))
     room = max(64 << 10, min(4 << 20, _MEMORY // len(paths)))
     with contextlib.ExitStack() as stack:
         writers = [
-            stack.enter_context(
-                Writer(path, compressor, min(10_000, room // 64), dialect="go", max_chunk_bytes=room, atomic=True)
-            )
+            stack.enter_context(Writer(path, compressor, min(10_000, room // 64), dialect="go", max_chunk_bytes=room))
             for path in paths
         ]
         writes = [writer.write for writer in writers]
@@ -123,6 +105,7 @@ def _write(samples: Iterable[Any], paths: list[str], compressor: str) -> None:
         except (TypeError, AttributeError, ValueError) as error:
             error.add_note(f"in or after sample {count} of the reader; no shard was written")
             raise
+    return [writer.num_records for writer in writers]
 
 
 def check_sample(sample: Any, noted: set[type]) -> None:

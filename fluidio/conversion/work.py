@@ -21,9 +21,9 @@ from fluidio.conversion import template as templates
 from fluidio.conversion.board import telling
 from fluidio.conversion.rows import RowBuffer, slots_of
 from fluidio.conversion.schema import Slot
-from fluidio.conversion.shards import shard_name
 from fluidio.errors import ConversionError
 from fluidio.recordio import Writer
+from fluidio.recordio.files.shard_sets import shard_name
 
 __all__ = ["Job", "build_shard", "run_task", "shards_of", "tasks_of"]
 

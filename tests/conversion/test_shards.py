@@ -97,7 +97,7 @@ def test_names_count_up_to_the_last_index(tmp_path: Path) -> None:
     assert shard_name("imagenet", 999, 1000) == "imagenet-00999-of-00999"
     paths = fluidio.convert(str(tmp_path / "new"), lambda: range(10), 3, "n")
     assert [Path(path).name for path in paths] == ["n-00000-of-00002", "n-00001-of-00002", "n-00002-of-00002"]
-    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [Path(path).name for path in paths]
+    assert sorted(path.name for path in (tmp_path / "new").glob("n-*")) == [Path(path).name for path in paths]
     assert [list(recordio.sample_reader(path)()) for path in paths] == [[0, 3, 6, 9], [1, 4, 7], [2, 5, 8]]
     with recordio.File(paths[0]) as file:
         assert file.get(1) == pickle.dumps(3, 2)

@@ -1,7 +1,8 @@
 """Unfinished files and folders: hidden, locked while they are written, removed once their process is dead.
 
-    .NAME.part-PID-N   what will be NAME when it is whole
-    .fluidio-PID-N     a folder of temporary files
+    .NAME.part-PID-N     what will be NAME when it is whole
+    .fluidio-PID-N       a folder of temporary files
+    .NAME.fluidio-lock   whoever has locked it makes the shard set NAME
 
 A name with a dot is matched by no glob. The lock goes with its process, however that ends, so what can be locked
 belongs to nobody.
@@ -21,10 +22,10 @@ try:
 except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["create_part", "is_part", "lock", "remove_dead_parts", "temporary_folder", "unlock"]
+__all__ = ["claimed", "create_part", "is_part", "lock", "remove_dead_parts", "temporary_folder", "unlock"]
 
 _numbers = itertools.count()
-_PART = re.compile(r"\.part-\d+(-\d+)?$")
+_PART = re.compile(r"\.part-\d+(-\d+)?$|^\..*\.fluidio-lock$")
 _FOLDER = re.compile(r"\.fluidio-(\w+-)?\w+$")
 _swept: set[str] = set()
 
@@ -69,6 +70,30 @@ def temporary_folder(parent: str) -> Iterator[str]:
             yield path
     finally:
         shutil.rmtree(path)
+
+
+@contextlib.contextmanager
+def claimed(target: str) -> Iterator[bool]:
+    """Be the only one who makes a target for the length of a block; False when somebody else does."""
+    folder, name = os.path.split(target)
+    path = os.path.join(folder, f".{name}.fluidio-lock")
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
+        try:
+            if lock(descriptor) is False:
+                yield False
+                return
+            if not _is_still(path, descriptor):
+                continue  # its owner removed it just now
+            try:
+                yield True
+            finally:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
+                unlock(descriptor)
+            return
+        finally:
+            os.close(descriptor)
 
 
 def remove_dead_parts(folder: str) -> None:

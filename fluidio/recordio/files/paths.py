@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+from fluidio.recordio.files import shard_sets
 from fluidio.recordio.files.part_files import is_part
 from fluidio.recordio.files.source import filesystem_of, is_url
 from fluidio.recordio.files.tasks import Task
@@ -26,14 +27,24 @@ def expand(paths: Any, *, commas: bool = False, notes: bool = False) -> list[Any
 
     Raises:
         FileNotFoundError: a glob matches nothing.
+        RecordIOError: a glob matches a part of a shard set, or shards of several sets of one prefix.
     """
     if isinstance(paths, str) and commas and not os.path.exists(paths):
-        return [found for part in paths.split(",") if part for found in _expand_one(part.strip(), notes)]
+        paths = [part.strip() for part in paths.split(",") if part]
     if isinstance(paths, (str, os.PathLike, Task)) or hasattr(paths, "read"):
         return _expand_one(paths, notes)
     if not isinstance(paths, Iterable):
         raise TypeError(f"expected a path or a list of paths, got {type(paths).__name__}")
-    return [found for part in paths for found in _expand_one(part, notes)]
+    parts = list(paths)
+    found = [_expand_one(part, notes) for part in parts]
+    named = [name for part, names in zip(parts, found) if _is_named(part, names) for name in names]
+    shard_sets.check_names(named)
+    return [name for names in found for name in names]
+
+
+def _is_named(part: Any, names: list[Any]) -> bool:
+    """Tell whether a path is a file's own name, not a glob."""
+    return isinstance(part, (str, os.PathLike)) and names == [os.fspath(part)]
 
 
 def _expand_one(path: Any, notes: bool) -> list[Any]:
@@ -50,6 +61,7 @@ def _expand_one(path: Any, notes: bool) -> list[Any]:
     found = sorted(match for match in matches if _is_whole(match, name) and (notes or not match.endswith(_NOTES)))
     if not found:
         raise FileNotFoundError(f"no file matches {name!r}")
+    shard_sets.check_matches(found, name)
     return found
 
 

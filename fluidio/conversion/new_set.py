@@ -1,0 +1,181 @@
+"""Make a shard set: nothing of it is seen before all of it is there, and nothing of an older set stays beside it.
+
+Shards are written into a hidden folder. When all are whole, the old set goes, then the manifest and the shards come,
+each by a rename: whoever is killed in between leaves a set that is incomplete and therefore refused, never a mixed one.
+A store gets each shard as soon as it is whole, after the old set is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+from fluidio.conversion import storage
+from fluidio.errors import ConversionError
+from fluidio.recordio.files.part_files import claimed, temporary_folder
+from fluidio.recordio.files.shard_sets import shard_name, shard_of
+from fluidio.recordio.files.sidecar import sidecar_path
+from fluidio.recordio.files.source import is_url
+
+__all__ = [
+    "MANIFEST",
+    "NewSet",
+    "making",
+    "read_manifest",
+    "remove_set",
+    "shards_there",
+    "sole_maker",
+    "write_manifest",
+]
+
+MANIFEST = ".manifest.json"
+FORMAT = "fluidio-manifest-1"
+
+
+class NewSet:
+    """The shards of one set: write `staged[i]`, call `placed(i)`, and `finish` at the end."""
+
+    def __init__(self, output: str, count: int, folder: str) -> None:
+        self.output = output
+        self.targets = [shard_name(output, index, count) for index in range(count)]
+        self.staged = [os.path.join(folder, storage.name_of(target)) for target in self.targets]
+        self._remote = is_url(output)
+        self._sent: list[str] = []
+
+    def placed(self, index: int) -> None:
+        """Send a shard that is whole to its store; on a disk it waits for the others."""
+        if not self._remote:
+            return
+        if not self._sent:
+            remove_set(self.output)
+        self._sent.append(self.targets[index])
+        with storage.opened(self.targets[index], "wb") as out:
+            storage.copy_file(self.staged[index], out)
+        os.unlink(self.staged[index])
+
+    def take_back(self) -> None:
+        """Remove what was sent of a set that will not be finished."""
+        for target in self._sent:
+            storage.remove(target)
+
+    def finish(self, manifest: dict[str, Any]) -> None:
+        """Put the set in the place of the old one."""
+        if not self._remote:
+            for path in self.staged:
+                _sync(path)
+            remove_set(self.output)
+        write_manifest(self.output, manifest)
+        if not self._remote:
+            for path, target in zip(self.staged, self.targets):
+                os.replace(path, target)
+
+
+@contextlib.contextmanager
+def making(output: str, count: int) -> Iterator[NewSet]:
+    """Give a new set `output-00000-of-...` to write; an error leaves the old one as it was.
+
+    Raises:
+        ConversionError: somebody else makes it, or there are shards of another set that no manifest tells about.
+    """
+    folder = storage.parent(output)
+    storage.make_folder(folder)
+    storage.tidy(folder)
+    with sole_maker(output):
+        _refuse_strangers(output, count)
+        with temporary_folder(tempfile.gettempdir() if is_url(output) else folder) as staging, storage.naming(output):
+            new = NewSet(output, count, staging)
+            try:
+                yield new
+            except BaseException:
+                new.take_back()
+                raise
+
+
+@contextlib.contextmanager
+def sole_maker(output: str) -> Iterator[None]:
+    """Be the only process that makes a set, for the length of a block; a store has no locks."""
+    if is_url(output):
+        yield
+        return
+    with claimed(output) as ours:
+        if not ours:
+            raise ConversionError(
+                f"{output}: another process is making this set: wait for it, or choose another output"
+            )
+        yield
+
+
+def _refuse_strangers(output: str, count: int) -> None:
+    """Refuse to write beside shards of another number that cannot be told from somebody's data."""
+    listed = set(_listed(output))
+    last = f"-of-{count - 1:05d}"
+    strangers = [name for name in shards_there(output) if name not in listed and not name.endswith(last)]
+    if strangers:
+        raise ConversionError(
+            f"{output}: {len(strangers)} shards of another set are there, e.g. {strangers[0]}, and no manifest lists "
+            "them: remove them or choose another output"
+        )
+
+
+def shards_there(output: str) -> list[str]:
+    """Return the names of all files that are called like shards of a prefix."""
+    name = storage.name_of(output)
+    try:
+        found = storage.files_in(storage.parent(output))
+    except FileNotFoundError:  # stores have no empty folders
+        return []
+    return [file for file in found if (shard := shard_of(file)) and (shard.prefix, shard.suffix) == (name, "")]
+
+
+def _listed(output: str) -> list[str]:
+    """Return the names in a manifest that are shards of its own prefix."""
+    manifest = read_manifest(output) or {}
+    names = [str(shard.get("name", "")) for shard in manifest.get("shards", []) if isinstance(shard, dict)]
+    return [name for name in names if (shard := shard_of(name)) and shard.prefix == storage.name_of(output)]
+
+
+def remove_set(output: str, *, everything: bool = False) -> None:
+    """Remove the shards that the manifest of a prefix lists (or all that are called so), and the manifest."""
+    names = {*_listed(output), *(shards_there(output) if everything else ())}
+    for name in sorted(names):
+        path = storage.join(storage.parent(output), name)
+        storage.remove(path)
+        if not is_url(path):
+            storage.remove(sidecar_path(path))
+    storage.remove(output + MANIFEST)  # last: until then it says whose shards these are
+
+
+def write_manifest(output: str, manifest: dict[str, Any], staging: str | None = None) -> None:
+    """Put a manifest beside the shards of an output prefix."""
+    with storage.writing(output + MANIFEST, staging) as file:
+        file.write((json.dumps({"format": FORMAT, **manifest}, indent=1) + "\n").encode())
+
+
+def read_manifest(output: str) -> dict[str, Any] | None:
+    """Return the manifest of an output prefix, None when there is none.
+
+    Raises:
+        ConversionError: it is not a manifest.
+    """
+    path = output + MANIFEST
+    if not storage.exists(path):
+        return None
+    try:
+        found = json.loads(storage.read(path))
+    except ValueError as error:
+        raise ConversionError(f"{path}: not a manifest: {error}") from error
+    if not isinstance(found, dict):
+        raise ConversionError(f"{path}: not a manifest: a {type(found).__name__}, an object is expected")
+    return found
+
+
+def _sync(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,93 @@
+"""Shard sets: `PREFIX-00000-of-00002`, ... belong together; a set that is mixed or incomplete is not read.
+
+The second number is the last index. (Names of other formats may also tell the number of files there.)
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fluidio.errors import RecordIOError
+
+__all__ = ["Shard", "check_matches", "check_names", "shard_name", "shard_of"]
+
+_SHARD = re.compile(r"(?P<prefix>.*)-(?P<index>\d{5,6})-of-(?P<last>\d{5,6})(?P<suffix>(\.\w+)*)", re.DOTALL)
+_COUNTED = (".tfrecord", ".tfrecords", ".parquet", ".arrow", ".tar", ".npz", ".array_record")
+
+
+@dataclass(frozen=True)
+class Shard:
+    """What the name of a shard tells."""
+
+    prefix: str
+    index: int
+    last: int
+    suffix: str
+
+
+def shard_name(prefix: str, index: int, count: int) -> str:
+    """Return `prefix-aaaaa-of-bbbbb`, where bbbbb is the last index: the name of shard `index` of `count`."""
+    return f"{prefix}-{index:05d}-of-{count - 1:05d}"
+
+
+def shard_of(path: str) -> Shard | None:
+    """Return what the name of a file tells, None when it is not that of a shard."""
+    found = _SHARD.fullmatch(path)
+    if found is None:
+        return None
+    return Shard(found["prefix"], int(found["index"]), int(found["last"]), found["suffix"])
+
+
+def check_matches(paths: Iterable[str], pattern: str) -> None:
+    """Refuse what a glob matched if it is more or less than one set for each prefix.
+
+    Only shards that the glob would match can be missing: `x-0000[0-3]-of-*` asks for four of them.
+    """
+    for (prefix, suffix), shards in _grouped(paths).items():
+        _refuse_mixed(prefix, suffix, shards)
+        last = shards[0].last
+        there = {shard.index for shard in shards}
+        count = last if suffix.endswith(_COUNTED) and last and last not in there else last + 1
+        names = (f"{prefix}-{i:05d}-of-{last:05d}{suffix}" for i in range(count) if i not in there)
+        missing = next((name for name in names if _would_match(name, pattern)), None)
+        if missing is not None:
+            raise RecordIOError(
+                f"{len(there)} of {count} shards are there; {missing} is missing",
+                path=pattern,
+                hint="make or copy the set again, or name the files that you want one by one",
+            )
+
+
+def check_names(paths: Iterable[str]) -> None:
+    """Refuse a list of names that mixes sets of one prefix; a part of a set may be named."""
+    for (prefix, suffix), shards in _grouped(paths).items():
+        _refuse_mixed(prefix, suffix, shards)
+
+
+def _grouped(paths: Iterable[str]) -> dict[tuple[str, str], list[Shard]]:
+    groups: dict[tuple[str, str], list[Shard]] = {}
+    for shard in map(shard_of, paths):
+        if shard is not None:
+            groups.setdefault((shard.prefix, shard.suffix), []).append(shard)
+    return groups
+
+
+def _refuse_mixed(prefix: str, suffix: str, shards: list[Shard]) -> None:
+    lasts = sorted({shard.last for shard in shards})
+    if len(lasts) > 1:
+        sets = " and ".join(f"{prefix}-*-of-{last:05d}{suffix}" for last in lasts)
+        raise RecordIOError(
+            f"files of {len(lasts)} shard sets are mixed, so records may be there twice: {sets}",
+            hint="name the one that you want, and remove the other",
+        )
+
+
+def _would_match(path: str, pattern: str) -> bool:
+    return fnmatch.fnmatchcase(path, pattern) or fnmatch.fnmatchcase(_name(path), _name(pattern))
+
+
+def _name(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]

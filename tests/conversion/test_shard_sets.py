@@ -1,0 +1,225 @@
+"""A shard set is read whole or not at all, whatever happened while it was made."""
+
+from __future__ import annotations
+
+import functools
+import os
+import random
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fluidio
+from fluidio import paddle
+from fluidio.conversion import generate, read_manifest
+from fluidio.conversion.new_set import making
+from fluidio.conversion.reshard import shuffle, split
+from fluidio.errors import ConversionError, FluidioError, RecordIOError
+from fluidio.recordio import File, Writer
+from fluidio.recordio.files.paths import expand
+from tests.conversion.templates import NUMBERS, write
+
+
+def touch(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).write_bytes(b"")
+
+
+def names(paths: list[Any]) -> list[str]:
+    return [Path(path).name for path in paths]
+
+
+def test_a_mixed_set_is_refused(tmp_path: Path) -> None:
+    touch(tmp_path, "x-00000-of-00000", "x-00000-of-00001", "x-00001-of-00001", "y-00000-of-00000")
+    for pattern in ("x-*-of-*", "*"):
+        with pytest.raises(RecordIOError, match=r"2 shard sets are mixed.*x-\*-of-00000 and .*x-\*-of-00001"):
+            expand(str(tmp_path / pattern))
+    with pytest.raises(RecordIOError, match="mixed"):  # a shell expanded it
+        expand(sorted(map(str, tmp_path.iterdir())))
+    assert names(expand(str(tmp_path / "x-*-of-00001"))) == ["x-00000-of-00001", "x-00001-of-00001"]
+    assert len(expand([str(tmp_path / "x-*-of-00000"), str(tmp_path / "x-*-of-00001")])) == 3  # asked for
+
+
+def test_an_incomplete_set_is_refused(tmp_path: Path) -> None:
+    touch(tmp_path, "x-00000-of-00003", "x-00002-of-00003", "x-00003-of-00003")
+    with pytest.raises(RecordIOError, match="3 of 4 shards are there; .*x-00001-of-00003 is missing"):
+        expand(str(tmp_path / "x-*-of-*"))
+    assert names(expand(str(tmp_path / "x-0000[23]-of-*"))) == ["x-00002-of-00003", "x-00003-of-00003"]
+    with pytest.raises(RecordIOError, match="missing"):
+        expand(str(tmp_path / "x-0000[12]-of-*"))
+    assert len(expand([str(tmp_path / "x-00000-of-00003")])) == 1  # named
+
+
+def test_sets_of_other_formats_may_count_their_files(tmp_path: Path) -> None:
+    touch(tmp_path, "x-00000-of-00002.tfrecord", "x-00001-of-00002.tfrecord")
+    assert len(expand(str(tmp_path / "*.tfrecord"))) == 2
+    (tmp_path / "x-00000-of-00002.tfrecord").unlink()
+    with pytest.raises(RecordIOError, match="missing"):
+        expand(str(tmp_path / "*.tfrecord"))
+
+
+def test_a_store_is_checked_the_same_way(tmp_path: Path) -> None:
+    fsspec = pytest.importorskip("fsspec", reason="extra: fsspec is not installed")
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/sets/x-00000-of-00001", b"")
+    with pytest.raises(RecordIOError, match="missing"):
+        expand("memory://sets/x-*-of-*")
+
+
+# -- making a set ------------------------------------------------------------------------------------------------------
+
+
+def samples(output: str, shards: int, content: range) -> None:
+    fluidio.convert(os.path.dirname(output), lambda: iter(content), shards, os.path.basename(output))
+
+
+def source(output: str, content: range) -> str:
+    path = os.path.join(os.path.dirname(output), "source")
+    with Writer(path, mode="w") as writer:
+        for number in content:
+            writer.write(str(number))
+    return path
+
+
+MAKERS: dict[str, Callable[[str, int, range], Any]] = {
+    "convert": samples,
+    "split": lambda output, shards, content: split(source(output, content), output, shards),
+    "shuffle": lambda output, shards, content: shuffle(source(output, content), output, shards),
+}
+
+
+def content_of(output: str) -> list[int]:
+    """Return what readers find under a prefix."""
+    paths = expand(f"{output}-*-of-*")
+    if File(paths[0])._index.num_records and next(iter(File(paths[0]))).isdigit():
+        return sorted(int(record) for path in paths for record in File(path))
+    return sorted(paddle.reader.creator.RecordIO(f"{output}-*-of-*")())
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_a_new_set_takes_the_place_of_the_old_one(maker: str, tmp_path: Path) -> None:
+    output = str(tmp_path / "x")
+    for shards, total in ((3, 10), (1, 7), (2, 9), (2, 5)):
+        MAKERS[maker](output, shards, range(total))
+        assert content_of(output) == list(range(total))
+        manifest = read_manifest(output)
+        assert manifest is not None and manifest["records"] == total
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_a_failure_keeps_the_old_set(maker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    output = str(tmp_path / "x")
+    MAKERS[maker](output, 2, range(10))
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Writer, "flush", full)
+        with pytest.raises(OSError):
+            (samples if maker == "convert" else lambda o, s, _: split(str(tmp_path / "source"), o, s))(
+                output, 3, range(20)
+            )
+    assert content_of(output) == list(range(10))
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_shards_that_no_manifest_lists_are_not_written_beside(maker: str, tmp_path: Path) -> None:
+    touch(tmp_path, "x-00000-of-00007")
+    with pytest.raises(ConversionError, match="1 shards of another set are there, e.g. x-00000-of-00007"):
+        MAKERS[maker](str(tmp_path / "x"), 2, range(4))
+    assert (tmp_path / "x-00000-of-00007").exists()
+    assert not (tmp_path / "x-00000-of-00001").exists()
+
+
+def test_a_manifest_cannot_name_files_of_others_for_removal(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    touch(other, "x-00000-of-00000")
+    touch(tmp_path, "y-00000-of-00000")
+    listed = "../other/x-00000-of-00000", "y-00000-of-00000", str(other / "x-00000-of-00000")
+    shards = ", ".join(f'{{"name": "{name}"}}' for name in listed)
+    (tmp_path / "x.manifest.json").write_text(f'{{"shards": [{shards}]}}')
+    samples(str(tmp_path / "x"), 1, range(3))
+    assert (other / "x-00000-of-00000").exists() and (tmp_path / "y-00000-of-00000").exists()
+
+
+def test_a_conversion_into_fewer_partitions_removes_the_others(tmp_path: Path) -> None:
+    script, output = write(tmp_path, NUMBERS), str(tmp_path / "out" / "x")
+    generate(script, output, 4, workers=1, args=["3", "5"])
+    with pytest.raises(ConversionError, match="--restart"):
+        generate(script, output, 2, workers=1, args=["3", "5"])
+    generate(script, output, 2, workers=1, args=["3", "5"], restart=True)
+    assert names(expand(f"{output}-*")) == ["x-00000-of-00001", "x-00001-of-00001"]
+    touch(tmp_path / "out", "z-00000-of-00003")
+    with pytest.raises(ConversionError, match="1 shards are there already, e.g. z-00000-of-00003"):
+        generate(script, str(tmp_path / "out" / "z"), 2, workers=1, args=["3", "5"])
+
+
+def test_only_one_process_makes_a_set(tmp_path: Path) -> None:
+    output = str(tmp_path / "x")
+    with making(output, 2):
+        with pytest.raises(ConversionError, match="another process is making this set"):
+            samples(output, 3, range(5))
+        with pytest.raises(ConversionError, match="another process is making this set"):
+            generate(write(tmp_path, NUMBERS), output, 2, workers=1, args=["1", "1"])
+    samples(output, 3, range(5))
+    assert content_of(output) == list(range(5))
+
+
+# -- kills -------------------------------------------------------------------------------------------------------------
+
+
+def killed_after(steps: int, work: Callable[[], Any]) -> bool:
+    """Do some work in a forked process that dies before step number `steps` on the disk; tell whether it died."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child:
+        return os.waitpid(child, 0)[1] != 0
+    left = steps
+
+    def counted(call: Callable[..., Any]) -> Callable[..., Any]:
+        def step(*args: Any, **options: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                os._exit(9)
+            return call(*args, **options)
+
+        return step
+
+    try:
+        for name in ("replace", "unlink", "open", "mkdir"):
+            setattr(os, name, counted(getattr(os, name)))
+        work()
+        os._exit(0)
+    except BaseException:
+        os._exit(1)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="platform: there is no fork")
+@pytest.mark.parametrize("seed", range(8))
+def test_each_record_once_or_an_error_after_any_kills(seed: int, tmp_path: Path) -> None:
+    dice, output = random.Random(seed), str(tmp_path / "x")
+    made: list[list[int]] = []
+    for _ in range(12):
+        maker, shards = dice.choice(sorted(MAKERS)), dice.randint(1, 4)
+        content = range(dice.randint(shards, 30))
+        steps = dice.choice([dice.randint(0, 40), 10**9])
+        died = killed_after(steps, functools.partial(MAKERS[maker], output, shards, content))
+        made.append(list(content))
+        try:
+            found = content_of(output)
+        except (FluidioError, FileNotFoundError):
+            assert died or len(made) > 1
+        else:
+            assert found in made
+            assert died or found == made[-1]
+    MAKERS["split"](output, 2, range(9))
+    assert content_of(output) == list(range(9))
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
