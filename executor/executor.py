@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from fluidio import distributed
 from fluidio.era import era
 from fluidio.errors import EOFException
 from fluidio.executor.devices import backend_for
@@ -221,9 +222,10 @@ class Executor:
     infer_from_dataset = train_from_dataset
 
     def close(self) -> None:
-        """Refuse further runs; harmless when repeated."""
+        """Refuse further runs, and leave the other trainers of a job; harmless when repeated."""
         if not self._closed:
             self._closed = f"{self!r} was closed at {describe(user_site()) or 'an unknown line'}"
+            distributed.leave()
 
     def __repr__(self) -> str:
         return f"Executor({self.place})"

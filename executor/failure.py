@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fluidio.errors import EOFException, OpError, ReaderError
+from fluidio.errors import DistributedError, EOFException, OpError, ReaderError
 from fluidio.program.site import describe
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ __all__ = ["explain"]
 
 def explain(error: Exception, step: Step | None, f: Frame) -> Exception:
     """Return the error to raise: the same one if it says enough, else an OpError about the step."""
-    if step is None or isinstance(error, (EOFException, OpError, ReaderError)):
+    if step is None or isinstance(error, (DistributedError, EOFException, OpError, ReaderError)):
         return error
     op = step.op
     lines = [f"op {op.type} failed: {_problem(error, step, f)}"]

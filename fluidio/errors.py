@@ -3,6 +3,7 @@
     FluidioError
     ├── EnforceNotMet (RuntimeError)     a run-time check failed; Fluid's own name
     │   ├── EOFException                 the epoch is over: reset() the reader
+    │   ├── DistributedError             a trainer is gone or does another thing than the others
     │   ├── OpError                      an op failed: names op, inputs and the line that built it
     │   └── ReaderError (ValueError)     a reader's source failed; its own exception is `__cause__`
     ├── RecordIOError (OSError)          bytes on disk are not what they should be
@@ -28,6 +29,7 @@ __all__ = [
     "ConversionError",
     "CutTailError",
     "DeviceError",
+    "DistributedError",
     "EOFException",
     "EnforceNotMet",
     "FluidioError",
@@ -74,6 +76,18 @@ class EOFException(EnforceNotMet):
 
     def __reduce__(self) -> tuple[object, ...]:
         return EOFException, (self.detail,), self.__dict__.copy()
+
+
+class DistributedError(EnforceNotMet):
+    """Trainers cannot go on together; the text names who is to blame and where it runs.
+
+    Attributes: `trainers` and `hosts` of those to blame; empty where unknown.
+    """
+
+    def __init__(self, text: str, *, trainers: Iterable[int] = (), hosts: Iterable[str] = ()) -> None:
+        self.trainers = list(trainers)
+        self.hosts = list(hosts)
+        super().__init__(text)
 
 
 class OpError(EnforceNotMet):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import fluidio
 from fluidio.cli import doctor_tests, gpu_checks
+from fluidio.distributed import describe_launch
 from fluidio.places import get_cuda_device_count
 from fluidio.recordio.decode import loops
 from fluidio.recordio.format import compressors
@@ -21,7 +22,19 @@ from fluidio.version import __version__
 __all__ = ["HELP", "add_arguments", "run"]
 
 HELP = "say what is installed here; --gpu checks and measures the GPU; the report is made to be pasted"
-_PACKAGES = ("numpy", "crc32c", "cramjam", "isal", "six", "cupy-cuda12x", "cupy-cuda13x", "pyarrow", "fsspec", "torch")
+_PACKAGES = (
+    "numpy",
+    "crc32c",
+    "cramjam",
+    "isal",
+    "six",
+    "cupy-cuda12x",
+    "cupy-cuda13x",
+    "pyarrow",
+    "fsspec",
+    "torch",
+    "mpi4py",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,6 +77,7 @@ def run(args: argparse.Namespace) -> int:
     print(f"Python {platform.python_version()} on {platform.platform()}, {os.cpu_count()} cores")
     print("packages: " + ", ".join(_versions()))
     print(f"RecordIO: {_recordio()}")
+    print(f"trainers: {describe_launch()}")
     if not args.gpu:
         count = get_cuda_device_count()
         print(f"GPUs: {count}" + (" (`fluidio doctor --gpu` checks them)" if count else _why_no_gpu()))

@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 
+from fluidio.distributed import export_paddle_variables
 from fluidio.era import set_era
 from fluidio.paddle.hook import install_as_paddle
 from fluidio.places import use_cpu_for_cuda
@@ -37,4 +38,5 @@ def install() -> None:
         use_cpu_for_cuda(True)
     if _SITE in sys.path:
         sys.path.remove(_SITE)
+    export_paddle_variables()
     install_as_paddle()

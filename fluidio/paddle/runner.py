@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
+from fluidio.distributed import fail
 from fluidio.errors import DeviceError, NotHere
 from fluidio.paddle.sources import LocalFinder, compile_source
 from fluidio.program.site import is_ours
@@ -75,6 +76,7 @@ def _execute(script: Path, spec: ModuleSpec | None) -> int:
         return 130
     except BaseException as error:
         _report(error)
+        fail(error)
         return 1
     return 0
 

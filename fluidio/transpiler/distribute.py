@@ -1,19 +1,29 @@
-"""DistributeTranspiler for one machine: the trainer's program is the program; servers are not there."""
+"""DistributeTranspiler: make a program one of many trainers."""
 
 from __future__ import annotations
 
 import warnings
 from typing import Any
 
-from fluidio.errors import not_supported
+from fluidio.distributed import Membership, declare, is_alone, parse_endpoints
+from fluidio.distributed.environment import is_switched_off
+from fluidio.distributed.rewrite import exchange_gradients, share_first_parameters
 from fluidio.program import Program, default_main_program, default_startup_program
 from fluidio.transpiler.dispatcher import RoundRobin
 
 __all__ = ["DistributeTranspiler", "DistributeTranspilerConfig"]
 
+_MODES = ("pserver", "nccl2", "collective")
+
 
 class DistributeTranspilerConfig:
-    """Options of the transpiler; kept, and without effect on one machine."""
+    """Options of the transpiler.
+
+    `mode`, `sync_mode`, `geo_sgd_mode` and `collective_mode` say how trainers work together; what divided parameters
+    between servers and tuned their network is kept, and has no effect.
+
+    `half_gradients` is ours: send float32 gradients as float16.
+    """
 
     def __init__(self) -> None:
         self.slice_var_up = True
@@ -31,38 +41,86 @@ class DistributeTranspilerConfig:
         self.use_hierarchical_allreduce = False
         self.hierarchical_allreduce_inter_nranks = 0
         self.collective_mode: Any = None
+        self.half_gradients = False
 
 
 class DistributeTranspiler:
-    """Hand the program on as it is.
+    """Rewrite a program for one of many trainers.
 
-    Fluid: the program was split between trainers and parameter servers of a cluster. Here one process trains alone:
-    `get_trainer_program` gives the program back, and what only a server does raises an error that says so.
+    Every trainer computes the mean of all trainers' gradients and applies it itself, to the parameters of trainer 0
+    after its startup program: the numbers of Fluid's synchronous parameter servers and of its collective mode.
+
+    Fluid: parameter servers held the parameters. Here their processes are the point where trainers meet; they wait
+    for them and end with them. Asynchronous and geo mode run in sync.
     """
 
     def __init__(self, config: DistributeTranspilerConfig | None = None) -> None:
         self.config = config or DistributeTranspilerConfig()
         self._program: Program | None = None
         self._startup: Program | None = None
+        self._servers: tuple[str, ...] = ()
+        self._trainers = 1
 
     def transpile(
-        self, trainer_id: int, program: Program | None = None, pservers: Any = "127.0.0.1:6174", trainers: Any = 1,
-        sync_mode: bool = True, startup_program: Program | None = None, current_endpoint: str = "127.0.0.1:6174",
+        self,
+        trainer_id: int,
+        program: Program | None = None,
+        pservers: Any = "127.0.0.1:6174",
+        trainers: Any = 1,
+        sync_mode: bool = True,
+        startup_program: Program | None = None,
+        current_endpoint: str = "127.0.0.1:6174",
         **legacy: Any,
-    ) -> None:  # fmt: skip
-        """Note the programs; with several trainers, say that each trains alone."""
+    ) -> None:
+        """Rewrite the programs in place.
+
+        Args:
+            trainer_id: this trainer, from 0.
+            pservers: endpoints of the parameter servers; the first is where trainers meet.
+            trainers: how many trainers there are; in nccl2 and collective mode their endpoints, the first of which is
+                where they meet.
+            sync_mode: False runs in sync as well, and says so.
+            current_endpoint: this process's own endpoint.
+        """
         unknown = [name for name in legacy if name not in vars(self.config)]
         if unknown:
             raise TypeError(f"DistributeTranspiler.transpile has no argument {', '.join(unknown)}")
-        count = len(trainers.split(",")) if isinstance(trainers, str) else int(trainers)
-        if count > 1:
-            warnings.warn(
-                f"DistributeTranspiler: {count} trainers were asked for; fluidio trains in one process, without "
-                "exchanging gradients with the others",
-                stacklevel=2,
-            )
+        if self.config.mode not in _MODES:
+            raise ValueError(f"DistributeTranspilerConfig.mode {self.config.mode!r}: expected {', '.join(_MODES)}")
         self._program = program or default_main_program()
         self._startup = startup_program or default_startup_program()
+        self._declare(trainer_id, pservers, trainers, current_endpoint)
+        if self._trainers < 2:
+            return
+        if is_switched_off():
+            self._warn_alone()
+            return
+        if not sync_mode or not self.config.sync_mode or self.config.geo_sgd_mode:
+            mode = "geo" if self.config.geo_sgd_mode else "asynchronous"
+            warnings.warn(f"DistributeTranspiler: {mode} mode runs in sync here", stacklevel=2)
+        if not is_alone():
+            exchange_gradients(self._program, half=self.config.half_gradients)
+            share_first_parameters(self._startup)
+
+    def _declare(self, trainer_id: int, pservers: Any, trainers: Any, current_endpoint: str) -> None:
+        if self.config.mode == "pserver":
+            self._servers = parse_endpoints(pservers)
+            self._trainers, endpoints, own = int(trainers), self._servers, ""
+        else:
+            endpoints = () if isinstance(trainers, int) else parse_endpoints(trainers)
+            self._trainers, own = len(endpoints) or int(trainers), current_endpoint
+            if endpoints and current_endpoint not in endpoints:
+                own = endpoints[trainer_id] if 0 <= trainer_id < len(endpoints) else ""
+        if self._trainers > 1:
+            self._membership = Membership(int(trainer_id), self._trainers, endpoints, own)
+            declare(self._membership)
+
+    def _warn_alone(self) -> None:
+        warnings.warn(
+            f"DistributeTranspiler: {self._trainers} trainers were asked for; this process trains alone, without "
+            "exchanging gradients with the others (FLUIDIO_DISTRIBUTED=off)",
+            stacklevel=3,
+        )
 
     def _transpiled(self) -> Program:
         if self._program is None:
@@ -70,15 +128,16 @@ class DistributeTranspiler:
         return self._program
 
     def get_trainer_program(self, wait_port: bool = True) -> Program:
-        """Return the program given to `transpile`."""
+        """Return the program given to `transpile`, which exchanges gradients now."""
         return self._transpiled()
 
     def get_pserver_program(self, endpoint: str) -> Program:
+        """Return a program that waits for the trainers and ends with them."""
         self._transpiled()
-        not_supported(
-            f"DistributeTranspiler.get_pserver_program({endpoint!r})",
-            "there are no parameter servers; run the trainer's role alone (TRAINING_ROLE=TRAINER)",
-        )
+        server = Program()
+        attrs = {"endpoint": endpoint, "endpoints": list(self._servers), "trainers": self._trainers}
+        server.global_block().append_op("listen_and_serv", {}, {}, attrs)
+        return server
 
     def get_pserver_programs(self, endpoint: str) -> tuple[Program, Program]:
         program = self.get_pserver_program(endpoint)
@@ -87,8 +146,6 @@ class DistributeTranspiler:
     def get_startup_program(
         self, endpoint: str, pserver_program: Program | None = None, startup_program: Program | None = None
     ) -> Program:
-        """Return the startup program given to `transpile`."""
+        """Return the startup program of a parameter server: an empty one, as servers hold nothing."""
         self._transpiled()
-        chosen = startup_program or self._startup
-        assert chosen is not None
-        return chosen
+        return Program()

@@ -45,7 +45,8 @@ def test_doctor_tells_versions_and_the_missing_gpu(no_cupy: None, capsys: pytest
     assert lines[1].startswith("Python 3.")
     assert "numpy " in lines[2]
     assert lines[3].startswith("RecordIO: ")
-    assert lines[4].startswith("GPUs: 0 (CUDAPlace(0) needs CuPy: pip install 'fluidio[cuda12]'")
+    assert lines[4].startswith("trainers: started alone")
+    assert lines[5].startswith("GPUs: 0 (CUDAPlace(0) needs CuPy: pip install 'fluidio[cuda12]'")
 
 
 @pytest.mark.parametrize("command", [["doctor", "--gpu"], ["demo", "--device", "gpu:0"]])

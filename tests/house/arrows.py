@@ -15,6 +15,7 @@ ORDER = [
     "recordio flow",
     "reader",
     "program",
+    "distributed",
     "ops",
     "backward initializer regularizer clip optimizer param_attr layer_helper data_layer weight_norm",
     "layers | executor",

@@ -12,25 +12,6 @@ from fluidio import transpiler
 from fluidio.transpiler import passes
 
 
-def test_the_trainer_program_of_the_transpiler_is_the_program() -> None:
-    main = fluid.default_main_program()
-    config = fluid.DistributeTranspilerConfig()
-    config.slice_var_up = False
-    t = fluid.DistributeTranspiler(config=config)
-    with pytest.raises(RuntimeError, match="transpile"):
-        t.get_trainer_program()
-    t.transpile(0, program=main, pservers="127.0.0.1:6174", trainers=1)
-    assert t.get_trainer_program() is main
-    assert t.get_startup_program("127.0.0.1:6174") is fluid.default_startup_program()
-    with pytest.raises(NotImplementedError, match="no parameter servers"):
-        t.get_pserver_program("127.0.0.1:6174")
-
-
-def test_several_trainers_are_told_that_each_is_alone() -> None:
-    with pytest.warns(UserWarning, match="2 trainers"):
-        fluid.DistributeTranspiler().transpile(0, trainers=2)
-
-
 def test_memory_optimize_says_once_that_there_is_nothing_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passes, "_told", False)
     with pytest.warns(UserWarning, match="freed after their last use"):

@@ -1,0 +1,200 @@
+"""The engine torch.distributed: Gloo between CPUs."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fluidio.distributed.communicator import Alone, Communicator, Member, Reduction, Work
+from fluidio.distributed.environment import Launch
+from fluidio.distributed.limits import meeting_limit, step_limit
+from fluidio.distributed.meeting import Meeting, import_torch, local_address
+from fluidio.distributed.membership import Membership
+from fluidio.errors import DistributedError
+
+__all__ = ["GlooCommunicator", "join"]
+
+_GLOO_LIMIT = datetime.timedelta(days=7)  # ours are shorter, and say who is missing
+_SLICE = 1.0  # seconds between looks at the clock
+
+
+def open_meeting(membership: Membership, launch: Launch | None) -> Meeting:
+    """Connect to the meeting point of a job."""
+    if launch is not None and launch.engine == "torch" and not launch.by.startswith("PADDLE"):
+        hold = launch.rank == 0 and not launch.hosted
+        return Meeting(launch.meeting, hold=hold, prefix=f"fluidio/{launch.attempt}", limit=meeting_limit())
+    if not membership.endpoints:
+        raise DistributedError(
+            f"trainer {membership.trainer} of {membership.trainers} does not know where to meet the others: give "
+            "endpoints (pservers=, or trainers='host:port,host:port'), or start it with torchrun or mpiexec"
+        )
+    address = membership.endpoints[0]
+    return Meeting(address, hold=membership.holds_the_meeting, prefix="fluidio", limit=meeting_limit())
+
+
+def join(membership: Membership, launch: Launch | None) -> Communicator:
+    """Meet the other trainers."""
+    meeting = open_meeting(membership, launch)
+    members = meeting.enter(membership.trainer, membership.trainers, meeting_limit())
+    return GlooCommunicator(meeting, membership.trainer, members, "all")
+
+
+class GlooCommunicator:
+    """Collective calls through Gloo; what goes wrong is looked up at the meeting point."""
+
+    def __init__(self, meeting: Meeting, trainer: int, members: Sequence[Member], name: str) -> None:
+        torch = import_torch()
+        self._torch = torch
+        self._meeting = meeting
+        self._name = name
+        self._broken: DistributedError | None = None
+        self._count = 0
+        self.members: Sequence[Member] = tuple(members)
+        self.rank = [m.trainer for m in members].index(trainer)
+        gloo = torch.distributed.ProcessGroupGloo
+        options = gloo._Options()
+        options._timeout = datetime.timedelta(seconds=meeting_limit())
+        options._threads = 2
+        options._devices = [gloo.create_device(hostname=local_address(meeting.address))]
+        store = torch.distributed.PrefixStore(name, meeting.store)
+        try:
+            self._gloo = gloo(store, self.rank, len(members), options)
+            self._gloo._set_default_timeout(_GLOO_LIMIT)
+        except RuntimeError as error:
+            self._fail(error, late=False)
+
+    # -- calls ----------------------------------------------------------------------------------------------------
+
+    def all_reduce(self, array: NDArray[Any], reduction: Reduction = "sum") -> Work:
+        dist = self._torch.distributed
+        options = dist.AllreduceOptions()
+        kinds = {"sum": "SUM", "prod": "PRODUCT", "max": "MAX", "min": "MIN"}
+        options.reduceOp = getattr(dist.ReduceOp, kinds[reduction])
+        return self._start(lambda: self._gloo.allreduce([self._tensor(array)], options), array)
+
+    def broadcast(self, array: NDArray[Any], root: int) -> Work:
+        options = self._torch.distributed.BroadcastOptions()
+        options.rootRank, options.rootTensor = root, 0
+        return self._start(lambda: self._gloo.broadcast([self._tensor(array)], options), array)
+
+    def all_gather(self, array: NDArray[Any]) -> NDArray[Any]:
+        found = np.empty((len(self.members), *array.shape), array.dtype)
+        parts = [self._tensor(part) for part in found.reshape(len(self.members), -1)]
+        mine = self._tensor(np.ascontiguousarray(array).reshape(-1))
+        self._start(lambda: self._gloo.allgather([parts], [mine]), found).wait()
+        return found
+
+    def subset(self, ranks: Sequence[int]) -> Communicator:
+        members = [self.members[rank] for rank in ranks]
+        if len(members) == 1:
+            return _LastOne(self._meeting, members[0])
+        me = self.members[self.rank].trainer
+        return GlooCommunicator(self._meeting, me, members, f"{self._name}-{'.'.join(map(str, ranks))}")
+
+    def give_up(self, reason: str) -> None:
+        _give_up(self._meeting, self.members[self.rank], reason)
+
+    def close(self) -> None:
+        _leave(self._meeting, self.members[self.rank])
+
+    # -- waiting --------------------------------------------------------------------------------------------------
+
+    def _tensor(self, array: NDArray[Any]) -> Any:
+        """Return the array as a tensor on the same memory."""
+        return self._torch.from_numpy(array.view(np.uint8) if array.dtype == np.bool_ else array)
+
+    def _start(self, call: Any, keep: Any) -> Work:
+        if self._broken is not None:
+            raise self._broken
+        self._count += 1
+        try:
+            return _GlooWork(self, call(), self._count, keep)
+        except RuntimeError as error:
+            self._fail(error, late=False)
+
+    def _finish(self, work: Any, count: int) -> None:
+        begin, limit, announced = time.monotonic(), step_limit(), False
+        while True:
+            waited = time.monotonic() - begin
+            try:
+                work.wait(datetime.timedelta(seconds=max(0.001, min(_SLICE, limit - waited))))
+                return
+            except RuntimeError as error:
+                if work.is_completed():
+                    self._fail(error, late=False)
+                if not announced:
+                    announced = True
+                    with self._meeting.told():
+                        self._meeting.put("at", self.members[self.rank].trainer, str(count))
+                if time.monotonic() - begin >= limit:
+                    self._fail(error, late=True)
+
+    def _fail(self, error: BaseException, *, late: bool) -> NoReturn:
+        me = self.members[self.rank]
+        others = [m for m in self.members if m is not me]
+        try:
+            blamed = self._meeting.roll_call(others, self._count, late)
+        except DistributedError as gone:
+            self._broken = gone
+            raise
+        if blamed:
+            problem = "; ".join(f"{member} {reason}" for member, reason in blamed)
+        else:
+            problem = f"the exchange between {len(self.members)} trainers failed: {str(error).partition(chr(10))[0]}"
+        waited = f" It waited {step_limit():g} s (FLUIDIO_TIMEOUT sets the limit)." if late else ""
+        self._broken = DistributedError(
+            f"{problem}. {me} cannot go on without the others, and has not applied this step.{waited}",
+            trainers=[member.trainer for member, _ in blamed],
+            hosts=[member.host for member, _ in blamed],
+        )
+        self._broken.__cause__ = error
+        raise self._broken
+
+
+class _GlooWork:
+    def __init__(self, owner: GlooCommunicator, work: Any, count: int, keep: Any) -> None:
+        self._owner = owner
+        self._work = work
+        self._count = count
+        self._keep = keep  # the memory under way
+
+    def wait(self) -> None:
+        self._owner._finish(self._work, self._count)
+
+
+class _LastOne(Alone):
+    """The last trainer of a job: alone, and still expected at the meeting point."""
+
+    def __init__(self, meeting: Meeting, member: Member) -> None:
+        super().__init__(member)
+        self._meeting = meeting
+
+    def give_up(self, reason: str) -> None:
+        _give_up(self._meeting, self.members[0], reason)
+
+    def close(self) -> None:
+        _leave(self._meeting, self.members[0])
+
+
+def _give_up(meeting: Meeting, me: Member, reason: str) -> None:
+    try:
+        meeting.put("failed", me.trainer, f"gave up: {reason}")
+    except RuntimeError:
+        return  # the meeting point is gone: its silence says the same
+    meeting.close()
+
+
+def _leave(meeting: Meeting, me: Member) -> None:
+    """Say goodbye; who holds the meeting point stays until the others have gone."""
+    try:
+        meeting.put("left", me.trainer)
+        if meeting.holds:
+            meeting.outstay(meeting.trainers, step_limit())
+    except RuntimeError:
+        return
+    meeting.close()

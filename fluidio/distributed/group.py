@@ -1,0 +1,104 @@
+"""Group: the trainers that are still there, and how they agree on the next exchange."""
+
+from __future__ import annotations
+
+import enum
+import zlib
+from collections.abc import Iterable
+
+import numpy as np
+
+from fluidio.distributed.communicator import Communicator
+from fluidio.errors import DistributedError
+
+__all__ = ["Group", "Intent", "signature_of"]
+
+
+class Intent(enum.IntEnum):
+    """What a trainer says when the group meets: what it has come for."""
+
+    STEP = 1
+    BROADCAST = 2
+    COLLECTIVE = 3
+    LEAVE = 4
+
+
+_DOING = {
+    Intent.STEP: "exchanges the gradients of a training step",
+    Intent.BROADCAST: "takes the first parameters (runs its startup program)",
+    Intent.COLLECTIVE: "runs a collective op",
+    Intent.LEAVE: "leaves",
+}
+
+
+def signature_of(parts: Iterable[object]) -> int:
+    """Return a number that differs, most likely, between descriptions that differ."""
+    return zlib.crc32(repr(list(parts)).encode())
+
+
+class Group:
+    """Trainers who meet before each exchange, so that one of them may leave and a mistake is no riddle.
+
+    Each says what it has come for. Who leaves is left out from then on; who wants something else than the others is
+    an error on all of them.
+    """
+
+    def __init__(self, communicator: Communicator) -> None:
+        self._communicator = communicator
+        self._left = False
+
+    @property
+    def communicator(self) -> Communicator:
+        """The trainers that are there since the last meeting."""
+        return self._communicator
+
+    @property
+    def size(self) -> int:
+        return len(self._communicator.members)
+
+    def meet(self, intent: Intent, signature: int = 0) -> Communicator:
+        """Wait for the others, and return the communicator of those who stay."""
+        if self._left:
+            raise DistributedError(
+                "this trainer has left the others (exe.close() or fleet.stop_worker() was called) and cannot train "
+                "with them any more"
+            )
+        if self.size == 1:
+            return self._communicator
+        said = self._communicator.all_gather(np.array([intent, signature], np.int64))
+        staying = [rank for rank, (what, _) in enumerate(said) if what != Intent.LEAVE]
+        if intent is Intent.LEAVE:
+            return self._communicator
+        self._check(said[staying], staying)
+        if len(staying) < self.size:
+            self._communicator = self._communicator.subset(staying)
+        return self._communicator
+
+    def _check(self, said: np.ndarray[tuple[int, ...], np.dtype[np.int64]], ranks: list[int]) -> None:
+        odd = [index for index, row in enumerate(said) if tuple(row) != tuple(said[0])]
+        if not odd:
+            return
+        first, other = said[0], said[odd[0]]
+        names = [str(self._communicator.members[ranks[index]]) for index in (0, odd[0])]
+        doing = [_DOING.get(Intent(int(row[0])), "?") for row in (first, other)]
+        if doing[0] == doing[1]:
+            problem = f"{names[0]} and {names[1]} run different programs: each {doing[0]}, of other shapes or types"
+        else:
+            problem = f"{names[0]} {doing[0]} while {names[1]} {doing[1]}"
+        raise DistributedError(f"{problem}; all trainers must run the same programs in the same order")
+
+    def leave(self) -> None:
+        """Let the others go on without this trainer; harmless when repeated."""
+        if self._left:
+            return
+        try:
+            self.meet(Intent.LEAVE)
+        finally:
+            self._left = True
+        self._communicator.close()
+
+    def fail(self, reason: str) -> None:
+        """Tell the others that this trainer ends with an error."""
+        if not self._left:
+            self._left = True
+            self._communicator.give_up(reason)

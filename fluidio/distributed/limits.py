@@ -1,0 +1,34 @@
+"""How long trainers wait for each other: FLUIDIO_TIMEOUT in seconds."""
+
+from __future__ import annotations
+
+import math
+import os
+
+__all__ = ["meeting_limit", "step_limit"]
+
+_STEP = 60.0
+_MEETING = 300.0  # machines of a cluster start minutes apart
+
+
+def step_limit() -> float:
+    """Return the seconds after which a trainer that does not come to an exchange is an error."""
+    return _seconds(_STEP)
+
+
+def meeting_limit() -> float:
+    """Return the seconds after which a process that does not show up at the start is an error."""
+    return _seconds(_MEETING)
+
+
+def _seconds(default: float) -> float:
+    text = os.environ.get("FLUIDIO_TIMEOUT", "")
+    if not text:
+        return default
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise ValueError(f"FLUIDIO_TIMEOUT={text!r}: expected seconds, a number above 0")
+    return seconds

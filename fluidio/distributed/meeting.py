@@ -1,0 +1,244 @@
+"""The meeting point of trainers that talk through torch.distributed: its key-value store, and signs of life in it."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from fluidio.distributed.communicator import Member
+from fluidio.distributed.membership import split_endpoint
+from fluidio.errors import DistributedError, missing_dependency
+
+__all__ = ["Meeting", "import_torch", "local_address"]
+
+_BEAT = 1.0  # seconds between signs of life
+_SILENCE = 3.5  # seconds without one after which a process counts as gone
+_SAY_SO = 3.0  # seconds of waiting for a process that is not up yet before a line says so
+
+
+def import_torch() -> Any:
+    """Return the torch package with torch.distributed loaded."""
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")  # our errors say it better
+    try:
+        import torch
+        import torch.distributed
+    except ImportError:
+        raise missing_dependency(
+            "torch", "torch", "training on several machines (DistributeTranspiler, fleet)"
+        ) from None
+    return torch
+
+
+class Meeting:
+    """A connection to the store at the meeting point, held open by one of the processes or by the launcher.
+
+    Each trainer leaves under its number: who it is ("member"), a counter that shows that it lives ("beat"), the last
+    exchange that it came to ("at"), and how it ended ("left", "failed").
+    """
+
+    def __init__(self, address: str, *, hold: bool, prefix: str, limit: float) -> None:
+        torch = import_torch()
+        self.address = address
+        self.holds = hold
+        host, port = split_endpoint(address)
+        if not hold:
+            _wait_for_port(host, port, limit)
+        store = self._connect(torch, host, port, hold, limit)
+        self._store = torch.distributed.PrefixStore(prefix, store)
+        self.store = torch.distributed.PrefixStore("gloo", self._store)
+        beats = self._connect(torch, host, port, False, limit)  # a connection of its own: calls block each other
+        self._beats = torch.distributed.PrefixStore(prefix, beats)
+        self.trainers = 0
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def _connect(self, torch: Any, host: str, port: int, hold: bool, limit: float) -> Any:
+        try:
+            wait = datetime.timedelta(seconds=limit)
+            return torch.distributed.TCPStore(host, port, None, hold, timeout=wait, wait_for_workers=False)
+        except RuntimeError as error:
+            doing = "hold" if hold else "reach"
+            raise DistributedError(f"cannot {doing} the meeting point {self.address}: {_first_line(error)}") from error
+
+    # -- keys -----------------------------------------------------------------------------------------------------
+
+    def put(self, kind: str, trainer: int, text: str = "1") -> None:
+        self._store.set(f"{kind}/{trainer}", text)
+
+    def get(self, kind: str, trainer: int) -> str:
+        """Return what a trainer has left; "" for nothing yet."""
+        key = f"{kind}/{trainer}"
+        return str(self._store.get(key).decode()) if self._store.check([key]) else ""
+
+    @contextlib.contextmanager
+    def told(self) -> Iterator[None]:
+        """Turn a broken connection to the store into our error."""
+        try:
+            yield
+        except RuntimeError as error:
+            raise DistributedError(
+                f"the process at the meeting point {self.address} is gone: {_first_line(error)}"
+            ) from error
+
+    # -- coming and going -----------------------------------------------------------------------------------------
+
+    def enter(self, trainer: int, trainers: int, limit: float) -> list[Member]:
+        """Register a trainer, wait for all, and return them."""
+        me = Member(trainer, socket.gethostname(), os.getpid())
+        self.trainers = trainers
+        with self.told():
+            if self._store.add(f"claims/{trainer}", 1) > 1:
+                self.await_key("member", trainer, limit)
+                raise DistributedError(
+                    f"two processes say that they are trainer {trainer}: {self._member(trainer)} and {me}; give each "
+                    "another trainer_id (PADDLE_TRAINER_ID)"
+                )
+            self.put("member", trainer, f"{me.host}|{me.pid}")
+            self._start_beating(trainer)
+            missing = self.missing(trainers, limit)
+            if missing:
+                raise DistributedError(
+                    f"{_trainers(missing)} of {trainers} did not come to the meeting point {self.address} within "
+                    f"{limit:g} s; {me} is waiting there. Start them, or set FLUIDIO_TIMEOUT to more seconds",
+                    trainers=missing,
+                )
+            return [self._member(i) for i in range(trainers)]
+
+    def await_key(self, kind: str, trainer: int, limit: float) -> None:
+        deadline = time.monotonic() + limit
+        while not self.get(kind, trainer) and time.monotonic() < deadline:
+            time.sleep(0.02)
+
+    def missing(self, trainers: int, limit: float) -> list[int]:
+        """Wait for trainers to register; return those that have not done so within the limit."""
+        begin, said, missing = time.monotonic(), False, list(range(trainers))
+        while True:
+            missing = [i for i in missing if not self.get("member", i)]
+            waited = time.monotonic() - begin
+            if not missing or waited > limit:
+                return missing
+            if waited > _SAY_SO and not said:
+                said = True
+                print(f"fluidio: waiting for {_trainers(missing)} at {self.address}", file=sys.stderr, flush=True)
+            time.sleep(0.02)
+
+    def _member(self, trainer: int) -> Member:
+        host, _, pid = self.get("member", trainer).partition("|")
+        return Member(trainer, host, int(pid or 0))
+
+    def _start_beating(self, trainer: int) -> None:
+        def beat() -> None:
+            count = 0
+            with contextlib.suppress(RuntimeError):  # the store is gone; the exchange itself will say so
+                while True:
+                    count += 1
+                    self._beats.set(f"beat/{trainer}", str(count))
+                    if self._stop.wait(_BEAT):
+                        return
+
+        self._thread = threading.Thread(target=beat, name="fluidio-signs-of-life", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop giving signs of life."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(_BEAT)
+
+    # -- who is there ---------------------------------------------------------------------------------------------
+
+    def roll_call(self, others: Sequence[Member], exchange: int, late: bool) -> list[tuple[Member, str]]:
+        """Return the members to blame for a failed exchange and what is known of each; takes some seconds."""
+        with self.told():
+            before = {m.trainer: self.get("beat", m.trainer) for m in others}
+            time.sleep(_SILENCE)
+            found = []
+            for member in others:
+                reason = self._reason(member, before[member.trainer], exchange, late)
+                if reason:
+                    found.append((member, reason))
+        gone = [pair for pair in found if "gave up" not in pair[1]]
+        return gone or found
+
+    def _reason(self, member: Member, beat: str, exchange: int, late: bool) -> str:
+        trainer = member.trainer
+        if self.get("left", trainer):
+            return ""
+        if failed := self.get("failed", trainer):
+            return failed
+        if self.get("beat", trainer) == beat:
+            return "is gone: it gives no sign of life"
+        if late and int(self.get("at", trainer) or 0) < exchange:
+            return "lives, but does not come to the exchange"
+        return ""
+
+    def outstay(self, trainers: int, limit: float) -> list[str]:
+        """Wait until all trainers have left; return what is known of those that did not do so in peace."""
+        seen: dict[int, tuple[str, float]] = {}
+        troubles: list[str] = []
+        waiting = list(range(trainers))
+        while waiting:
+            now = time.monotonic()
+            for trainer in waiting[:]:
+                beat, since = self.get("beat", trainer), now
+                if trainer in seen and seen[trainer][0] == beat:
+                    since = seen[trainer][1]
+                seen[trainer] = beat, since
+                reason = self._ending(trainer, now - since > limit)
+                if reason is not None:
+                    waiting.remove(trainer)
+                    troubles += [f"{self._member(trainer)} {reason}"] if reason else []
+            time.sleep(0.05)
+        return troubles
+
+    def _ending(self, trainer: int, silent: bool) -> str | None:
+        """Return None for a trainer at work, "" for one that left, else what happened to it."""
+        if self.get("left", trainer):
+            return ""
+        return self.get("failed", trainer) or ("is gone: it gives no sign of life" if silent else None)
+
+
+def _trainers(numbers: Sequence[int]) -> str:
+    names = ", ".join(str(n) for n in numbers[:8]) + (", ..." if len(numbers) > 8 else "")
+    return f"trainer{'s' if len(numbers) > 1 else ''} {names}"
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0]
+
+
+def _wait_for_port(host: str, port: int, limit: float) -> None:
+    """Wait until somebody listens there."""
+    begin, said = time.monotonic(), False
+    while True:
+        try:
+            socket.create_connection((host, port), timeout=5).close()
+            return
+        except OSError as error:
+            waited = time.monotonic() - begin
+            if waited > limit:
+                raise DistributedError(
+                    f"nobody answers at the meeting point {host}:{port} after {limit:g} s: {error}. Start the process "
+                    "that has this endpoint (the first parameter server, or trainer 0), or set FLUIDIO_TIMEOUT to "
+                    "more seconds; FLUIDIO_DISTRIBUTED=off trains alone"
+                ) from error
+            if waited > _SAY_SO and not said:
+                said = True
+                print(f"fluidio: waiting for a process to listen at {host}:{port}", file=sys.stderr, flush=True)
+            time.sleep(0.1)
+
+
+def local_address(meeting: str) -> str:
+    """Return the address under which this machine reaches the meeting point: where the others can reach it."""
+    host, port = split_endpoint(meeting)
+    kind, _, _, _, target = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
+    with socket.socket(kind, socket.SOCK_DGRAM) as probe:
+        probe.connect(target)  # sends nothing
+        return str(probe.getsockname()[0])

@@ -1,0 +1,116 @@
+"""The group of this process: what the script has said, joined when the first exchange needs it."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import socket
+import sys
+import types
+from typing import Any
+
+from fluidio.distributed.communicator import Alone, Communicator, Member
+from fluidio.distributed.environment import find_launch, is_switched_off
+from fluidio.distributed.group import Group
+from fluidio.distributed.membership import Membership
+from fluidio.errors import DistributedError
+
+__all__ = ["declare", "fail", "group", "is_alone", "leave", "membership", "serve"]
+
+_membership: Membership | None = None
+_group: Group | None = None
+
+
+def declare(told: Membership) -> None:
+    """Note which trainer this process is; nobody is met yet."""
+    global _membership
+    if _group is not None and told != _membership:
+        raise DistributedError(f"this process is {_membership} already and cannot become {told}")
+    _membership = told
+
+
+def membership() -> Membership | None:
+    """Return what the script has declared."""
+    return _membership
+
+
+def is_alone() -> bool:
+    """Tell whether this process trains alone: nothing else was declared, or the user switched the others off."""
+    return _membership is None or _membership.trainers < 2 or is_switched_off()
+
+
+def group() -> Group:
+    """Return the group of trainers; the first call meets them."""
+    global _group
+    if _group is None:
+        _group = Group(_join())
+        if not is_alone():
+            _end_together()
+    return _group
+
+
+def _join() -> Communicator:
+    if is_alone() or _membership is None:
+        return Alone(Member(0, socket.gethostname(), os.getpid()))
+    launch = find_launch()
+    if launch is not None and launch.engine == "mpi":
+        from fluidio.distributed import mpi
+
+        return mpi.join(_membership, launch)
+    if launch is not None and launch.size != _membership.trainers:
+        raise DistributedError(
+            f"{launch.by} started {launch.size} processes, and the script says {_membership.trainers} trainers: start "
+            "as many processes as trainers"
+        )
+    from fluidio.distributed import gloo
+
+    return gloo.join(_membership, launch)
+
+
+def serve(told: Membership) -> None:
+    """Be a parameter server: hold the meeting point open, and end with the trainers."""
+    if told.trainers < 2 or is_switched_off():
+        print("fluidio: one trainer needs no parameter server: this one ends", file=sys.stderr)
+        return
+    launch = find_launch()
+    if launch is not None and launch.engine == "mpi":
+        from fluidio.distributed import mpi
+
+        mpi.serve()
+    else:
+        from fluidio.distributed import server
+
+        server.serve(told, launch)
+
+
+def leave() -> None:
+    """Leave the group, if there is one, so that the others go on without this trainer."""
+    if _group is not None:
+        _group.leave()
+
+
+def fail(error: BaseException) -> None:
+    """Tell the others, if there are any, that this process ends with an error."""
+    if _group is not None and not isinstance(error, SystemExit):
+        text = str(error).strip().partition("\n")[0]
+        _group.fail(f"{type(error).__name__}: {text}"[:300])
+
+
+def _end_together() -> None:
+    """Leave at the end of the process, or say why not."""
+    atexit.register(_leave_quietly)
+    before = sys.excepthook
+
+    def hook(kind: type[BaseException], error: BaseException, trace: types.TracebackType | None) -> Any:
+        before(kind, error, trace)
+        sys.stderr.flush()
+        fail(error)
+
+    sys.excepthook = hook
+
+
+def _leave_quietly() -> None:
+    try:
+        leave()
+    except DistributedError as error:
+        print(f"fluidio: {error}", file=sys.stderr)

@@ -1,0 +1,135 @@
+"""Make a program one of many trainers: gradients are exchanged before they are used, first parameters are shared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from fluidio.distributed.group import signature_of
+from fluidio.dtypes import VarType, to_numpy
+from fluidio.program import Block, OpRole, Program, Variable, unique_name
+from fluidio.program.op_def import EMPTY, GRAD_SUFFIX
+
+__all__ = ["exchange_gradients", "gradients_of", "share_first_parameters"]
+
+_BUCKET = 4 << 20  # bytes: large enough for the network, small enough to be under way while backward goes on
+_FIRST_BUCKET = 1 << 20
+_UPDATES = OpRole.Optimize | OpRole.LRSched
+
+
+@dataclass
+class _Bucket:
+    """Gradients of one type that travel together, ready after op `after`."""
+
+    dtype: str
+    names: list[str] = field(default_factory=list)
+    size: int = 0
+    after: int = 0
+
+
+def exchange_gradients(program: Program, *, half: bool = False) -> None:
+    """Insert the ops that replace gradients by their mean over all trainers; once for each program.
+
+    Gradients start to travel in buckets as soon as backward has computed them; all have arrived before the first of
+    them is used. Clipping, decay and updates come after that, so they see the mean.
+
+    Args:
+        half: send float32 gradients as float16, half the bytes.
+    """
+    if program._is_distributed:
+        return
+    program._is_distributed = True
+    block = program.global_block()
+    ready = gradients_of(block)
+    sparse = [name for name in ready if _is_sparse(block.var(name))]
+    dense = sorted((name for name in ready if name not in sparse), key=lambda name: ready[name])
+    if not ready:
+        return
+    buckets = _buckets(block, dense, ready)
+    first_use = _first_use(block, set(ready))
+    signature = signature_of((name, _shape(block.var(name))) for name in ready)
+    handles = [_handle(block) for _ in buckets]
+    role = {"op_role": int(OpRole.Optimize)}
+    position = first_use
+    for bucket, handle in zip(buckets, handles):
+        outputs = {"Out": bucket.names}
+        block._insert_op(position, "exchange_wait", {"Handle": [handle.name]}, outputs, dict(role))
+        position += 1
+    if sparse:
+        meeting = {**role, "signature": signature, "is_first": not buckets}
+        block._insert_op(first_use, "exchange_rows", {"X": sparse}, {"Out": sparse}, meeting)
+    for index in reversed(range(len(buckets))):
+        bucket = buckets[index]
+        shapes = [n for name in bucket.names for n in (len(_shape(block.var(name))), *_shape(block.var(name)))]
+        attrs: dict[str, object] = {"signature": signature, "is_first": index == 0, "half": half, "shapes": shapes}
+        outputs = {"Handle": [handles[index].name]}
+        block._insert_op(bucket.after + 1, "exchange_start", {"X": bucket.names}, outputs, {**role, **attrs})
+
+
+def gradients_of(block: Block) -> dict[str, int]:
+    """Return the gradients that updates use, with the position of the op that completes each."""
+    written: dict[str, int] = {}
+    wanted: set[str] = set()
+    for index, op in enumerate(block.ops):
+        if op._attrs.get("op_role", 0) & _UPDATES:
+            wanted.update(name for name in op.input_arg_names if name in written)
+        else:
+            written.update((name, index) for name in op.output_arg_names if GRAD_SUFFIX in name and name != EMPTY)
+    return {name: index for name, index in written.items() if name in wanted}
+
+
+def _buckets(block: Block, names: Sequence[str], ready: dict[str, int]) -> list[_Bucket]:
+    """Divide gradients into buckets, in the order in which backward completes them."""
+    done: list[_Bucket] = []
+    filling: dict[str, _Bucket] = {}
+    for name in names:
+        variable = block.var(name)
+        dtype = str(to_numpy(variable.dtype))
+        bucket = filling.setdefault(dtype, _Bucket(dtype))
+        bucket.names.append(name)
+        bucket.size += math.prod(_shape(variable)) * to_numpy(variable.dtype).itemsize
+        bucket.after = ready[name]
+        if bucket.size >= (_BUCKET if done else _FIRST_BUCKET):
+            done.append(filling.pop(dtype))
+    return sorted([*done, *filling.values()], key=lambda bucket: bucket.after)
+
+
+def _first_use(block: Block, names: set[str]) -> int:
+    for index, op in enumerate(block.ops):
+        if op._attrs.get("op_role", 0) & _UPDATES and names.intersection(op.input_arg_names):
+            return index
+    return len(block.ops)
+
+
+def _is_sparse(gradient: Variable) -> bool:
+    return gradient.type is VarType.SELECTED_ROWS
+
+
+def _shape(gradient: Variable) -> tuple[int, ...]:
+    """Return the shape of a gradient: that of its parameter."""
+    base = gradient.name.partition(GRAD_SUFFIX)[0]
+    parameter = gradient.block._find_var_recursive(base)
+    return tuple(int(n) for n in (parameter or gradient).shape)
+
+
+def _handle(block: Block) -> Variable:
+    return block.create_var(name=unique_name.generate("exchange"), type=VarType.RAW)
+
+
+def share_first_parameters(startup: Program) -> None:
+    """Append the op that gives every trainer what the first one has initialised; once for each program."""
+    if startup._is_distributed:
+        return
+    startup._is_distributed = True
+    block = startup.global_block()
+    names = [name for name in _initialised(block) if block.var(name).persistable]
+    if names:
+        signature = signature_of((name, block.var(name).shape) for name in names)
+        block.append_op("exchange_first", {"X": names}, {"Out": names}, {"signature": signature})
+
+
+def _initialised(block: Block) -> list[str]:
+    found = dict.fromkeys(name for op in block.ops for name in op.output_arg_names if name != EMPTY)
+    plain = (VarType.LOD_TENSOR, VarType.SELECTED_ROWS)
+    return sorted(name for name in found if block.has_var(name) and block.var(name).type in plain)

@@ -1,0 +1,47 @@
+"""A parameter-server process: it holds the meeting point, no parameters, and ends with its trainers."""
+
+from __future__ import annotations
+
+import time
+
+from fluidio.distributed.environment import Launch
+from fluidio.distributed.gloo import open_meeting
+from fluidio.distributed.limits import meeting_limit, step_limit
+from fluidio.distributed.meeting import Meeting
+from fluidio.distributed.membership import Membership
+from fluidio.errors import DistributedError
+
+__all__ = ["serve"]
+
+_GOODBYE = 2.0  # seconds that the first server gives the others to see the end
+
+
+def serve(told: Membership, launch: Launch | None) -> None:
+    """Return when all trainers have left; DistributedError when one of them is gone without a word."""
+    meeting = open_meeting(told, launch)
+    try:
+        troubles = _wait(meeting, told)
+    except RuntimeError as error:
+        if not meeting.holds:
+            return  # the first server has seen the end
+        raise DistributedError(f"parameter server {told.endpoint}: {error}") from error
+    if troubles:
+        raise DistributedError(f"parameter server {told.endpoint}: {'; '.join(troubles)}")
+
+
+def _wait(meeting: Meeting, told: Membership) -> list[str]:
+    missing = meeting.missing(told.trainers, meeting_limit())
+    if missing:
+        return [f"trainers {missing} did not come within {meeting_limit():g} s (FLUIDIO_TIMEOUT)"]
+    troubles = meeting.outstay(told.trainers, step_limit())
+    meeting.put("served", told.server)
+    if meeting.holds:
+        _see_off(meeting, len(told.endpoints))
+    return troubles
+
+
+def _see_off(meeting: Meeting, servers: int) -> None:
+    """Stay until the other servers have seen the end; one that was never started is not waited for long."""
+    deadline = time.monotonic() + _GOODBYE
+    while time.monotonic() < deadline and not all(meeting.get("served", i) for i in range(servers)):
+        time.sleep(0.02)

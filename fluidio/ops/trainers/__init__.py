@@ -1,0 +1,1 @@
+"""Ops that work with the other trainers of a job."""

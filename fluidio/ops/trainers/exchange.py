@@ -1,0 +1,140 @@
+"""Exchange gradients and first parameters with the other trainers: the mean of everyone's takes the place of one's own.
+
+Fluid: a trainer had ops that sent gradients to parameter servers and received parameters; here every trainer applies
+the mean of the gradients itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fluidio.distributed import Communicator, Intent, Membership, Work, group, serve
+from fluidio.errors import EnforceNotMet
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import op
+from fluidio.tensor import SelectedRows
+
+__all__: list[str] = []
+
+
+@dataclass
+class _UnderWay:
+    """A bucket of gradients that travels."""
+
+    communicator: Communicator
+    flat: Any
+    work: Work
+    shapes: list[tuple[int, ...]]
+    dtype: Any
+
+
+@op("exchange_start", "X*", "Handle", {"signature": 0, "is_first": False, "half": False, "shapes": []}, infer=None,
+    grad=False, lod="none", side_effect=True)  # fmt: skip
+def exchange_start(k: Call, gradients: list[Any]) -> Any:
+    """Begin to sum gradients over all trainers, in one piece of memory."""
+    trainers = _meet(k) if k.attrs["is_first"] else group().communicator
+    shapes = _parse_shapes(k.attrs["shapes"])
+    flat = _flatten([k.dev.download(g) if hasattr(g, "dtype") else g for g in gradients], shapes)
+    dtype = flat.dtype
+    flat *= dtype.type(1 / len(trainers.members))
+    if k.attrs["half"] and dtype == np.float32:
+        flat = flat.astype(np.float16)
+    return _UnderWay(trainers, flat, trainers.all_reduce(flat), shapes, dtype)
+
+
+@op("exchange_wait", "Handle", "Out*", infer=None, grad=False, lod="none", side_effect=True)
+def exchange_wait(k: Call, under_way: _UnderWay) -> list[Any]:
+    """Return the mean gradients, when they are here."""
+    under_way.work.wait()
+    flat = k.dev.upload(under_way.flat.astype(under_way.dtype, copy=False))
+    ends = np.cumsum([math.prod(shape) for shape in under_way.shapes])
+    return [flat[end - math.prod(shape) : end].reshape(shape) for shape, end in zip(under_way.shapes, ends.tolist())]
+
+
+@op("exchange_rows", "X*", "Out*", {"signature": 0, "is_first": False}, infer=None, grad=False, lod="none",
+    side_effect=True)  # fmt: skip
+def exchange_rows(k: Call, gradients: list[SelectedRows]) -> list[SelectedRows]:
+    """Return sparse gradients with the rows of all trainers, each divided by their number; none becomes dense."""
+    trainers = _meet(k) if k.attrs["is_first"] else group().communicator
+    counts = trainers.all_gather(np.array([len(g.index) for g in gradients], np.int64))
+    return [_gather_rows(k, trainers, g, counts[:, i]) for i, g in enumerate(gradients)]
+
+
+def _gather_rows(k: Call, trainers: Communicator, gradient: SelectedRows, counts: Any) -> SelectedRows:
+    index = np.asarray(k.dev.download(gradient.index), np.int64)
+    value = np.ascontiguousarray(k.dev.download(gradient.value))
+    rows = trainers.all_gather(_padded(index, counts.max()))
+    values = trainers.all_gather(_padded(value, counts.max()))
+    everyones = np.concatenate([part[:count] for part, count in zip(rows, counts)])
+    mean = np.concatenate([part[:count] for part, count in zip(values, counts)])
+    mean *= mean.dtype.type(1 / len(trainers.members))
+    return SelectedRows(k.dev.upload(everyones), gradient.height(), k.dev.upload(mean))
+
+
+def _padded(array: Any, length: int) -> Any:
+    """Return an array of this length; what is added is not looked at."""
+    if len(array) == length:
+        return np.ascontiguousarray(array)
+    longer = np.zeros((length, *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+@op("exchange_first", "X*", "Out*", {"signature": 0}, infer=None, grad=False, lod="none", side_effect=True)
+def exchange_first(k: Call, values: list[Any]) -> list[Any]:
+    """Return what the first trainer has, so that all begin alike."""
+    trainers = _meet(k, Intent.BROADCAST)
+    if len(trainers.members) == 1:
+        return values
+    arrays = [np.array(k.dev.download(value)) for value in values]
+    for dtype in sorted({array.dtype.str for array in arrays}):
+        alike = [array for array in arrays if array.dtype.str == dtype]
+        flat = np.concatenate([array.reshape(-1) for array in alike])
+        trainers.broadcast(flat, 0).wait()
+        for array, part in zip(alike, np.split(flat, np.cumsum([array.size for array in alike])[:-1])):
+            array[...] = part.reshape(array.shape)
+    return [k.dev.upload(array) for array in arrays]
+
+
+@op("listen_and_serv", "", "", {"endpoint": "", "endpoints": [], "trainers": 1}, infer=None, grad=False, raw=True,
+    side_effect=True)  # fmt: skip
+def listen_and_serv(k: Call, frame: Any) -> None:
+    """Be a parameter server, which here holds nothing, until the trainers have ended."""
+    endpoints = tuple(k.attrs["endpoints"])
+    endpoint = k.attrs["endpoint"]
+    if endpoint not in endpoints:
+        raise EnforceNotMet(f"no parameter server has the endpoint {endpoint!r}; there are {', '.join(endpoints)}")
+    serve(Membership(-1, k.attrs["trainers"], endpoints, endpoint, endpoints.index(endpoint)))
+
+
+def _meet(k: Call, intent: Intent = Intent.STEP) -> Communicator:
+    return group().meet(intent, k.attrs["signature"])
+
+
+def _parse_shapes(numbers: Sequence[int]) -> list[tuple[int, ...]]:
+    """Return the shapes in a list of [rank, dim, dim, ..., rank, dim, ...]."""
+    shapes, position = [], 0
+    while position < len(numbers):
+        end = position + 1 + numbers[position]
+        shapes.append(tuple(numbers[position + 1 : end]))
+        position = end
+    return shapes
+
+
+def _flatten(gradients: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> Any:
+    """Return gradients in one piece of fresh memory; one that was not computed in this step counts as 0."""
+    dtype = next((g.dtype for g in gradients if g is not None), np.dtype(np.float32))
+    sizes = [math.prod(shape) for shape in shapes]
+    flat, end = np.empty(sum(sizes), dtype), 0
+    for gradient, size in zip(gradients, sizes):
+        part, end = flat[end : end + size], end + size
+        if gradient is None:
+            part.fill(0)
+        else:
+            part[...] = gradient.reshape(-1)
+    return flat

@@ -1,0 +1,148 @@
+"""DistributeTranspiler rewrites programs so that trainers exchange gradients before they use them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fluidio as fluid
+from fluidio.distributed import membership
+from fluidio.distributed.rewrite import gradients_of
+
+L = fluid.layers
+
+
+def build(*, sparse: bool = False, clip: bool = False) -> fluid.Variable:
+    ids = L.data("ids", [1], dtype="int64")
+    hidden = L.fc(L.embedding(ids, [11, 4], is_sparse=sparse), 8, act="tanh")
+    loss = L.mean(L.fc(hidden, 1))
+    if clip:
+        fluid.clip.set_gradient_clip(fluid.clip.GradientClipByGlobalNorm(1.0))
+    fluid.optimizer.SGD(0.1, regularization=fluid.regularizer.L2Decay(0.1)).minimize(loss)
+    return loss
+
+
+def transpile(mode: str = "pserver", trainers: object = 2, **options: object) -> fluid.DistributeTranspiler:
+    config = fluid.DistributeTranspilerConfig()
+    config.mode = mode
+    transpiler = fluid.DistributeTranspiler(config=config)
+    transpiler.transpile(0, trainers=trainers, **options)  # type: ignore[arg-type]
+    return transpiler
+
+
+def types() -> list[str]:
+    return [op.type for op in fluid.default_main_program().global_block().ops]
+
+
+def test_one_trainer_has_the_program_as_it_was() -> None:
+    build()
+    before = types()
+    t = fluid.DistributeTranspiler()
+    with pytest.raises(RuntimeError, match="transpile"):
+        t.get_trainer_program()
+    t.transpile(0, trainers=1)
+    assert t.get_trainer_program() is fluid.default_main_program() and types() == before
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("clip", [False, True])
+def test_every_gradient_is_exchanged_before_it_is_clipped_decayed_or_used(sparse: bool, clip: bool) -> None:
+    build(sparse=sparse, clip=clip)
+    block = fluid.default_main_program().global_block()
+    wanted = set(gradients_of(block))
+    assert len(wanted) == 5
+    transpile()
+    arrived = [op for op in block.ops if op.type in ("exchange_wait", "exchange_rows")]
+    assert {name for op in arrived for name in op.output_arg_names} == wanted
+    last = max(block.ops.index(op) for op in arrived)
+    uses = [op for op in block.ops if op._attrs["op_role"] & 2 and wanted & set(op.input_arg_names)]
+    assert last < min(block.ops.index(op) for op in uses if not op.type.startswith("exchange"))
+    assert types().count("exchange_rows") == sparse
+    transpile()
+    assert types().count("exchange_wait") == 1
+
+
+def test_large_gradients_travel_while_backward_goes_on() -> None:
+    hidden = L.data("x", [600])
+    for _ in range(4):
+        hidden = L.fc(hidden, 600)
+    fluid.optimizer.SGD(0.1).minimize(L.mean(hidden))
+    transpile()
+    found = types()
+    starts = [i for i, kind in enumerate(found) if kind == "exchange_start"]
+    assert len(starts) > 1 and "mul_grad" in found[starts[0] : starts[-1]]
+
+
+def test_the_startup_program_ends_with_the_parameters_of_the_first_trainer() -> None:
+    build()
+    transpile()
+    last = fluid.default_startup_program().global_block().ops[-1]
+    assert last.type == "exchange_first"
+    parameters = {p.name for p in fluid.default_main_program().all_parameters()}
+    assert parameters < set(last.input_arg_names)
+
+
+def test_a_clone_for_test_exchanges_nothing() -> None:
+    loss = build()
+    transpile()
+    test = fluid.default_main_program().clone(for_test=True)
+    assert not [op.type for op in test.global_block().ops if op.type.startswith("exchange")]
+    exe = fluid.Executor(fluid.CPUPlace())
+    startup = fluid.default_startup_program()
+    startup.global_block()._remove_op(len(startup.global_block().ops) - 1)
+    exe.run(startup)
+    assert exe.run(test, feed={"ids": np.zeros((2, 1), "int64")}, fetch_list=[loss])[0].shape == (1,)
+
+
+@pytest.mark.parametrize("mode", ["nccl2", "collective"])
+def test_trainers_without_servers_meet_at_the_first_of_them(mode: str) -> None:
+    build()
+    transpile(mode, "10.0.0.1:7000,10.0.0.2:7000", current_endpoint="10.0.0.1:7000")
+    told = membership()
+    assert told is not None and told.trainers == 2 and told.holds_the_meeting
+    assert "exchange_start" in types()
+
+
+def test_servers_hold_nothing_and_wait() -> None:
+    build()
+    t = transpile(pservers="127.0.0.1:6174,127.0.0.1:6175")
+    program, startup = t.get_pserver_programs("127.0.0.1:6175")
+    assert [op.type for op in program.global_block().ops] == ["listen_and_serv"]
+    assert startup.global_block().ops == []
+    with pytest.raises(fluid.core.EnforceNotMet, match="no parameter server has the endpoint"):
+        fluid.Executor(fluid.CPUPlace()).run(t.get_pserver_program("127.0.0.1:9"))
+
+
+def test_the_server_of_one_trainer_ends_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    build()
+    t = transpile(trainers=1)
+    fluid.Executor(fluid.CPUPlace()).run(t.get_pserver_program("127.0.0.1:6174"))
+    assert "one trainer needs no parameter server" in capsys.readouterr().err
+
+
+def test_asynchronous_mode_says_that_it_runs_in_sync() -> None:
+    build()
+    with pytest.warns(UserWarning, match="asynchronous mode runs in sync"):
+        transpile(sync_mode=False)
+
+
+def test_geo_mode_says_that_it_runs_in_sync() -> None:
+    build()
+    config = fluid.DistributeTranspilerConfig()
+    config.geo_sgd_mode = True
+    with pytest.warns(UserWarning, match="geo mode runs in sync"):
+        fluid.DistributeTranspiler(config).transpile(0, trainers=2)
+
+
+def test_trainers_that_are_switched_off_train_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLUIDIO_DISTRIBUTED", "off")
+    build()
+    before = types()
+    with pytest.warns(UserWarning, match="2 trainers were asked for"):
+        transpile()
+    assert types() == before
+
+
+def test_a_mode_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected pserver, nccl2, collective"):
+        transpile("ring")
