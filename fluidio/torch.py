@@ -95,13 +95,14 @@ class Records(Dataset[Any]):  # type: ignore[misc, unused-ignore]
 class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore]
     """An iterable data set of whole batches; use it with `DataLoader(..., batch_size=None)`.
 
-    Every worker of the DataLoader, in every rank, reads its own part; together they read everything once.
+    Every worker of the DataLoader, in every rank, reads its own part; together they read everything once. Each pass has
+    an order of its own: passes are counted, in worker processes too, and `set_epoch` sets the count.
 
     Args:
         paths: a path, glob or URL, or a list of them.
         batch_size: records in a batch.
         shuffle: True, or the number of records in a window, as in `recordio.iter_batches`.
-        seed: with `set_epoch` it decides the order.
+        seed: decides the order, together with the number of the pass.
         drop_last: leave out a last batch (of each worker) that is not full.
         rank, world_size: part of a distributed job; torch.distributed is asked where they are not given.
     """
@@ -122,24 +123,33 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
             raise ValueError(f"rank {rank} of world_size {world_size}: give both or neither, rank below world_size")
         self._paths = expand(paths)
         self._batch_size, self._shuffle, self._seed, self._drop_last = batch_size, shuffle, seed, drop_last
-        self._rank, self._world_size = rank, world_size
-        self._epoch = 0
+        self._place = None if rank is None or world_size is None else (rank, world_size)
+        self._sender: tuple[int, int] | None = None
+        self._passes = torch.zeros(1 + _PARTS, dtype=torch.int64).share_memory_()  # persistent workers see changes
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the order of the next pass."""
-        self._epoch = epoch
+        """Choose the order of the next pass; the ones after it follow."""
+        self._passes[1:] = 0
+        self._passes[0] = epoch
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A worker that is spawned does not know torch.distributed; it takes the rank of who sent the data set.
+        return self.__dict__ | {"_sender": _rank()}
 
     def _part(self) -> tuple[int, int]:
         """Return which part of how many this process reads."""
-        rank, world = self._rank, self._world_size
-        if rank is None or world is None:  # both: see __init__
-            together = torch.distributed.is_available() and torch.distributed.is_initialized()
-            rank = torch.distributed.get_rank() if together else 0
-            world = torch.distributed.get_world_size() if together else 1
         worker = get_worker_info()
         if worker is None:
-            return rank, world
+            return self._place or _rank() or (0, 1)
+        rank, world = self._place or _rank() or self._sender or (0, 1)
         return rank * worker.num_workers + worker.id, world * worker.num_workers
+
+    def _next_epoch(self, part: int) -> int:
+        """Return the number of this pass and count it; parts count for themselves, all of them alike."""
+        cell = 1 + part % _PARTS
+        count = int(self._passes[cell])
+        self._passes[cell] = count + 1
+        return int(self._passes[0]) + count
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         part, parts = self._part()
@@ -148,11 +158,22 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
             self._batch_size,
             shuffle=self._shuffle,
             seed=self._seed,
-            epoch=self._epoch,
+            epoch=self._next_epoch(part),
             drop_last=self._drop_last,
         )
         for batch in batches:
             yield tuple(_tensors(slot) for slot in batch)
+
+
+_PARTS = 4095
+"""Parts with a count of their own; more of them share, and may then repeat an order or leave one out."""
+
+
+def _rank() -> tuple[int, int] | None:
+    """Return the rank of this process and the size of its world, if torch.distributed knows."""
+    if not torch.distributed.is_available() or not torch.distributed.is_initialized():
+        return None
+    return torch.distributed.get_rank(), torch.distributed.get_world_size()
 
 
 def _tensors(slot: Any) -> Any:

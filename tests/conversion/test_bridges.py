@@ -87,6 +87,53 @@ def test_ranks_share_an_iterable_data_set(files: str, torch: Any) -> None:
     assert all(len(part) in (20, 21) for part in parts)
 
 
+@pytest.mark.parametrize("start", ["fork", "spawn"])
+def test_workers_know_the_rank_and_count_the_passes(
+    files: str, torch: Any, start: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fluidio import torch as bridge
+
+    data = bridge.IterableRecords(files, 8, shuffle=True)
+    with monkeypatch.context() as patch:  # as if torch.distributed were there, in this process only
+        patch.setattr(bridge, "_rank", lambda: (1, 3))
+        loader = torch.utils.data.DataLoader(
+            data, batch_size=None, num_workers=1, multiprocessing_context=start, persistent_workers=True
+        )
+        passes = [labels_of(loader) for _ in range(3)]
+    data.set_epoch(1)
+    passes += [labels_of(loader) for _ in range(2)]
+    assert all(sorted(found) == list(range(20, 40)) for found in passes)
+    assert passes[0] != passes[1] != passes[2] != passes[0]
+    assert passes[3:] == passes[1:3]
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_each_pass_has_an_order_of_its_own(files: str, torch: Any, workers: int) -> None:
+    from fluidio.torch import IterableRecords
+
+    data, again = (IterableRecords(files, 8, shuffle=True, seed=5) for _ in range(2))
+    loader = torch.utils.data.DataLoader(data, batch_size=None, num_workers=workers)
+    first, second = labels_of(loader), labels_of(loader)
+    assert first != second and sorted(first) == sorted(second)
+    again.set_epoch(1)
+    assert labels_of(torch.utils.data.DataLoader(again, batch_size=None, num_workers=workers)) == second
+
+
+def labels_of(loader: Any) -> list[int]:
+    return [int(label) for labels, *_ in loader for label in labels]
+
+
+def test_a_copy_asks_for_the_rank_where_it_is(files: str, torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fluidio import torch as bridge
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bridge, "_rank", lambda: (1, 3))
+        copied = pickle.loads(pickle.dumps(bridge.IterableRecords(files, 8)))
+    assert labels_of(copied) == list(range(61))  # no worker of a loader, and no torch.distributed here
+    monkeypatch.setattr(bridge, "_rank", lambda: (2, 3))
+    assert labels_of(copied) == list(range(40, 61))
+
+
 @pytest.mark.parametrize("given", [{"rank": 1}, {"world_size": 2}, {"rank": 2, "world_size": 2}])
 def test_a_rank_needs_its_world(files: str, torch: Any, given: Any) -> None:
     from fluidio.torch import IterableRecords
