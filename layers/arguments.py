@@ -50,7 +50,7 @@ def plain_dims(values: Sequence[Any]) -> list[int]:
     return [-1 if isinstance(v, Variable) else int(v) for v in values]
 
 
-def dims_as_variables(helper: LayerHelper, values: Sequence[Any]) -> list[Variable]:
+def dims_as_variables(helper: LayerHelper, values: Sequence[Any], dtype: str = "int32") -> list[Variable]:
     """Return a shape as a list of one-element Variables, constants made for the plain numbers."""
     from fluidio.layers._create.tensors import fill_constant
 
@@ -60,8 +60,8 @@ def dims_as_variables(helper: LayerHelper, values: Sequence[Any]) -> list[Variab
             value.stop_gradient = True
             found.append(value)
         else:
-            out = helper.create_variable_for_type_inference("int32")
-            found.append(fill_constant([1], "int32", int(value), force_cpu=True, out=out))
+            out = helper.create_variable_for_type_inference(dtype)
+            found.append(fill_constant([1], dtype, int(value), force_cpu=True, out=out))
     return found
 
 

@@ -86,7 +86,7 @@ def random_crop(x: Variable, shape: Any, seed: Any = None) -> Variable:
     return out
 
 
-def _shape(helper: LayerHelper, shape: Any, inputs: dict[str, Any], attrs: dict[str, Any]) -> None:
+def shape_arguments(helper: LayerHelper, shape: Any, inputs: dict[str, Any], attrs: dict[str, Any]) -> None:
     if isinstance(shape, Variable):
         shape.stop_gradient = True
         inputs["ShapeTensor"] = [shape]
@@ -104,7 +104,7 @@ def uniform_random(
     helper = LayerHelper("uniform_random")
     inputs: dict[str, Any] = {}
     attrs: dict[str, Any] = {"dtype": to_vartype(dtype), "min": float(min), "max": float(max), "seed": seed}
-    _shape(helper, shape, inputs, attrs)
+    shape_arguments(helper, shape, inputs, attrs)
     out = helper.create_variable_for_type_inference(dtype)
     helper.append_op(type="uniform_random", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
     return out
@@ -117,7 +117,7 @@ def gaussian_random(
     helper = LayerHelper("gaussian_random")
     attrs: dict[str, Any] = {"dtype": to_vartype(dtype), "mean": float(mean), "std": float(std), "seed": seed}
     inputs: dict[str, Any] = {}
-    _shape(helper, shape, inputs, attrs)
+    shape_arguments(helper, shape, inputs, attrs)
     out = helper.create_variable_for_type_inference(dtype)
     helper.append_op(type="gaussian_random", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
     return out

@@ -16,6 +16,7 @@ __all__ = [
     "grid_sampler",
     "image_resize",
     "image_resize_short",
+    "interpolate",
     "pixel_shuffle",
     "resize_bilinear",
     "resize_nearest",
@@ -130,6 +131,9 @@ def resize_nearest(
 ) -> Variable:
     """Resize images by their nearest pixels; arguments as for image_resize."""
     return image_resize(input, out_shape, scale, name, "NEAREST", actual_shape, align_corners, 1, data_format)
+
+
+interpolate = image_resize
 
 
 def image_resize_short(input: Variable, out_short_len: int, resample: str = "BILINEAR") -> Variable:

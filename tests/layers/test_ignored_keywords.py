@@ -17,6 +17,7 @@ LAYERS = Path(__file__).parent.parent.parent / "layers"
 BY_LOCALS = {"act", "bias_attr", "dtype", "input", "name", "param_attr", "size"}
 """What a LayerHelper takes out of `**locals()`."""
 UNREAD = {
+    "addcmul.name": "nothing is named after it, in Fluid neither",
     "arange.name": "nothing is named after it, in Fluid neither",
     "case.name": "nothing is named after it, in Fluid neither",
     "dice_loss.name": "nothing is named after it, in Fluid neither",

@@ -1,0 +1,60 @@
+"""Pick elements by index tensors: index_sample, index_select."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import gradient, op
+from fluidio.ops.shape.gather import check_index
+from fluidio.program.infer import InferContext
+
+__all__: list[str] = []
+
+
+def _infer_sample(c: InferContext) -> None:
+    x, index = c.shape("X"), c.shape("Index")
+    c.check(len(x) == len(index) == 2, f"X {list(x)} and Index {list(index)} must be matrices")
+    c.check(x[0] == index[0] or min(x[0], index[0]) < 0, f"X has {x[0]} rows, Index {index[0]}")
+    c.set("Out", index, c.dtype("X"), c.input("Index").lod_level)
+
+
+@op("index_sample", "X Index", "Out", infer=_infer_sample, grad=True, lod="none")
+def index_sample(k: Call, x: Any, index: Any) -> Any:
+    """Out = in each row the elements of X that the same row of Index names."""
+    check_index(k, index, x.shape[1], "index")
+    return k.xp.take_along_axis(x, index.astype("int64", copy=False), axis=1)
+
+
+@gradient("index_sample", "X Index Out@GRAD", "X@GRAD")
+def index_sample_grad(k: Call, x: Any, index: Any, dout: Any) -> Any:
+    flat = k.xp.zeros(x.size, dout.dtype)
+    places = k.xp.arange(x.shape[0])[:, None] * x.shape[1] + index
+    k.dev.scatter_add(flat, places.reshape(-1), dout.reshape(-1))
+    return flat.reshape(x.shape)
+
+
+def _infer_select(c: InferContext) -> None:
+    shape, dim = list(c.shape("X")), c.attrs["dim"]
+    c.check(-len(shape) <= dim < len(shape), f"dim {dim} is not one of the {len(shape)} dims of X")
+    index = c.shape("Index")
+    c.check(len(index) == 1 or index[1:] == (1,), f"Index must be a vector, it has shape {list(index)}")
+    shape[dim] = index[0]
+    c.set("Out", shape, c.dtype("X"), c.input("X").lod_level)
+
+
+@op("index_select", "X Index", "Out", {"dim": 0}, infer=_infer_select, grad=True, lod="none")
+def index_select(k: Call, x: Any, index: Any) -> Any:
+    """Out = the slices of X along dim that Index names."""
+    dim, rows = k.attrs["dim"], index.reshape(-1)
+    check_index(k, rows, x.shape[dim], "index")
+    return k.xp.ascontiguousarray(x.take(rows, axis=dim))
+
+
+@gradient("index_select", "X Index Out@GRAD", "X@GRAD")
+def index_select_grad(k: Call, x: Any, index: Any, dout: Any) -> Any:
+    xp, dim = k.xp, k.attrs["dim"]
+    moved = xp.ascontiguousarray(xp.moveaxis(dout, dim, 0))
+    dx = xp.zeros((x.shape[dim], *moved.shape[1:]), dout.dtype)
+    k.dev.scatter_add(dx, index.reshape(-1), moved)
+    return xp.ascontiguousarray(xp.moveaxis(dx, 0, dim))

@@ -1,0 +1,85 @@
+"""Turn and spread tensors: flip, roll, meshgrid, unbind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluidio.ops.kernel import Call
+from fluidio.ops.registry import gradient, op, same_as
+from fluidio.program.infer import InferContext
+from fluidio.program.op_def import EMPTY, GradOp, grad_name
+from fluidio.program.operator import Operator
+
+__all__: list[str] = []
+
+
+def _flip_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    (x,), (out,) = forward.input("X"), forward.output("Out")
+    if x in no_grad:
+        return []
+    return [GradOp("flip", {"X": [grad_name(out)]}, {"Out": [grad_name(x)]}, {"dims": forward.attr("dims")})]
+
+
+@op("flip", "X", "Out", {"dims": []}, infer=same_as("X"), grad=_flip_grad)
+def flip(k: Call, x: Any) -> Any:
+    """Out = X backwards along the dims."""
+    return k.xp.flip(x, tuple(k.attrs["dims"]))
+
+
+@op("roll", "X", "Out", {"shifts": [], "dims": []}, infer=same_as("X"), grad=True)
+def roll(k: Call, x: Any) -> Any:
+    """Out = X moved along the dims; what leaves at one end comes back at the other."""
+    return k.xp.roll(x, tuple(k.attrs["shifts"]), tuple(k.attrs["dims"]))
+
+
+@gradient("roll", "X Out@GRAD", "X@GRAD")
+def roll_grad(k: Call, x: Any, dout: Any) -> Any:
+    return k.xp.roll(dout, tuple(-n for n in k.attrs["shifts"]), tuple(k.attrs["dims"]))
+
+
+def _infer_meshgrid(c: InferContext) -> None:
+    inputs = c.inputs("X")
+    c.check(len(inputs) > 1, f"X must be two tensors or more, it is {len(inputs)}")
+    shape = [v.shape[0] for v in inputs]
+    for index, variable in enumerate(inputs):
+        c.set("Out", shape, variable.dtype, 0, index)
+
+
+@op("meshgrid", "X*", "Out*", infer=_infer_meshgrid, grad=True, lod="none")
+def meshgrid(k: Call, parts: list[Any]) -> Any:
+    """Out = each vector of X along its own dim, repeated along those of the others."""
+    grids = k.xp.meshgrid(*(part.reshape(-1) for part in parts), indexing="ij")
+    return [k.xp.ascontiguousarray(grid) for grid in grids]
+
+
+@gradient("meshgrid", "X Out@GRAD", "X@GRAD")
+def meshgrid_grad(k: Call, parts: list[Any], douts: list[Any]) -> Any:
+    found = []
+    for index, (part, dout) in enumerate(zip(parts, douts)):
+        others = tuple(axis for axis in range(len(parts)) if axis != index)
+        found.append(None if dout is None else dout.sum(axis=others).reshape(part.shape))
+    return found
+
+
+def _infer_unbind(c: InferContext) -> None:
+    shape, axis = c.shape("X"), c.attrs["axis"]
+    c.check(-len(shape) <= axis < len(shape), f"axis {axis} is not one of the {len(shape)} dims of X")
+    axis %= len(shape)
+    rest = (*shape[:axis], *shape[axis + 1 :])
+    for index in range(len(c.op.output("Out"))):
+        c.set("Out", rest, c.dtype("X"), 0, index)
+
+
+def _unbind_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    (x,) = forward.input("X")
+    if x in no_grad:
+        return []
+    outs = [n if n == EMPTY else grad_name(n) for n in forward.output("Out")]
+    return [GradOp("stack", {"X": outs}, {"Y": [grad_name(x)]}, {"axis": forward.attr("axis")})]
+
+
+@op("unbind", "X", "Out*", {"axis": 0}, infer=_infer_unbind, grad=_unbind_grad, lod="none")
+def unbind(k: Call, x: Any) -> Any:
+    """Out = the slices of X along the axis, without it."""
+    parts = k.xp.moveaxis(x, k.attrs["axis"], 0)
+    return [k.xp.ascontiguousarray(part) for part in parts]

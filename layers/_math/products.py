@@ -1,0 +1,158 @@
+"""Products of tensors beside matmul, and small things that go with them."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from fluidio.layer_helper import LayerHelper
+from fluidio.layers._create.tensors import assign
+from fluidio.layers._math.elementwise import elementwise_add, elementwise_mul
+from fluidio.layers.arguments import apply, check_variable
+from fluidio.program import Variable
+
+__all__ = [
+    "addcmul",
+    "addmm",
+    "allclose",
+    "clamp",
+    "continuous_value_model",
+    "cross",
+    "dist",
+    "dot",
+    "elementwise_equal",
+    "kron",
+    "similarity_focus",
+]
+
+
+def _pair(op_type: str, x: Variable, y: Variable, out: Variable, helper: LayerHelper, attrs: Any = None) -> Variable:
+    inputs = {"X": [check_variable(op_type, "x", x)], "Y": [check_variable(op_type, "y", y)]}
+    helper.append_op(type=op_type, inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
+    return out
+
+
+def addmm(
+    input: Variable, x: Variable, y: Variable, alpha: float = 1.0, beta: float = 1.0, name: str | None = None
+) -> Variable:
+    """beta input + alpha x y."""
+    helper = LayerHelper("addmm", name=name)
+    out = helper.create_variable_for_type_inference(check_variable("addmm", "x", x).dtype)
+    inputs = {"Input": [check_variable("addmm", "input", input)], "X": [x], "Y": [check_variable("addmm", "y", y)]}
+    attrs = {"Alpha": float(alpha), "Beta": float(beta)}
+    helper.append_op(type="addmm", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
+    return out
+
+
+def addcmul(
+    input: Variable,
+    tensor1: Variable,
+    tensor2: Variable,
+    value: float = 1.0,
+    out: Variable | None = None,
+    name: str | None = None,
+) -> Variable:
+    """input + value tensor1 tensor2."""
+    found = elementwise_add(input, elementwise_mul(tensor1, tensor2) * value)
+    return found if out is None else assign(found, out)
+
+
+def allclose(
+    input: Variable,
+    other: Variable,
+    rtol: float = 1e-05,
+    atol: float = 1e-08,
+    equal_nan: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """Whether every |input - other| <= atol + rtol |other|, shape [1]."""
+    helper = LayerHelper("allclose", name=name)
+    out = helper.create_variable_for_type_inference("bool")
+    inputs = {"Input": [check_variable("allclose", "input", input)], "Other": [other]}
+    attrs = {"rtol": float(rtol), "atol": float(atol), "equal_nan": equal_nan}
+    helper.append_op(type="allclose", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
+    return out
+
+
+def clamp(
+    input: Variable,
+    min: float | None = None,
+    max: float | None = None,
+    output: Variable | None = None,
+    name: str | None = None,
+) -> Variable:
+    """Cut values to [min, max]; either may be left out.
+
+    Fluid: without min the values are cut at 0 below; a warning says so, and min=float("-inf") leaves them.
+    """
+    if min is None and max is None:
+        raise ValueError("clamp: either min or max should be given")
+    helper = LayerHelper("clamp", name=name)
+    out = output
+    if out is None:
+        out = helper.create_variable_for_type_inference(check_variable("clamp", "input", input).dtype)
+    if min is None:
+        warnings.warn('clamp without min cuts below 0, as in Fluid; min=float("-inf") does not', stacklevel=2)
+    attrs = {"min": 0.0 if min is None else float(min), "max": float("inf") if max is None else float(max)}
+    helper.append_op(type="clip", inputs={"X": [input]}, outputs={"Out": [out]}, attrs=attrs)
+    return out
+
+
+def cross(input: Variable, other: Variable, dim: int | None = None) -> Variable:
+    """Vector products along a dim of size 3, by default the first such dim."""
+    helper = LayerHelper("cross")
+    out = helper.create_variable_for_type_inference(check_variable("cross", "input", input).dtype)
+    return _pair("cross", input, other, out, helper, None if dim is None else {"dim": dim})
+
+
+def dist(x: Variable, y: Variable, p: float = 2) -> Variable:
+    """The p-norm of x - y, shape [1]."""
+    helper = LayerHelper("dist")
+    out = helper.create_variable_for_type_inference(check_variable("dist", "x", x).dtype)
+    return _pair("dist", x, y, out, helper, {"p": float(p)})
+
+
+def dot(x: Variable, y: Variable, name: str | None = None) -> Variable:
+    """The sum of x y along the last dim, which stays with size 1."""
+    helper = LayerHelper("dot", name=name)
+    dtype = check_variable("dot", "x", x).dtype
+    if name is None:
+        out = helper.create_variable_for_type_inference(dtype)
+    else:
+        out = helper.create_variable(name=name, dtype=dtype, persistable=False)
+    return _pair("dot", x, y, out, helper)
+
+
+def kron(x: Variable, y: Variable, out: Variable | None = None, name: str | None = None) -> Variable:
+    """Every element of x times the whole of y, dim by dim."""
+    helper = LayerHelper("kron", name=name)
+    if out is None:
+        out = helper.create_variable_for_type_inference(check_variable("kron", "x", x).dtype)
+    return _pair("kron", x, y, out, helper)
+
+
+def elementwise_equal(x: Variable, y: Variable, name: str | None = None) -> Variable:
+    """Where x and y are equal."""
+    helper = LayerHelper("elementwise_equal", name=name)
+    out = helper.create_variable_for_type_inference("bool", stop_gradient=True)
+    return _pair("equal", x, y, out, helper)
+
+
+def similarity_focus(input: Variable, axis: int, indexes: list[int], name: str | None = None) -> Variable:
+    """Ones along `axis` where a slice in `indexes` has one of its largest elements, zeros elsewhere."""
+    if axis not in (1, 2, 3):
+        raise ValueError(f"similarity_focus: axis must be 1, 2 or 3, got {axis}")
+    if not indexes:
+        raise ValueError("similarity_focus: indexes can not be empty.")
+    helper = LayerHelper("similarity_focus", name=name)
+    return apply(helper, "similarity_focus", input, {"axis": axis, "indexes": list(indexes)})
+
+
+def continuous_value_model(input: Variable, cvm: Variable, use_cvm: bool = True) -> Variable:
+    """Logarithms of the show and click counts in an embedding's first two columns, or the embedding without them."""
+    helper = LayerHelper("cvm", input=input)
+    check_variable("cvm", "input", input)
+    out = helper.create_variable(dtype=input.dtype)
+    inputs = {"X": [input], "CVM": [check_variable("cvm", "cvm", cvm)]}
+    helper.append_op(type="cvm", inputs=inputs, outputs={"Y": [out]}, attrs={"use_cvm": use_cvm})
+    return out
