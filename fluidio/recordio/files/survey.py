@@ -207,7 +207,7 @@ def _show_tensors(record: RecordBlock) -> str:
 
 def _show_pickle(record: bytes) -> str | None:
     try:
-        return _short(repr(pickles.loads(record)))
+        return pickles.preview(pickles.loads(record))
     except UnsafePickleError:
         return "a pickle that asks for more than data (allow_pickle=True reads it)"
     except (pickle.UnpicklingError, EOFError):

@@ -1,0 +1,143 @@
+"""Make dtypes from the codes and states in a pickle, every one of which is checked first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fluidio.errors import UnsafePickleError
+
+__all__ = ["DtypeCode", "dtype_of"]
+
+_NUMBERS = re.compile(r"b1|[iu][1248]|f(2|4|8|12|16)|c(8|16|24|32)")
+_FLEXIBLE = re.compile(r"([SUVa])(\d{0,9})")
+_TIMES = re.compile(r"[Mm]8")
+_OBJECT = re.compile(r"O\d?")
+_UNITS = frozenset(["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"])
+_ORDERS = frozenset("<>|=")
+_MOST_FIELDS = 10_000
+_DEEPEST = 32
+_LARGEST_ITEM = (1 << 31) - 1
+_ALIGNED = 0x80
+_plain_dtypes: dict[tuple[str, str], np.dtype[Any]] = {}
+
+
+class DtypeCode:
+    """A dtype, its code, how many plain fields it has inside and how deeply they are nested."""
+
+    __slots__ = ("depth", "fields", "real", "text")
+
+    def __init__(self, text: str, real: np.dtype[Any], fields: int = 1, depth: int = 0) -> None:
+        if fields > _MOST_FIELDS or depth > _DEEPEST or real.itemsize > _LARGEST_ITEM:
+            raise UnsafePickleError("the pickle asks for a dtype with too many fields")
+        self.text = text
+        self.real = real
+        self.fields = fields
+        self.depth = depth
+
+    def with_state(self, state: Any, code_of: Callable[[Any], DtypeCode]) -> DtypeCode:
+        """Return the dtype that a pickle completes with byte order, size and fields."""
+        if type(state) is not tuple or not 7 <= len(state) <= 9:
+            raise ValueError("the state of a dtype is none")
+        _, order, subarray, names, fields, size, _ = state[:7]
+        order = _text(order)
+        if order not in _ORDERS:
+            raise ValueError("a dtype has no byte order")
+        if subarray is not None:
+            return _subarray(self.text, subarray, code_of)
+        if names is not None or fields is not None:
+            return _structure(self.text, names, fields, size, state, code_of)
+        if (self.text, order) in _plain_dtypes:
+            return DtypeCode(self.text, _plain_dtypes[self.text, order])
+        return DtypeCode(self.text, _plain(self.text, order, size, state))
+
+
+def dtype_of(code: Any) -> DtypeCode:
+    """Return the dtype of a short code such as "f4"; a state may complete it."""
+    text = _text(code).lstrip("<>|=")
+    if (text, "=") in _plain_dtypes:
+        return DtypeCode(text, _plain_dtypes[text, "="])
+    return DtypeCode(text, _plain(text, "=", None, ()))
+
+
+def _plain(text: str, order: str, size: Any, state: tuple[Any, ...]) -> np.dtype[Any]:
+    if _OBJECT.fullmatch(text):
+        return np.dtype(object)
+    if _NUMBERS.fullmatch(text):
+        return _plain_dtypes.setdefault((text, order), np.dtype(order + text))
+    if _TIMES.fullmatch(text):
+        return np.dtype(order + text + _unit(state))
+    flexible = _FLEXIBLE.fullmatch(text)
+    if flexible is None:
+        raise UnsafePickleError(f"the pickle asks for the dtype {text[:40]!r}")
+    kind, length = flexible.groups()
+    if size is not None and _whole(size) >= 0:
+        length = str(size // (4 if kind == "U" else 1))
+    return np.dtype(order + kind + (length or "0"))
+
+
+def _unit(state: tuple[Any, ...]) -> str:
+    """Return the unit of a time, as "[25s]"."""
+    if len(state) < 9:
+        return ""
+    unit, number = state[8][1][:2]
+    if _text(unit) == "generic":
+        return ""
+    if _text(unit) not in _UNITS or not 0 < _whole(number) < 1 << 31:
+        raise ValueError("a time has no unit")
+    return f"[{number}{_text(unit)}]"
+
+
+def _subarray(text: str, subarray: Any, code_of: Callable[[Any], DtypeCode]) -> DtypeCode:
+    inner, shape = code_of(subarray[0]), subarray[1]
+    dims = shape if type(shape) is tuple else (shape,)
+    if len(dims) > 32 or not all(0 <= _whole(dim) <= _LARGEST_ITEM for dim in dims):
+        raise ValueError("a dtype has no shape")
+    _refuse_objects(inner)
+    return DtypeCode(text, np.dtype((inner.real, dims)), inner.fields, inner.depth + 1)
+
+
+def _structure(
+    text: str, names: Any, fields: Any, size: Any, state: tuple[Any, ...], code_of: Callable[[Any], DtypeCode]
+) -> DtypeCode:
+    if type(names) is not tuple or type(fields) is not dict or not 0 <= _whole(size) <= _LARGEST_ITEM:
+        raise ValueError("a dtype has no fields")
+    chosen = [fields[name] for name in names]
+    inner = [code_of(field[0]) for field in chosen]
+    for code in inner:
+        _refuse_objects(code)
+    spec: dict[str, Any] = {
+        "names": [_text(name) for name in names],
+        "formats": [code.real for code in inner],
+        "offsets": [_whole(field[1]) for field in chosen],
+        "itemsize": size,
+    }
+    titles = [_text(field[2]) if len(field) > 2 and field[2] is not None else None for field in chosen]
+    if any(titles):
+        spec["titles"] = titles
+    aligned = len(state) > 7 and bool(_whole(state[7]) & _ALIGNED)
+    depth = 1 + max((code.depth for code in inner), default=0)
+    make: Any = np.dtype  # the type stubs know dicts of constants only
+    return DtypeCode(text, make(spec, align=aligned), 1 + sum(code.fields for code in inner), depth)
+
+
+def _refuse_objects(code: DtypeCode) -> None:
+    if code.real.hasobject:
+        raise UnsafePickleError("the pickle asks for a dtype with Python objects inside; allow_pickle=True reads it")
+
+
+def _text(value: Any) -> str:
+    if type(value) is bytes:
+        return value.decode("latin1")
+    if type(value) is not str:
+        raise ValueError("a dtype has something else than text in its state")
+    return value
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int:
+        raise ValueError("a dtype has something else than a number in its state")
+    return value

@@ -1,0 +1,131 @@
+"""Read pickles with or without trust."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from typing import IO, Any, Literal
+
+import numpy as np
+
+from fluidio.errors import UnsafePickleError
+from fluidio.pickles.opcodes import scan
+from fluidio.pickles.standins import Names, StandIn
+from fluidio.pickles.unwrapping import unwrap
+
+__all__ = ["Encoding", "load", "loads"]
+
+Encoding = Literal["ASCII", "bytes", "latin1", "utf-8"]
+
+
+def loads(
+    data: bytes | bytearray | memoryview,
+    allow_pickle: bool = False,
+    *,
+    encoding: Encoding = "latin1",
+    source: str = "",
+) -> Any:
+    """Return the object in `data`.
+
+    Args:
+        data: one pickle, of any protocol, from Python 2 or 3.
+        allow_pickle: accept any class and function; only for data you trust, it can run any code.
+        encoding: how Python 2's byte strings become text; "bytes" leaves them as they are.
+        source: the file's name, for error texts.
+    """
+    return _read(bytes(data), allow_pickle, encoding, source)[0]
+
+
+def load(file: IO[bytes], allow_pickle: bool = False, *, encoding: Encoding = "latin1", source: str = "") -> Any:
+    """Return the next object of a binary file and leave the file just behind it."""
+    if not source:
+        source = str(getattr(file, "name", ""))
+    # A length word in a damaged pickle may ask for petabytes: only a buffer of what is really there is safe.
+    if not file.seekable():
+        return _read(file.read(), allow_pickle, encoding, source)[0]
+    start = file.tell()
+    value, size = _read(file.read(), allow_pickle, encoding, source)
+    file.seek(start + size)
+    return value
+
+
+def _read(data: bytes, allow_pickle: bool, encoding: Encoding, source: str) -> tuple[Any, int]:
+    """Return the first object in `data` and how many bytes it took."""
+    where = f"{source}: " if source else ""
+    if not data:
+        raise EOFError(f"{where}there is no pickle: the data is empty")
+    try:
+        return _trust(data, encoding) if allow_pickle else _check(data, encoding)
+    except UnsafePickleError as error:
+        raise UnsafePickleError(f"{where}{error}") from None
+    except Exception as error:
+        if allow_pickle and not isinstance(error, pickle.UnpicklingError | EOFError):
+            raise
+        raise pickle.UnpicklingError(
+            f"{where}not a whole, sound pickle ({type(error).__name__}: {error}); the data is damaged or cut"
+        ) from error
+
+
+def _trust(data: bytes, encoding: Encoding) -> tuple[Any, int]:
+    buffer = io.BytesIO(data)
+    value = _TrustingUnpickler(buffer, encoding=encoding).load()
+    return value, buffer.tell()
+
+
+_names = Names()
+
+
+def _check(data: bytes, encoding: Encoding) -> tuple[Any, int]:
+    size = scan(data)
+    framed = data[1] >= 4 and data[0] == 0x80  # from protocol 4 on pickles say themselves how much to read at once
+    unpickler = _DataUnpickler(io.BytesIO(data) if framed else _Peekable(data), encoding=encoding)
+    budget, unpickler.names = _names.budget, _names
+    outer, budget.left = budget.left, 3 * size + 64  # a finalizer or signal handler may unpickle in between
+    try:
+        value = unpickler.load()
+        return (unwrap(value) if unpickler.has_standins else value), size
+    finally:
+        budget.left = outer
+
+
+class _Peekable(io.BytesIO):
+    """Bytes that the unpickler looks into a page at a time, rather than asking for each number on its own."""
+
+    def peek(self, size: int) -> memoryview:
+        start = self.tell()
+        return self.getbuffer()[start : start + size]
+
+
+_PYTHON2_MODULES = {"__builtin__": "builtins", "copy_reg": "copyreg"}
+
+
+def _modern(module: str) -> str:
+    """Return today's name of a module that a pickle of any age names."""
+    if module.startswith("numpy.core.") and not hasattr(np, "_core"):
+        return module
+    if module.startswith("numpy.core."):
+        return module.replace("numpy.core.", "numpy._core.", 1)
+    if module.startswith("numpy._core.") and not hasattr(np, "_core"):
+        return module.replace("numpy._core.", "numpy.core.", 1)
+    return _PYTHON2_MODULES.get(module, module)
+
+
+class _TrustingUnpickler(pickle.Unpickler):
+    """Accept everything; old module names are translated first."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        return super().find_class(_modern(module), name)
+
+
+class _DataUnpickler(pickle.Unpickler):
+    """Accept data only."""
+
+    names: Names
+    has_standins = False
+
+    def find_class(self, module: str, name: str) -> StandIn:
+        self.has_standins = True
+        return self.names.find(module, name)
+
+    def persistent_load(self, pid: Any) -> Any:
+        raise UnsafePickleError("the pickle refers to an object outside itself (a persistent id)")
