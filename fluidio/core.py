@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fluidio.dtypes import VarType, convert_np_dtype_to_dtype_
+import numpy as np
+
+from fluidio.dtypes import VarType, convert_np_dtype_to_dtype_, to_numpy
 from fluidio.errors import EnforceNotMet, EOFException, NotHere, not_supported
+from fluidio.flags import GlobalFlags
+from fluidio.op import RunnableOp as Operator
+from fluidio.op import get_all_op_protos
 from fluidio.places import (
     CPUPlace,
     CUDAPinnedPlace,
@@ -17,6 +23,9 @@ from fluidio.places import (
 from fluidio.program import OpRole
 from fluidio.program.attr_types import AttrType
 from fluidio.program.desc import BlockDesc, OpDesc, ProgramDesc, VarDesc
+from fluidio.program.op_def import OP_TABLE, find_op
+from fluidio.program.op_desc import grad_op_descs
+from fluidio.program.op_proto import COMMON_ATTRS, all_op_protos
 from fluidio.tensor import LoDTensor, LoDTensorArray, Scope, SelectedRows
 
 __all__ = [
@@ -32,18 +41,29 @@ __all__ = [
     "LoDTensorArray",
     "OpDesc",
     "OpRole",
+    "Operator",
     "Place",
     "ProgramDesc",
     "Scope",
     "SelectedRows",
+    "Tensor",
     "VarDesc",
     "VarType",
     "convert_np_dtype_to_dtype_",
+    "from_dlpack",
+    "get_all_op_protos",
     "get_cuda_device_count",
     "get_fetch_variable",
+    "get_grad_op_desc",
+    "get_op_attrs_default_value",
+    "globals",
+    "has_grad_op_maker",
+    "has_infer_inplace",
     "is_compiled_with_cuda",
     "op_proto_and_checker_maker",
+    "op_support_gpu",
     "set_feed_variable",
+    "size_of_dtype",
 ]
 
 
@@ -95,6 +115,107 @@ def kEmptyVarName() -> str:
 
 def get_num_devices() -> int:
     return get_cuda_device_count()
+
+
+Tensor = LoDTensor
+_Scope = Scope
+
+
+def kTempVarName() -> str:
+    return "@TEMP@"
+
+
+def kZeroVarSuffix() -> str:
+    return "@ZERO"
+
+
+def kNewGradSuffix() -> str:
+    return "@NEWGRAD@"
+
+
+def kControlDepVarName() -> str:
+    return "__control_var"
+
+
+def grad_var_suffix() -> str:
+    return "@GRAD"
+
+
+def empty_var_name() -> str:
+    return "@EMPTY@"
+
+
+def loaded_var_suffix() -> str:
+    return "@LOADED"
+
+
+def globals() -> GlobalFlags:
+    """Return the flags of the process, to be read and set by name."""
+    return GlobalFlags()
+
+
+def size_of_dtype(dtype: VarType) -> int:
+    """Return the bytes of one element."""
+    return int(np.dtype(to_numpy(dtype)).itemsize)
+
+
+def from_dlpack(capsule: Any) -> LoDTensor:
+    """Return a tensor over memory that another library offers by DLPack."""
+    offered = capsule if hasattr(capsule, "__dlpack__") else _Offer(capsule)
+    return LoDTensor.wrap(np.from_dlpack(offered))
+
+
+class _Offer:
+    """A DLPack capsule in host memory, in the form that NumPy takes."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
+def get_grad_op_desc(
+    op: OpDesc, no_grad_set: Iterable[str], grad_sub_block: Sequence[Any] = ()
+) -> tuple[list[OpDesc], dict[str, str]]:
+    """Return the gradient ops of an op and the forward name of each gradient."""
+    return grad_op_descs(op, set(no_grad_set), grad_sub_block)
+
+
+def get_op_attrs_default_value(op_type: bytes | str) -> dict[str, Any]:
+    """Return the attributes of an op type that have a default."""
+    proto = all_op_protos().get(op_type.decode() if isinstance(op_type, bytes) else op_type)
+    if proto is None:
+        return {}
+    return {**proto.defaults(), **{attr.name: attr.default for attr in COMMON_ATTRS}}
+
+
+def has_grad_op_maker(op_type: str) -> bool:
+    return _has_gradient(op_type)
+
+
+def has_non_empty_grad_op_maker(op_type: str) -> bool:
+    return _has_gradient(op_type)
+
+
+def _has_gradient(op_type: str) -> bool:
+    try:
+        return find_op(op_type).grad is not None
+    except ValueError:
+        return False
+
+
+def has_infer_inplace(op_type: str) -> bool:
+    """Say no: plans decide themselves where an op may write over its input."""
+    return False
+
+
+def op_support_gpu(op_type: str) -> bool:
+    """Tell whether ops of this type run on a GPU that is there."""
+    return is_compiled_with_cuda() and op_type in OP_TABLE
 
 
 def set_feed_variable(scope: Scope, tensor: LoDTensor, name: str, index: int) -> None:

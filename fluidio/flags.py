@@ -6,9 +6,11 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["get_flags", "set_flags"]
+from fluidio.errors import EnforceNotMet
 
-_flags: dict[str, Any] = {
+__all__ = ["GlobalFlags", "get_flags", "set_flags"]
+
+_PUBLIC: dict[str, Any] = {
     "FLAGS_allocator_strategy": "auto_growth",
     "FLAGS_benchmark": False,
     "FLAGS_check_nan_inf": False,
@@ -17,17 +19,63 @@ _flags: dict[str, Any] = {
     "FLAGS_cudnn_exhaustive_search": False,
     "FLAGS_eager_delete_tensor_gb": 0.0,
     "FLAGS_enable_parallel_graph": False,
+    "FLAGS_enable_rpc_profiler": False,
     "FLAGS_fast_eager_deletion_mode": True,
+    "FLAGS_fraction_of_cpu_memory_to_use": 1.0,
     "FLAGS_fraction_of_gpu_memory_to_use": 0.92,
+    "FLAGS_fuse_parameter_groups_size": 1,
+    "FLAGS_fuse_parameter_memory_size": -1.0,
+    "FLAGS_init_allocated_mem": False,
+    "FLAGS_initial_cpu_memory_in_mb": 500,
+    "FLAGS_inner_op_parallelism": 0,
     "FLAGS_max_inplace_grad_add": 0,
     "FLAGS_memory_fraction_of_eager_deletion": 1.0,
+    "FLAGS_multiple_of_cupti_buffer_size": 1,
     "FLAGS_paddle_num_threads": 1,
+    "FLAGS_pe_profile_fname": "",
+    "FLAGS_print_sub_graph_dir": "",
     "FLAGS_reader_queue_speed_test_mode": False,
     "FLAGS_sort_sum_gradient": False,
     "FLAGS_sync_nccl_allreduce": True,
-    "FLAGS_use_mkldnn": False,
+    "FLAGS_tracer_profile_fname": "xxgperf",
     "FLAGS_use_pinned_memory": True,
+    "FLAGS_use_system_allocator": False,
 }
+_READ_ONLY: dict[str, Any] = {
+    "FLAGS_free_idle_chunk": False,
+    "FLAGS_free_when_no_cache_hit": False,
+    "FLAGS_use_mkldnn": False,
+}
+_flags: dict[str, Any] = {**_PUBLIC, **_READ_ONLY}
+
+
+class GlobalFlags:
+    """`core.globals()`: flags by name; those that `set_flags` does not know can only be read."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in _flags:
+            raise EnforceNotMet(f"Cannot get the value of global flag {name}: there is no such flag")
+        return _from_environment(name, _flags[name])
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if name not in _PUBLIC:
+            raise EnforceNotMet(f"Cannot set global flag {name}: it is read-only or unknown")
+        kind = type(_PUBLIC[name])
+        if isinstance(value, str) is not (kind is str):
+            raise RuntimeError(f"{name} is a {kind.__name__}; {value!r} was given")
+        _flags[name] = kind(value)
+
+    def __contains__(self, name: object) -> bool:
+        return name in _flags
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in _flags else default
+
+    def keys(self) -> set[str]:
+        return set(_flags)
+
+    def is_public(self, name: str) -> bool:
+        return name in _PUBLIC
 
 
 def set_flags(flags: Mapping[str, Any]) -> None:
@@ -38,7 +86,7 @@ def set_flags(flags: Mapping[str, Any]) -> None:
     if not isinstance(flags, dict):
         raise TypeError("flags in set_flags should be a dict")
     for name, value in flags.items():
-        if name not in _flags:
+        if name not in _PUBLIC:
             raise ValueError(f"Flag {name} cannot set its value through this function.")
         _flags[name] = value
 
@@ -51,7 +99,7 @@ def get_flags(flags: str | Sequence[str]) -> dict[str, Any]:
         raise TypeError("Flags in get_flags should be a list, tuple or string.")
     found = {}
     for name in flags:
-        if name not in _flags:
+        if name not in _PUBLIC:
             raise ValueError(f"Flag {name} cannot get its value through this function.")
         found[name] = _from_environment(name, _flags[name])
     return found

@@ -27,6 +27,7 @@ from fluidio.program import (
     unique_name,
 )
 from fluidio.program.op_def import grad_name as grad_var_name
+from fluidio.program.op_proto import COMMON_ATTRS, OpProto, all_op_protos
 
 __all__ = [
     "EMPTY_VAR_NAME",
@@ -34,6 +35,7 @@ __all__ = [
     "TEMP_VAR_NAME",
     "Block",
     "IrGraph",
+    "OpProtoHolder",
     "Operator",
     "Parameter",
     "Program",
@@ -135,6 +137,36 @@ def load_op_library(lib_filename: str) -> None:
     not_supported(
         f"fluid.load_op_library({lib_filename!r})", "write the op in Python with layers.py_func, forward and backward"
     )
+
+
+class OpProtoHolder:
+    """What Fluid 1.8.5 knows of op types; `OpProtoHolder.instance()` is the one of the process."""
+
+    _instance: OpProtoHolder | None = None
+
+    def __init__(self) -> None:
+        if OpProtoHolder._instance is not None:
+            raise AssertionError("Please use `instance()` to get OpProtoHolder object!")
+        self.op_proto_map = dict(all_op_protos())
+
+    @classmethod
+    def instance(cls) -> OpProtoHolder:
+        if cls._instance is None:
+            cls._instance = cls()
+        return cls._instance
+
+    def get_op_proto(self, type: str) -> OpProto:
+        if type not in self.op_proto_map:
+            raise ValueError(f'Operator "{type}" has not been registered.')
+        return self.op_proto_map[type]
+
+    def update_op_proto(self) -> list[str]:
+        """Return the types that came since the last call: none, as no library of ops can be loaded."""
+        return []
+
+    @staticmethod
+    def generated_op_attr_names() -> set[str]:
+        return {attr.name for attr in COMMON_ATTRS}
 
 
 class IrGraph:

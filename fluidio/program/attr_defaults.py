@@ -5,10 +5,9 @@ It needs them on gradient ops above all: those have no defaults of their own the
 
 from __future__ import annotations
 
-import functools
-import json
-from importlib import resources
 from typing import TYPE_CHECKING, Any
+
+from fluidio.program.op_proto import find_proto
 
 if TYPE_CHECKING:
     from fluidio.program.operator import Operator
@@ -18,18 +17,7 @@ __all__ = ["full_attrs"]
 
 def full_attrs(op: Operator) -> dict[str, Any]:
     """Return the attributes of an op as 1.8.5 would write them: its own, and the defaults of the others."""
-    defaults = _table().get(op.type.removesuffix("_grad"), {})
+    proto = find_proto(op.type)
     stack = [] if op.site is None else ['  File "{}", line {}, in {}\n'.format(*op.site)]
     common = {"op_role": 0, "op_role_var": [], "op_namescope": "/", "op_device": "", "op_callstack": stack}
-    return {**defaults, **common, **op._attrs}
-
-
-@functools.cache
-def _table() -> dict[str, dict[str, Any]]:
-    text = resources.files("fluidio.program").joinpath("attr_defaults.txt").read_text("utf-8")
-    found: dict[str, dict[str, Any]] = {}
-    for line in text.splitlines():
-        if not line.startswith("#"):
-            op_type, *words = line.split()
-            found[op_type] = {name: json.loads(value) for name, _, value in (word.partition("=") for word in words)}
-    return found
+    return {**(proto.defaults() if proto else {}), **common, **op._attrs}

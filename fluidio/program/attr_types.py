@@ -2,64 +2,27 @@
 
 from __future__ import annotations
 
-import enum
-import functools
-from importlib import resources
 from typing import Any
 
 from fluidio.program.block import Block
+from fluidio.program.op_proto import AttrType, find_proto, usual_types
 
 __all__ = ["AttrType", "attr_names", "attr_type"]
-
-
-class AttrType(enum.IntEnum):
-    """`core.AttrType`."""
-
-    INT = 0
-    FLOAT = 1
-    STRING = 2
-    INTS = 3
-    FLOATS = 4
-    STRINGS = 5
-    BOOLEAN = 6
-    BOOLEANS = 7
-    BLOCK = 8
-    LONG = 9
-    BLOCKS = 10
-    LONGS = 11
 
 
 def attr_type(op_type: str, name: str, value: Any) -> AttrType:
     """Return the type that Fluid declares for an attribute, or for one it does not know, that of the value."""
     if isinstance(value, Block):
         return AttrType.BLOCK
-    usual, odd = _table()
-    base = op_type.removesuffix("_grad")
-    known = odd.get(f"{base}.{name}", usual.get(name))
+    proto = find_proto(op_type)
+    declared = [attr.type for attr in proto.attrs if attr.name == name] if proto else []
+    known = declared[0] if declared else usual_types().get(name)
     return known if known is not None and _fits(known, value) else _of_value(value)
 
 
-@functools.cache
 def attr_names() -> frozenset[str]:
     """Return the names of attributes that any op of Fluid 1.8.5 has."""
-    usual, odd = _table()
-    return frozenset({*usual, *(key.partition(".")[2] for key in odd)})
-
-
-@functools.cache
-def _table() -> tuple[dict[str, AttrType], dict[str, AttrType]]:
-    usual: dict[str, AttrType] = {}
-    odd: dict[str, AttrType] = {}
-    text = resources.files("fluidio.program").joinpath("attr_types.txt").read_text("utf-8")
-    for line in text.splitlines():
-        head, found, names = line.partition(": ")
-        if line.startswith("#"):
-            continue
-        if found:
-            usual.update(dict.fromkeys(names.split(), AttrType[head]))
-        else:
-            odd.update({key: AttrType[kind] for key, kind in (word.split("=") for word in line.split())})
-    return usual, odd
+    return frozenset(usual_types())
 
 
 _LISTS = (AttrType.INTS, AttrType.FLOATS, AttrType.STRINGS, AttrType.BOOLEANS, AttrType.BLOCKS, AttrType.LONGS)

@@ -1,145 +1,14 @@
-"""The `desc` faces of Fluid's objects: methods where Python has attributes, as old scripts call them."""
+"""`core.ProgramDesc` and `core.BlockDesc`: programs as Fluid's C++ showed them, to be built and changed by hand."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
-from fluidio import dtypes
-from fluidio.dtypes import to_vartype
-
-if TYPE_CHECKING:
-    from fluidio.program.block import Block
-    from fluidio.program.operator import Operator
-    from fluidio.program.program import Program
-    from fluidio.program.variable import Variable
+from fluidio.program.block import Block
+from fluidio.program.op_desc import OpDesc
+from fluidio.program.operator import Operator
+from fluidio.program.program import Program
+from fluidio.program.var_desc import VarDesc, as_name, declare
 
 __all__ = ["BlockDesc", "OpDesc", "ProgramDesc", "VarDesc"]
-
-
-class VarDesc:
-    """`variable.desc`; `core.VarDesc.VarType` is the enum."""
-
-    VarType = dtypes.VarType
-
-    def __init__(self, variable: Variable) -> None:
-        self._variable = variable
-
-    def name(self) -> str:
-        return self._variable.name
-
-    def shape(self) -> list[int]:
-        return list(self._variable.shape)
-
-    def set_shape(self, shape: Sequence[int]) -> None:
-        self._variable._shape = tuple(shape)
-
-    def dtype(self) -> dtypes.VarType:
-        return self._variable.dtype
-
-    def set_dtype(self, dtype: Any) -> None:
-        self._variable._dtype = to_vartype(dtype)
-        self._variable.block.program._bump()
-
-    def type(self) -> dtypes.VarType:
-        return self._variable.type
-
-    def set_type(self, type: dtypes.VarType) -> None:
-        self._variable.type = type
-
-    def lod_level(self) -> int:
-        return self._variable.lod_level
-
-    def set_lod_level(self, level: int) -> None:
-        self._variable.lod_level = level
-
-    def persistable(self) -> bool:
-        return self._variable.persistable
-
-    def set_persistable(self, persistable: bool) -> None:
-        self._variable.persistable = persistable
-
-    def need_check_feed(self) -> bool:
-        return self._variable.need_check_feed
-
-    def set_need_check_feed(self, need: bool) -> None:
-        self._variable.need_check_feed = need
-
-    def shapes(self) -> list[list[int]]:
-        return [list(shape) for shape, _, _ in self._variable.reader_slots]
-
-    def dtypes(self) -> list[dtypes.VarType]:
-        return [dtype for _, dtype, _ in self._variable.reader_slots]
-
-    def lod_levels(self) -> list[int]:
-        return [level for _, _, level in self._variable.reader_slots]
-
-    def set_shapes(self, shapes: Sequence[Sequence[int]]) -> None:
-        self._update([tuple(int(d) for d in shape) for shape in shapes], 0)
-
-    def set_dtypes(self, dtypes: Sequence[Any]) -> None:
-        self._update([to_vartype(dtype) for dtype in dtypes], 1)
-
-    def set_lod_levels(self, levels: Sequence[int]) -> None:
-        self._update(list(levels), 2)
-
-    def _update(self, values: list[Any], field: int) -> None:
-        slots = [list(slot) for slot in self._variable.reader_slots]
-        while len(slots) < len(values):
-            slots.append([(), dtypes.VarType.FP32, 0])
-        for slot, value in zip(slots, values):
-            slot[field] = value
-        self._variable.reader_slots = [tuple(slot) for slot in slots]  # type: ignore[misc]
-
-
-class OpDesc:
-    """`operator.desc`."""
-
-    def __init__(self, op: Operator) -> None:
-        self._op = op
-
-    def type(self) -> str:
-        return self._op.type
-
-    def input(self, name: str) -> list[str]:
-        return self._op.input(name)
-
-    def output(self, name: str) -> list[str]:
-        return self._op.output(name)
-
-    def input_names(self) -> list[str]:
-        return self._op.input_names
-
-    def output_names(self) -> list[str]:
-        return self._op.output_names
-
-    def input_arg_names(self) -> list[str]:
-        return self._op.input_arg_names
-
-    def output_arg_names(self) -> list[str]:
-        return self._op.output_arg_names
-
-    def attr(self, name: str) -> Any:
-        return self._op.attr(name)
-
-    def has_attr(self, name: str) -> bool:
-        return self._op.has_attr(name)
-
-    def attr_names(self) -> list[str]:
-        return self._op.attr_names
-
-    def set_input(self, name: str, arguments: Sequence[str]) -> None:
-        self._op._inputs[name] = list(arguments)
-        self._op.block.program._bump()
-
-    def set_output(self, name: str, arguments: Sequence[str]) -> None:
-        self._op._outputs[name] = list(arguments)
-        self._op.block.program._bump()
-
-    def _set_attr(self, name: str, value: Any) -> None:
-        self._op._set_attr(name, value)
-
-    set_attr = _set_attr
 
 
 class BlockDesc:
@@ -156,33 +25,148 @@ class BlockDesc:
     def parent(self) -> int:
         return self._block.parent_idx
 
+    def get_forward_block_idx(self) -> int:
+        return self._block.forward_block_idx
+
+    def _set_forward_block_idx(self, idx: int) -> None:
+        self._block.forward_block_idx = idx
+
+    # -- ops --------------------------------------------------------------------------------------------------------
+
     def op_size(self) -> int:
         return len(self._block.ops)
 
     def op(self, index: int) -> OpDesc:
         return OpDesc(self._block.ops[index])
 
+    def append_op(self) -> OpDesc:
+        """Append an op without type and return its description."""
+        return self._insert_op(len(self._block.ops))
+
+    def _prepend_op(self) -> OpDesc:
+        return self._insert_op(0)
+
+    def _insert_op(self, index: int) -> OpDesc:
+        op = Operator.blank(self._block)
+        self._block.ops.insert(index, op)
+        self._block.program._bump()
+        return OpDesc(op)
+
+    def _remove_op(self, start: int, end: int) -> None:
+        del self._block.ops[start:end]
+        self._block.program._bump()
+
+    # -- variables --------------------------------------------------------------------------------------------------
+
     def var(self, name: str | bytes) -> VarDesc:
-        return VarDesc(self._block.var(name.decode() if isinstance(name, bytes) else name))
+        """Return the variable of this block, made if absent."""
+        found = self._block.vars.get(as_name(name))
+        if found is None:
+            found = self._block.vars[as_name(name)] = declare(self._block, as_name(name))
+            self._block.program._bump()
+        return VarDesc(found)
+
+    def find_var(self, name: str | bytes) -> VarDesc | None:
+        found = self._block.vars.get(as_name(name))
+        return None if found is None else VarDesc(found)
+
+    def find_var_recursive(self, name: str | bytes) -> VarDesc | None:
+        found = self._block._find_var_recursive(as_name(name))
+        return None if found is None else VarDesc(found)
+
+    def has_var(self, name: str | bytes) -> bool:
+        return as_name(name) in self._block.vars
+
+    def has_var_recursive(self, name: str | bytes) -> bool:
+        return self.find_var_recursive(name) is not None
 
     def all_vars(self) -> list[VarDesc]:
         return [VarDesc(v) for v in self._block.vars.values()]
 
+    def _rename_var(self, name: str | bytes, new_name: str | bytes) -> None:
+        self._block._rename_var(as_name(name), as_name(new_name))
+
+    def _remove_var(self, name: str | bytes) -> None:
+        self._block._remove_var(as_name(name))
+
+    def serialize_to_string(self) -> bytes:
+        """Return the BlockDesc message as bytes."""
+        from fluidio.program.proto import serialize_block
+
+        return serialize_block(self._block)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BlockDesc) and other._block is self._block
+
+    def __hash__(self) -> int:
+        return hash(id(self._block))
+
 
 class ProgramDesc:
-    """`program.desc`."""
+    """`program.desc`; `core.ProgramDesc()` stands alone, `core.ProgramDesc(bytes)` is parsed."""
 
-    def __init__(self, program: Program) -> None:
-        self._program = program
+    def __init__(self, program: Program | ProgramDesc | bytes | None = None) -> None:
+        self._program: Program = _program_of(program)
 
     def num_blocks(self) -> int:
         return self._program.num_blocks
 
-    def block(self, index: int) -> BlockDesc:
-        return BlockDesc(self._program.block(index))
+    def block(self, index: int) -> BlockDesc | None:
+        """Return a block; None where there is none."""
+        return BlockDesc(self._program.blocks[index]) if 0 <= index < self._program.num_blocks else None
+
+    def append_block(self, parent: BlockDesc) -> BlockDesc:
+        """Add a sub-block of `parent`."""
+        block = Block(self._program, self._program.num_blocks, parent.id)
+        self._program.blocks.append(block)
+        self._program._bump()
+        return BlockDesc(block)
+
+    def flush(self) -> None:
+        """Do nothing: bytes are made when they are asked for."""
+
+    def _version(self) -> int:
+        return self._program.desc_version
+
+    def _set_version(self, version: int = 1008005) -> None:
+        self._program.desc_version = version
+
+    def get_feed_target_names(self) -> list[str]:
+        """Return what the feed ops fill, by column."""
+        return [op.output("Out")[0] for op in self._ends("feed")]
+
+    def get_fetch_target_names(self) -> list[str]:
+        """Return what the fetch ops take, by column."""
+        return [op.input("X")[0] for op in self._ends("fetch")]
+
+    def _ends(self, kind: str) -> list[Operator]:
+        ops = [op for op in self._program.global_block().ops if op.type == kind]
+        return sorted(ops, key=lambda op: int(op._attrs.get("col", 0)))
+
+    def parse_from_string(self, data: bytes) -> None:
+        """Become the program of ProgramDesc bytes."""
+        parsed = Program.parse_from_string(data)
+        self._program.blocks = parsed.blocks
+        for block in parsed.blocks:
+            block.program = self._program
+        self._program._bump()
 
     def serialize_to_string(self) -> bytes:
         """Return the ProgramDesc bytes that Fluid writes to `__model__`."""
         from fluidio.program.proto import serialize_program
 
         return serialize_program(self._program)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ProgramDesc) and other._program is self._program
+
+    def __hash__(self) -> int:
+        return hash(id(self._program))
+
+
+def _program_of(source: Program | ProgramDesc | bytes | None) -> Program:
+    if isinstance(source, bytes):
+        return Program.parse_from_string(source)
+    if isinstance(source, ProgramDesc):
+        return source._program.clone()
+    return Program() if source is None else source

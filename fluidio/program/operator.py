@@ -39,18 +39,33 @@ class Operator:
             raise TypeError(f"'attrs' should be a dict, got {attrs!r}")
         self.block = block
         self.type = type
-        self.definition: OpDef = find_op(type)
         self.site = user_site()
-        carried = tuple(Slot(name, True, True) for name in self.definition.carried)
-        self._inputs = _arguments("Input", type, (*self.definition.inputs, *carried), inputs or {})
-        self._outputs = _arguments("Output", type, self.definition.outputs, outputs or {})
+        self.is_target = False
+        definition = self.definition
+        carried = tuple(Slot(name, True, True) for name in definition.carried)
+        self._inputs = _arguments("Input", type, (*definition.inputs, *carried), inputs or {})
+        self._outputs = _arguments("Output", type, definition.outputs, outputs or {})
         # Attributes of other ops are kept: Fluid ignored them, and scripts ask for them back.
-        self._attrs: dict[str, Any] = {**self.definition.attrs, **_clean(attrs or {})}
+        self._attrs: dict[str, Any] = {**definition.attrs, **_clean(attrs or {})}
+
+    @classmethod
+    def blank(cls, block: Block) -> Operator:
+        """Return an op without type, arguments and attributes; `core.OpDesc` fills it in."""
+        op = cls.__new__(cls)
+        op.block, op.type, op.site, op.is_target = block, "", None, False
+        op._inputs, op._outputs, op._attrs = {}, {}, {}
+        return op
+
+    @property
+    def definition(self) -> OpDef:
+        """Return what the op table knows of this type; ValueError where it is not there."""
+        return find_op(self.type)
 
     def infer(self) -> None:
         """Describe the outputs from the inputs."""
-        if self.definition.infer is not None:
-            self.definition.infer(InferContext(self))
+        infer = self.definition.infer
+        if infer is not None:
+            infer(InferContext(self))
 
     # -- names ----------------------------------------------------------------------------------------------
 

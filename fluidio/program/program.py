@@ -42,6 +42,7 @@ class Program:
         self._is_mem_optimized = False
         self._is_distributed = False
         self._is_for_test = False
+        self.desc_version = 1008005
 
     def _bump(self) -> None:
         """Note a change, so that compiled plans of the old state are not used again."""

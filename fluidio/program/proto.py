@@ -18,9 +18,8 @@ from fluidio.program.proto_read import read_program
 from fluidio.program.variable import Variable
 from fluidio.program.wire import float_field, text_field, varint_field
 
-__all__ = ["parse_program", "serialize_program"]
+__all__ = ["parse_program", "serialize_block", "serialize_op", "serialize_program", "serialize_variable"]
 
-_VERSION_185 = 1008005
 _DENSE = (VarType.LOD_TENSOR, VarType.LOD_TENSOR_ARRAY)
 
 
@@ -39,23 +38,25 @@ def parse_program(data: bytes, what: str = "the ProgramDesc") -> Program:
 
 def serialize_program(program: Program) -> bytes:
     """Return a program as ProgramDesc bytes."""
-    blocks = b"".join(text_field(1, _block(block)) for block in program.blocks)
+    blocks = b"".join(text_field(1, serialize_block(block)) for block in program.blocks)
     if era().name == "1.8":
-        return blocks + text_field(4, varint_field(1, _VERSION_185))
+        return blocks + text_field(4, varint_field(1, program.desc_version))
     return blocks + text_field(2, varint_field(1, 0))
 
 
-def _block(block: Block) -> bytes:
+def serialize_block(block: Block) -> bytes:
+    """Return a block as BlockDesc bytes."""
     parts = [varint_field(1, block.idx), varint_field(2, block.parent_idx)]
-    parts += [text_field(3, _variable(variable)) for variable in block.vars.values()]
+    parts += [text_field(3, serialize_variable(variable)) for variable in block.vars.values()]
     parts += [text_field(3, part) for op in block.ops for part in _added_variables(op)]
-    parts += [text_field(4, _op(op)) for op in block.ops]
+    parts += [text_field(4, serialize_op(op)) for op in block.ops]
     if block.forward_block_idx != -1:
         parts.append(varint_field(5, block.forward_block_idx))
     return b"".join(parts)
 
 
-def _variable(variable: Variable) -> bytes:
+def serialize_variable(variable: Variable) -> bytes:
+    """Return a variable as VarDesc bytes."""
     out = text_field(1, variable.name) + text_field(2, _var_type(variable))
     if variable.persistable:
         out += varint_field(3, 1)
@@ -86,7 +87,8 @@ def _tensor_desc(dtype: VarType, shape: tuple[int, ...]) -> bytes:
     return varint_field(1, int(dtype)) + b"".join(varint_field(2, dim) for dim in shape)
 
 
-def _op(op: Operator) -> bytes:
+def serialize_op(op: Operator) -> bytes:
+    """Return an op as OpDesc bytes."""
     parts = [text_field(1, _arguments(slot, names)) for slot, names in op._inputs.items()]
     parts += [text_field(2, _arguments(slot, names)) for slot, names in op._outputs.items()]
     parts += [text_field(2, _arguments(slot, [name])) for slot, name in _added_outputs(op).items()]

@@ -113,6 +113,15 @@ class LoDTensor:
     def _alloc(self, dtype: Any) -> None:
         self.array = np.zeros(self.shape(), to_numpy(dtype))
 
+    def _mutable_data(self, place: PlaceLike, dtype: VarType) -> int:
+        """Give the tensor memory of its dims and return the address."""
+        if self.array is None or self.array.dtype != to_numpy(dtype):
+            self._alloc(dtype)
+        return int(self.array.ctypes.data)
+
+    def _set_layout(self, layout: str) -> None:
+        """Do nothing: a layout is a matter of the op that reads the tensor."""
+
     def _get_float_element(self, index: int) -> float:
         return float(self._flat(index)[index])
 

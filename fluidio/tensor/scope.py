@@ -46,6 +46,13 @@ class ScopeVariable:
         rows: SelectedRows = self._get(SelectedRows, "SelectedRows")
         return rows
 
+    def get_fetch_list(self) -> LoDTensorArray:
+        """Return the list that fetch ops fill."""
+        return self.get_lod_tensor_array()
+
+    def get_bytes(self) -> bytes:
+        return bytes(self.value)
+
     def get_lod_rank_table(self) -> Any:
         return self.value
 
@@ -131,6 +138,12 @@ class Scope:
     def drop_kids(self) -> None:
         """Forget the child scopes; their variables live on only where somebody holds them."""
         self._children.clear()
+
+    def _remove_from_pool(self) -> None:
+        """Forget what the scope holds, as dropping it from the pool of all scopes did."""
+        self._children.clear()
+        self._variables.clear()
+        self.version += 1
 
     def erase(self, names: list[str]) -> None:
         for name in names:

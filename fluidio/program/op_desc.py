@@ -1,0 +1,207 @@
+"""`core.OpDesc`: an op's description, which can be made and changed on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from fluidio.errors import EnforceNotMet
+from fluidio.program.attr_defaults import full_attrs
+from fluidio.program.attr_types import attr_type
+from fluidio.program.block import Block
+from fluidio.program.op_def import GradOp
+from fluidio.program.op_proto import AttrType, find_proto
+from fluidio.program.operator import Operator
+from fluidio.program.program import Program
+
+if TYPE_CHECKING:
+    from fluidio.program.desc import BlockDesc
+
+__all__ = ["OpDesc", "grad_op_descs"]
+
+
+class OpDesc:
+    """`operator.desc`; `core.OpDesc()` stands alone until it is appended or copied."""
+
+    def __init__(self, op: Operator | None = None) -> None:
+        self._op = op if op is not None else Operator.blank(Program().global_block())
+
+    def type(self) -> str:
+        return self._op.type
+
+    def set_type(self, type: str) -> None:
+        self._op.type = type
+        self._op.block.program._bump()
+
+    # -- arguments ------------------------------------------------------------------------------------------------
+
+    def input(self, name: str) -> list[str]:
+        return self._slot("Input", self._op._inputs, name)
+
+    def output(self, name: str) -> list[str]:
+        return self._slot("Output", self._op._outputs, name)
+
+    def _slot(self, kind: str, slots: dict[str, list[str]], name: str) -> list[str]:
+        proto = find_proto(self._op.type)
+        declared = proto is not None and any(s.name == name for s in (*proto.inputs, *proto.outputs))
+        if name not in slots and not declared:
+            raise EnforceNotMet(f"{kind} {name} cannot be found in Op {self._op.type}; it has {sorted(slots)}")
+        return list(slots.get(name, ()))
+
+    def inputs(self) -> dict[str, list[str]]:
+        return {slot: list(names) for slot, names in self._op._inputs.items()}
+
+    def outputs(self) -> dict[str, list[str]]:
+        return {slot: list(names) for slot, names in self._op._outputs.items()}
+
+    def input_names(self) -> list[str]:
+        return sorted(self._op._inputs)
+
+    def output_names(self) -> list[str]:
+        return sorted(self._op._outputs)
+
+    def input_arg_names(self) -> list[str]:
+        return self._op.input_arg_names
+
+    def output_arg_names(self) -> list[str]:
+        return self._op.output_arg_names
+
+    def set_input(self, name: str, arguments: Sequence[str]) -> None:
+        self._op._inputs[name] = list(arguments)
+        self._op.block.program._bump()
+
+    def set_output(self, name: str, arguments: Sequence[str]) -> None:
+        self._op._outputs[name] = list(arguments)
+        self._op.block.program._bump()
+
+    def _rename_input(self, old: str, new: str) -> None:
+        self._op._rename_input(old, new)
+
+    def _rename_output(self, old: str, new: str) -> None:
+        self._op._rename_output(old, new)
+
+    # -- attributes -----------------------------------------------------------------------------------------------
+
+    def attr(self, name: str) -> Any:
+        attrs = self._op._attrs if name in self._op._attrs else full_attrs(self._op)
+        if name not in attrs:
+            raise EnforceNotMet(f"Attribute {name} is not found in Op {self._op.type}")
+        value = attrs[name]
+        if isinstance(value, Block):
+            return value.desc
+        return value
+
+    def has_attr(self, name: str) -> bool:
+        return name in full_attrs(self._op)
+
+    def attr_names(self) -> list[str]:
+        return list(full_attrs(self._op))
+
+    def attr_type(self, name: str) -> AttrType:
+        value = self.attr(name)
+        return AttrType.BLOCK if hasattr(value, "op_size") else attr_type(self._op.type, name, value)
+
+    def _set_attr(self, name: str, value: Any) -> None:
+        if isinstance(value, list) and not value and not self._declares(name):
+            raise EnforceNotMet(f"Operator {self._op.type} has no attribute {name}: the type of [] is not known")
+        if isinstance(value, bool) and not self._declares(name):
+            value = int(value)  # C++ knows no better where the op declares nothing
+        self._op._set_attr(name, value)
+
+    set_attr = _set_attr
+
+    def _declares(self, name: str) -> bool:
+        proto = find_proto(self._op.type)
+        return proto is not None and any(attr.name == name for attr in proto.attrs)
+
+    def remove_attr(self, name: str) -> None:
+        self._op._attrs.pop(name, None)
+        self._op.block.program._bump()
+
+    def set_serialized_attr(self, name: str, value: bytes) -> None:
+        self._op._set_attr(name, value.decode("latin-1"))
+
+    def set_block_attr(self, name: str, block: BlockDesc) -> None:
+        self._op._set_attr(name, block._block)
+
+    def set_blocks_attr(self, name: str, blocks: Sequence[BlockDesc]) -> None:
+        self._op._set_attr(name, [block._block for block in blocks])
+
+    def _block_attr_id(self, name: str) -> int:
+        return self._op._block_attr_id(name)
+
+    def _blocks_attr_ids(self, name: str) -> list[int]:
+        return [block.idx for block in self._op._attrs[name]]
+
+    def check_attrs(self) -> None:
+        """Give absent attributes their defaults; EnforceNotMet for an op type that nobody knows."""
+        proto = find_proto(self._op.type)
+        if proto is None:
+            raise EnforceNotMet(f"Operator {self._op.type} has not been registered")
+        self._op._attrs = {**proto.defaults(), **self._op.definition.attrs, **self._op._attrs}
+
+    # -- the whole op -----------------------------------------------------------------------------------------------
+
+    def infer_var_type(self, block: BlockDesc) -> None:
+        """Do nothing: `infer_shape` sets types too."""
+
+    def infer_shape(self, block: BlockDesc) -> None:
+        """Describe the outputs from the inputs, with the variables of `block`."""
+        own = self._op.block
+        self._op.block = block._block
+        try:
+            self._op.infer()
+        finally:
+            self._op.block = own
+
+    def set_is_target(self, is_target: bool) -> None:
+        self._op.is_target = is_target
+
+    def copy_from(self, other: OpDesc) -> None:
+        """Take over type, arguments and attributes of another op."""
+        self._op.type = other._op.type
+        self._op._inputs = other.inputs()
+        self._op._outputs = other.outputs()
+        self._op._attrs = dict(other._op._attrs)
+        self._op.block.program._bump()
+
+    def block(self) -> BlockDesc:
+        desc: BlockDesc = self._op.block.desc
+        return desc
+
+    def serialize_to_string(self) -> bytes:
+        """Return the OpDesc message as bytes."""
+        from fluidio.program.proto import serialize_op
+
+        return serialize_op(self._op)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OpDesc) and other._op is self._op
+
+    def __hash__(self) -> int:
+        return hash(id(self._op))
+
+    def __repr__(self) -> str:
+        return f"OpDesc({self._op.type!r})"
+
+
+def grad_op_descs(op: OpDesc, no_grad: set[str], blocks: Sequence[Any]) -> tuple[list[OpDesc], dict[str, str]]:
+    """Return the gradient ops of an op, and the forward name behind each gradient (`core.get_grad_op_desc`)."""
+    forward = op._op
+    maker = forward.definition.grad
+    if maker is None:
+        return [], {}
+    skipped = {name.removesuffix("@GRAD") for name in no_grad}
+    descs = [_from_grad_op(made) for made in maker(forward, skipped)]
+    used = {name for desc in descs for name in (*desc.input_arg_names(), *desc.output_arg_names())}
+    known = [*forward.input_arg_names, *forward.output_arg_names]
+    return descs, {f"{name}@GRAD": name for name in known if f"{name}@GRAD" in used}
+
+
+def _from_grad_op(made: GradOp) -> OpDesc:
+    desc = OpDesc()
+    desc._op.type = made.type
+    desc._op._inputs = {slot: list(names) for slot, names in made.inputs.items()}
+    desc._op._outputs = {slot: [n for n in names if n != "@EMPTY@"] for slot, names in made.outputs.items()}
+    desc._op._attrs = dict(made.attrs)
+    return desc

@@ -1,0 +1,135 @@
+"""The ops of Fluid 1.8.5 as it describes them: slots and attributes with types and defaults.
+
+`op_protos.txt` is the one table behind attribute types, attribute defaults, `OpProtoHolder` and `fluid.op`.
+"""
+
+from __future__ import annotations
+
+import copy
+import enum
+import functools
+import json
+from collections import Counter
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+__all__ = [
+    "COMMON_ATTRS",
+    "AttrProto",
+    "AttrType",
+    "OpProto",
+    "SlotProto",
+    "all_op_protos",
+    "find_proto",
+    "usual_types",
+]
+
+
+class AttrType(enum.IntEnum):
+    """`core.AttrType`."""
+
+    INT = 0
+    FLOAT = 1
+    STRING = 2
+    INTS = 3
+    FLOATS = 4
+    STRINGS = 5
+    BOOLEAN = 6
+    BOOLEANS = 7
+    BLOCK = 8
+    LONG = 9
+    BLOCKS = 10
+    LONGS = 11
+    BOOL = 6
+    BOOLS = 7
+
+
+@dataclass(frozen=True, slots=True)
+class SlotProto:
+    """An input or output of an op."""
+
+    name: str
+    duplicable: bool = False
+    dispensable: bool = False
+    intermediate: bool = False
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AttrProto:
+    """An attribute of an op; `default` is None where one must be given, and for lists, `[]` may be meant."""
+
+    name: str
+    type: AttrType
+    default: Any = None
+    generated: bool = False
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OpProto:
+    """What 1.8.5 knows of an op type."""
+
+    type: str
+    inputs: tuple[SlotProto, ...]
+    outputs: tuple[SlotProto, ...]
+    attrs: tuple[AttrProto, ...]
+    comment: str = ""
+
+    def defaults(self) -> dict[str, Any]:
+        """Return the attributes that have a default, as fresh values."""
+        return {attr.name: copy.copy(attr.default) for attr in self.attrs if attr.default is not None}
+
+
+COMMON_ATTRS = (
+    AttrProto("op_role", AttrType.INT, 0, True),
+    AttrProto("op_role_var", AttrType.STRINGS, [], True),
+    AttrProto("op_namescope", AttrType.STRING, "", True),
+    AttrProto("op_callstack", AttrType.STRINGS, [], True),
+    AttrProto("op_device", AttrType.STRING, "", True),
+)
+"""The attributes that every op has beside its own."""
+
+
+@functools.cache
+def all_op_protos() -> dict[str, OpProto]:
+    """Return the descriptions of all op types by name."""
+    text = resources.files("fluidio.program").joinpath("op_protos.txt").read_text("utf-8")
+    lines = (line for line in text.splitlines() if not line.startswith("#"))
+    return {proto.type: proto for proto in map(_parse, lines)}
+
+
+def find_proto(op_type: str) -> OpProto | None:
+    """Return the description of an op type, of the forward op for a gradient; None for one that 1.8.5 did not have."""
+    protos = all_op_protos()
+    return protos.get(op_type) or protos.get(op_type.removesuffix("_grad"))
+
+
+@functools.cache
+def usual_types() -> dict[str, AttrType]:
+    """Return the type that an attribute of some name has in most ops."""
+    votes: dict[str, Counter[AttrType]] = {}
+    for proto in all_op_protos().values():
+        for attr in (*proto.attrs, *COMMON_ATTRS):
+            votes.setdefault(attr.name, Counter())[attr.type] += 1
+    return {name: counter.most_common(1)[0][0] for name, counter in votes.items()}
+
+
+def _parse(line: str) -> OpProto:
+    slots, _, attrs = line.partition(" |")
+    head, _, outputs = slots.partition(" >")
+    op_type, *inputs = head.split()
+    return OpProto(
+        op_type, tuple(map(_slot, inputs)), tuple(map(_slot, outputs.split())), tuple(map(_attr, attrs.split()))
+    )
+
+
+def _slot(word: str) -> SlotProto:
+    return SlotProto(word.rstrip("*?~"), "*" in word, "?" in word, "~" in word)
+
+
+def _attr(word: str) -> AttrProto:
+    declared, has_default, default = word.partition("=")
+    name, _, kind = declared.partition(":")
+    return AttrProto(name, AttrType[kind], json.loads(default) if has_default else None)
