@@ -88,10 +88,10 @@ class CompiledProgram:
         self, exe: Executor, feed: Any, fetch_list: Any, scope: Scope, return_numpy: bool, return_merged: bool
     ) -> list[Any]:
         if not self._is_data_parallel:
-            return exe.run(self._program, feed, fetch_list, scope=scope, return_numpy=return_numpy)
+            return exe.run_program(self._program, feed, fetch_list, scope, return_numpy, reads_first=True)
         places = self._compile(exe, scope)
         if len(places) == 1:
-            results = exe.run(self._program, feed, fetch_list, scope=scope, return_numpy=return_numpy)
+            results = exe.run_program(self._program, feed, fetch_list, scope, return_numpy, reads_first=True)
             return results if return_merged else [[result] for result in results]
         return self._run_parallel(places, feed, fetch_list, scope, return_numpy, return_merged)
 

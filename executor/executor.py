@@ -102,16 +102,28 @@ class Executor:
             return self._run_pruned(program, feed, fetch_list, scope, return_numpy, return_merged)
         if not isinstance(program, Program):
             return self._run_compiled(program, feed, fetch_list, scope, return_numpy, return_merged)
-        feed = feed if type(feed) is dict else feed_dict(feed)
         try:
-            names = fetch_names(fetch_list)
+            return self.run_program(program, feed, fetch_list, scope, return_numpy)
         except FetchesUpdates:
             return self._run_pruned(program, feed, fetch_list, scope, return_numpy, return_merged)
-        key = (self._dev, tuple(feed), names)
+
+    def run_program(
+        self,
+        program: Program,
+        feed: Any,
+        fetch_list: Any,
+        scope: Scope,
+        return_numpy: bool,
+        reads_first: bool = False,
+    ) -> list[Any]:
+        """Run a program's plan; with `reads_first` nothing has run when a reader is at its end."""
+        feed = feed if type(feed) is dict else feed_dict(feed)
+        names = fetch_names(fetch_list)
+        key = (self._dev, tuple(feed), names, reads_first)
         # A plan is taken out while it runs: a second thread compiles one of its own.
         plan = program.__dict__.setdefault("_plans", {}).pop(key, None)
         if plan is None or plan.version != program._version:
-            feed, key, plan = self._compile(program, feed, names)
+            feed, key, plan = self._compile(program, feed, names, reads_first)
         try:
             f = plan.frame(scope)
             if feed:
@@ -133,7 +145,7 @@ class Executor:
         part = pruned_program(program, list(first or ()), fetch_names(variables), updates)
         return self._run(part, feed, variables, scope, return_numpy, return_merged, False)
 
-    def _compile(self, program: Program, feed: dict[str, Any], names: tuple[str, ...]) -> Any:
+    def _compile(self, program: Program, feed: dict[str, Any], names: tuple[str, ...], reads_first: bool) -> Any:
         if era().unknown_feed_warns:
             unknown = [name for name in feed if name not in program.global_block().vars]
             if unknown:
@@ -144,9 +156,10 @@ class Executor:
         plans: dict[Any, Plan] = program.__dict__.setdefault("_plans", {})
         if len(plans) >= _PLANS_PER_PROGRAM:
             plans.clear()
-        for key in [key for key, plan in plans.items() if plan.version != program._version]:
-            del plans[key]
-        return feed, (self._dev, tuple(feed), names), Plan(program, list(feed), names, self._dev)
+        for old in [key for key, plan in plans.items() if plan.version != program._version]:
+            del plans[old]
+        key = (self._dev, tuple(feed), names, reads_first)
+        return feed, key, Plan(program, list(feed), names, self._dev, reads_first)
 
     def _run_compiled(
         self, program: Any, feed: Any, fetch_list: Any, scope: Scope, return_numpy: bool, return_merged: bool

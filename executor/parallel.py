@@ -97,7 +97,7 @@ class ParallelPlan:
         balance: bool,
     ) -> None:  # fmt: skip
         self.version = program._version
-        self.plans = [Plan(program, feeds, fetches, backend_for(place)) for place in places]
+        self.plans = [Plan(program, feeds, fetches, backend_for(place), reads_first=True) for place in places]
         self._scale = scale
         self._balance = balance
         self._on_gpus = len(places) > 1 and self.plans[0].dev.is_gpu

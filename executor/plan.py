@@ -79,9 +79,20 @@ class _Binding:
 
 
 class Plan:
-    """A compiled program. Not for two threads at once: `Executor` keeps a plan for each."""
+    """A compiled program. Not for two threads at once: `Executor` keeps a plan for each.
 
-    def __init__(self, program: Program, feeds: Sequence[str], fetches: Sequence[str], dev: Backend) -> None:
+    With `reads_first` the `read` ops run before all others, as in Fluid's parallel executor: a step that meets the end
+    of the data then leaves counters as they were.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        feeds: Sequence[str],
+        fetches: Sequence[str],
+        dev: Backend,
+        reads_first: bool = False,
+    ) -> None:
         self.version = program._version
         self.dev = dev
         self.busy = False
@@ -95,6 +106,8 @@ class Plan:
         self.feed_dtypes = [None if v is None else to_numpy(v.dtype) for v in self.feed_variables]
         self.odd_feeds = OddFeeds(self)
         ops = _without_fed_readers(block.ops, set(feeds))
+        if reads_first:
+            ops.sort(key=lambda op: op.type != "read" and not _makes_reader(op))
         self.steps = self._compile(block, ops)
         if dev.is_gpu:
             from fluidio.executor.devices.merge import merge_scales
