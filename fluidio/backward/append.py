@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
+from fluidio.backward.arriving import fill_inputs, has_gradient, tell_of_lost
 from fluidio.backward.blocks import block_gradients
 from fluidio.backward.grad_vars import array_gradient, create_grad, differentiable
 from fluidio.backward.pass_names import count_pass, put_away_earlier, refuse_second_derivatives, take_back_earlier
@@ -161,11 +162,13 @@ def append_grad_ops(
             inner = append_grad_ops if after is None else partial(append_grad_ops, after=after)
             grad_ops = block_gradients(op, alive, replaced, no_grad, target, inner)
         else:
-            grad_ops = op.definition.grad(op, no_grad)
+            made = op.definition.grad(op, no_grad)
+            grad_ops = [grad_op for grad_op in made if has_gradient(grad_op, done)]
+            tell_of_lost(op, made, alive)
         for grad_op in grad_ops:
             if not _has_block(op):
                 versions.apply(grad_op, op)
-            _fill_inputs(grad_op, block, target, done)
+            fill_inputs(grad_op, block, target, done)
             for name in replaced:
                 done.pop(name, None)
             _append(grad_op, op, block, target, pending)
@@ -205,18 +208,6 @@ def _only_producer(ops: Sequence[Operator], op: Operator, name: str) -> bool:
     return not any(other is not op and name in other.output_arg_names for other in ops)
 
 
-# Gradients that these ops do without where nothing produces them; others are given zeros.
-_MAY_LACK = {("lstm_grad", "Cell@GRAD"), ("lstmp_grad", "Cell@GRAD")}
-
-
-def _fill_inputs(grad_op: GradOp, block: Block, target: Block, done: dict[str, str]) -> None:
-    for slot, names in list(grad_op.inputs.items()):
-        if (grad_op.type, slot) in _MAY_LACK and names[0].removesuffix(GRAD_SUFFIX) not in done:
-            del grad_op.inputs[slot]
-        elif slot.endswith(GRAD_SUFFIX) or any(n.endswith(GRAD_SUFFIX) for n in names):
-            grad_op.inputs[slot] = [_filled(name, block, target, done) for name in names]
-
-
 def _append(
     grad_op: GradOp, forward: Operator, block: Block, target: Block, pending: defaultdict[str, list[str]]
 ) -> None:
@@ -230,20 +221,6 @@ def _append(
     attrs = {k: v for k, v in grad_op.attrs.items() if k not in ("op_role", "op_role_var")}
     made = target.append_op(type=grad_op.type, inputs=grad_op.inputs, outputs=grad_op.outputs, attrs={**attrs, **role})
     made.site = forward.site
-
-
-def _filled(name: str, block: Block, target: Block, done: dict[str, str]) -> str:
-    """Return the gradient to read; one that nothing produced is zeros."""
-    base = name.removesuffix(GRAD_SUFFIX)
-    if not name.endswith(GRAD_SUFFIX) or base in done or base == EMPTY:
-        return name
-    variable = block._find_var_recursive(base)
-    if variable is None or variable.type is not VarType.LOD_TENSOR or not differentiable(variable):
-        return name
-    zeros = create_grad(target, variable, name)
-    target.append_op(type="fill_zeros_like", inputs={"X": [variable]}, outputs={"Out": [zeros]})
-    done[base] = name
-    return name
 
 
 def _partial(

@@ -21,7 +21,7 @@ from fluidio.program.infer import InferContext
 from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, OP_TABLE, GradMaker, GradOp, LodRule, OpDef, parse_slots
 from fluidio.program.operator import Operator
 
-__all__ = ["gradient", "op", "same_as"]
+__all__ = ["default_grad_maker", "gradient", "op", "same_as"]
 
 Infer = Callable[[InferContext], None]
 Kernel = Callable[..., Any]

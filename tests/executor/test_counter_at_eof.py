@@ -48,7 +48,7 @@ RATES: dict[str, Callable[[], Any]] = {
     ],
 )
 def test_only_a_plain_program_counts_the_step_that_meets_the_end(how: Any, rate: str, counts: list[int]) -> None:
-    reader = L.py_reader(4, [[-1, 3]], ["float32"], use_double_buffer=False)
+    reader: Any = L.py_reader(4, [[-1, 3]], ["float32"], use_double_buffer=False)
     reader.decorate_tensor_provider(_batches)
     loss = L.mean(L.fc(L.read_file(reader), 2))
     fluid.optimizer.SGD(RATES[rate]()).minimize(loss)
@@ -69,7 +69,7 @@ def test_only_a_plain_program_counts_the_step_that_meets_the_end(how: Any, rate:
 def test_data_parallel_counts_no_step_without_data() -> None:
     counter = L.create_global_var([1], 0.0, "float32", True, name="count")
     L.increment(counter)
-    reader = L.py_reader(4, [[-1, 3]], ["float32"], use_double_buffer=False)
+    reader: Any = L.py_reader(4, [[-1, 3]], ["float32"], use_double_buffer=False)
     reader.decorate_tensor_provider(_batches)
     loss = L.mean(L.fc(L.read_file(reader), 2))
     fluid.optimizer.SGD(0.1).minimize(loss)

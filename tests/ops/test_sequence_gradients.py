@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fluidio.ops.rnn.lstm import ALL_GATES
 from tests.ops.gradcheck import Ragged, check_gradient
 
 LENGTHS = [[2, 0, 3], [4], [0, 1], [1, 1, 1]]
@@ -135,14 +136,16 @@ def test_lstm(lengths: list[int], peepholes: bool, states: bool, reverse: bool) 
     inputs = _lstm(lengths, peepholes, states)
     check_gradient(
         "lstm", inputs, ["Hidden", "Cell", "BatchGate", "BatchCellPreAct"],
-        {"use_peepholes": peepholes, "is_reverse": reverse}, wrt=list(inputs),
+        {"use_peepholes": peepholes, "is_reverse": reverse, ALL_GATES: True}, wrt=list(inputs),
         unchecked=["BatchGate", "BatchCellPreAct"],
     )  # fmt: skip
 
 
 def test_lstm_with_other_activations() -> None:
     inputs = _lstm([3, 1], True, False)
-    attrs = {"gate_activation": "tanh", "cell_activation": "identity", "candidate_activation": "sigmoid"}
+    attrs: dict[str, Any] = {
+        "gate_activation": "tanh", "cell_activation": "identity", "candidate_activation": "sigmoid", ALL_GATES: True,
+    }  # fmt: skip
     check_gradient(
         "lstm", inputs, ["Hidden", "Cell", "BatchGate", "BatchCellPreAct"], attrs, wrt=list(inputs),
         unchecked=["BatchGate", "BatchCellPreAct"],
@@ -161,8 +164,8 @@ def test_lstmp(lengths: list[int]) -> None:
         "C0": wave(len(lengths), size),
     }
     check_gradient(
-        "lstmp", inputs, ["Projection", "Cell", "BatchGate", "BatchCellPreAct", "BatchHidden"], {}, wrt=list(inputs),
-        unchecked=["BatchGate", "BatchCellPreAct", "BatchHidden"],
+        "lstmp", inputs, ["Projection", "Cell", "BatchGate", "BatchCellPreAct", "BatchHidden"], {ALL_GATES: True},
+        wrt=list(inputs), unchecked=["BatchGate", "BatchCellPreAct", "BatchHidden"],
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ Gates stand as update, reset, candidate. The weight [H, 3H] is one buffer: first
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from fluidio.errors import EnforceNotMet
@@ -124,6 +125,21 @@ def gru(k: Call, x: Any, h0: Any, weight: Any, bias: Any) -> Any:
     return gates, reset, hidden, out
 
 
+_told = False
+
+
+def _tell_of_first_step() -> None:
+    global _told
+    if not _told:
+        _told = True
+        warnings.warn(
+            "dynamic_gru with an h_0 that has no gradient: Fluid 1.8.5 leaves the first step of each sequence out of "
+            "the gradients of the reset gate and the weight, and so does fluidio, for the same losses; with "
+            "h_0.stop_gradient = False they are whole",
+            stacklevel=2,
+        )
+
+
 @gradient("gru", "Input H0 Weight Bias BatchGate BatchResetHiddenPrev BatchHidden Hidden@GRAD",
           "Input@GRAD H0@GRAD Weight@GRAD Bias@GRAD", carried="Hidden")  # fmt: skip
 def gru_grad(k: Call, x: Any, h0: Any, weight: Any, bias: Any, gates: Any, reset: Any, hidden: Any, dout: Any) -> Any:
@@ -144,10 +160,17 @@ def gru_grad(k: Call, x: Any, h0: Any, weight: Any, bias: Any, gates: Any, reset
             dh[: carried.shape[0]] += carried
         carried = step.backward(slice(start, stop), dh, dgates[:, start:stop])
     k.out_lods["Input@GRAD"] = k.lod("Input")
+    # Fluid: a first state that needs no gradient of its own leaves its step out of the reset gate and the weight.
+    skipped = 0 if h0 is None or k.wants("H0@GRAD") else batches.first
+    if skipped:
+        _tell_of_first_step()
+        dgates[1, :skipped] = 0
     dx = k.xp.empty_like(x)
     dx.reshape(-1, 3, step.size)[rows] = dgates.transpose(1, 0, 2)
     dh0 = batches.state_grad(k, h0, carried) if k.wants("H0@GRAD") else None
-    dweight = step.weight_grad(weight, before, reset, dgates) if k.wants("Weight@GRAD") else None
+    dweight = None
+    if k.wants("Weight@GRAD"):
+        dweight = step.weight_grad(weight, before[skipped:], reset[skipped:], dgates[:, skipped:])
     dbias = dgates.sum(axis=1).reshape(bias.shape) if k.wants("Bias@GRAD") else None
     return dx, dh0, dweight, dbias
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import numpy as np
-
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
-from fluidio.ops.registry import gradient, op
-from fluidio.ops.rnn.lstm_steps import Cell, all_gates_backward, forward, output_gate_backward
+from fluidio.ops.registry import default_grad_maker, gradient, op
+from fluidio.ops.rnn.lstm_steps import ALL_GATES, Cell, all_gates_backward, forward, output_gate_backward
 from fluidio.program.infer import InferContext
+from fluidio.program.op_def import GradOp
+from fluidio.program.operator import Operator
 
 __all__ = ["ALL_GATES"]
 
-ALL_GATES = "fluidio_all_gates"  # an attribute of ours: train all gates on the CPU, too
 _told = False
 
 _ATTRS = {
@@ -41,17 +40,26 @@ def _infer_lstm(c: InferContext) -> None:
     c.set("BatchHidden", (x.shape[0], size), x.dtype, 0)
 
 
+def _grad_without_cells(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    """Make the gradient op; what arrives through Cell goes in only where all gates are trained."""
+    made = default_grad_maker(forward, no_grad)
+    if not forward._attrs.get(ALL_GATES):
+        for grad_op in made:
+            grad_op.inputs.pop("Cell@GRAD", None)
+    return made
+
+
 @op("lstm", "Input H0? C0? Weight Bias", "Hidden Cell BatchGate? BatchCellPreAct?", _ATTRS,
-    infer=_infer_lstm, grad=True, lod="kernel")  # fmt: skip
+    infer=_infer_lstm, grad=_grad_without_cells, lod="kernel")  # fmt: skip
 def lstm(k: Call, x: Any, h0: Any, c0: Any, weight: Any, bias: Any) -> Any:
     """Hidden, Cell = an LSTM over each sequence; Input holds the input's part of the gates already.
 
-    Fluid: its gradient passes over Cell@GRAD; ours does not. Where the hidden size is a multiple of 8, its CPU kernel
-    for float32 trains the output gate alone: so do we on the CPU, for the same losses, unless asked for all gates.
+    Fluid: nothing that is computed from Cell passes a gradient back. Where the hidden size is a multiple of 8, its CPU
+    kernel for float32 trains the output gate alone. So do we, for the same losses, unless asked for all gates.
     """
     cell = Cell(k, x, weight, bias)
     k.out_lods["Hidden"] = k.out_lods["Cell"] = k.lod("Input")
-    gates, cells, hidden, _ = forward(k, cell, x, h0, c0, None, _gates_to_keep(k, x, cell))
+    gates, cells, hidden, _ = forward(k, cell, x, h0, c0, None, _gates_to_keep(k, cell))
     return cell.scattered(hidden), cell.scattered(cells), gates, cells
 
 
@@ -67,13 +75,13 @@ def lstm_grad(
     return _backward(k, cell, x, h0, c0, weight, bias, gates, cells, hidden, None, hidden, dhidden, dcell)[:5]
 
 
-def _gates_to_keep(k: Call, x: Any, cell: Cell) -> int:
-    return 1 if _trains_output_gate_only(k, x, cell.size) else 4
+def _gates_to_keep(k: Call, cell: Cell) -> int:
+    return 1 if _trains_output_gate_only(k, cell) else 4
 
 
-def _trains_output_gate_only(k: Call, x: Any, size: int) -> bool:
-    """Tell whether Fluid's CPU kernel would pass no gradient to the cell (seen in 1.8.5: float32, a multiple of 8)."""
-    return not k.dev.is_gpu and x.dtype == np.float32 and size % 8 == 0 and not k.attrs.get(ALL_GATES)
+def _trains_output_gate_only(k: Call, cell: Cell) -> bool:
+    """Tell whether Fluid's CPU kernel would pass no gradient to the cell."""
+    return cell.by_eights and not k.attrs.get("cell_clip")
 
 
 def _backward(
@@ -83,7 +91,7 @@ def _backward(
     """Return the gradients of Input, H0, C0, Weight, Bias and ProjWeight."""
     if gates is None or cells is None:
         raise EnforceNotMet("the gradient needs BatchGate and BatchCellPreAct, which the forward op does not keep")
-    if not _trains_output_gate_only(k, x, cell.size):
+    if not _trains_output_gate_only(k, cell):
         return all_gates_backward(k, cell, x, h0, c0, weight, bias, gates, cells, outputs, project, hidden, dout, dcell)
     _tell_of_output_gate(k, cell.size)
     return output_gate_backward(k, cell, x, h0, c0, weight, bias, gates[0], cells, outputs, project, hidden, dout)
@@ -105,7 +113,7 @@ def _tell_of_output_gate(k: Call, size: int) -> None:
 
 @op("lstmp", "Input H0? C0? Weight ProjWeight Bias", "Projection Cell BatchGate? BatchCellPreAct? BatchHidden?",
     {**_ATTRS, "proj_activation": "tanh", "cell_clip": 0.0, "proj_clip": 0.0},
-    infer=_infer_lstm, grad=True, lod="kernel")  # fmt: skip
+    infer=_infer_lstm, grad=_grad_without_cells, lod="kernel")  # fmt: skip
 def lstmp(k: Call, x: Any, h0: Any, c0: Any, weight: Any, project: Any, bias: Any) -> Any:
     """Projection, Cell = an LSTM whose hidden state goes through ProjWeight before it is handed on.
 
@@ -113,7 +121,7 @@ def lstmp(k: Call, x: Any, h0: Any, c0: Any, weight: Any, project: Any, bias: An
     """
     cell = Cell(k, x, weight, bias)
     k.out_lods["Projection"] = k.out_lods["Cell"] = k.lod("Input")
-    gates, cells, hidden, outputs = forward(k, cell, x, h0, c0, project, _gates_to_keep(k, x, cell))
+    gates, cells, hidden, outputs = forward(k, cell, x, h0, c0, project, _gates_to_keep(k, cell))
     return cell.scattered(outputs), cell.scattered(cells), gates, cells, hidden
 
 

@@ -9,11 +9,15 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from fluidio.ops.kernel import Call
 from fluidio.ops.sequence.ragged import last_level
 from fluidio.ops.sequence.time_major import activation, time_major
 
-__all__ = ["Cell", "all_gates_backward", "forward", "output_gate_backward"]
+__all__ = ["ALL_GATES", "Cell", "all_gates_backward", "forward", "output_gate_backward"]
+
+ALL_GATES = "fluidio_all_gates"  # an attribute of ours: train all gates on the CPU, too
 
 
 class Cell:
@@ -37,6 +41,8 @@ class Cell:
         self._weight = weight
         self._bias = bias.reshape(-1)
         self.has_peepholes = bool(a["use_peepholes"])
+        self.by_eights = not (k.dev.is_gpu or a.get(ALL_GATES)) and x.dtype == np.float32 and self.size % 8 == 0
+        """Whether Fluid's AVX kernel is at work: it takes the cell for clipped at 0 where there is no clip."""
 
     @property
     def bias(self) -> Any:
@@ -80,6 +86,18 @@ class Cell:
             _unhalve(gate)
         else:
             self.gate.apply(self.xp, gate)
+
+    def within_clip(self, cells: Any) -> Any:
+        """Tell where a gradient passes the clip of the cell, or return None if there is no clip.
+
+        Fluid: its AVX kernel (float32, sizes that 8 divides) asks the first of 8 neighbours for all of them.
+        """
+        clip = cells.dtype.type(self.k.attrs.get("cell_clip") or 0)
+        if not clip:
+            return None
+        if not self.by_eights:
+            return abs(cells) < clip
+        return (abs(cells[:, ::8]) < clip).repeat(8, axis=1)
 
     def scattered(self, values: Any) -> Any:
         """Return time-major rows in the order of the input."""
@@ -151,16 +169,27 @@ def forward(k: Call, cell: Cell, x: Any, h0: Any, c0: Any, project: Any, keep: i
         h *= o
         kept[:, start:stop] = g[4 - keep :]
         if project is not None:
-            _project(k, h, project, outputs[start:stop])
+            _project(k, cell, h, project, outputs[start:stop])
         old, state = new, outputs[start:stop]
     return kept, cells, hidden, outputs
 
 
-def _project(k: Call, h: Any, project: Any, out: Any) -> None:
+def _project(k: Call, cell: Cell, h: Any, project: Any, out: Any) -> None:
     k.xp.matmul(h, project, out=out)
-    activation(k.attrs["proj_activation"]).apply(k.xp, out)
+    if k.attrs["proj_activation"] != "identity":
+        cell.cell.apply(k.xp, out)  # Fluid: the projection takes the cell's activation, whatever its own is
     if k.attrs["proj_clip"]:
         k.xp.clip(out, -k.attrs["proj_clip"], k.attrs["proj_clip"], out=out)
+
+
+def _project_slope(k: Call, cell: Cell, outputs: Any) -> Any:
+    """Return the slope of the projection's activation and clip at its outputs."""
+    slope = (
+        activation("identity").slope(outputs) if k.attrs["proj_activation"] == "identity" else cell.cell.slope(outputs)
+    )
+    if k.attrs["proj_clip"]:
+        slope = slope * (abs(outputs) < outputs.dtype.type(k.attrs["proj_clip"]))
+    return slope
 
 
 def output_gate_backward(
@@ -185,7 +214,7 @@ def output_gate_backward(
     project_slope: Any = None
     if project is not None:
         dprojected = xp.empty_like(outputs)
-        project_slope = activation(k.attrs["proj_activation"]).slope(outputs)
+        project_slope = _project_slope(k, cell, outputs)
     next_n = 0
     for start, stop in reversed(batches.steps):
         dh = dout[start:stop]
@@ -245,7 +274,8 @@ def all_gates_backward(
     project_slope: Any = None
     if project is not None:
         dprojected = xp.empty_like(outputs)
-        project_slope = activation(k.attrs["proj_activation"]).slope(outputs)
+        project_slope = _project_slope(k, cell, outputs)
+    within = cell.within_clip(cells)
     next_dc: Any = None
     next_n = 0
     for start, stop in reversed(batches.steps):
@@ -265,6 +295,8 @@ def all_gates_backward(
             dc += dcells[start:stop]
         if peepholes is not None:
             dc += dg[3] * peepholes[2, :n]
+        if within is not None:
+            dc *= within[start:stop]
         xp.multiply(factors[:, start:stop], dc, out=dg[:3])
         dc *= f[start:stop]
         if peepholes is not None:

@@ -1,0 +1,56 @@
+"""What arrives at the outputs of an op on the way back: which gradients its gradient op takes, zeros for the others."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+from fluidio.backward.grad_vars import create_grad, differentiable
+from fluidio.dtypes import VarType
+from fluidio.program import Block, Operator
+from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, GradOp, grad_name
+
+__all__ = ["fill_inputs", "has_gradient", "tell_of_lost"]
+
+# Gradients that these ops do without where nothing produces them; others are given zeros.
+_MAY_LACK = {("lstm_grad", "Cell@GRAD"), ("lstmp_grad", "Cell@GRAD")}
+
+
+def has_gradient(grad_op: GradOp, done: dict[str, str]) -> bool:
+    """Tell whether any gradient arrives that the op takes: an `lstm` passes nothing on that comes by its cells."""
+    taken = [name for slot, names in grad_op.inputs.items() if slot.endswith(GRAD_SUFFIX) for name in names]
+    return not taken or any(name.removesuffix(GRAD_SUFFIX) in done for name in taken)
+
+
+def tell_of_lost(op: Operator, made: Sequence[GradOp], alive: Sequence[str]) -> None:
+    """Warn if the op takes none of the gradient that arrives at one of its outputs."""
+    taken = {name for grad_op in made for names in grad_op.inputs.values() for name in names}
+    lost = [name for name in alive if grad_name(name) not in taken]
+    if made and lost:
+        warnings.warn(
+            f"op {op.type} passes no gradient back from its output {', '.join(lost)}, as in Fluid 1.8.5"
+            + (": dynamic_lstm(..., all_gates=True) does" if op.type in ("lstm", "lstmp") else ""),
+            stacklevel=2,
+        )
+
+
+def fill_inputs(grad_op: GradOp, block: Block, target: Block, done: dict[str, str]) -> None:
+    for slot, names in list(grad_op.inputs.items()):
+        if (grad_op.type, slot) in _MAY_LACK and names[0].removesuffix(GRAD_SUFFIX) not in done:
+            del grad_op.inputs[slot]
+        elif slot.endswith(GRAD_SUFFIX) or any(n.endswith(GRAD_SUFFIX) for n in names):
+            grad_op.inputs[slot] = [_filled(name, block, target, done) for name in names]
+
+
+def _filled(name: str, block: Block, target: Block, done: dict[str, str]) -> str:
+    """Return the gradient to read; one that nothing produced is zeros."""
+    base = name.removesuffix(GRAD_SUFFIX)
+    if not name.endswith(GRAD_SUFFIX) or base in done or base == EMPTY:
+        return name
+    variable = block._find_var_recursive(base)
+    if variable is None or variable.type is not VarType.LOD_TENSOR or not differentiable(variable):
+        return name
+    zeros = create_grad(target, variable, name)
+    target.append_op(type="fill_zeros_like", inputs={"X": [variable]}, outputs={"Out": [zeros]})
+    done[base] = name
+    return name
