@@ -11,12 +11,12 @@ from pathlib import Path
 
 from fluidio.cli.api_table import Api, judge
 from fluidio.paddle.calls import Use, find_uses
-from fluidio.paddle.modernise import modernise, needs_modernising
+from fluidio.paddle.capsule.modules import Renewed, renew
 from fluidio.paddle.verdicts import nearest
 
 __all__ = ["HELP", "add_arguments", "run"]
 
-HELP = "report what a legacy script needs, and rewrite its Python 2 residue"
+HELP = "report what a legacy script needs, and write it for today's Python and NumPy"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,19 +55,18 @@ def _scripts(paths: Iterable[str]) -> Iterable[Path]:
 
 def _report(script: Path, args: argparse.Namespace) -> int:
     text = script.read_text(encoding="utf-8", errors="replace")
-    notes: list[str] = []
-    if needs_modernising(text):
-        try:
-            text, notes = modernise(text, str(script))
-        except SyntaxError as error:
-            print(f"{script}:{error.lineno}: not Python: {error.msg}", file=sys.stderr)
-            return 1
-    verdicts = [(use, verdict_on(use)) for use in find_uses(ast.parse(text))]
+    try:
+        renewed = renew(text, str(script))
+    except SyntaxError as error:
+        print(f"{script}:{error.lineno}: not Python: {error.msg}", file=sys.stderr)
+        return 1
+    text = renewed.with_imports()
+    verdicts = [(use, verdict_on(use)) for use in find_uses(ast.parse(renewed.text))]
     counts = Counter(verdict.status for _, verdict in verdicts)
     if args.output == "-":
         print(text, end="")
         return counts["raises"]
-    _print(script, verdicts, notes, counts, args)
+    _print(script, verdicts, renewed, counts, args)
     if args.output:
         Path(args.output).write_text(text, encoding="utf-8")
         print(f"written to {args.output}; run it with: python -m fluidio run {args.output}")
@@ -83,12 +82,14 @@ def verdict_on(use: Use) -> Api:
 
 
 def _print(
-    script: Path, verdicts: list[tuple[Use, Api]], notes: list[str], counts: Counter[str], args: argparse.Namespace
+    script: Path, verdicts: list[tuple[Use, Api]], renewed: Renewed, counts: Counter[str], args: argparse.Namespace
 ) -> None:
     words = [f"{counts[status]} {status}" for status in ("works", "differs", "raises") if counts[status]]
     print(f"{script}: {', '.join(words) or 'no paddle names'}")
-    if notes:
-        print(f"  Python 2: {', '.join(notes)}")
+    if renewed.python == 2:
+        print(f"  Python 2: {renewed.reason}")
+    for change in renewed.changes:
+        print(f"  line {change.line}: {change.old} -> {change.new} ({change.since})")
     for use, verdict in verdicts:
         if verdict.status != "works" or args.all:
             note = f": {verdict.note}" if verdict.note else ""

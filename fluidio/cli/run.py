@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 
 from fluidio.era import ERAS, nearest, set_era
+from fluidio.paddle.capsule.modules import python_of
 from fluidio.paddle.child import environment, install
-from fluidio.paddle.infer_era import Guess, guess_era, local_sources
+from fluidio.paddle.infer_era import guess_era, local_sources
 
 __all__ = ["HELP", "add_arguments", "run"]
 
@@ -23,6 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", metavar="cpu|gpu:0", help="cpu: every CUDA place means the CPU")
     parser.add_argument("--stats", action="store_true", help="end with steps, epochs, records/s and waiting time")
     parser.add_argument("--fake-data", action="store_true", help="paddle.dataset makes data up where files are missing")
+    parser.add_argument("--explain", action="store_true", help="list what was brought up to date, and on which lines")
+    parser.add_argument("--python", choices=("2", "3"), help="take the script for Python 2 or 3 (else inferred)")
     parser.add_argument("-m", dest="module", metavar="MODULE", help="run a module instead of a file")
     parser.add_argument("script", nargs=argparse.REMAINDER, metavar="SCRIPT [ARGS...]")
 
@@ -41,13 +44,19 @@ def run(args: argparse.Namespace) -> int:
         return 2
     if args.fake_data:
         os.environ["FLUIDIO_FAKE_DATA"] = "1"
+    if args.explain:
+        os.environ["FLUIDIO_EXPLAIN"] = "1"
+    if args.python:
+        os.environ["FLUIDIO_PYTHON"] = args.python
     if command:
         return _run_command(words, environment(fluid=fluid, device=args.device))
+    sources = _sources(words[0] if not args.module else args.module.replace(".", "/") + ".py")
+    if not args.python and not os.environ.get("FLUIDIO_PROGRAM_PYTHON"):
+        os.environ["FLUIDIO_PROGRAM_PYTHON"] = str(_program_python(sources))
     if fluid is None and not os.environ.get("FLUIDIO_FLUID"):
-        guess = _guess(words[0] if not args.module else None)
+        guess = guess_era(sources)
         fluid = guess.era
-        if guess.sign:
-            print(f"fluidio run: following Fluid {guess.era} ({guess.sign}; --fluid VERSION chooses)", file=sys.stderr)
+        print(f"fluidio run: following Fluid {guess.era} ({guess.sign}; --fluid VERSION chooses)", file=sys.stderr)
     os.environ.update(environment(fluid=fluid, device=args.device))
     install()
     if fluid:
@@ -70,10 +79,19 @@ def _run_python(args: argparse.Namespace, words: list[str]) -> int:
     return status
 
 
-def _guess(script: str | None) -> Guess:
-    if script is None:
-        return guess_era([])
-    return guess_era(path.read_text(errors="replace") for path in local_sources(Path(script)))
+def _sources(script: str) -> list[tuple[str, str]]:
+    return [(str(path), path.read_text("utf-8", "replace")) for path in local_sources(Path(script))]
+
+
+def _program_python(sources: list[tuple[str, str]]) -> int:
+    """Return 2 where a module of the program can only be Python 2, and none only Python 3; 0 if nothing tells."""
+    found = set()
+    for path, text in sources:
+        try:
+            found.add(python_of(text, path)[0])
+        except SyntaxError:
+            continue  # running it will say where
+    return 2 if 2 in found and 3 not in found else 0
 
 
 def _run_command(words: list[str], variables: dict[str, str]) -> int:

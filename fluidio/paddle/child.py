@@ -6,9 +6,12 @@ import os
 import sys
 from pathlib import Path
 
+import numpy as np
+
 from fluidio.distributed import export_paddle_variables
 from fluidio.era import set_era
 from fluidio.paddle.hook import install_as_paddle
+from fluidio.paddle.sources import install_capsule
 from fluidio.places import use_cpu_for_cuda
 
 __all__ = ["environment", "install"]
@@ -22,12 +25,19 @@ def environment(*, fluid: str | None, device: str | None) -> dict[str, str]:
     home = str(Path(__file__).parent.parent.parent)
     before = os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.environ.get("PYTHONPATH") else []
     path = [_SITE, *(p for p in before if p not in (_SITE, home)), home]
-    found = {"FLUIDIO_RUN": "1", "PYTHONPATH": os.pathsep.join(path)}
+    found = {"FLUIDIO_RUN": "1", "PYTHONPATH": os.pathsep.join(path), "PATH": _path_with_this_python()}
     if fluid:
         found["FLUIDIO_FLUID"] = fluid
     if device:
         found["FLUIDIO_DEVICE"] = device
     return found
+
+
+def _path_with_this_python() -> str:
+    """Return PATH with this Python's folder first: commands such as `python generator.py` mean this one."""
+    folder = str(Path(sys.executable).parent)
+    rest = [part for part in os.environ.get("PATH", os.defpath).split(os.pathsep) if part != folder]
+    return os.pathsep.join([folder, *rest])
 
 
 def install() -> None:
@@ -40,3 +50,6 @@ def install() -> None:
         sys.path.remove(_SITE)
     export_paddle_variables()
     install_as_paddle()
+    install_capsule()
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
+        np.set_printoptions(legacy="1.25")  # numbers print as numbers, not as np.float32(...)

@@ -1,6 +1,7 @@
-"""Guess the Fluid version a script was written for, from what it calls and which exceptions it catches.
+"""Tell the Fluid version a script was written for, from what it calls and which exceptions it catches.
 
-Only signs of versions that contradict each other count; without one the default era stays.
+A script that shows no sign of its age is taken for 1.8, the last version and the most used; one that uses RecordIO or
+other names that 1.8 had lost, for the last version that had them, or an earlier one if its calls say so.
 """
 
 from __future__ import annotations
@@ -10,125 +11,186 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from fluidio.era import DEFAULT, nearest
+from fluidio.era import nearest
+from fluidio.paddle.capsule.old_syntax import to_python3
+from fluidio.paddle.sources import is_users
 
 __all__ = ["Guess", "guess_era", "local_sources"]
 
+NEWEST = "1.8"
 # APIs that came with 1.6 - 1.8, which share their ways.
-_NEW = frozenset({
-    "fluid.data", "fluid.io.DataLoader", "fluid.embedding", "fluid.one_hot", "fluid.save", "fluid.load",
-    "fluid.layers.while_loop", "fluid.layers.cond", "fluid.layers.switch_case", "fluid.layers.rnn",
-    "fluid.layers.dynamic_decode", "paddle.enable_static",
-})  # fmt: skip
+_NEW = frozenset(
+    {
+        "fluid.data",
+        "fluid.io.DataLoader",
+        "fluid.embedding",
+        "fluid.one_hot",
+        "fluid.save",
+        "fluid.load",
+        "fluid.layers.while_loop",
+        "fluid.layers.cond",
+        "fluid.layers.switch_case",
+        "fluid.layers.rnn",
+        "fluid.layers.dynamic_decode",
+        "paddle.enable_static",
+    }
+)
+# Names that 1.8 had lost -> the last era that had them.
 _OLD = {
-    "fluid.layers.io.parallel": "0.14",
+    "fluid.layers.ParallelDo": "0.14",
+    "fluid.layers.get_places": "0.14",
     "fluid.layers.parallel": "0.14",
+    "fluid.layers.io.parallel": "0.14",
     "fluid.Trainer": "0.15",
     "fluid.Inferencer": "0.15",
+    "fluid.EndStepEvent": "0.15",
+    "fluid.EndEpochEvent": "0.15",
+    "fluid.layers.open_files": "1.5",
+    "fluid.layers.open_recordio_file": "1.5",
+    "fluid.layers.Preprocessor": "1.5",
+    "fluid.layers.random_data_generator": "1.5",
+    "fluid.layers.shuffle": "1.5",
+    "fluid.layers.batch": "1.5",
+    "fluid.layers.io.open_files": "1.5",
+    "fluid.layers.io.open_recordio_file": "1.5",
+    "fluid.recordio_writer": "1.5",
+    "recordio": "1.5",
+    "fluid.initializer.init_on_cpu": "1.5",
+    "fluid.InferenceTranspiler": "1.5",
+    "fluid.transpiler.InferenceTranspiler": "1.5",
+    "fluid.AsyncExecutor": "1.5",
 }
 
 
 @dataclass(frozen=True)
 class Guess:
-    """An era and the sign that it rests on; `sign` is empty for the default."""
+    """An era and the sign that it rests on."""
 
     era: str
-    sign: str = ""
+    sign: str = "it shows no sign of an older one"
 
 
-def guess_era(sources: Iterable[str]) -> Guess:
-    """Return the era of some source texts."""
+def guess_era(sources: Iterable[tuple[str, str]]) -> Guess:
+    """Return the era of some source texts, each given with its path."""
     scan = _Scan()
-    for source in sources:
+    for path, text in sources:
         try:
-            scan.visit(ast.parse(source))
-        except SyntaxError:
-            continue  # Python 2 text says nothing that the other signs would not
+            tree = to_python3(text, path)[1]
+        except (SyntaxError, ValueError):
+            continue  # running it will say where
+        scan.path = path
+        scan.visit(tree)
     return scan.guess()
 
 
 class _Scan(ast.NodeVisitor):
+    """What the modules of a program call, touch and catch, each with the place where it was seen first."""
+
     def __init__(self) -> None:
+        self.path = ""
+        self.bound: dict[str, str] = {}
         self.calls: dict[str, set[str]] = {}
-        self.caught: set[str] = set()
+        self.caught: dict[str, str] = {}
         self.required: list[str] = []
-        self.names: set[str] = set()
+        self.names: dict[str, str] = {}
+
+    def _place(self, node: ast.expr | ast.stmt | ast.ExceptHandler) -> str:
+        return f"{self.path}:{node.lineno}"
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            name = _short(alias.name)
+            if alias.asname:
+                self.bound[alias.asname] = name
+            self.names.setdefault(name, self._place(node))
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        for alias in node.names:
+            name = _short(f"{node.module}.{alias.name}")
+            self.bound[alias.asname or alias.name] = name
+            self.names.setdefault(name, self._place(node))
 
     def visit_Call(self, node: ast.Call) -> None:
-        name = _dotted(node.func)
+        name = self._dotted(node.func)
         self.calls.setdefault(name, set()).update(k.arg for k in node.keywords if k.arg)
+        self.names.setdefault(name, self._place(node))
         if name.endswith("require_version") and node.args and isinstance(node.args[0], ast.Constant):
             self.required.append(str(node.args[0].value))
         self.generic_visit(node)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        self.names.add(_dotted(node))
+        self.names.setdefault(self._dotted(node), self._place(node))
         self.generic_visit(node)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type] if node.type else []
-        self.caught.update(_dotted(kind).rpartition(".")[2] for kind in kinds)
+        for kind in kinds:
+            self.caught.setdefault(self._dotted(kind).rpartition(".")[2], self._place(node))
         self.generic_visit(node)
+
+    def _dotted(self, node: ast.AST | None) -> str:
+        """Return `fluid.layers.fc` for the expression, whatever the script calls the modules."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if isinstance(node, ast.Name):
+            parts.append(self.bound.get(node.id, node.id))
+        return _short(".".join(reversed(parts)))
 
     def guess(self) -> Guess:
         if self.required:
             newest = max(self.required, key=_version)
             return Guess(nearest(newest), f"require_version({newest!r})")
-        new = sorted(self.names & _NEW)
-        if new:
-            return Guess("1.8", new[0])
-        if "fluid.io.PyReader" in self.calls:
-            return self._py_reader()
-        if any("for_parallel" in words for name, words in self.calls.items() if name.endswith("open_files")):
-            return Guess("0.14", "open_files(for_parallel=...)")
-        if "EOFException" not in self.caught and "EnforceNotMet" in self.caught and self._reads_files():
-            return Guess("0.14", "the loop catches EnforceNotMet")
-        old = sorted(self.names & _OLD.keys())
-        return Guess(_OLD[old[0]], old[0]) if old else Guess(DEFAULT)
+        for name in sorted(self.names.keys() & _NEW):
+            return Guess(NEWEST, f"{self.names[name]}: {name}")
+        if "fluid.io.PyReader" in self.calls and self._starts_py_reader():
+            return Guess("1.4", f"{self.names['fluid.io.PyReader']}: a PyReader without iterable= is started")
+        return self._of_old_names()
 
-    def _py_reader(self) -> Guess:
+    def _of_old_names(self) -> Guess:
+        for name, words in self.calls.items():
+            if name.endswith("open_files") and "for_parallel" in words:
+                return Guess("0.14", f"{self.names[name]}: open_files(for_parallel=...)")
+        if "EOFException" not in self.caught and "EnforceNotMet" in self.caught and self._reads_files():
+            return Guess("0.14", f"{self.caught['EnforceNotMet']}: the loop catches EnforceNotMet")
+        old = sorted((_version(_OLD[name]), name) for name in self.names.keys() & _OLD.keys())
+        return Guess(_OLD[old[0][1]], f"{self.names[old[0][1]]}: {old[0][1]}") if old else Guess(NEWEST)
+
+    def _starts_py_reader(self) -> bool:
         """PyReader was not iterable by default in 1.4; a script that starts one without saying so is of then."""
         says = "iterable" in self.calls["fluid.io.PyReader"]
-        starts = any(name.endswith(".start") for name in self.calls)
-        if starts and not says:
-            return Guess("1.4", "PyReader without iterable= is started")
-        return Guess(DEFAULT)
+        return not says and any(name.endswith(".start") for name in self.calls)
 
     def _reads_files(self) -> bool:
         return any(name.rpartition(".")[2] in ("open_files", "open_recordio_file") for name in self.calls)
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("paddle.") if name.startswith("paddle.fluid") else name
 
 
 def _version(text: str) -> tuple[int, ...]:
     return tuple(int(p) for p in text.split(".") if p.isdigit())
 
 
-def _dotted(node: ast.AST | None) -> str:
-    """Return `fluid.layers.fc` for the expression, with paddle.fluid written as fluid."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if isinstance(node, ast.Name):
-        parts.append(node.id)
-    return ".".join(reversed(parts)).replace("paddle.fluid.", "fluid.")
-
-
 def local_sources(script: Path) -> list[Path]:
-    """Return the script and the modules of its own folder that it imports, directly or through each other."""
+    """Return the script and the user's modules that it imports, directly or through each other."""
     found: list[Path] = []
     queue = [script]
     while queue:
         path = queue.pop()
-        if path in found or not path.is_file():
+        if path in found or not path.is_file() or not is_users(str(path)):
             continue
         found.append(path)
         try:
-            tree = ast.parse(path.read_bytes())
+            tree = to_python3(path.read_text("utf-8", "replace"), str(path))[1]
         except (SyntaxError, ValueError):
             continue
         for name in _imports(tree):
-            base = script.parent / Path(*name.split("."))
-            queue += [base.with_suffix(".py"), base / "__init__.py"]
+            for folder in {script.parent, path.parent, Path.cwd()}:
+                base = folder / Path(*name.split("."))
+                queue += [base.with_name(base.name + ".py"), base / "__init__.py"]
     return found
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fluidio.distributed import fail
 from fluidio.errors import DeviceError, NotHere
-from fluidio.paddle.sources import LocalFinder, compile_source
+from fluidio.paddle.sources import compile_source, install_capsule
 from fluidio.program.site import is_ours
 
 __all__ = ["run_module", "run_script"]
@@ -65,10 +65,11 @@ def _execute(script: Path, spec: ModuleSpec | None) -> int:
     sys.modules["__main__"] = main
     if "__mp_main__" in sys.modules:
         sys.modules["__mp_main__"] = main  # multiprocessing's second name for it
-    sys.meta_path.insert(0, LocalFinder(script.parent.resolve()))
+    install_capsule()
     try:
-        code = compile_source(script.read_bytes(), str(script))
-        exec(code, main.__dict__)
+        loaded = compile_source(script.read_bytes(), str(script))
+        loaded.prepare(main.__dict__)
+        exec(loaded.code, main.__dict__)
     except SystemExit as stop:
         return _status(stop)
     except KeyboardInterrupt:

@@ -1,58 +1,105 @@
-"""Load the script's own modules; Python 2 residue in them is modernised on the way, never in site-packages."""
+"""Load the user's own modules with the time capsule around them; what is installed is left alone."""
 
 from __future__ import annotations
 
+import ast
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import os
 import sys
+import sysconfig
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from fluidio.paddle.modernise import to_code_text
+from fluidio.paddle.capsule.modules import Renewed, renew
+from fluidio.program.site import is_ours
 
-__all__ = ["LocalFinder", "compile_source"]
+__all__ = ["CapsuleFinder", "CapsuleLoader", "Loaded", "compile_source", "install_capsule", "is_users"]
 
-
-def compile_source(data: bytes, path: str) -> CodeType:
-    """Compile source text; what Python 3 would stumble over is rewritten first, with one note on stderr."""
-    tree, notes = to_code_text(importlib.util.decode_source(data), path)
-    if notes:
-        print(f"fluidio run: {path}: modernised while loading: {', '.join(notes)}", file=sys.stderr)
-    return compile(tree, path, "exec", dont_inherit=True)
+_STANDARD = tuple(os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib"))
 
 
-class _Loader(importlib.machinery.SourceFileLoader):
-    def get_code(self, fullname: str) -> CodeType:
-        path = self.get_filename(fullname)
-        return compile_source(self.get_data(path), path)
+@dataclass(frozen=True)
+class Loaded:
+    """The code of a module, and the imports that its names must hold before it runs."""
+
+    code: CodeType
+    imports: tuple[str, ...]
+
+    def prepare(self, names: dict[str, Any]) -> None:
+        """Bind what the rewritten code calls."""
+        for line in self.imports:
+            exec(line, names)
 
 
-class LocalFinder(importlib.abc.MetaPathFinder):
-    """Find modules below the script's folder, but nothing that was installed there."""
+def compile_source(data: bytes, path: str) -> Loaded:
+    """Compile a source text of the user's; what was applied is told on stderr."""
+    text = importlib.util.decode_source(data)
+    program, forced = (int(os.environ.get(name, "0")) for name in ("FLUIDIO_PROGRAM_PYTHON", "FLUIDIO_PYTHON"))
+    renewed = renew(text, path, program=program, forced=forced)
+    _tell(renewed, path)
+    tree = ast.parse(renewed.text, path)
+    if renewed.text != text:
+        _hide_columns(tree, text, renewed.text)
+    return Loaded(compile(tree, path, "exec", dont_inherit=True), tuple(renewed.imports))
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+
+def _tell(renewed: Renewed, path: str) -> None:
+    if os.environ.get("FLUIDIO_EXPLAIN"):
+        print(f"fluidio run: {path}: Python {renewed.python} ({renewed.reason})", file=sys.stderr)
+        for change in renewed.changes:
+            print(f"fluidio run: {path}:{change.line}: {change.old} -> {change.new} ({change.since})", file=sys.stderr)
+    elif renewed.python == 2:
+        print(f"fluidio run: {path}: modernised while loading: {renewed.summary()}", file=sys.stderr)
+
+
+def _hide_columns(tree: ast.Module, old: str, new: str) -> None:
+    """Take the columns from lines that changed: a traceback shows the user's line, where they would point wrongly."""
+    changed = {n for n, (a, b) in enumerate(zip(old.splitlines(), new.splitlines()), 1) if a != b}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.expr, ast.stmt)) and (node.lineno in changed or node.end_lineno in changed):
+            node.col_offset = node.end_col_offset = -1
+
+
+class CapsuleLoader(importlib.machinery.SourceFileLoader):
+    """Load one of the user's modules."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        path = self.get_filename(module.__name__)
+        loaded = compile_source(self.get_data(path), path)
+        loaded.prepare(module.__dict__)
+        exec(loaded.code, module.__dict__)
+
+
+class CapsuleFinder(importlib.abc.MetaPathFinder):
+    """Find modules where Python does, and load those of the user's through the capsule."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
-        if spec is None or spec.origin is None or not isinstance(spec.loader, importlib.machinery.SourceFileLoader):
+        if spec is None or spec.origin is None or type(spec.loader) is not importlib.machinery.SourceFileLoader:
             return None
-        if not self._is_local(Path(spec.origin)):
+        if not is_users(spec.origin):
             return None
-        loader: Any = _Loader(fullname, spec.origin)
+        loader: Any = CapsuleLoader(fullname, spec.origin)
         spec.loader = loader
         return spec
 
-    def _is_local(self, origin: Path) -> bool:
-        try:
-            inside = origin.resolve().relative_to(self.folder)
-        except ValueError:
-            return False
-        return not {"site-packages", "dist-packages"} & set(inside.parts) and not any(
-            part.startswith((".venv", "venv")) for part in inside.parts
-        )
+
+def is_users(path: str) -> bool:
+    """Tell whether a source file is the user's own: not installed, not Python's, not fluidio's."""
+    real = os.path.realpath(path)
+    if {"site-packages", "dist-packages"} & set(Path(real).parts) or is_ours(path) or is_ours(real):
+        return False
+    return not real.startswith(_STANDARD)
+
+
+def install_capsule() -> None:
+    """Load the user's modules through the capsule from now on."""
+    if not any(isinstance(finder, CapsuleFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, CapsuleFinder())

@@ -75,7 +75,7 @@ def test_the_report_names_line_and_verdict(tmp_path: Path, capsys: pytest.Captur
     out = capsys.readouterr().out
     assert "4 works, 1 raises" in out
     assert "line 7: fluid.layers.no_such_layer raises" in out
-    assert "Python 2: print" in out
+    assert "Python 2: old syntax" in out
 
 
 def test_check_of_a_folder_fails_when_something_would_raise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -134,7 +134,7 @@ def test_python2_modules_of_the_script_load(tmp_path: Path) -> None:
 
 def test_the_era_is_inferred_and_said(tmp_path: Path) -> None:
     done = fluidio_run(tmp_path, "import paddle.fluid as fluid\nfluid.data('x', [None, 3])\n")
-    assert "following Fluid 1.8 (fluid.data" in done.stderr
+    assert "following Fluid 1.8 (" in done.stderr and "train.py:2: fluid.data;" in done.stderr
 
 
 def test_device_cpu_makes_cuda_places_mean_the_cpu(tmp_path: Path) -> None:

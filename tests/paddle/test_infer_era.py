@@ -12,7 +12,7 @@ from fluidio.paddle.infer_era import guess_era, local_sources
 @pytest.mark.parametrize(
     ("text", "era"),
     [
-        ("import paddle.fluid as fluid\nfluid.layers.fc(x, 3)", "1.5"),
+        ("import paddle.fluid as fluid\nfluid.layers.fc(x, 3)", "1.8"),
         ("fluid.data('x', [None, 3])", "1.8"),
         ("fluid.io.DataLoader.from_generator(feed_list=[x], capacity=3)", "1.8"),
         ("import paddle\npaddle.fluid.data('x', [3])", "1.8"),
@@ -20,14 +20,25 @@ from fluidio.paddle.infer_era import guess_era, local_sources
         ("r = fluid.layers.open_files(f)\ntry:\n  pass\nexcept fluid.core.EnforceNotMet:\n  pass", "0.14"),
         ("r = fluid.layers.open_files(f)\ntry:\n  pass\nexcept fluid.core.EOFException:\n  pass", "1.5"),
         ("r = fluid.io.PyReader(feed_list=[x], capacity=3)\nr.start()", "1.4"),
-        ("r = fluid.io.PyReader(feed_list=[x], capacity=3, iterable=False)\nr.start()", "1.5"),
+        ("r = fluid.io.PyReader(feed_list=[x], capacity=3, iterable=False)\nr.start()", "1.8"),
         ("fluid.Trainer(train_func=f)", "0.15"),
         ("fluid.require_version('1.7.0')\nfluid.layers.open_files(f)", "1.8"),
-        ("this is not python", "1.5"),
+        ("from paddle.fluid.layers import open_recordio_file", "1.5"),
+        ("import paddle.fluid.layers as L\nL.open_files(f)", "1.5"),
+        ("import paddle.fluid as pf\npf.layers.ParallelDo(pf.layers.get_places())", "0.14"),
+        ("import recordio", "1.5"),
+        ("print 'old'\nfluid.Trainer(train_func=f)", "0.15"),
+        ("this is not python", "1.8"),
     ],
 )
 def test_signs_decide(text: str, era: str) -> None:
-    assert guess_era([text]).era == era
+    assert guess_era([("train.py", text)]).era == era
+
+
+def test_the_sign_is_named_with_its_line() -> None:
+    sources = [("train.py", "import model\n"), ("model.py", "import paddle.fluid as fluid\n\nfluid.data('x', [3])\n")]
+    assert guess_era(sources).sign == "model.py:3: fluid.data"
+    assert guess_era([("train.py", "x = 1")]).sign == "it shows no sign of an older one"
 
 
 def test_modules_of_the_scripts_folder_count(tmp_path: Path) -> None:

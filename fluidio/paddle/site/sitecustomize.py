@@ -1,6 +1,7 @@
 """Found by the Pythons that a script started by `fluidio run` starts in its turn: they see fluidio as paddle too.
 
-Only a few lines run at start; fluidio itself is imported when something asks for paddle.
+A Python that is to run one of the user's own scripts becomes `fluidio run SCRIPT`, so that what the script takes for
+granted is there as well. Only a few lines run at start; fluidio is imported when something asks for it.
 """
 
 import importlib.machinery
@@ -8,12 +9,16 @@ import os
 import sys
 from typing import Any
 
+_WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")
+_HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
 
 class _Waiting:
-    """Install the real hook at the first `import paddle` or `import recordio`."""
+    """Install the real hooks at the first import of paddle, recordio or one of the user's own modules."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
-        if fullname.partition(".")[0] not in ("paddle", "recordio"):
+        root = fullname.partition(".")[0]
+        if root == "fluidio" or not (root in ("paddle", "recordio") or _is_users(fullname, path)):
             return None
         sys.meta_path.remove(self)
         from fluidio.paddle.child import install
@@ -26,8 +31,37 @@ class _Waiting:
         return None
 
 
+def _is_users(fullname: str, path: Any) -> bool:
+    """Tell whether a module is a source file outside Python and what is installed."""
+    spec = importlib.machinery.PathFinder.find_spec(fullname, path)
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        return False
+    return _is_users_file(spec.origin)
+
+
+def _is_users_file(path: str) -> bool:
+    real = os.path.realpath(path)
+    apart = (os.path.realpath(os.path.dirname(os.__file__)) + os.sep, os.path.realpath(_HOME) + os.sep)
+    return "site-packages" not in real and "dist-packages" not in real and not real.startswith(apart)
+
+
+def _as_fluidio_run(words: list[str]) -> list[str]:
+    """Return the command that runs the user's script through `fluidio run`; [] if this Python runs something else."""
+    place = 1
+    while place < len(words) and words[place].startswith("-"):
+        if words[place] in ("-", "-c", "-m") or words[place][:2] in ("-c", "-m"):
+            return []
+        place += 2 if words[place] in _WITH_VALUE else 1
+    if place >= len(words) or not words[place].endswith(".py") or not _is_users_file(words[place]):
+        return []
+    return [sys.executable, *words[1:place], "-m", "fluidio", "run", *words[place:]]
+
+
 if os.environ.get("FLUIDIO_RUN"):
-    sys.meta_path.insert(0, _Waiting())
+    _command = _as_fluidio_run(sys.orig_argv) if os.name == "posix" else []
+    if _command:
+        os.execv(_command[0], _command)
+    sys.meta_path.insert(0, _Waiting())  # type: ignore[arg-type]
 
 # Another sitecustomize further down the path still runs.
 _here = os.path.dirname(os.path.abspath(__file__))

@@ -1,23 +1,12 @@
-"""The few names of distutils that training scripts use; the package left Python with 3.12."""
+"""Versions that compare."""
 
 from __future__ import annotations
 
 import functools
 import itertools
 import re
-from types import SimpleNamespace
 
-__all__ = ["LooseVersion", "StrictVersion", "dir_util", "strtobool", "util", "version"]
-
-
-def strtobool(val: str) -> int:
-    """Return 1 for y, yes, t, true, on, 1 and 0 for their opposites."""
-    word = val.lower()
-    if word in ("y", "yes", "t", "true", "on", "1"):
-        return 1
-    if word in ("n", "no", "f", "false", "off", "0"):
-        return 0
-    raise ValueError(f"invalid truth value {val!r}")
+__all__ = ["LooseVersion", "StrictVersion"]
 
 
 @functools.total_ordering
@@ -50,15 +39,3 @@ def _as_version(value: object) -> LooseVersion:
 
 
 StrictVersion = LooseVersion
-
-
-def _mkpath(name: str, mode: int = 0o777, verbose: int = 1, dry_run: int = 0) -> list[str]:
-    import os
-
-    os.makedirs(name, mode, exist_ok=True)
-    return [name]
-
-
-dir_util = SimpleNamespace(mkpath=_mkpath)
-util = SimpleNamespace(strtobool=strtobool)
-version = SimpleNamespace(LooseVersion=LooseVersion, StrictVersion=StrictVersion)

@@ -1,0 +1,38 @@
+"""The time capsule: what legacy scripts take for granted of Python, NumPy and others, for their own modules alone.
+
+`table.txt` lists everything; `modules.renew` applies it to one source text. Rewritten code calls the functions here, as
+`capsule.divide(a, b)`; installed packages are never touched.
+"""
+
+import builtins
+
+from fluidio.paddle.capsule import (
+    arrays,
+    distutils,
+    frames,
+    images,
+    jsons,
+    pickles,
+    python2,
+    scalar_math,
+    scalars,
+    stacking,
+    stdlib,
+    string_io,
+    strings,
+    text,
+    yamls,
+)
+from fluidio.paddle.capsule.arrays import *
+from fluidio.paddle.capsule.frames import *
+from fluidio.paddle.capsule.images import getsize, textsize
+from fluidio.paddle.capsule.pickles import loads as pickle_loads
+from fluidio.paddle.capsule.python2 import *
+from fluidio.paddle.capsule.scalars import *
+from fluidio.paddle.capsule.stdlib import *
+from fluidio.paddle.capsule.text import *
+from fluidio.paddle.capsule.yamls import *
+
+__all__ = ["builtins", "getsize", "pickle_loads", "textsize"]
+__all__ += arrays.__all__ + frames.__all__ + python2.__all__ + scalars.__all__ + stdlib.__all__ + text.__all__
+__all__ += yamls.__all__

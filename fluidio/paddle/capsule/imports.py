@@ -1,0 +1,89 @@
+"""Rewrite import statements: modules that have moved or gone, and names that a module has dropped."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import TYPE_CHECKING
+
+from fluidio.paddle.capsule.table import Row, rows_of
+
+if TYPE_CHECKING:
+    from fluidio.paddle.capsule.rewrite import Rewriter
+
+__all__ = ["rewrite_from", "rewrite_import"]
+
+_MODULES = {key: rows[0] for key, rows in rows_of("module").items()}
+_GONE = ("distutils",)
+_NAMES = {key: [row for row in rows if not row.condition] for key, rows in rows_of("name").items()}
+
+
+def _path(target: str) -> str:
+    return target.replace("capsule.", "fluidio.paddle.capsule.", 1) if target.startswith("capsule.") else target
+
+
+def rewrite_import(rewriter: Rewriter, node: ast.Import) -> None:
+    """Rewrite `import cPickle as pickle, os`."""
+    if not any(alias.name in _MODULES for alias in node.names):
+        return
+    parts: list[str] = []
+    for alias in node.names:
+        row = _MODULES.get(alias.name)
+        if row is None:
+            parts.append(f"import {alias.name}" + (f" as {alias.asname}" if alias.asname else ""))
+            continue
+        rewriter.note(node, row)
+        if alias.asname or "." not in alias.name:
+            parts.append(f"import {_path(row.new)} as {alias.asname or alias.name}")
+        else:
+            root = alias.name.partition(".")[0]
+            # Its uses, `distutils.util.x`, are rewritten with it; other parts of the package stay where they are.
+            parts += [f"import {root}"] * (root not in _GONE) + [f"import {_path(row.new)}"]
+    _put(rewriter, node, parts)
+
+
+def rewrite_from(rewriter: Rewriter, node: ast.ImportFrom) -> None:
+    """Rewrite `from collections import Iterable, OrderedDict`."""
+    module = node.module or ""
+    if node.level or (any(alias.name == "*" for alias in node.names) and module not in _MODULES):
+        return
+    kept: list[str] = []
+    parts: list[str] = []
+    for alias in node.names:
+        row = _row(rewriter, f"{module}.{alias.name}")
+        text = alias.name + (f" as {alias.asname}" if alias.asname else "")
+        if row is None:
+            kept.append(text)
+        else:
+            rewriter.note(node, row, f"{module}.{alias.name}")
+            parts.append(_bind(row, alias.asname or alias.name))
+    if module in _MODULES and kept:
+        rewriter.note(node, _MODULES[module])
+        module = _path(_MODULES[module].new)
+    elif not parts:
+        return
+    _put(rewriter, node, [*([f"from {module} import {', '.join(kept)}"] if kept else []), *parts])
+
+
+def _row(rewriter: Rewriter, name: str) -> Row | None:
+    if name in _MODULES:
+        return _MODULES[name]
+    return next((row for row in _NAMES.get(name, []) if rewriter.python2 or not row.python2_only), None)
+
+
+def _bind(row: Row, name: str) -> str:
+    """Return the statement that binds `name` to what a row says."""
+    target = _path(row.new)
+    if row.kind == "module":
+        return f"import {target} as {name}"
+    first, dot, _ = target.partition(".")
+    if "(" in target or hasattr(builtins, first):
+        return f"{name} = {target}"
+    if not dot:
+        return f"import {target} as {name}"
+    parent, _, last = target.rpartition(".")
+    return f"from {parent} import {last} as {name}" if last != name else f"from {parent} import {name}"
+
+
+def _put(rewriter: Rewriter, node: ast.stmt, parts: list[str]) -> None:
+    rewriter.edits.replace(rewriter.edits.start(node), rewriter.edits.end(node), "; ".join(parts))

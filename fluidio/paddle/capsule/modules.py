@@ -1,0 +1,89 @@
+"""One source text of the user's, brought to today: its syntax, then its meaning."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from fluidio.paddle.capsule.bindings import Bindings
+from fluidio.paddle.capsule.evidence import find_evidence
+from fluidio.paddle.capsule.old_syntax import to_python3
+from fluidio.paddle.capsule.rewrite import Change, rewrite
+
+__all__ = ["Renewed", "python_of", "renew"]
+
+
+@dataclass
+class Renewed:
+    """A text that runs today, line by line the old one; `python` is the version it was written for."""
+
+    text: str
+    python: int
+    reason: str
+    changes: list[Change]
+    imports: list[str]
+
+    def with_imports(self) -> str:
+        """Return the text with the imports that it needs in it, for a file of its own."""
+        if not self.imports:
+            return self.text
+        lines = self.text.splitlines(keepends=True)
+        place = _first_line(ast.parse(self.text))
+        return "".join([*lines[:place], *(f"{line}\n" for line in self.imports), *lines[place:]])
+
+    def summary(self) -> str:
+        """Return what was applied, in a few words."""
+        words = [f"{self.reason} (Python 2)"] if self.python == 2 else []
+        for change in self.changes:
+            if change.old not in words:
+                words.append(change.old)
+        return ", ".join(words[:6]) + (f" and {len(words) - 6} more" if len(words) > 6 else "")
+
+
+def _first_line(tree: ast.Module) -> int:
+    """Return the number of lines that must stay first: docstring and imports from __future__."""
+    line = 0
+    for node in tree.body:
+        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if not is_text and not (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
+            break
+        line = node.end_lineno or line
+    return line
+
+
+def python_of(text: str, path: str) -> tuple[int, str]:
+    """Return 2 or 3 for the Python that a text was written for, 0 if nothing tells, and the sign."""
+    text, tree, changed = to_python3(text, path)
+    if changed:
+        return 2, "old syntax"
+    return _verdict(tree, Bindings(tree))
+
+
+def _verdict(tree: ast.Module, bindings: Bindings) -> tuple[int, str]:
+    found = find_evidence(tree, bindings)
+    verdict = found.verdict()
+    signs = [found.cannot_load] if found.cannot_load else found.python2 if verdict == 2 else found.python3
+    return verdict, signs[0][1] if signs and signs[0] else ""
+
+
+def renew(text: str, path: str, *, program: int = 0, forced: int = 0) -> Renewed:
+    """Bring a text to today.
+
+    Args:
+        text: the source.
+        path: its file, for errors.
+        program: the Python of the program it belongs to, for a text that shows nothing itself.
+        forced: the Python to take it for, whatever it shows.
+
+    Raises:
+        SyntaxError: the text is neither Python 3 nor Python 2.
+    """
+    text, tree, changed = to_python3(text.replace("\r\n", "\n").replace("\r", "\n"), path)
+    bindings = Bindings(tree)
+    python, reason = (2, "old syntax") if changed else _verdict(tree, bindings)
+    if forced:
+        python, reason = forced, f"--python {forced}"
+    elif not python:
+        python, reason = program or 3, "as the rest of the program" if program else "nothing older in it"
+    done = rewrite(text, tree, bindings, python == 2)
+    return Renewed(done.text, python, reason, done.changes, done.imports)

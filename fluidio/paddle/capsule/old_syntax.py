@@ -1,0 +1,74 @@
+"""Python 2 syntax to Python 3 syntax, by the fixers of fissix (the kept branch of lib2to3); meaning is not its matter.
+
+Lines stay where they are (but for tuple parameters), so that tracebacks point to the user's own lines.
+"""
+
+from __future__ import annotations
+
+import ast
+import logging
+import warnings
+
+__all__ = ["parse", "to_python3"]
+
+_FIXERS = (
+    "except",
+    "exec",
+    "metaclass",
+    "ne",
+    "numliterals",
+    "paren",
+    "print",
+    "raise",
+    "repr",
+    "tuple_params",
+    "unicode",
+)
+
+
+def parse(text: str, path: str) -> ast.Module:
+    """Return the tree of a Python 3 text; SyntaxError if it is none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # of literals such as "\d", said once when it is compiled
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return ast.parse(text, path)
+
+
+def to_python3(text: str, path: str) -> tuple[str, ast.Module, bool]:
+    """Return the text, its tree, and whether it had to be changed.
+
+    Raises:
+        SyntaxError: the text is neither Python 3 nor Python 2.
+    """
+    try:
+        return text, parse(text, path), False
+    except TabError:
+        text = "".join(_spaced(line) for line in text.splitlines(keepends=True))
+    except SyntaxError:
+        pass  # perhaps it is Python 2
+    try:
+        return text, parse(text, path), True
+    except SyntaxError:
+        fixed = _refactor(text, path)
+    return fixed, parse(fixed, path), True
+
+
+def _spaced(line: str) -> str:
+    """Expand the tabs at the start of a line to Python 2's eight columns."""
+    rest = line.lstrip(" \t")
+    return line[: len(line) - len(rest)].expandtabs(8) + rest
+
+
+def _refactor(text: str, path: str) -> str:
+    from fissix.pgen2.parse import ParseError
+    from fissix.refactor import RefactoringTool
+
+    logging.getLogger("RefactoringTool").setLevel(logging.ERROR)
+    source = text if text.endswith("\n") else text + "\n"
+    for options, left_out in (({}, ""), ({"print_function": True}, "print")):
+        fixers = [f"fissix.fixes.fix_{name}" for name in _FIXERS if name != left_out]
+        try:
+            return str(RefactoringTool(fixers, options).refactor_string(source, path))
+        except ParseError:
+            continue
+    return text

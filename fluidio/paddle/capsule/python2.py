@@ -1,0 +1,166 @@
+"""What Python 2 meant: lists, integer division, comparison functions, names of the standard library."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import math
+import sys
+from collections.abc import Callable, ItemsView, KeysView, ValuesView
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "apply",
+    "basestring",
+    "cmp",
+    "divide",
+    "divide_in_place",
+    "execfile",
+    "has_key",
+    "items_of",
+    "iteritems",
+    "iterkeys",
+    "itervalues",
+    "keys_of",
+    "next_of",
+    "nothing",
+    "reload",
+    "round_away",
+    "sorted_by",
+    "sorted_by_in_place",
+    "values_of",
+]
+
+basestring = (str, bytes)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) or (isinstance(value, np.ndarray) and value.dtype.kind in "iu")
+
+
+def divide(left: Any, right: Any) -> Any:
+    """Return left / right as Python 2 computes it: integers floor."""
+    return left // right if _is_integer(left) and _is_integer(right) else left / right
+
+
+def divide_in_place(left: Any, right: Any) -> Any:
+    """Return the value of `left` after `left /= right` in Python 2."""
+    if _is_integer(left) and _is_integer(right):
+        left //= right
+    else:
+        left /= right
+    return left
+
+
+def round_away(number: Any, ndigits: Any = 0) -> Any:
+    """Round half away from zero to a float, as Python 2 did."""
+    if not isinstance(number, (int, float, np.floating, np.integer)):
+        return round(number, ndigits)
+    value = float(number)
+    if not math.isfinite(value):
+        return value
+    return float(Decimal(value).quantize(Decimal(1).scaleb(-int(ndigits)), ROUND_HALF_UP))
+
+
+def _as_list(value: Any) -> Any:
+    return list(value) if isinstance(value, (KeysView, ValuesView, ItemsView)) else value
+
+
+def keys_of(mapping: Any) -> Any:
+    """Return mapping.keys() as a list."""
+    return _as_list(mapping.keys())
+
+
+def values_of(mapping: Any) -> Any:
+    """Return mapping.values() as a list."""
+    return _as_list(mapping.values())
+
+
+def items_of(mapping: Any) -> Any:
+    """Return mapping.items() as a list."""
+    return _as_list(mapping.items())
+
+
+def _old_or_new(value: Any, old: str, new: str) -> Any:
+    return getattr(value, old)() if hasattr(value, old) else iter(getattr(value, new)())
+
+
+def iteritems(mapping: Any) -> Any:
+    """Iterate over the items."""
+    return _old_or_new(mapping, "iteritems", "items")
+
+
+def itervalues(mapping: Any) -> Any:
+    """Iterate over the values."""
+    return _old_or_new(mapping, "itervalues", "values")
+
+
+def iterkeys(mapping: Any) -> Any:
+    """Iterate over the keys."""
+    return _old_or_new(mapping, "iterkeys", "keys")
+
+
+def has_key(mapping: Any, *args: Any, **kwargs: Any) -> Any:
+    """Tell whether a mapping has a key."""
+    own = getattr(mapping, "has_key", None)
+    return args[0] in mapping if own is None else own(*args, **kwargs)
+
+
+def next_of(iterator: Any) -> Any:
+    """Return the next value."""
+    return iterator.next() if hasattr(iterator, "next") else next(iterator)
+
+
+def cmp(left: Any, right: Any) -> int:
+    """Return -1, 0 or 1."""
+    return int(left > right) - int(left < right)
+
+
+def _key(compare: Callable[[Any, Any], int] | None, key: Callable[[Any], Any] | None) -> Callable[[Any], Any] | None:
+    if compare is None:
+        return key
+    ordering = functools.cmp_to_key(compare)
+    return ordering if key is None else lambda value: ordering(key(value))
+
+
+def sorted_by(values: Any, cmp: Any = None, key: Any = None, reverse: bool = False) -> list[Any]:
+    """Return sorted(values, cmp, key, reverse)."""
+    return sorted(values, key=_key(cmp, key), reverse=reverse)
+
+
+def sorted_by_in_place(values: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call values.sort(cmp, key, reverse)."""
+    if not isinstance(values, list):
+        return values.sort(*args, **kwargs)
+    given = dict(zip(("cmp", "key", "reverse"), args)) | kwargs
+    values.sort(key=_key(given.get("cmp"), given.get("key")), reverse=bool(given.get("reverse", False)))
+    return None
+
+
+def apply(function: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
+    """Call a function with a tuple of arguments."""
+    return function(*args, **(kwargs or {}))
+
+
+def execfile(filename: str, globals: Any = None, locals: Any = None) -> None:
+    """Run a file in the caller's names."""
+    from fluidio.paddle.sources import compile_source
+
+    caller = sys._getframe(1)
+    with open(filename, "rb") as file:
+        loaded = compile_source(file.read(), filename)
+    names = caller.f_globals if globals is None else globals
+    loaded.prepare(names)
+    exec(loaded.code, names, caller.f_locals if locals is None and globals is None else locals)
+
+
+def reload(module: Any) -> Any:
+    """Load a module again; `reload(sys)`, which only brought setdefaultencoding back, does nothing."""
+    return module if module is sys else importlib.reload(module)
+
+
+def nothing(*args: Any, **kwargs: Any) -> None:
+    """Do nothing: what was asked for has no meaning any more."""

@@ -1,0 +1,296 @@
+"""Apply the table to the text of one module: the same edits for `fluidio run` and `fluidio port`."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from dataclasses import dataclass, field
+
+from fluidio.paddle.capsule import constructs
+from fluidio.paddle.capsule.bindings import Bindings
+from fluidio.paddle.capsule.edits import Edits, Spanned
+from fluidio.paddle.capsule.guards import guarded_by_if, guarded_by_try
+from fluidio.paddle.capsule.imports import rewrite_from, rewrite_import
+from fluidio.paddle.capsule.shapes import is_lazy, is_no_array
+from fluidio.paddle.capsule.table import Row, rows_of
+
+__all__ = ["Change", "Rewriter", "Rewritten", "rewrite"]
+
+_NAMES = rows_of("name")
+_METHODS = rows_of("method")
+_ATTRIBUTES = rows_of("attribute")
+_BUILTINS = rows_of("builtin")
+_CALLS = rows_of("call")
+_CONSTRUCTS = {key: rows[0] for key, rows in rows_of("construct").items()}
+
+
+@dataclass(frozen=True, order=True)
+class Change:
+    """One row of the table, applied on a line."""
+
+    line: int
+    old: str
+    new: str
+    since: str
+
+
+@dataclass
+class Rewritten:
+    """A text after the table was applied: what changed, and the import lines that it needs now."""
+
+    text: str
+    changes: list[Change] = field(default_factory=list)
+    imports: list[str] = field(default_factory=list)
+
+
+def rewrite(text: str, tree: ast.Module, bindings: Bindings, python2: bool) -> Rewritten:
+    """Apply the table to a text whose tree is given; no line moves."""
+    rewriter = Rewriter(text, bindings, python2)
+    rewriter.visit(tree)
+    return Rewritten(rewriter.edits.apply(), sorted(set(rewriter.changes)), sorted(rewriter.imports))
+
+
+class Rewriter(ast.NodeVisitor):
+    """Visit outer nodes first and note an edit wherever a row of the table holds."""
+
+    def __init__(self, text: str, bindings: Bindings, python2: bool) -> None:
+        self.edits = Edits(text)
+        self.bindings = bindings
+        self.python2 = python2
+        self.floors = python2 and "division" not in bindings.futures
+        self.changes: list[Change] = []
+        self.imports: set[str] = set()
+        self.guarded = False
+        self.iterated: set[int] = set()
+        taken = bindings.bound | set(bindings.modules)
+        self.capsule = "capsule" if "capsule" not in taken else "fluidio_capsule"
+
+    # What the constructs and imports use.
+
+    def note(self, node: Spanned, row: Row, old: str = "") -> None:
+        """Remember that a row was applied."""
+        self.changes.append(Change(node.lineno, old or row.old.removeprefix("module "), row.new, row.since))
+
+    def helper(self, target: str) -> str:
+        """Return the text for `capsule.x`, and see to its import."""
+        self.imports.add(
+            f"from fluidio.paddle import capsule{'' if self.capsule == 'capsule' else ' as ' + self.capsule}"
+        )
+        return f"{self.capsule}.{target.removeprefix('capsule.')}"
+
+    def target(self, row: Row, full: str = "", root: str = "") -> str:
+        """Return the text of a row's target, in the words of a script that knows `root` as the start of `full`."""
+        new = row.new
+        if new.startswith("capsule."):
+            return self.helper(new)
+        first, _, rest = new.partition(".")
+        if "(" in new or hasattr(builtins, first):
+            return new if "(" in new or self.bindings.is_builtin(first) else self.helper(f"builtins.{new}")
+        module = self.bindings.modules.get(root, "")
+        if module and new.startswith(f"{module}.") and full.startswith(f"{module}."):
+            return f"{root}.{new.removeprefix(module + '.')}"
+        path = new.rpartition(".")[0] if rest and not new.startswith("fluidio.") else new
+        if self.bindings.modules.get(first) == first or self.bindings.is_builtin(first):
+            self.imports.add(f"import {path}")
+            return new
+        alias = f"capsule_{path.replace('.', '_')}"
+        self.imports.add(f"import {path} as {alias}")
+        return f"{alias}.{new.removeprefix(path + '.')}" if new != path else alias
+
+    def apply_construct(self, key: str, node: Spanned, old: str = "") -> str:
+        """Note a construct and return the text of its function."""
+        row = _CONSTRUCTS[key]
+        self.note(node, row, old)
+        return self.helper(row.new) if row.new.startswith("capsule.") else row.new
+
+    def inner(self, text: str) -> str:
+        """Return a part of the text, such as the inside of an f-string, with the table applied."""
+        part = Rewriter(text, self.bindings, self.python2)
+        part.capsule = self.capsule
+        part.visit(ast.parse(text, mode="eval"))
+        self.changes += part.changes
+        self.imports |= part.imports
+        return part.edits.apply()
+
+    def _holds(self, row: Row, call: ast.Call | None) -> bool:
+        if row.python2_only and not self.python2:
+            return False
+        if not row.condition:
+            return True
+        return call is not None and _matches(row.condition, call)
+
+    # Statements.
+
+    def visit_Import(self, node: ast.Import) -> None:
+        if not self.guarded:
+            rewrite_import(self, node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        if not self.guarded:
+            rewrite_from(self, node)
+
+    def visit_Try(self, node: ast.Try) -> None:
+        self._under_guard(guarded_by_try(node), node.body)
+        for child in (*node.handlers, *node.orelse, *node.finalbody):
+            self.visit(child)
+
+    def visit_If(self, node: ast.If) -> None:
+        self.visit(node.test)
+        self._under_guard(guarded_by_if(node), [*node.body, *node.orelse])
+
+    def visit_IfExp(self, node: ast.IfExp) -> None:
+        self._under_guard(guarded_by_if(node), [node.test, node.body, node.orelse])
+
+    def _under_guard(self, guarded: bool, nodes: list[ast.stmt] | list[ast.expr]) -> None:
+        before, self.guarded = self.guarded, self.guarded or guarded
+        for node in nodes:
+            self.visit(node)
+        self.guarded = before
+
+    def visit_For(self, node: ast.For) -> None:
+        self.iterated.add(id(node.iter))
+        self.generic_visit(node)
+
+    def visit_comprehension(self, node: ast.comprehension) -> None:
+        self.iterated.add(id(node.iter))
+        self.generic_visit(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        constructs.rename_special_methods(self, node)
+        self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        constructs.store(self, node)
+        constructs.append(self, node.value)
+        self.generic_visit(node)
+
+    def visit_Return(self, node: ast.Return) -> None:
+        constructs.append(self, node.value)
+        self.generic_visit(node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        if not constructs.divide_in_place(self, node):
+            constructs.store(self, node)
+        self.generic_visit(node)
+
+    # Expressions.
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        constructs.fstring(self, node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        constructs.operator(self, node)
+        self.generic_visit(node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        constructs.listed(self, node.value)
+        self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        if constructs.call(self, node):
+            self.generic_visit(node)
+            return
+        function = node.func
+        if isinstance(function, ast.Name):
+            self._called_name(node, function)
+        elif isinstance(function, ast.Attribute):
+            self._called_attribute(node, function)
+        else:
+            self.visit(function)
+        for child in (*node.args, *node.keywords):
+            self.visit(child)
+
+    def _called_name(self, node: ast.Call, function: ast.Name) -> None:
+        if function.id in _CALLS and self.bindings.is_builtin(function.id):
+            for row in _CALLS[function.id]:
+                if self.guarded and row.since == "Python 3.0":
+                    continue
+                if self._holds(row, node) and not (function.id in ("int", "float", "long") and _is_plain(node)):
+                    self._replace(function, row, self.target(row))
+                    return
+        full, root = self.bindings.dotted(function)
+        for row in _NAMES.get(full, []):
+            if row.condition and self._holds(row, node):
+                self._replace(function, row, self.target(row, full, root))
+                return
+        self.visit(function)
+
+    def _called_attribute(self, node: ast.Call, function: ast.Attribute) -> None:
+        full, root = self.bindings.dotted(function)
+        for row in _NAMES.get(full, []):
+            if self._holds(row, node) and not self._needs_no(row, node):
+                self._replace(function, row, self.target(row, full, root))
+                return
+        for row in _METHODS.get(function.attr, []):
+            if not full and self._holds(row, node):
+                self._method(node, function, row)
+                break
+        # Not the attribute itself: its row may not hold for this call.
+        self.visit(function.value)
+
+    def _needs_no(self, row: Row, node: ast.Call) -> bool:
+        """Tell whether a call is safe as it is: an array with a dtype is not ragged, a literal is no array."""
+        if row.key in ("numpy.array", "numpy.asarray"):
+            return len(node.args) != 1 or (any(k.arg == "dtype" for k in node.keywords) and not _says_copy(node))
+        return row.key.startswith("math.") and all(is_no_array(argument) for argument in node.args)
+
+    def _method(self, node: ast.Call, function: ast.Attribute, row: Row) -> None:
+        """Turn `value.name(arguments)` into `helper(value, arguments)`."""
+        if row.key in ("keys", "values", "items", "next", "getchildren") and (node.args or node.keywords):
+            return
+        self.note(node, row)
+        self.as_function(node, function, self.target(row))
+
+    def as_function(self, node: ast.Call, function: ast.Attribute, name: str) -> None:
+        """Turn a call of a method into a call of a function whose first argument is the object."""
+        end = self.edits.end(function)
+        dot = self.edits.data.rindex(b".", 0, end)
+        parenthesis = self.edits.find(b"(", end, len(self.edits.data))
+        self.edits.open(self.edits.start(node), f"{name}(")
+        self.edits.replace(dot, parenthesis + 1, ", " if node.args or node.keywords else "")
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        full, root = self.bindings.dotted(node)
+        rows = [row for row in _NAMES.get(full, []) if self._holds(row, None)]
+        if rows and isinstance(node.ctx, ast.Load) and not self.guarded:
+            self._replace(node, rows[0], self.target(rows[0], full, root))
+            return
+        if node.attr in _ATTRIBUTES and isinstance(node.ctx, ast.Load) and not full:
+            row = _ATTRIBUTES[node.attr][0]
+            end = self.edits.end(node)
+            self.note(node, row)
+            self.edits.open(self.edits.start(node), f"{self.target(row)}(")
+            self.edits.replace(self.edits.data.rindex(b".", 0, end), end, ")")
+        self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if node.id not in _BUILTINS or not isinstance(node.ctx, ast.Load) or self.guarded:
+            return
+        if self.bindings.is_builtin(node.id):
+            self._replace(node, _BUILTINS[node.id][0], self.target(_BUILTINS[node.id][0]))
+
+    def _replace(self, node: ast.expr, row: Row, text: str) -> None:
+        start, end = self.edits.start(node), self.edits.end(node)
+        self.note(node, row, re.sub(r"\s+", "", self.edits.segment(start, end)))
+        self.edits.replace(start, end, text)
+
+
+def _matches(condition: str, call: ast.Call) -> bool:
+    if condition.endswith("="):
+        return any(keyword.arg == condition[:-1] for keyword in call.keywords)
+    if condition == "lazy":
+        return bool(call.args) and is_lazy(call.args[0])
+    if condition == "U":
+        mode = call.args[1] if len(call.args) > 1 else None
+        return isinstance(mode, ast.Constant) and "U" in str(mode.value)
+    return len(call.args) == int(condition)
+
+
+def _is_plain(call: ast.Call) -> bool:
+    """Tell whether `int(...)` or `float(...)` cannot meet an array: a base, a literal, text."""
+    return len(call.args) != 1 or bool(call.keywords) or is_no_array(call.args[0])
+
+
+def _says_copy(call: ast.Call) -> bool:
+    return any(keyword.arg == "copy" for keyword in call.keywords)

@@ -1,0 +1,22 @@
+"""Functions of NumPy that took generators and maps where they want sequences now."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+__all__: list[str] = []
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    function = getattr(np, name)
+
+    @functools.wraps(function)
+    def of_any(arrays: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
+        return function(arrays if isinstance(arrays, (np.ndarray, list, tuple)) else list(arrays), *args, **kwargs)
+
+    globals()[name] = of_any
+    return of_any

@@ -1,0 +1,196 @@
+"""Python 2's str, which was text and bytes at once: what files opened as binary give, and what encode() returns."""
+
+from __future__ import annotations
+
+import builtins
+import gzip
+import io
+import os
+import subprocess
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
+
+__all__ = ["ByteText", "check_output", "decode", "encode", "fdopen", "getwriter", "gzip_open", "join", "open_file"]
+
+
+class ByteText(bytes):
+    """Bytes that behave as text where they meet text: they compare, join, split, index and print as str does."""
+
+    def _text(self) -> str:
+        return self.decode("utf-8", "surrogateescape")
+
+    def __str__(self) -> str:
+        return self._text()
+
+    def __repr__(self) -> str:
+        return repr(self._text())
+
+    def __format__(self, spec: str) -> str:
+        return format(self._text(), spec)
+
+    def __eq__(self, other: object) -> bool:
+        return self._text() == other if isinstance(other, str) else bytes.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self._text())  # equal to the str it equals
+
+    def __lt__(self, other: Any) -> bool:
+        return self._text() < str(other)
+
+    def __contains__(self, part: Any) -> bool:
+        return part in self._text() if isinstance(part, str) else bytes.__contains__(self, part)
+
+    def __add__(self, other: Any) -> Any:
+        return self._text() + other if isinstance(other, str) else ByteText(bytes.__add__(self, other))
+
+    def __radd__(self, other: Any) -> Any:
+        return other + self._text()
+
+    def __mod__(self, values: Any) -> Any:
+        return self._text() % values
+
+    def __getitem__(self, index: Any) -> Any:
+        part = bytes.__getitem__(self, index)
+        return ByteText(part if isinstance(part, bytes) else bytes([part]))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._text()) if self.isascii() else cast(Iterator[Any], bytes.__iter__(self))
+
+
+def _text_method(name: str) -> Any:
+    def method(self: ByteText, *args: Any, **kwargs: Any) -> Any:
+        if args and isinstance(args[0], bytes):
+            return getattr(bytes, name)(self, *args, **kwargs)
+        return getattr(str(self), name)(*args, **kwargs)
+
+    return method
+
+
+_TEXT_METHODS = """
+    capitalize center count endswith expandtabs find format index isalnum isalpha isdigit islower isspace isupper join
+    ljust lower lstrip partition replace rfind rindex rjust rpartition rsplit rstrip split splitlines startswith strip
+    swapcase title upper zfill
+"""
+for _name in _TEXT_METHODS.split():
+    setattr(ByteText, _name, _text_method(_name))
+
+
+def decode(value: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return value.decode(...); text is decoded already."""
+    return value if isinstance(value, str) else value.decode(*args, **kwargs)
+
+
+def encode(value: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return value.encode(...) as bytes that still behave as text."""
+    if isinstance(value, bytes):
+        return value
+    encoded = value.encode(*args, **kwargs)
+    return ByteText(encoded) if isinstance(encoded, bytes) else encoded
+
+
+def join(separator: Any, parts: Any, *more: Any) -> Any:
+    """Return separator.join(parts), whichever of them are bytes; any other `join` as it is."""
+    if more or not isinstance(separator, (str, bytes)):
+        return separator.join(parts, *more)
+    words = list(parts)
+    if isinstance(separator, bytes) and not isinstance(separator, ByteText):
+        return separator.join(words)
+    return str(separator).join(str(w) if isinstance(w, ByteText) else w for w in words)
+
+
+class _Reads:
+    """Reading a file opened as binary: lines are text, read() gives bytes that behave as text."""
+
+    def read(self, size: int | None = -1, /) -> Any:
+        return ByteText(super().read(size))  # type: ignore[misc]
+
+    def readline(self, size: int | None = -1, /) -> Any:
+        return _as_line(super().readline(size))  # type: ignore[misc]
+
+    def __next__(self) -> Any:
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
+
+    def readlines(self, hint: int | None = None, /) -> Any:
+        return list(self)  # type: ignore[call-overload]
+
+
+class _Writes:
+    """Writing to a file opened as binary: text is encoded."""
+
+    def write(self, data: Any, /) -> Any:
+        return super().write(_as_bytes(data))  # type: ignore[misc]
+
+    def writelines(self, lines: Iterable[Any], /) -> None:
+        for line in lines:
+            self.write(line)
+
+
+class _BinaryReader(_Reads, io.BufferedReader):
+    pass
+
+
+class _BinaryWriter(_Writes, io.BufferedWriter):
+    pass
+
+
+class _Binary(_Reads, _Writes, io.BufferedRandom):
+    pass
+
+
+class _Text(io.TextIOWrapper):
+    """A file opened as text that takes bytes too."""
+
+    def write(self, data: Any, /) -> int:
+        return super().write(data.decode("utf-8", "surrogateescape") if isinstance(data, bytes) else data)
+
+
+def _as_line(line: bytes) -> str:
+    return line.decode("utf-8", "surrogateescape")
+
+
+def _as_bytes(data: Any) -> Any:
+    return data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
+
+
+def open_file(name: Any, mode: str = "r", buffering: int = -1, *args: Any, **kwargs: Any) -> Any:
+    """Return open(name, mode) as Python 2 did: text and bytes mix."""
+    plain = mode.replace("U", "") or "r"
+    if args or kwargs:
+        return builtins.open(name, plain, buffering, *args, **kwargs)
+    if "b" not in plain:
+        raw = builtins.open(name, plain + "b")
+        return _Text(raw, "utf-8", "surrogateescape", line_buffering=buffering in (0, 1))
+    file = io.FileIO(name, plain.replace("b", ""))
+    kind = _Binary if "+" in plain else _BinaryReader if "r" in plain else _BinaryWriter
+    return kind(file)
+
+
+def gzip_open(filename: Any, mode: str = "rb", *args: Any, **kwargs: Any) -> Any:
+    """Return gzip.open(...): lines are text, read() gives bytes that behave as text."""
+    file: Any = gzip.open(filename, mode, *args, **kwargs)
+    return _BinaryReader(file) if isinstance(file, gzip.GzipFile) and "r" in mode else file
+
+
+def check_output(*args: Any, **kwargs: Any) -> Any:
+    """Return the output of a command, bytes that behave as text."""
+    found: Any = subprocess.check_output(*args, **kwargs)
+    return ByteText(found) if isinstance(found, bytes) else found
+
+
+def fdopen(fd: int, mode: str = "r", buffering: int = -1) -> Any:
+    """Return os.fdopen(...); text without a buffer is text flushed by lines."""
+    return os.fdopen(fd, mode, 1 if buffering == 0 and "b" not in mode else buffering)
+
+
+def getwriter(encoding: str) -> Any:
+    """Return what makes a stream encode its text: text streams do."""
+    import codecs
+
+    writer: Any = codecs.getwriter(encoding)
+    return lambda stream, *args: stream if isinstance(stream, io.TextIOBase) else writer(stream, *args)

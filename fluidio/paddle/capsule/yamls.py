@@ -1,0 +1,23 @@
+"""yaml.load without a loader."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["yaml_load", "yaml_load_all"]
+
+
+def _yaml() -> Any:
+    import yaml  # type: ignore[import-untyped,import-not-found,unused-ignore]  # pyright: ignore
+
+    return yaml
+
+
+def yaml_load(stream: Any, Loader: Any = None) -> Any:
+    """Return the value in a stream; the default loader makes plain data, as it has since PyYAML 5.1."""
+    return _yaml().load(stream, Loader=Loader or _yaml().FullLoader)
+
+
+def yaml_load_all(stream: Any, Loader: Any = None) -> Any:
+    """Return the values in a stream."""
+    return _yaml().load_all(stream, Loader=Loader or _yaml().FullLoader)

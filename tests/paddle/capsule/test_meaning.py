@@ -1,0 +1,130 @@
+"""A module keeps the meaning of the Python it was written for, and reaches the branch that it has for Python 3."""
+
+from __future__ import annotations
+
+import pytest
+
+from fluidio.paddle.capsule.modules import python_of, renew
+from tests.paddle.capsule.running import renewed, run, value
+
+
+@pytest.mark.parametrize(
+    ("text", "python"),
+    [
+        ("print 'x'\n", 2),
+        ("import cPickle\n", 2),
+        ("from __future__ import print_function\nimport Queue\n", 2),
+        ("for i in xrange(3):\n    pass\n", 2),
+        ("d = {}\nfor k, v in d.iteritems():\n    pass\n", 2),
+        ("import string\nx = string.letters\n", 2),
+        ("from itertools import izip\n", 2),
+        ("if x:\n\ty = 1\n        z = 2\n", 2),
+        ("x = f'{1}'\n", 3),
+        ("def f(x: int): pass\n", 3),
+        ("import six\nfor i in six.moves.xrange(3): pass\n", 3),
+        ("from __future__ import print_function\nfor i in xrange(3): pass\n", 3),
+        ("try:\n    import cPickle as pickle\nexcept ImportError:\n    import pickle\n", 3),
+        ("try:\n    xrange\nexcept NameError:\n    xrange = range\n", 3),
+        ("import sys\nif sys.version_info[0] < 3:\n    reload(sys)\n    sys.setdefaultencoding('utf8')\n", 3),
+        ("x = 1\n", 0),
+        ("def reduce(x): pass\nreduce(1)\n", 0),
+        ("from functools import reduce\nreduce(max, [1])\n", 0),
+    ],
+)
+def test_the_python_of_a_module_is_read_off_its_text(text: str, python: int) -> None:
+    assert python_of(text, "script.py")[0] == python
+
+
+def test_a_module_without_signs_follows_its_program() -> None:
+    assert "divide" in renew("a = n / 2\n", "model.py", program=2).text
+    assert renew("a = n / 2\n", "model.py").text == "a = n / 2\n"
+
+
+def test_python_can_be_chosen() -> None:
+    assert "divide" in renew("a = f'{n}' and n / 2\n", "model.py", forced=2).text
+    assert "divide" not in renew("a = n / 2\nimport cPickle\n", "model.py", program=2, forced=3).text
+
+
+def test_division_of_a_python_3_module_stays_true() -> None:
+    assert value("import six\na = 7 / 2") == 3.5
+
+
+def test_the_python_3_branch_of_a_guarded_import_is_reached() -> None:
+    names = run(
+        "try:\n    import cPickle as pickle\n    import cStringIO\n    from cStringIO import StringIO\n"
+        "except ImportError:\n    import pickle\n    from io import BytesIO as StringIO\n"
+        "a = StringIO(pickle.dumps(1))\n"
+    )
+    assert "cStringIO" not in names and names["a"].read()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "try:\n    text_type = unicode\nexcept NameError:\n    text_type = str\n",
+        "import six\nif six.PY2:\n    import cPickle as pickle\nelse:\n    import pickle\n",
+        "import sys\nif sys.version_info.major == 2:\n    input = raw_input\n",
+        "try:\n    from collections import Iterable\nexcept ImportError:\n    from collections.abc import Iterable\n",
+        "try:\n    import cPickle\nexcept:\n    import pickle as cPickle\n",
+        "import numpy as np\na = np.int32(1)\nb = np.zeros([2, 3], dtype='int64')\nb[:, 0] = a\n",
+        "for i in range(3):\n    print('%d of %d' % (1, 2))\n",
+        "a, b = map(int, '12')\nfor x in zip([1], [2]):\n    pass\n",
+        "class Shape(object):\n    def append(self, x):\n        self.x.append(x)\n",
+        "import os\nsize = os.path.getsize(__file__)\n",
+        "x = {}\nx['loss'] = f(1)\n",
+        "a = 'np.int xrange d.has_key(1)'  # np.float\n",
+    ],
+)
+def test_what_runs_today_is_left_alone(text: str) -> None:
+    assert renewed(text) == text
+
+
+def test_lines_stay_where_they_are() -> None:
+    text = (
+        "from collections import (\n    Iterable,\n    OrderedDict)\nimport numpy as np\nx = np.int(\n    3.5)\n"
+        "y = ('%f '\n     '%f' % (\n    x,  # a / comment\n    x))\nz = (7 /\n     2)\nwhere = here\n"
+    )
+    new = renew(text, "s.py", program=2)
+    assert new.text.count("\n") == text.count("\n")
+    assert new.text.splitlines()[-1] == "where = here"
+    compile(new.text, "s.py", "exec")
+
+
+def test_nested_rewrites_compose() -> None:
+    inner = "int(np.array([float(np.array([7 / 2 / 1]))]))"
+    text = f"import cPickle\nimport numpy as np\na = '%d' % {inner} + str(dict(x=9 / 2).values()[0] / 3)\n"
+    assert value(text) == "31"
+
+
+def test_a_star_import_may_hide_numpy(tmp_path: object) -> None:
+    assert "np.int" not in renew("from utils import *\nx = np.int(3)\n", "s.py").text
+
+
+def test_a_script_that_has_its_own_capsule_keeps_it() -> None:
+    names = run("import numpy as np\ncapsule = 1\na = float(np.ones(1))\n")
+    assert (names["capsule"], names["a"]) == (1, 1.0)
+
+
+def test_a_target_whose_module_is_shadowed_gets_another_name() -> None:
+    assert value("functools = 3\na = reduce(max, [1, 2])\n") == 2
+
+
+def test_a_builtin_that_the_script_shadows_is_still_reached() -> None:
+    assert value("import numpy as np\nint = 5\na = np.int(3.5)\n") == 3
+
+
+def test_rubbish_is_a_syntax_error_with_its_line() -> None:
+    with pytest.raises(SyntaxError) as caught:
+        renew("x = 1\ndef (:\n", "s.py")
+    assert caught.value.lineno == 2
+
+
+def test_what_is_ported_runs_without_the_capsule_around_it() -> None:
+    text = renewed(
+        '"""Doc."""\nfrom __future__ import print_function\n'
+        "import Queue\nimport numpy as np\na = 7 / 2 + float(np.ones(1))\n"
+    )
+    names: dict[str, object] = {}
+    exec(compile(text, "s.py", "exec"), names)
+    assert names["a"] == 4.0
+    assert text.splitlines()[2] == "from fluidio.paddle import capsule"
