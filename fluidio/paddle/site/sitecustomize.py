@@ -61,7 +61,7 @@ if os.environ.get("FLUIDIO_RUN"):
     _command = _as_fluidio_run(sys.orig_argv) if os.name == "posix" else []
     if _command:
         os.execv(_command[0], _command)
-    sys.meta_path.insert(0, _Waiting())  # type: ignore[arg-type]
+    sys.meta_path.insert(0, _Waiting())
 
 # Another sitecustomize further down the path still runs.
 _here = os.path.dirname(os.path.abspath(__file__))
