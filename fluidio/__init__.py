@@ -9,7 +9,8 @@ is the whole port of a program; `python -m fluidio run train.py` runs it unmodif
 import typing as _typing
 
 from fluidio.era import use_era
-from fluidio.faces import find as _find
+from fluidio.names import find as _find
+from fluidio.names import modules_here as _modules_here
 from fluidio.places import (
     CPUPlace,
     CUDAPinnedPlace,
@@ -30,6 +31,7 @@ from fluidio.program import (
     program_guard,
     unique_name,
 )
+from fluidio.program.op_def import fill_on_demand as _fill_on_demand
 from fluidio.tensor import (
     LoDTensor,
     LoDTensorArray,
@@ -240,8 +242,15 @@ __all__ = [
 ]
 
 
+_modules_here.install()
+_fill_on_demand("fluidio.ops")
+_fill_on_demand("fluidio.executor.readers.ops")
+
+
 def __getattr__(name: str) -> _typing.Any:
-    """Load the rest of the house when it is asked for."""
-    value = _find(name)
+    """Find Fluid's names, and our own packages, when they are asked for."""
+    if name.startswith("__"):
+        raise AttributeError(f"module 'fluidio' has no attribute {name!r}")
+    value = _find("fluid", name)
     globals()[name] = value
     return value

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fluidio.dtypes import VarType, convert_np_dtype_to_dtype_, to_numpy
-from fluidio.errors import EnforceNotMet, EOFException, NotHere, not_supported
+from fluidio.errors import EnforceNotMet, EOFException, not_supported
 from fluidio.flags import GlobalFlags
 from fluidio.op import RunnableOp as Operator
 from fluidio.op import get_all_op_protos
@@ -27,6 +27,15 @@ from fluidio.program.op_def import OP_TABLE, find_op
 from fluidio.program.op_desc import grad_op_descs
 from fluidio.program.op_proto import COMMON_ATTRS, all_op_protos
 from fluidio.tensor import LoDTensor, LoDTensorArray, Scope, SelectedRows
+
+if TYPE_CHECKING:  # found through the table of names when they are asked for
+    from fluidio.inference import AnalysisConfig as AnalysisConfig
+    from fluidio.inference import NativeConfig as NativeConfig
+    from fluidio.inference import PaddleBuf as PaddleBuf
+    from fluidio.inference import PaddleDType as PaddleDType
+    from fluidio.inference import PaddleTensor as PaddleTensor
+    from fluidio.inference import create_paddle_predictor as create_paddle_predictor
+    from fluidio.recordio_writer import RecordIOWriter as RecordIOWriter
 
 __all__ = [
     "AttrType",
@@ -242,19 +251,3 @@ class Graph:
 
     def __init__(self, *args: Any, **options: Any) -> None:
         not_supported("fluid.core.Graph", "work on the Program: program.blocks, block.ops, block.vars")
-
-
-_INFERENCE = ("AnalysisConfig", "NativeConfig", "PaddleBuf", "PaddleDType", "PaddleTensor", "create_paddle_predictor")
-
-
-def __getattr__(name: str) -> Any:
-    """Load what few scripts use when it is asked for."""
-    if name == "RecordIOWriter":
-        from fluidio.recordio_writer import RecordIOWriter
-
-        return RecordIOWriter
-    if name in _INFERENCE:
-        from fluidio import inference
-
-        return getattr(inference, name)
-    raise NotHere(f"fluid.core.{name}", "it is part of the C++ core; programs work on fluid.Program and fluid.Executor")

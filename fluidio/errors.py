@@ -20,9 +20,8 @@ Where Fluid raised a plain ValueError, TypeError or AssertionError, so do we.
 
 from __future__ import annotations
 
-import difflib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 __all__ = [
@@ -41,7 +40,6 @@ __all__ = [
     "RecordIOError",
     "UnsafePickleError",
     "missing_dependency",
-    "not_here",
     "not_supported",
 ]
 
@@ -194,18 +192,20 @@ class NotHere(FluidioError, AttributeError, NotImplementedError):
     Both an AttributeError, so that `hasattr` and `getattr` with a default go on working, and a NotImplementedError.
     """
 
-    def __init__(self, api: str, instead: str) -> None:
-        super().__init__(f"{api} is not supported by fluidio: {instead}")
+    def __init__(self, api: str, instead: str | Callable[[], str]) -> None:
+        super().__init__(api)
         self.api = api
-        self.instead = instead
+        self._instead = instead
+
+    @property
+    def instead(self) -> str:
+        """What to use; where it has to be looked for, that is done now, as `hasattr` does not want to know."""
+        if not isinstance(self._instead, str):
+            self._instead = self._instead()
+        return self._instead
+
+    def __str__(self) -> str:
+        return f"{self.api} is not supported by fluidio: {self.instead}"
 
     def __reduce__(self) -> Any:
         return type(self), (self.api, self.instead)
-
-
-def not_here(module: str, name: str, known: Iterable[str], instead: Mapping[str, str] | None = None) -> NotHere:
-    """Return the error of a module that has no such name: with the advice for it, or with names that look like it."""
-    if instead is not None and name in instead:
-        return NotHere(f"{module}.{name}", instead[name])
-    near = difflib.get_close_matches(name, [word for word in known if not word.startswith("_")], 2, 0.6)
-    return NotHere(f"{module}.{name}", f"close to it: {', '.join(near)}" if near else "no name here is like it")

@@ -1,26 +1,22 @@
 """What a user writes: functions that append ops to the default program.
 
 The folders that begin with an underscore hold the layers by theme; the modules beside them carry Fluid's names.
+The table of `fluidio.names` says what `from fluidio.layers import *` gives.
 """
 
-import typing as _typing
-
-from fluidio.errors import not_here as _not_here
-from fluidio.layers import (
-    collective,
-    control_flow,
-    detection,
-    device,
-    distributions,
-    io,
-    learning_rate_scheduler,
-    loss,
-    nn,
-    ops,
-    sequence_lod,
-    tensor,
-    utils,
-)
+from fluidio.layers import collective as collective
+from fluidio.layers import control_flow as control_flow
+from fluidio.layers import detection as detection
+from fluidio.layers import device as device
+from fluidio.layers import distributions as distributions
+from fluidio.layers import io as io
+from fluidio.layers import learning_rate_scheduler as learning_rate_scheduler
+from fluidio.layers import loss as loss
+from fluidio.layers import nn as nn
+from fluidio.layers import ops as ops
+from fluidio.layers import sequence_lod as sequence_lod
+from fluidio.layers import tensor as tensor
+from fluidio.layers import utils as utils
 from fluidio.layers._control.branches import *
 from fluidio.layers._control.callbacks import *
 from fluidio.layers._control.if_else import *
@@ -62,29 +58,4 @@ from fluidio.layers.distributions import *
 from fluidio.layers.io import *
 from fluidio.layers.learning_rate_scheduler import *
 from fluidio.layers.learning_rate_scheduler import _decay_step_counter as _decay_step_counter
-from fluidio.layers.missing import INSTEAD as _INSTEAD
-from fluidio.layers.utils import map_structure
-
-__all__ = [  # and every layer that the stars brought
-    "collective",
-    "control_flow",
-    "detection",
-    "device",
-    "distributions",
-    "io",
-    "learning_rate_scheduler",
-    "loss",
-    "map_structure",
-    "nn",
-    "ops",
-    "sequence_lod",
-    "tensor",
-    "utils",
-]
-__all__ += sorted(name for name in vars() if not name.startswith("_") and name not in __all__)
-
-if not _typing.TYPE_CHECKING:  # a checker would take every misspelt layer for one that may be there
-
-    def __getattr__(name: str) -> _typing.Any:
-        """Say what to use for a name that is not here."""
-        raise _not_here("fluid.layers", name, globals(), _INSTEAD)
+from fluidio.layers.utils import map_structure as map_structure

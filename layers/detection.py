@@ -1,16 +1,6 @@
 """`fluid.layers.detection`: the layers of detectors."""
 
-import typing as _typing
-
-from fluidio.errors import not_here as _not_here
 from fluidio.layers._vision.detection import *
 from fluidio.layers._vision.roi import *
 from fluidio.layers._vision.ssd import *
 from fluidio.layers._vision.yolo import *
-from fluidio.layers.missing import INSTEAD as _INSTEAD
-
-if not _typing.TYPE_CHECKING:
-
-    def __getattr__(name: str) -> _typing.Any:
-        """Say what to use for a name that is not here."""
-        raise _not_here("fluid.layers.detection", name, globals(), _INSTEAD)

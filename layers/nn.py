@@ -1,8 +1,5 @@
 """`fluid.layers.nn`: the layers of networks, which live in packages by theme."""
 
-import typing as _typing
-
-from fluidio.errors import not_here as _not_here
 from fluidio.layers._control.branches import *
 from fluidio.layers._control.callbacks import *
 from fluidio.layers._control.if_else import *
@@ -39,10 +36,3 @@ from fluidio.layers._vision.pool import *
 from fluidio.layers._vision.roi import *
 from fluidio.layers._vision.ssd import *
 from fluidio.layers._vision.yolo import *
-from fluidio.layers.missing import INSTEAD as _INSTEAD
-
-if not _typing.TYPE_CHECKING:
-
-    def __getattr__(name: str) -> _typing.Any:
-        """Say what to use for a name that is not here."""
-        raise _not_here("fluid.layers.nn", name, globals(), _INSTEAD)

@@ -9,6 +9,8 @@ from typing import Any
 
 from fluidio.cli.api_notes import DIFFERS, METHODS, RAISES
 from fluidio.errors import NotHere
+from fluidio.names.find import missing
+from fluidio.names.modules_here import MadeModule
 from fluidio.paddle.verdicts import resolve
 
 __all__ = ["PHASES", "Api", "judge", "legacy_apis", "table"]
@@ -57,6 +59,7 @@ def judge(api: Api) -> Api:
         return api
     try:
         found = resolve(METHODS.get(api.name, api.name).removesuffix(".*"))
+        _refuse_empty(found)
     except (AttributeError, ImportError, NotImplementedError) as error:
         api.status, api.note = "raises", _missing(api.name, error)
         return api
@@ -64,6 +67,12 @@ def judge(api: Api) -> Api:
     api.note = "; ".join(reason for reason in reasons if reason)
     api.status = "differs" if api.note else "works"
     return api
+
+
+def _refuse_empty(found: Any) -> None:
+    """Raise the advice for a module of Fluid that is there to be imported, and has no name here."""
+    if isinstance(found, MadeModule) and not found.__all__:
+        raise missing(*found.key.rsplit(".", 1))
 
 
 def _missing(name: str, error: Exception) -> str:

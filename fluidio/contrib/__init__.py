@@ -1,7 +1,5 @@
 """`fluid.contrib`: the Trainer of 2018, statistics of programs, and what stood beside the core."""
 
-import typing as _typing
-
 from fluidio.contrib import layers, mixed_precision, reader, slim
 from fluidio.contrib.checkpoint import CheckpointConfig
 from fluidio.contrib.events import BeginEpochEvent, BeginStepEvent, EndEpochEvent, EndStepEvent
@@ -12,9 +10,7 @@ from fluidio.contrib.reader import distributed_batch_reader
 from fluidio.contrib.slim import Compressor
 from fluidio.contrib.statistics import memory_usage, op_freq_statistic
 from fluidio.contrib.trainer import Trainer
-from fluidio.contrib.unsupported import INSTEAD as _INSTEAD
 from fluidio.contrib.unsupported import HDFSClient
-from fluidio.errors import not_here as _not_here
 
 __all__ = [
     "BeginEpochEvent",
@@ -38,9 +34,3 @@ __all__ = [
     "reader",
     "slim",
 ]
-
-if not _typing.TYPE_CHECKING:
-
-    def __getattr__(name: str) -> _typing.Any:
-        """Say what to use for a name that is not here."""
-        raise _not_here("fluid.contrib", name, globals(), _INSTEAD)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 from fluidio import layers
 from fluidio.contrib.basic_rnn import basic_gru, basic_lstm
-from fluidio.contrib.unsupported import INSTEAD
-from fluidio.errors import not_here
 from fluidio.program import Variable
 
 __all__ = ["basic_gru", "basic_lstm", "fused_elemwise_activation"]
@@ -42,10 +39,3 @@ def _unary(name: str, x: Variable, factor: float) -> Variable:
         raise ValueError(f"functor {name!r}: use scale, relu, tanh or sigmoid")
     out: Variable = getattr(layers, name)(x)
     return out
-
-
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        """Say what to use for a name that is not here."""
-        raise not_here("fluid.contrib.layers", name, globals(), INSTEAD)

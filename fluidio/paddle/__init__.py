@@ -4,13 +4,11 @@ import fluidio as fluid
 from fluidio import reader
 from fluidio.paddle import compat, version
 from fluidio.paddle.hook import install_as_paddle
-from fluidio.paddle.missing import __getattr__
 from fluidio.paddle.modes import disable_static, enable_static, in_dynamic_mode
 from fluidio.reader import batch
 from fluidio.version import FLUID_VERSION as __version__
 
 __all__ = [
-    "__getattr__",
     "__version__",
     "batch",
     "compat",

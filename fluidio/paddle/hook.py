@@ -2,50 +2,35 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.abc
 import importlib.machinery
 import sys
 from collections.abc import Sequence
 from types import ModuleType
-from typing import Any
 
-from fluidio.paddle.aliases import ROOTS, target_of
+from fluidio.names import has_module, key_of
+from fluidio.names.modules_here import AliasLoader
 
 __all__ = ["install_as_paddle", "is_installed", "uninstall"]
 
-
-class _AliasLoader(importlib.abc.Loader):
-    """Hand out the fluidio module itself, so that classes are the same under both names."""
-
-    def __init__(self, target: str) -> None:
-        self.target = target
-        self._own_spec: Any = None
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        module = importlib.import_module(self.target)
-        self._own_spec = module.__spec__
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self._own_spec  # the import system has put the alias's spec there
+_ROOTS = ("paddle", "recordio")
+"""Top-level names that legacy scripts import and fluidio answers to."""
 
 
 class _PaddleFinder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        root = fullname.partition(".")[0]
-        if root not in ROOTS:
+        if fullname.partition(".")[0] not in _ROOTS:
             return None
-        found = target_of(fullname)
-        if found is None:
+        key = key_of(fullname)
+        if not has_module(key):
             raise ModuleNotFoundError(
                 f"No module named {fullname!r} in fluidio, which stands for paddle here; `fluidio port --check` lists "
                 "what a script needs and fluidio lacks",
                 name=fullname,
             )
-        return importlib.machinery.ModuleSpec(fullname, _AliasLoader(found), is_package=True)
+        return importlib.machinery.ModuleSpec(fullname, AliasLoader(key), is_package=True)
 
 
 _finder = _PaddleFinder()
@@ -66,7 +51,7 @@ def install_as_paddle() -> None:
     """
     if is_installed():
         return
-    for root in ROOTS:
+    for root in _ROOTS:
         module = sys.modules.get(root)
         if module is not None and not str(getattr(module, "__name__", "")).startswith("fluidio"):
             raise ImportError(
@@ -80,6 +65,6 @@ def uninstall() -> None:
     """Undo install_as_paddle: forget the aliases that were imported."""
     if is_installed():
         sys.meta_path.remove(_finder)
-    for name in [n for n in sys.modules if n.partition(".")[0] in ROOTS]:
-        if sys.modules[name].__name__.startswith("fluidio"):
+    for name in [n for n in sys.modules if n.partition(".")[0] in _ROOTS]:
+        if sys.modules[name].__name__.partition(".")[0] == "fluidio":
             del sys.modules[name]

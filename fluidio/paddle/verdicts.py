@@ -7,31 +7,40 @@ import importlib
 from typing import Any
 
 from fluidio.errors import NotHere
-from fluidio.paddle.aliases import target_of
+from fluidio.names import find, has_module, key_of, table
 
 __all__ = ["nearest", "resolve"]
 
 
 def resolve(api: str) -> Any:
     """Return the object behind `fluid.layers.fc`; AttributeError, with the module's advice, when there is none."""
-    full = f"paddle.{api}" if api == "fluid" or api.startswith("fluid.") else api
-    parts = full.split(".")
+    key = key_of(api)
     advice: NotHere | None = None
-    for cut in range(len(parts), 0, -1):
-        target = target_of(".".join(parts[:cut]))
-        if target is None:
-            continue
-        found: Any = importlib.import_module(target)
+    for module in _modules_above(key):
         try:
-            for part in parts[cut:]:
-                found = getattr(found, part)
+            return _below(module, key[len(module) + 1 :])
         except NotHere as error:
             advice = advice or error
-            continue
         except AttributeError:
             continue
-        return found
     raise advice or AttributeError(f"fluidio has no {api}")
+
+
+def _modules_above(key: str) -> list[str]:
+    """Return the modules that a name may be in, nearest first; those hidden by a function of the name come last."""
+    parts = key.split(".")
+    found = [".".join(parts[:cut]) for cut in range(len(parts), 0, -1)]
+    return sorted((module for module in found if has_module(module)), key=table.hidden_modules().__contains__)
+
+
+def _below(module: str, names: str) -> Any:
+    if not names:
+        return importlib.import_module(table.module(module).path)
+    first, *others = names.split(".")
+    found = find(module, first)
+    for name in others:
+        found = getattr(found, name)
+    return found
 
 
 def nearest(api: str) -> str:

@@ -6,6 +6,7 @@ the table; programs look types up in it; the executor calls the kernels.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -97,18 +98,18 @@ class OpDef:
 
 
 OP_TABLE: dict[str, OpDef] = {}
-_loaders: list[Callable[[], object]] = []
+_unloaded: list[str] = []
 
 
-def fill_on_demand(load: Callable[[], object]) -> None:
-    """Let `load` bring more records into the table when a type is asked for that is not there yet."""
-    _loaders.append(load)
+def fill_on_demand(module: str) -> None:
+    """Import a module that brings more ops into the table when a type is asked for that is not there yet."""
+    _unloaded.append(module)
 
 
 def find_op(type: str) -> OpDef:
     """Return the record of an op type; ValueError names what is missing."""
-    while type not in OP_TABLE and _loaders:
-        _loaders.pop(0)()
+    while type not in OP_TABLE and _unloaded:
+        importlib.import_module(_unloaded.pop(0))
     try:
         return OP_TABLE[type]
     except KeyError:

@@ -5,9 +5,6 @@ A *reader* is a callable without arguments that returns an iterable of samples; 
 
 from __future__ import annotations
 
-import importlib as _importlib
-import typing as _typing
-
 from fluidio.reader import creator, decorator
 from fluidio.reader.batching import batch
 from fluidio.reader.decorator import (
@@ -42,11 +39,3 @@ __all__ = [
     "shuffle",
     "xmap_readers",
 ]
-
-
-def __getattr__(name: str) -> _typing.Any:
-    """Find loaders here too: `paddle.reader` and `paddle.fluid.reader` are two modules, `fluidio.reader` is one."""
-    loaders = _importlib.import_module("fluidio.io.reader_names")
-    if name in loaders.__all__:
-        return getattr(loaders, name)
-    raise AttributeError(f"module 'fluidio.reader' has no attribute {name!r}")

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fluidio.errors import not_here
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers.arguments import check_variable
-from fluidio.layers.missing import INSTEAD
 from fluidio.program import Variable
 
 __all__ = [
@@ -333,10 +331,3 @@ def detection_map(
         },
     )
     return out
-
-
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        """Say what to use for a name that is not here."""
-        raise not_here("fluid.layers.detection", name, globals(), INSTEAD)

@@ -10,7 +10,7 @@ import ast
 from pathlib import Path
 
 ORDER = [
-    "errors era dtypes places version pickles",
+    "errors era dtypes places version pickles names",
     "tensor",
     "recordio flow",
     "reader",
@@ -20,7 +20,7 @@ ORDER = [
     "backward initializer regularizer clip optimizer param_attr layer_helper data_layer weight_norm",
     "layers | executor",
     "input io recordio_writer",
-    "nets metrics evaluator average profiler debugger transpiler contrib core framework flags op faces proto "
+    "nets metrics evaluator average profiler debugger transpiler contrib core framework flags op proto "
     "inference incubate install_check default_scope_funcs wrapped_decorator",
     "testing",
     "dataset conversion torch tf",

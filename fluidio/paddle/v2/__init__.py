@@ -2,7 +2,7 @@
 
 from fluidio import reader
 from fluidio.paddle.v2 import plot
-from fluidio.paddle.v2.missing import __getattr__, init
+from fluidio.paddle.v2.setup import init
 from fluidio.reader import batch
 
-__all__ = ["__getattr__", "batch", "init", "plot", "reader"]
+__all__ = ["batch", "init", "plot", "reader"]

@@ -46,13 +46,14 @@ def test_the_feeding_thread_can_be_joined() -> None:
 
 
 def test_fluid_reader_knows_the_loaders() -> None:
-    assert fluid.reader.DataLoader is fluid.io.DataLoader
+    reader: Any = fluid.reader
+    assert reader.DataLoader is fluid.io.DataLoader
     with pytest.raises(NotImplementedError):
-        iter(fluid.reader.DataLoaderBase())
-    fluid.reader.keep_data_loader_order(True)
+        iter(reader.DataLoaderBase())
+    reader.keep_data_loader_order(True)
     x = fluid.data("x", [None, 2])
     loader = fluid.io.DataLoader.from_generator(feed_list=[x], capacity=2)
-    assert isinstance(loader, fluid.reader.DataLoaderBase)
+    assert isinstance(loader, reader.DataLoaderBase)
     loader.set_batch_generator(lambda: iter(lambda: [np.ones((1, 2), "float32")], 0), places=fluid.CPUPlace())
     next(iter(loader()))
     loader._reset()

@@ -1,8 +1,8 @@
-"""Layers of Fluid 1.8 that are not here, each with the nearest thing that works."""
+"""Layers of Fluid 1.8 that are not here, each with the nearest thing that works: a layer that comes needs no line."""
 
 from __future__ import annotations
 
-__all__ = []
+__all__ = ["MISSING_LAYERS"]
 
 _RPN = "two-stage detectors are not here; layers.ssd_loss, layers.yolov3_loss and layers.detection_output work"
 _NMS = "layers.multiclass_nms suppresses boxes"
@@ -10,11 +10,9 @@ _ROI = "layers.roi_pool and layers.roi_align cut out regions"
 _SPARSE = "sparse gradients become dense where they are used: fetch the gradient, or build with is_sparse=False"
 _OWN = "write it in Python with layers.py_func, forward and backward"
 
-INSTEAD = {
-    "Variable": "it is fluid.framework.Variable",
+MISSING_LAYERS = {
     "box_decoder_and_assign": _RPN,
     "collect_fpn_proposals": _RPN,
-    "convert_to_list": "it is layers.utils.convert_to_list",
     "deformable_conv": "layers.conv2d",
     "deformable_roi_pooling": _ROI,
     "distribute_fpn_proposals": _RPN,

@@ -1,0 +1,83 @@
+"""Find what a name of one of Fluid's modules is here."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from typing import Any
+
+from fluidio.errors import NotHere
+from fluidio.names.advice import advice_for
+from fluidio.names.table import has_module, module
+
+__all__ = ["find", "has", "missing", "names_here"]
+
+_NOTHING = object()
+
+
+def find(key: str, name: str) -> Any:
+    """Return what Fluid's module `key` has under a name.
+
+    Raises:
+        NotHere: fluidio has no such thing; the text says what to use.
+    """
+    found = _look(key, name)
+    if found is _NOTHING:
+        raise missing(key, name)
+    return found
+
+
+def has(key: str, name: str) -> bool:
+    """Tell whether fluidio has a name of one of Fluid's modules."""
+    return _look(key, name) is not _NOTHING
+
+
+def names_here(key: str) -> list[str]:
+    """Return what `from module import *` gives: of its `__all__` (or all names, where it has none) what is here."""
+    entry = module(key)
+    names = {*entry.exported, *entry.older, *entry.ours} if entry.exported else entry.names()
+    return sorted(name for name in names if has(key, name))
+
+
+def _look(key: str, name: str) -> Any:
+    entry = module(key)
+    if name in entry.ours:
+        home = entry.ours[name]
+        return getattr(importlib.import_module(home), name) if home else importlib.import_module(f"fluidio.{name}")
+    if name in entry.taken:
+        there, original = entry.taken[name]
+        found = _look(there, original) if original else importlib.import_module(module(there).path)
+        if found is not _NOTHING:
+            return found
+    elif has_module(f"{key}.{name}"):
+        return importlib.import_module(module(f"{key}.{name}").path)
+    return _search(entry.homes, name)
+
+
+def _search(homes: tuple[str, ...], name: str) -> Any:
+    """Look at what is in the modules themselves: their `__getattr__` would only come back here."""
+    for home in homes:
+        found = vars(importlib.import_module(home)).get(name, _NOTHING)
+        if found is not _NOTHING:
+            return found
+    return _NOTHING
+
+
+def missing(key: str, name: str) -> NotHere:
+    """Return the error of a name that is not here, with what to use."""
+    entry = module(key)
+    places = [(key, name), *([entry.taken[name]] if name in entry.taken else [])]
+    is_known = name in entry.names() or has_module(f"{key}.{name}")
+    instead = advice_for(places, is_known=is_known)
+    return NotHere(f"{key}.{name}", instead or (lambda: _near(key, name)))
+
+
+def _near(key: str, name: str) -> str:
+    """Return the names of a module that look like a misspelt one."""
+    entry = module(key)
+    known = {*entry.names(), *(word for home in entry.homes for word in vars(importlib.import_module(home)))}
+    words = [word for word in known if not word.startswith("_")]
+    near = [word for word in difflib.get_close_matches(name, words, 4, 0.6) if has(key, word)]
+    if near:
+        return f"close to it: {', '.join(near[:2])}"
+    return f"no name here is like it; {advice_for([(key, name)], is_known=True)}"

@@ -1,0 +1,150 @@
+"""Every module of Fluid can be imported, under `paddle` and under `fluidio`, with all its names or advice."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+
+import pytest
+
+import fluidio
+from fluidio.errors import MissingDependencyError, NotHere
+from fluidio.names import table
+from fluidio.names.find import has
+from fluidio.paddle import hook
+
+MODULES = table.modules()
+
+
+@pytest.fixture(autouse=True)
+def paddle() -> Iterator[None]:
+    hook.install_as_paddle()
+    yield
+    hook.uninstall()
+
+
+def imported(key: str) -> ModuleType:
+    return importlib.import_module(f"paddle.{key}" if key.startswith("fluid") else key)
+
+
+def test_the_table_holds_what_1_8_5_has() -> None:
+    assert len([key for key in MODULES if table.module(key).exported or table.module(key).others]) > 180
+    assert len(table.module("fluid.layers").exported) == 355  # one of the 356 stands there twice
+    assert len(table.module("fluid").exported) == 74
+
+
+@pytest.mark.parametrize("key", MODULES)
+def test_a_module_imports_under_both_names(key: str) -> None:
+    module = imported(key)
+    inside = "fluidio" if key == "fluid" else f"fluidio.{key.removeprefix('fluid.')}"
+    again = importlib.import_module(inside)
+    if key in ("fluid.dataset", "fluid.reader"):  # paddle.dataset and paddle.reader have these names in fluidio
+        assert table.keys_at(again.__name__)[1] == key
+    else:
+        assert again is module
+
+
+@pytest.mark.parametrize("key", MODULES)
+def test_every_name_of_a_module_is_there_or_comes_with_advice(key: str) -> None:
+    module = imported(key)
+    for name in sorted(table.module(key).names()):
+        if has(key, name):
+            assert getattr(module, name) is not NotImplemented
+        else:
+            with pytest.raises(NotHere, match=f"{name} is not supported by fluidio: .{{8}}"):
+                getattr(module, name)
+
+
+@pytest.mark.parametrize("key", [key for key in MODULES if table.module(key).exported])
+def test_a_star_brings_what_fluid_exports(key: str) -> None:
+    space: dict[str, object] = {}
+    name = f"paddle.{key}" if key.startswith("fluid") else key
+    exec(f"from {name} import *", space)
+    expected = {word for word in table.module(key).exported if has(key, word)}
+    assert expected - set(space) <= {"dygraph"}  # it can be imported, and has nothing
+
+
+@pytest.mark.parametrize("key", [key for key in MODULES if not table.module(key).exported])
+def test_a_star_works_where_fluid_exports_nothing_in_particular(key: str) -> None:
+    exec(f"from {'paddle.' if key.startswith('fluid') else ''}{key} import *", {})
+
+
+def test_a_star_of_layers_brings_no_module() -> None:
+    space: dict[str, object] = {}
+    exec("from paddle.fluid.layers import *", space)
+    assert [name for name, value in space.items() if isinstance(value, ModuleType)] == []
+    assert {"fc", "open_files", "rnn"} <= set(space)
+
+
+@pytest.mark.parametrize("name", ["cli", "names", "conversion", "ops", "executor.plan", "layers._math", "no_such"])
+def test_what_fluid_never_had_is_no_module_of_paddle(name: str) -> None:
+    with pytest.raises(ModuleNotFoundError, match=rf"paddle\.fluid\.{name}"):
+        importlib.import_module(f"paddle.fluid.{name}")
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "home"),
+    [
+        ("paddle.fluid.layers", "core", "fluid.core"),
+        ("paddle.fluid.layers.nn", "LayerHelper", "fluid.layer_helper.LayerHelper"),
+        ("paddle.fluid.layers.detection", "ssd_loss", "fluid.layers.ssd_loss"),
+        ("paddle.fluid.layers.loss", "warpctc", "fluid.layers.warpctc"),
+        ("paddle.fluid.layers.nn", "roi_pool", "fluid.layers.roi_pool"),
+        ("paddle.fluid.layers.rnn", "RNNCell", "fluid.layers.RNNCell"),
+        ("paddle.fluid.layers.tensor", "Variable", "fluid.framework.Variable"),
+        ("paddle.fluid.executor", "global_scope", "fluid.global_scope"),
+        ("paddle.fluid.dataset", "DatasetFactory", "fluid.DatasetFactory"),
+        ("paddle.fluid.reader", "PyReader", "fluid.io.PyReader"),
+        ("paddle.fluid.contrib.memory_usage_calc", "memory_usage", "fluid.contrib.memory_usage"),
+        ("paddle.fluid.transpiler.ps_dispatcher", "RoundRobin", "fluid.RoundRobin"),
+        ("paddle.v2.fluid.layers", "fc", "fluid.layers.fc"),
+    ],
+)
+def test_a_name_is_the_same_object_wherever_fluid_has_it(module: str, name: str, home: str) -> None:
+    expected: object = fluidio
+    for part in home.split(".")[1:]:
+        expected = getattr(expected, part)
+    space: dict[str, object] = {}
+    exec(f"from {module} import {name}", space)
+    assert space[name] is expected
+
+
+@pytest.mark.parametrize("key", table.hidden_modules())
+def test_importing_a_module_leaves_the_function_of_its_name_alone(key: str) -> None:
+    parent, _, last = key.rpartition(".")
+    before = getattr(imported(parent), last, None)
+    imported(key)
+    importlib.import_module(f"fluidio.{key.removeprefix('fluid.')}")
+    assert getattr(imported(parent), last, None) is before
+
+
+def test_data_sets_and_slot_data_share_a_name_in_fluidio_only() -> None:
+    assert fluidio.dataset.mnist is importlib.import_module("paddle.dataset.mnist")
+    assert fluidio.dataset.DatasetFactory is fluidio.DatasetFactory
+    assert not hasattr(importlib.import_module("paddle.fluid.dataset"), "mnist")
+
+
+def test_a_missing_dependency_is_not_a_missing_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("fluidio.average", "paddle.fluid.average"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.delattr(fluidio, "average", raising=False)
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    with pytest.raises(ModuleNotFoundError, match="numpy"):
+        importlib.import_module("paddle.fluid.average")
+    with pytest.raises(ModuleNotFoundError, match="numpy"):
+        _ = fluidio.average
+
+
+def test_an_extra_that_is_not_installed_says_its_pip_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "fluidio.torch", raising=False)
+    with pytest.raises(MissingDependencyError, match="pip install"):
+        importlib.import_module("fluidio.torch")
+
+
+def test_asking_for_a_name_that_is_not_there_loads_nothing() -> None:
+    before = set(sys.modules)
+    assert not hasattr(fluidio, "no_such_name_at_all")
+    assert set(sys.modules) - before == set()
