@@ -10,7 +10,7 @@ from fluidio.dtypes import VarType
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import EMPTY
 from fluidio.program.operator import Operator
-from fluidio.program.variable import Parameter, Variable
+from fluidio.program.variable import Parameter, Variable, check_text_options
 
 if TYPE_CHECKING:
     from fluidio.program.program import Program
@@ -26,6 +26,7 @@ class Block:
         self.idx = idx
         self.parent_idx = parent_idx
         self.forward_block_idx = -1
+        self.backward_block_idx = -1
         self.vars: dict[str, Variable] = {}
         self.ops: list[Operator] = []
         self.removed_vars: list[str] = []
@@ -33,6 +34,23 @@ class Block:
     @property
     def parent(self) -> Block | None:
         return None if self.parent_idx < 0 else self.program.blocks[self.parent_idx]
+
+    def _sync_with_cpp(self) -> None:
+        """Do nothing: block and desc are one."""
+
+    def _copy_param_info_from(self, other: Block) -> None:
+        """Make the variables that are parameters in another block parameters here too."""
+        from fluidio.program.clone import copy_variable
+
+        if not isinstance(other, Block):
+            raise TypeError("_copy_param_info_from should be invoked with Block")
+        for parameter in other.iter_parameters():
+            if parameter.name not in self.vars:
+                raise ValueError(
+                    f"_copy_param_info_from should be invoked with same topology: there is no {parameter.name} here"
+                )
+            self.vars[parameter.name] = copy_variable(parameter, self)
+        self.program._bump()
 
     def _set_forward_block_idx(self, idx: int) -> None:
         self.forward_block_idx = idx
@@ -202,12 +220,14 @@ class Block:
         return self.ops[start:end]
 
     def to_string(self, throw_on_error: bool = True, with_details: bool = False) -> str:
-        return str(self)
+        """Return the BlockDesc as text; `with_details` adds what only Python knows of variables."""
+        from fluidio.program.text_format import block_text
+
+        check_text_options(throw_on_error, with_details)
+        return block_text(self, with_details)
 
     def __str__(self) -> str:
-        from fluidio.program.printing import block_text
-
-        return block_text(self)
+        return self.to_string()
 
     def __repr__(self) -> str:
         return f"Block({self.idx}, {len(self.vars)} vars, {len(self.ops)} ops)"

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fluidio.errors import EnforceNotMet
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import OpDef, Slot, find_op
+from fluidio.program.op_roles import OpRole
 from fluidio.program.site import user_site
-from fluidio.program.variable import Variable
+from fluidio.program.variable import Variable, check_text_options
 
 if TYPE_CHECKING:
     from fluidio.program.block import Block
@@ -24,6 +26,29 @@ class Operator:
     """One op of a block. Made by `block.append_op`, never by hand."""
 
     OP_ROLE = "op_role"
+    OP_WITHOUT_KERNEL_SET = frozenset(
+        [
+            "c_comm_init",
+            "c_gen_nccl_id",
+            "c_sync_calc_stream",
+            "c_sync_comm_stream",
+            "checkpoint_notify",
+            "conditional_block",
+            "feed",
+            "fetch",
+            "fl_listen_and_serv",
+            "gen_nccl_id",
+            "go",
+            "listen_and_serv",
+            "ncclInit",
+            "recurrent",
+            "recv",
+            "rnn_memory_helper_grad",
+            "select",
+            "send",
+            "while",
+        ]
+    )
 
     def __init__(
         self,
@@ -107,22 +132,33 @@ class Operator:
     # -- attributes -----------------------------------------------------------------------------------------
 
     def attr(self, name: str) -> Any:
-        return self._attrs[name]
+        """Return an attribute, or the default that Fluid 1.8.5 gives it."""
+        attrs = self._attrs if name in self._attrs else self.all_attrs()
+        if name not in attrs:
+            raise EnforceNotMet(f"Attribute {name} is not found in Op {self.type}; it has {sorted(attrs)}")
+        return attrs[name]
 
     def has_attr(self, name: str) -> bool:
-        return name in self._attrs
+        return name in self._attrs or name in self.all_attrs()
 
     @property
     def attr_names(self) -> list[str]:
-        return list(self._attrs)
+        return list(self.all_attrs())
 
     def all_attrs(self) -> dict[str, Any]:
-        return dict(self._attrs)
+        """Return all attributes, those left at Fluid's defaults included."""
+        from fluidio.program.attr_defaults import full_attrs
+
+        return full_attrs(self)
 
     def attr_type(self, name: str) -> Any:
         from fluidio.program.attr_types import attr_type
 
-        return attr_type(self.type, name, self._attrs[name])
+        return attr_type(self.type, name, self.attr(name))
+
+    def _remove_attr(self, name: str) -> None:
+        self._attrs.pop(name, None)
+        self.block.program._bump()
 
     def _set_attr(self, name: str, value: Any) -> None:
         self._attrs[name] = value
@@ -137,6 +173,12 @@ class Operator:
         block: Block = self._attrs[name]
         return block
 
+    def _blocks_attr(self, name: str) -> list[Block]:
+        return list(self._attrs[name])
+
+    def _blocks_attr_ids(self, name: str) -> list[int]:
+        return [block.idx for block in self._attrs[name]]
+
     @property
     def idx(self) -> int:
         return self.block.ops.index(self)
@@ -147,13 +189,21 @@ class Operator:
 
         return OpDesc(self)
 
-    def __str__(self) -> str:
-        from fluidio.program.printing import op_line
+    def _has_kernel(self, op_type: str) -> bool:
+        return op_type not in self.OP_WITHOUT_KERNEL_SET
 
-        return op_line(self)
+    def _is_optimize_op(self) -> bool:
+        return bool(int(self._attrs.get("op_role", 0)) & OpRole.Optimize)
 
     def to_string(self, throw_on_error: bool = True) -> str:
-        return str(self)
+        """Return the OpDesc as text."""
+        from fluidio.program.text_format import op_text
+
+        check_text_options(throw_on_error)
+        return op_text(self)
+
+    def __str__(self) -> str:
+        return self.to_string()
 
     def __repr__(self) -> str:
         return f"Operator({self.type}, {self._inputs} -> {self._outputs})"

@@ -9,7 +9,7 @@ from typing import Any
 
 from fluidio.program.block import Block
 from fluidio.program.op_roles import OpRole
-from fluidio.program.variable import Parameter, Variable
+from fluidio.program.variable import Parameter, Variable, check_text_options
 
 __all__ = ["Program"]
 
@@ -29,10 +29,12 @@ class Program:
         ['mul', 'elementwise_add']
     """
 
+    _default_seed = 0
+
     def __init__(self) -> None:
         self.blocks: list[Block] = [Block(self, 0)]
         self.current_block_idx = 0
-        self._seed = 0
+        self._seed = Program._default_seed
         self._version = 0
         self._serial = next(_serial)
         self._op_role: int = OpRole.Forward
@@ -88,7 +90,7 @@ class Program:
     @random_seed.setter
     def random_seed(self, seed: int) -> None:
         if not isinstance(seed, int):
-            raise ValueError("Seed must be a integer.")
+            raise ValueError(f"Program.random_seed's input seed must be an integer, but received {type(seed)}.")
         self._seed = seed
 
     # -- contents -----------------------------------------------------------------------------------------------
@@ -142,6 +144,51 @@ class Program:
 
         return parse_program(binary_str)
 
+    # -- what another program knows ----------------------------------------------------------------------------
+
+    def _copy_param_info_from(self, other: Program) -> None:
+        """Take over which variables are parameters; bytes of a program do not say so."""
+        self._check_source(other, "_copy_param_info_from")
+        self.global_block()._copy_param_info_from(other.global_block())
+
+    def _copy_data_info_from(self, other: Program) -> None:
+        """Take over which variables are fed, and whether their gradients stop."""
+        self._check_source(other, "_copy_data_info_from")
+        for block, source in zip(self.blocks, other.blocks):
+            for name, variable in source.vars.items():
+                twin = block.vars.get(name)
+                if twin is not None:
+                    twin.is_data = twin.is_data or variable.is_data
+                    twin.stop_gradient = twin.stop_gradient or variable.stop_gradient
+
+    def _copy_dist_param_info_from(self, other: Program) -> None:
+        """Take over what a transpiler noted."""
+        self._check_source(other, "_copy_dist_param_info_from")
+        self._is_distributed = other._is_distributed
+
+    @staticmethod
+    def _check_source(other: object, method: str) -> None:
+        if not isinstance(other, Program):
+            raise TypeError(
+                f"Function Program.{method}() needs to pass in a source Program, but received {type(other)}"
+            )
+
+    def _sync_with_cpp(self) -> None:
+        """Do nothing: program and desc are one."""
+
+    def _get_desc(self) -> Any:
+        return self.desc
+
+    @staticmethod
+    def _construct_from_desc(desc: Any) -> Program:
+        program: Program = desc._program
+        return program
+
+    @classmethod
+    def global_seed(cls, seed: int = 0) -> None:
+        """Give all programs made from now on a seed."""
+        Program._default_seed = seed
+
     # -- op roles and name scopes -------------------------------------------------------------------------------
 
     @contextlib.contextmanager
@@ -172,14 +219,14 @@ class Program:
     # -- text ---------------------------------------------------------------------------------------------------
 
     def to_string(self, throw_on_error: bool, with_details: bool = False) -> str:
-        if not isinstance(throw_on_error, bool) or not isinstance(with_details, bool):
-            raise AssertionError("throw_on_error and with_details must be bool")
-        return str(self)
+        """Return the ProgramDesc as text; `with_details` adds what only Python knows of variables."""
+        from fluidio.program.text_format import program_text
+
+        check_text_options(throw_on_error, with_details)
+        return program_text(self, with_details)
 
     def __str__(self) -> str:
-        from fluidio.program.printing import program_text
-
-        return program_text(self)
+        return self.to_string(True)
 
     def __repr__(self) -> str:
         return f"Program({', '.join(f'{len(b.ops)} ops' for b in self.blocks)})"

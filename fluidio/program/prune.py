@@ -45,6 +45,11 @@ def prune(program: Program, targets: Sequence[Any], feeds: Sequence[str] = ()) -
     """Return a copy with only the ops that the targets (variables, names or ops) need."""
     if not isinstance(targets, (list, tuple)):
         targets = [targets]
+    for feed in feeds:
+        if not isinstance(feed, str):
+            raise ValueError(
+                f"All feeded_var_names of Program._prune_with_input() can only be str, but received {type(feed)}."
+            )
     names: set[str] = set()
     target_ops: list[int] = []
     source = program.global_block()
@@ -56,7 +61,10 @@ def prune(program: Program, targets: Sequence[Any], feeds: Sequence[str] = ()) -
         elif isinstance(target, Operator):
             target_ops.append(target.idx)
         else:
-            raise ValueError(f"All targets of prune() can only be Variable, Operator or a name, got {target!r}")
+            raise ValueError(
+                "All targets of Program._prune_with_input() can only be Variable or Operator, but received "
+                f"{type(target)}."
+            )
     wanted = [source.ops[i] for i in target_ops]
     kept = {id(op) for op in needed_ops(source, names, set(feeds), wanted)}
     flags = [id(op) in kept for op in source.ops]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fluidio.program.block import Block
     from fluidio.program.operator import Operator
 
-__all__ = ["Parameter", "Variable"]
+__all__ = ["Parameter", "Variable", "check_text_options"]
 
 
 class Variable(VariableMath):
@@ -102,17 +102,31 @@ class Variable(VariableMath):
 
     _set_error_clip = set_error_clip
 
+    @property
+    def grad_name(self) -> str:
+        """Return the name that the gradient has or would have."""
+        return f"{self.name}@GRAD"
+
     def to_string(self, throw_on_error: bool = True, with_details: bool = False) -> str:
-        return str(self)
+        """Return the VarDesc as text; `with_details` adds what only Python knows."""
+        from fluidio.program.text_format import variable_text
+
+        check_text_options(throw_on_error, with_details)
+        return variable_text(self, with_details)
 
     def __str__(self) -> str:
-        from fluidio.program.printing import var_line
-
-        return var_line(self)
+        return self.to_string()
 
     def __repr__(self) -> str:
         kind = type(self).__name__
         return f"{kind}({self.name!r}, shape={list(self._shape)}, dtype={self._dtype.name}, lod_level={self.lod_level})"
+
+
+def check_text_options(throw_on_error: object, with_details: object = False) -> None:
+    """Refuse what is no bool, as Fluid did."""
+    for name, given in (("throw_on_error", throw_on_error), ("with_details", with_details)):
+        if not isinstance(given, bool):
+            raise AssertionError(f"The type of {name} parameter is wrong, expected bool, but received {type(given)}.")
 
 
 def _shape(shape: Sequence[int] | None) -> tuple[int, ...]:

@@ -73,7 +73,7 @@ def test_name_scopes_nest_and_count() -> None:
 
 
 def test_random_seed_takes_integers_only() -> None:
-    with pytest.raises(ValueError, match="Seed must be a integer"):
+    with pytest.raises(ValueError, match="random_seed's input seed must be an integer"):
         Program().random_seed = 1.5  # type: ignore[assignment]
 
 
@@ -163,11 +163,70 @@ def test_variables_stay_usable_in_containers() -> None:
     assert x != None  # noqa: E711
 
 
-def test_a_program_prints_readably() -> None:
+def test_a_program_prints_as_the_text_of_its_message() -> None:
     net()
-    text = str(fluid.default_main_program())
-    assert "param fc_0.w_0: fp32[4, 3]" in text
-    assert "= mul(inputs={X=['x'], Y=['fc_0.w_0']}" in text
+    program = fluid.default_main_program()
+    text = str(program)
+    assert text.startswith("blocks {\n  idx: 0\n  parent_idx: -1\n  vars {\n")
+    assert '    inputs {\n      parameter: "Y"\n      arguments: "fc_0.w_0"\n    }\n' in text
+    assert "stop_gradient" not in text and "trainable: True" in program.to_string(True, with_details=True)
+    with pytest.raises(AssertionError, match="type of with_details parameter is wrong, expected bool"):
+        program.to_string(True, 1)  # type: ignore[arg-type]
+
+
+def test_a_parameter_prints_as_fluid_prints_it() -> None:
+    net()
+    parameter = fluid.default_main_program().all_parameters()[0]
+    plain = (
+        'name: "fc_0.w_0"\ntype {\n  type: LOD_TENSOR\n  lod_tensor {\n    tensor {\n      data_type: FP32\n'
+        "      dims: 4\n      dims: 3\n    }\n  }\n}\npersistable: true\n"
+    )
+    assert str(parameter) == plain
+    assert parameter.to_string(True, True) == plain + (
+        "error_clip: None\nstop_gradient: False\ntrainable: True\noptimize_attr: {'learning_rate': 1.0}\n"
+        "regularizer: None\ndo_model_average: True\n"
+    )
+
+
+def test_an_op_prints_its_attributes_with_their_types() -> None:
+    out = fluid.layers.scale(fluid.layers.data("x", [2]), 2.5, bias=1e-3)
+    text = str(out.op)
+    assert 'attrs {\n  name: "bias"\n  type: FLOAT\n  f: 0.0010000000474974513\n}\n' in text
+    assert 'attrs {\n  name: "bias_after_scale"\n  type: BOOLEAN\n  b: true\n}\n' in text
+    assert 'attrs {\n  name: "op_role"\n  type: INT\n  i: 0\n}\n' in text
+
+
+def test_a_parsed_program_takes_over_what_bytes_do_not_say() -> None:
+    net()
+    main = fluid.default_main_program()
+    parsed = fluid.Program.parse_from_string(main.desc.serialize_to_string())
+    assert parsed.all_parameters() == []
+    parsed._copy_param_info_from(main)
+    parsed._copy_data_info_from(main)
+    assert [p.name for p in parsed.all_parameters()] == [p.name for p in main.all_parameters()]
+    assert parsed.global_block().var("x").is_data
+    with pytest.raises(TypeError, match=r"_copy_param_info_from\(\) needs to pass in a source Program"):
+        parsed._copy_param_info_from(3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="same topology"):
+        fluid.Program()._copy_param_info_from(main)
+
+
+def test_pruning_says_what_it_takes() -> None:
+    net()
+    main = fluid.default_main_program()
+    with pytest.raises(ValueError, match="All targets of .* can only be Variable or Operator, but received .*int"):
+        main._prune([1])
+    with pytest.raises(ValueError, match="All feeded_var_names of .* can only be str"):
+        main._prune_with_input([main.global_block().var("x")], [])  # type: ignore[list-item]
+
+
+def test_ops_tell_their_attributes_with_fluids_defaults() -> None:
+    net()
+    op = fluid.default_main_program().global_block().ops[0]
+    assert (op.type, op.attr("force_fp32_output"), op.has_attr("scale_x")) == ("mul", False, True)
+    assert op._has_kernel("mul") and not op._has_kernel("while") and not op._is_optimize_op()
+    with pytest.raises(fluid.core.EnforceNotMet, match="Attribute nothing is not found in Op mul"):
+        op.attr("nothing")
 
 
 def test_startup_ops_stand_in_reverse_order() -> None:
