@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from fluidio.executor.frame import Frame
 from fluidio.ops.kernel import Backend, Call
 from fluidio.program import Operator
@@ -34,7 +36,7 @@ def bind(op: Operator, slot_of: Callable[[str], int], persists: Callable[[int], 
     """Bind an op to slot numbers and a backend."""
     record = op.definition
     wanted = frozenset(name for name, names in op._outputs.items() if any(n != EMPTY for n in names))
-    call = Call(op, op._attrs, dev, wanted)
+    call = Call(op, {name: _as_float32(value) for name, value in op._attrs.items()}, dev, wanted)
     call.ins = {slot: [slot_of(n) for n in names if n != EMPTY] for slot, names in op._inputs.items()}
     call.outs = {slot: [slot_of(n) if n != EMPTY else -1 for n in names] for slot, names in op._outputs.items()}
     reads = [i for slot, slots in call.ins.items() if slot not in record.carried for i in slots]
@@ -49,6 +51,15 @@ def bind(op: Operator, slot_of: Callable[[str], int], persists: Callable[[int], 
     if stored:
         run = _storing(run, stored, [slot for slot in stored if slot not in reads], reads)
     return Step(op, call, run, reads, writes)
+
+
+def _as_float32(value: Any) -> Any:
+    """Return an attribute as kernels see it: Fluid keeps floats in 32 bits."""
+    if isinstance(value, float):
+        return float(np.float32(value))
+    if isinstance(value, list) and value and isinstance(value[0], float):
+        return [_as_float32(one) for one in value]
+    return value
 
 
 def _simple(call: Call, kernel: Callable[..., Any], record: Any) -> Run | None:

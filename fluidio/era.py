@@ -48,6 +48,8 @@ class Era:
     """`clone` keeps random_seed (>= 0.15)."""
     numbers_scale: bool = False
     """`x + 2`, `2 - x`, `x / 2` are one `scale` op (>= 1.6); before, a constant and an elementwise op."""
+    auc_counts_batches: bool = False
+    """The statistics of a sliding `auc` are one row that ends with the number of batches (1.8)."""
     feed_split_ceil: bool = False
     """Data parallel splits a fed batch in ceil(n / places) rows (1.8); before, floor with the rest to the last."""
     unknown_feed_warns: bool = False
@@ -99,6 +101,7 @@ ERAS: dict[str, Era] = {
         adam_updates_beta_pow_inside=True,
         clone_for_test_prunes=True,
         numbers_scale=True,
+        auc_counts_batches=True,
         feed_split_ceil=True,
         unknown_feed_warns=True,
         load_checks_shape=True,

@@ -311,16 +311,18 @@ def calc_gradient(
 
 
 def _seed(block: Block, target: Variable, seed: Variable | None) -> str:
+    """Return the name of the gradient that a target starts with: a copy of the given one, or ones."""
     name = grad_name(target.name)
     if block.has_var(name):
         _move_aside(block, name)
     create_grad(block, target, name)
-    if seed is None:
-        block.append_op(
-            type="fill_any_like", inputs={"X": [target]}, outputs={"Out": [name]}, attrs={"value": 1.0, "dtype": -1}
-        )
-    else:
+    if seed is not None:
         block.append_op(type="assign", inputs={"X": [seed]}, outputs={"Out": [name]})
+        return name
+    shape = block.create_var(name=f"{target.name}_shape", stop_gradient=False)
+    block.append_op(type="shape", inputs={"Input": [target]}, outputs={"Out": [shape]})
+    attrs = {"value": 1.0, "shape": list(target.shape), "dtype": int(target.dtype)}
+    block.append_op(type="fill_constant", inputs={"ShapeTensor": [shape]}, outputs={"Out": [name]}, attrs=attrs)
     return name
 
 

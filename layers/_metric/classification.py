@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fluidio.era import era
 from fluidio.initializer import Constant
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers._math.dense import topk
@@ -54,13 +55,15 @@ def auc(
     recent = helper.create_variable_for_type_inference("float64")
     buckets = num_thresholds + 1
 
-    def counts(rows: int) -> Variable:
-        variable = helper.create_global_variable(persistable=True, dtype="int64", shape=[rows, buckets])
+    def counts(shape: list[int]) -> Variable:
+        variable = helper.create_global_variable(persistable=True, dtype="int64", shape=shape)
         helper.set_variable_initializer(variable, Constant(value=0.0, force_cpu=True))
         return variable
 
-    recent_stats = [counts(slide_steps + 1), counts(slide_steps + 1)]
-    whole_stats = [counts(1), counts(1)]
+    rows = slide_steps + 1
+    recent_shape = [rows * buckets + 1] if era().auc_counts_batches else [rows, buckets]
+    recent_stats = [counts(recent_shape), counts(recent_shape)]
+    whole_stats = [counts([1, buckets]), counts([1, buckets])]
     for out, (positive, negative), slides in ((recent, recent_stats, slide_steps), (whole, whole_stats, 0)):
         helper.append_op(
             type="auc",

@@ -14,6 +14,18 @@ __all__ = ["Difference", "compare", "verdict"]
 _RTOL = {"float16": 1e-3, "float32": 1e-5, "float64": 1e-9}
 
 
+# Outputs that 1.8.5 does not describe at build time, as nobody but their gradient op reads them.
+_UNDESCRIBED = {
+    "out_Mask",
+    "out_MaxIndex",
+    "out_WarpCTCGrad",
+    "out_SeedOut",
+    "out_AccumPosCount",
+    "out_AccumTruePos",
+    "out_AccumFalsePos",
+}
+
+
 class Difference(NamedTuple):
     """One thing that differs: what kind of thing, which one, and how."""
 
@@ -75,7 +87,10 @@ def _compare_program(which: str, real: dict[str, Any], ours: dict[str, Any]) -> 
 
 def _compare_op(which: str, real: dict[str, Any], ours: dict[str, Any]) -> Iterator[Difference]:
     for part in ("in", "out"):
-        if real[part] != ours[part]:
+        found = ours[part]
+        if real["attrs"].get("op_role") == 1:  # our gradient ops may read more than theirs
+            found = {slot: names for slot, names in found.items() if slot in real[part]}
+        if real[part] != found:
             yield Difference(f"op {part}puts", f"{which} {real['type']}", f"{real[part]} / {ours[part]}")
     for name, value in real["attrs"].items():
         if name in ours["attrs"] and not _same_attr(value, ours["attrs"][name]):
@@ -91,15 +106,22 @@ def _same_attr(real: Any, ours: Any) -> bool:
 
 
 def _compare_variables(which: str, real: dict[str, Any], ours: dict[str, Any]) -> Iterator[Difference]:
-    missing, extra = sorted(set(real) - set(ours)), sorted(set(ours) - set(real))
+    missing = sorted(set(real) - set(ours))
+    extra = sorted(name for name in set(ours) - set(real) if "@before@" not in name)  # values kept for our gradients
     if missing or extra:
         yield Difference("variables", which, f"only real {missing} / only ours {extra}")
     for name in real:
         if name not in ours:
             continue
         for fact, value in real[name].items():
-            if fact == "dtype" and name.startswith("out_"):
+            if fact == "dtype" and (name.startswith("out_") or name.endswith("_shape")):
                 continue  # ops made by hand: 1.8.5 infers no dtype for most, the layers set it
+            if fact == "lod_level" and name.endswith("@GRAD"):
+                continue  # nobody reads it; what counts is the LoD that the gradient has in a run
+            if fact == "shape":
+                value = [max(size, -1) for size in value]  # 1.8.5 multiplies -1 with what is known
+                if value == [] and name in _UNDESCRIBED:
+                    continue
             if ours[name].get(fact) != value:
                 yield Difference(f"var {fact}", f"{which} {name}", f"{value} / {ours[name].get(fact)}")
 
@@ -124,6 +146,8 @@ def _compare_value(key: str, real: Any, ours: Any) -> Iterator[Difference]:
         return
     if real.get("lod", []) != ours.get("lod", []):
         yield Difference("lod", key, f"{real.get('lod')} / {ours.get('lod')}")
+    if real["shape"] == [0] and 0 in ours["shape"]:
+        return  # the real one shows every tensor without elements as float64 of shape [0]
     if (real["dtype"], real["shape"]) != (ours["dtype"], ours["shape"]):
         how = f"{real['dtype']}{real['shape']} / {ours['dtype']}{ours['shape']}"
         yield Difference("value dtype" if real["shape"] == ours["shape"] else "value shape", key, how)

@@ -192,11 +192,14 @@ SINGLE = {
     "lrn",
     "modified_huber_loss",
     "nce",
+    "pad",  # the gradient of doubles takes some elements from beside the window
+    "pad_constant_like",  # the same
     "proximal_adagrad",
     "proximal_gd",
     "rmsprop",
     "row_conv",
     "sequence_conv",
+    "shuffle_channel",  # it copies half of each double
     "smooth_l1_loss",
     "squared_l2_norm",
     "truncated_gaussian_random",

@@ -15,7 +15,7 @@ from typing import Any
 __all__ = ["Side", "ours", "real"]
 
 _SERVER = str(Path(__file__).with_name("server.py"))
-_PATIENCE = 60.0  # seconds for one case
+_PATIENCE = 20.0  # seconds for one case
 
 
 class Side:

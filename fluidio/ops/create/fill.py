@@ -32,8 +32,14 @@ def fill_constant(k: Call, shape_tensor: Any, shape_list: list[Any], value_tenso
         shape = [int(d) for d in k.dev.download(shape_tensor)]
     elif shape_list:
         shape = [int(k.dev.download(d).reshape(-1)[0]) for d in shape_list]
-    value = k.attrs["value"] if value_tensor is None else value_tensor.reshape(-1)[0]
+    value = constant(k) if value_tensor is None else value_tensor.reshape(-1)[0]
     return k.xp.full(shape, value, to_numpy(k.attrs["dtype"]))
+
+
+def constant(k: Call) -> float:
+    """Return the value to fill with: the text in `str_value`, which can hold any number, goes before `value`."""
+    text = k.attrs["str_value"]
+    return float(text) if text else k.attrs["value"]
 
 
 def infer_like_input(c: InferContext) -> None:
@@ -42,11 +48,11 @@ def infer_like_input(c: InferContext) -> None:
     c.set("Out", shape, c.attrs["dtype"])
 
 
-def shape_like_input(k: Call, x: Any) -> list[int]:
-    """Return attr `shape` with the batch dimension of `x`; rows are sequences when the input has LoD."""
+def shape_like_input(k: Call, x: Any, by_sequence: bool = True) -> list[int]:
+    """Return attr `shape` with the batch dimension of `x`; for constants rows are sequences when the input has LoD."""
     shape = list(k.attrs["shape"])
     axis = k.attrs["input_dim_idx"]
-    lod = k.lod("Input")
+    lod = k.lod("Input") if by_sequence else None
     shape[k.attrs["output_dim_idx"]] = lod[0].size - 1 if lod and axis == 0 else x.shape[axis]
     return shape
 
@@ -57,7 +63,7 @@ def shape_like_input(k: Call, x: Any) -> list[int]:
     infer=infer_like_input, grad=False, lod="kernel")  # fmt: skip
 def fill_constant_batch_size_like(k: Call, x: Any) -> Any:
     """Out = value everywhere, with as many rows as Input."""
-    return k.xp.full(shape_like_input(k, x), k.attrs["value"], to_numpy(k.attrs["dtype"]))
+    return k.xp.full(shape_like_input(k, x), constant(k), to_numpy(k.attrs["dtype"]))
 
 
 @op("fill_zeros_like", "X", "Out", infer=same_as("X"), grad=False)

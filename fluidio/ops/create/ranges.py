@@ -85,7 +85,9 @@ def uniform_random_batch_size_like(k: Call, x: Any) -> Any:
     """Out = uniform numbers in [min, max], with as many rows as Input."""
     a = k.attrs
     seed = a["seed"] or random_engine.os_seed()
-    drawn = random_engine.uniform(seed, shape_like_input(k, x), a["min"], a["max"], to_numpy(a["dtype"]))
+    drawn = random_engine.uniform(
+        seed, shape_like_input(k, x, by_sequence=False), a["min"], a["max"], to_numpy(a["dtype"])
+    )
     return k.dev.upload(drawn)
 
 
@@ -95,5 +97,7 @@ def gaussian_random_batch_size_like(k: Call, x: Any) -> Any:
     """Out = normal numbers, with as many rows as Input."""
     a = k.attrs
     seed = a["seed"] or random_engine.os_seed()
-    drawn = random_engine.normal(seed, shape_like_input(k, x), a["mean"], a["std"], to_numpy(a["dtype"]))
+    drawn = random_engine.normal(
+        seed, shape_like_input(k, x, by_sequence=False), a["mean"], a["std"], to_numpy(a["dtype"])
+    )
     return k.dev.upload(drawn)

@@ -31,7 +31,7 @@ def _infer_crf(c: InferContext) -> None:
     c.set("Alpha", emission.shape, emission.dtype, 0)
     c.set("EmissionExps", emission.shape, emission.dtype, 0)
     c.set("TransitionExps", transition, emission.dtype, 0)
-    c.set("LogLikelihood", (-1, 1), emission.dtype, 0)
+    c.set("LogLikelihood", (emission.shape[0], 1), emission.dtype, 0)  # Fluid: as many as there are rows
 
 
 class _Rows:

@@ -105,7 +105,7 @@ def _spread(k: Call, shape: tuple[int, ...], label: Any, match: Any, dy: Any) ->
     ids, kind = label.reshape(-1), match.dtype
     ignored = ids == k.attrs["ignore_index"]
     dx = xp.zeros((math.prod(shape[:-1]), shape[-1]), kind)
-    slopes = xp.where(ignored, kind.type(0), -dy.reshape(-1) / match.reshape(-1))
+    slopes = xp.where(ignored, kind.type(0), -dy.reshape(-1) / xp.where(ignored, kind.type(1), match.reshape(-1)))
     dx[xp.arange(dx.shape[0]), xp.where(ignored, 0, ids)] = slopes
     return dx.reshape(shape)
 
@@ -136,8 +136,11 @@ def _cross_entropy2_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 )
 def cross_entropy2(k: Call, x: Any, label: Any) -> Any:
     """Y = -log of the probability of the label; MatchX and XShape are all its gradient needs."""
-    match, _ = _picked(k, x, label)
-    return -_log(k.xp, match).reshape(label.shape), match.reshape(label.shape), k.xp.empty((0, *x.shape), x.dtype)
+    match, ignored = _picked(k, x, label)
+    y = -_log(k.xp, match).reshape(label.shape)
+    if ignored is not None:
+        match = k.xp.where(ignored, x.dtype.type(0), match)
+    return y, match.reshape(label.shape), k.xp.empty((0, *x.shape), x.dtype)
 
 
 def _infer_cross_entropy_grad2(c: InferContext) -> None:
@@ -238,7 +241,7 @@ def sigmoid_cross_entropy_with_logits(k: Call, x: Any, label: Any) -> Any:
 
 def _counted(k: Call, out: Any, label: Any) -> Any:
     """Drop ignored elements, and divide by the number of the others if asked to."""
-    kept = label != k.attrs["ignore_index"]
+    kept = label.astype(np.int64) != k.attrs["ignore_index"]  # Fluid: the whole part of a soft label counts
     out *= kept
     if k.attrs["normalize"]:
         out /= k.xp.maximum(kept.sum(), 1e-6).astype(out.dtype)

@@ -174,7 +174,7 @@ def warpctc_grad(k: Call, logits: Any, logit_lengths: Any, stored: Any, dloss: A
 
 def _infer_align(c: InferContext) -> None:
     padded = c.has("InputLength")
-    c.set("Output", c.shape("Input") if padded else (-1, 1), c.dtype("Input"), 0 if padded else None)
+    c.set("Output", c.shape("Input"), c.dtype("Input"), 0 if padded else None)
     c.set("OutputLength", (-1, 1), VarType.INT64, 0)
 
 
@@ -208,7 +208,7 @@ def ctc_align(k: Call, tokens: Any, length: Any) -> Any:
 
 
 def _infer_distance(c: InferContext) -> None:
-    c.set("Out", (-1, 1), None, 0)
+    c.set("Out", c.shape("Refs"), None, 0)  # Fluid: declared like the references
     c.set("SequenceNum", (1,), VarType.INT64, 0)
 
 

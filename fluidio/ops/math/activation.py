@@ -9,6 +9,8 @@ from typing import Any
 from fluidio.ops.kernel import Call
 from fluidio.ops.math.special import erf
 from fluidio.ops.registry import gradient, op, same_as
+from fluidio.program.op_def import GradOp, grad_name
+from fluidio.program.operator import Operator
 from fluidio.tensor import SelectedRows
 
 __all__: list[str] = []
@@ -84,7 +86,22 @@ _by_x("acos", lambda k, x: k.xp.arccos(x), lambda k, x, d: -d / k.xp.sqrt(1 - x 
 _by_x("atan", lambda k, x: k.xp.arctan(x), lambda k, x, d: d / (1 + x * x))
 _flat("floor", lambda k, x: k.xp.floor(x))
 _flat("ceil", lambda k, x: k.xp.ceil(x))
-_flat("sign", lambda k, x: k.xp.sign(x))
+
+
+def _sign_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    """Return a zero gradient by `scale`, as Fluid does."""
+    x = forward.input("X")[0]
+    if x in no_grad:
+        return []
+    return [GradOp("scale", {"X": [grad_name(forward.output("Out")[0])]}, {"Out": [grad_name(x)]}, {"scale": 0.0})]
+
+
+@op("sign", "X", "Out", infer=same_as("X"), grad=_sign_grad)
+def sign(k: Call, x: Any) -> Any:
+    """Out = -1, 0 or 1."""
+    return k.xp.sign(x)
+
+
 # C's round takes halves away from zero, NumPy's to the even neighbour.
 _flat("round", lambda k, x: k.xp.trunc(x + k.xp.copysign(x.dtype.type(0.5), x)))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from fluidio.dtypes import VarType
 from fluidio.ops.kernel import Call
-from fluidio.ops.math.elementwise import broadcast_shape, check_broadcast, fit
+from fluidio.ops.math.elementwise import aligned_pair, broadcast_shape, check_broadcast, fit
 from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
 from fluidio.tensor import SelectedRows
@@ -20,7 +20,9 @@ def _infer_bool(c: InferContext) -> None:
 
 
 def _infer_comparison(c: InferContext) -> None:
-    c.set("Out", broadcast_shape(c), VarType.BOOL, c.input("X").lod_level)
+    broadcast_shape(c)  # for its check
+    x, y = aligned_pair(c.shape("X"), c.shape("Y"), c.attrs["axis"])
+    c.set("Out", tuple(map(max, x, y)), VarType.BOOL, c.input("X").lod_level)  # Fluid: 1 wins over -1
 
 
 def _comparison(name: str, sign: str, compare: Callable[[Any, Any], Any]) -> None:

@@ -68,7 +68,7 @@ def argsort_grad(k: Call, x: Any, indices: Any, dout: Any) -> Any:
 
 
 def _infer_top_k(c: InferContext) -> None:
-    count = -1 if c.has("K") else c.attrs["k"]
+    count = c.attrs["k"]  # Fluid: declared by the attribute, whatever a tensor K will say
     last = c.shape("X")[-1]
     c.check(count <= last or last < 0, f"k is {count}, but rows of X have {last} entries only")
     shape = (*c.shape("X")[:-1], count)

@@ -43,7 +43,7 @@ def auc(k: Call, predict: Any, label: Any, pos: Any, neg: Any) -> Any:
     """AUC = the area under the ROC curve of all batches so far, or of the last slide_steps ones.
 
     The statistics count positives and negatives in each bucket of scores: with sliding, slide_steps rows of batches
-    and their sum, else one row.
+    in turn, their sum, and the number of batches; else one row.
     """
     buckets = k.attrs["num_thresholds"] + 1
     slides = k.attrs["slide_steps"]
@@ -65,11 +65,14 @@ def _slide(stat: Any, new: Any, buckets: int, slides: int) -> tuple[Any, Any]:
     if slides == 0:
         flat[:buckets] += new
         return flat.reshape(stat.shape), flat[:buckets]
-    rows = flat[: (slides + 1) * buckets].reshape(slides + 1, buckets)
-    total = rows[slides] - rows[0] + new
-    rows[: slides - 1] = rows[1:slides].copy()
-    rows[slides - 1] = new
-    rows[slides] = total
+    rows, count = flat[: (slides + 1) * buckets].reshape(slides + 1, buckets), flat[(slides + 1) * buckets :]
+    if not count.size:  # statistics without a count of batches: the oldest row is the first
+        rows[:slides] = np.roll(rows[:slides], -1, axis=0)
+    oldest = int(count[0]) % slides if count.size else slides - 1
+    rows[slides] += new - rows[oldest]
+    rows[oldest] = new
+    count += 1
+    total = rows[slides]
     return flat.reshape(stat.shape), total.copy()
 
 

@@ -129,8 +129,8 @@ def _infer_sampling(c: InferContext) -> None:
 def sampling_id(k: Call, x: Any) -> Any:
     """Out = for each row of probabilities a random column, drawn by them."""
     seed = k.attrs["seed"] or random_engine.os_seed()
-    numbers = random_engine.uniform(seed, [x.shape[0]], k.attrs["min"], k.attrs["max"], np.float32)
-    left = numbers[:, None] - np.cumsum(k.dev.download(x), axis=1, dtype=np.float32)
+    numbers = random_engine.uniform(seed, [x.shape[0]], k.attrs["min"], k.attrs["max"], x.dtype)
+    left = numbers[:, None] - np.cumsum(k.dev.download(x), axis=1)
     below = left < 0
     columns = np.where(below.any(axis=1), below.argmax(axis=1), x.shape[1] - 1)
     return k.dev.upload(columns.astype(np.int64))

@@ -18,9 +18,10 @@ __all__: list[str] = []
 
 
 def _infer_step(c: InferContext) -> None:
-    c.set("selected_ids", (-1, 1), VarType.INT64, None)
-    c.set("selected_scores", (-1, 1), c.dtype("pre_scores"), None)
-    c.set("parent_idx", (-1,), VarType.INT32, 0)
+    rows = c.shape("pre_ids")[0]
+    c.set("selected_ids", (rows, 1), VarType.INT64, None)
+    c.set("selected_scores", (rows, 1), c.dtype("pre_scores"), None)
+    c.set("parent_idx", (rows,), VarType.INT32, 0)
 
 
 @op("beam_search", "pre_ids pre_scores ids? scores", "selected_ids selected_scores parent_idx?",

@@ -138,9 +138,9 @@ def _steps(size: int, before: int, after: int, kernel: int, stride: int) -> int:
 
 
 def _infer_im2sequence(c: InferContext) -> None:
-    channels = c.shape("X")[1]
+    batch, channels = c.shape("X")[:2]
     high, wide = c.attrs["kernels"]
-    c.set("Out", (-1, channels * high * wide), c.dtype("X"), 1)
+    c.set("Out", (batch, channels * high * wide), c.dtype("X"), 1)
 
 
 def _patches(k: Call, x: Any) -> tuple[Any, tuple[int, int, int, int]]:

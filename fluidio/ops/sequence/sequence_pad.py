@@ -20,7 +20,8 @@ __all__: list[str] = []
 
 def _infer_pad(c: InferContext) -> None:
     x = c.input("X")
-    c.set("Out", (-1, c.attrs["padded_length"], *x.shape[1:]), x.dtype, 0)
+    length = c.attrs["padded_length"]
+    c.set("Out", (-1, 1 if length < 0 else length, *x.shape[1:]), x.dtype, 0)  # Fluid: an open length is declared as 1
     c.set("Length", (-1,), VarType.INT64, 0)
 
 

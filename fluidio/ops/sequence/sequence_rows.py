@@ -128,7 +128,13 @@ def sequence_reverse(k: Call, x: Any, like: Any) -> Any:
 
 def _infer_concat(c: InferContext) -> None:
     first = c.inputs("X")[0]
-    c.set("Out", (-1, *first.shape[1:]), first.dtype, max(v.lod_level for v in c.inputs("X")))
+    rows = [v.shape[0] for v in c.inputs("X")]
+    c.set(
+        "Out",
+        (sum(rows) if min(rows) >= 0 else -1, *first.shape[1:]),
+        first.dtype,
+        max(v.lod_level for v in c.inputs("X")),
+    )
 
 
 def _woven(k: Call, xs: list[Any]) -> tuple[IntArray, LoD]:
@@ -165,7 +171,11 @@ def sequence_concat_grad(k: Call, xs: list[Any], dout: Any) -> Any:
 
 
 def _infer_rows(c: InferContext) -> None:
-    c.set("Out", (-1, *c.shape("X")[1:]), c.dtype("X"), c.input("X").lod_level)
+    c.set("Out", c.shape("X"), c.dtype("X"), c.input("X").lod_level)
+
+
+def _infer_slice(c: InferContext) -> None:
+    c.set("Out", c.shape("X"), c.dtype("X"), 0)  # Fluid: declared without LoD
 
 
 def _slice_rows(k: Call, x: Any, offset: Any, length: Any) -> tuple[IntArray, LoD]:
@@ -182,7 +192,7 @@ def _slice_rows(k: Call, x: Any, offset: Any, length: Any) -> tuple[IntArray, Lo
     return ranges(offsets[:-1] + begin, count), (from_lengths(count),)
 
 
-@op("sequence_slice", "X Offset Length", "Out", infer=_infer_rows, grad=True, lod="kernel")
+@op("sequence_slice", "X Offset Length", "Out", infer=_infer_slice, grad=True, lod="kernel")
 def sequence_slice(k: Call, x: Any, offset: Any, length: Any) -> Any:
     """Out = Length[i] rows of sequence i from Offset[i] on."""
     rows, lod = _slice_rows(k, x, offset, length)
@@ -278,7 +288,6 @@ def _scatter_at(k: Call, x: Any, ids: Any) -> Any:
 @gradient("sequence_scatter", "X Ids Updates Out@GRAD", "X@GRAD Updates@GRAD")
 def sequence_scatter_grad(k: Call, x: Any, ids: Any, updates: Any, dout: Any) -> Any:
     k.out_lods["X@GRAD"] = k.lod("X")
-    k.out_lods["Updates@GRAD"] = k.lod("Updates")
     return dout.copy(), dout.reshape(-1)[_scatter_at(k, x, ids)].reshape(updates.shape)
 
 

@@ -64,7 +64,12 @@ def resolve(shape: Sequence[int], source: tuple[int, ...], size: int | None) -> 
 
 
 def _register(
-    name: str, inputs: str, attrs: dict[str, Any], infer: Callable[[InferContext], Any], target: Target
+    name: str,
+    inputs: str,
+    attrs: dict[str, Any],
+    infer: Callable[[InferContext], Any],
+    target: Target,
+    carried: str = "",
 ) -> None:
     """Register `name` and `name2`: the second also hands out XShape, from which its gradient takes the shape."""
 
@@ -79,7 +84,7 @@ def _register(
 
     plain.__doc__ = f"Out = X after {name}."
 
-    @gradient(name, "X Out@GRAD", "X@GRAD", lod="share")
+    @gradient(name, "X Out@GRAD", "X@GRAD", lod="share", carried=carried)
     def plain_grad(k: Call, x: Any, dout: Any) -> Any:
         return dout.reshape(x.shape)
 
@@ -121,7 +126,7 @@ def _reshape_target(k: Call, x: Any, one: Any, several: Any) -> tuple[int, ...]:
     return resolve(shape, x.shape, x.size)
 
 
-_register("reshape", "X Shape? ShapeTensor*?", {"shape": []}, _infer_reshape, _reshape_target)
+_register("reshape", "X Shape? ShapeTensor*?", {"shape": []}, _infer_reshape, _reshape_target, "Out Shape ShapeTensor")
 
 
 def _squeezed(axes: Sequence[int], shape: tuple[int, ...], c: InferContext | None = None) -> tuple[int, ...]:
@@ -223,7 +228,7 @@ def transpose(k: Call, x: Any) -> Any:
     return steady(k, x).transpose(k.attrs["axis"])
 
 
-@gradient("transpose", "Out@GRAD", "X@GRAD")
+@gradient("transpose", "Out@GRAD", "X@GRAD", carried="X Out")
 def transpose_grad(k: Call, dout: Any) -> Any:
     return dout.transpose(_back(k.attrs["axis"]))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from fluidio.errors import EnforceNotMet
@@ -96,7 +97,33 @@ def _step(size: int, start: int, end: int, stride: int) -> slice:
     stop = end + size if end < 0 else end
     if stride > 0:
         return slice(max(begin, 0), max(min(stop, size), 0), stride)
-    return slice(min(begin, size - 1), stop if stop >= 0 else None, stride)
+    return _backwards(max(stop, -1) + 1, min(begin, size - 1) + 1, -stride)
+
+
+def _backwards(low: int, high: int, step: int) -> slice:
+    """Return the slice that takes every `step`th element from `low` below `high`, the last one first.
+
+    Fluid: it counts from the low end, so x[3:0:-2] of Fluid is x[1], where Python's would be x[3], x[1].
+    """
+    last = low + max(high - low - 1, -1) // step * step
+    if last != high - 1 and high > low:
+        _tell_of_backwards()
+    return slice(last, low - 1 if low else None, -step) if high > low else slice(0, 0, 1)
+
+
+_told = False
+
+
+def _tell_of_backwards() -> None:
+    global _told
+    if _told:
+        return
+    _told = True
+    warnings.warn(
+        "a slice with a negative step: Fluid 1.8.5 counts steps from the low end, so it takes other elements than "
+        "Python does, and so does fluidio, for the same numbers; x[::-1][::2] takes those of Python's x[::-2]",
+        stacklevel=2,
+    )
 
 
 def _infer_strided(c: InferContext) -> None:

@@ -48,7 +48,7 @@ def _infer_priors(c: InferContext, count: int, slots: tuple[str, str] = ("Boxes"
     height, width = c.shape("Input")[2:]
     shape: tuple[int, ...] = (height, width, count, 4)
     if c.attrs.get("flatten_to_2d"):
-        shape = (height * width * count if min(height, width) >= 0 else -1, 4)
+        shape = (-1, 4)
     for slot in slots:
         c.set(slot, shape, c.dtype("Input"), 0)
 
@@ -63,8 +63,9 @@ def _infer_prior_box(c: InferContext) -> None:
 def _centres(k: Call, feature: Any, image: Any) -> tuple[Any, Any, float, float]:
     """Return the centres of all cells in pixels, and the size of a cell."""
     height, width = feature.shape[2:]
-    step_w = k.attrs["step_w"] or image.shape[3] / width
-    step_h = k.attrs["step_h"] or image.shape[2] / height
+    step_w, step_h = k.attrs["step_w"], k.attrs["step_h"]
+    if not step_w or not step_h:  # Fluid: one that is not given makes it work out both
+        step_w, step_h = image.shape[3] / width, image.shape[2] / height
     xs = (np.arange(width) + k.attrs["offset"]) * step_w
     ys = (np.arange(height) + k.attrs["offset"]) * step_h
     return xs, ys, step_w, step_h
@@ -218,6 +219,11 @@ def box_coder(k: Call, prior: Any, prior_variance: Any, target: Any) -> Any:
     return xp.concatenate([new_centre - half, new_centre + half - extra], axis=-1).astype(target.dtype, copy=False)
 
 
+def _round(value: float) -> int:
+    """Round halves up, as C does for what is positive."""
+    return math.floor(value + 0.5)
+
+
 def _infer_box_clip(c: InferContext) -> None:
     c.same("Output", "Input")
 
@@ -232,6 +238,6 @@ def box_clip(k: Call, boxes: Any, info: Any) -> Any:
     out = boxes.copy()
     for i, (start, stop) in enumerate(pairwise(starts)):
         height, width, scale = (float(v) for v in sizes[i])
-        for side, limit in ((0, round(width / scale) - 1), (1, round(height / scale) - 1)):
+        for side, limit in ((0, _round(width / scale) - 1), (1, _round(height / scale) - 1)):
             out[start:stop, ..., side::2] = k.xp.clip(boxes[start:stop, ..., side::2], 0, limit)
     return out

@@ -95,7 +95,7 @@ def target_assign(k: Call, x: Any, matches: Any, negatives: Any) -> Any:
 
 
 def _infer_mine(c: InferContext) -> None:
-    c.set("NegIndices", (-1, 1), VarType.INT32, 1)
+    c.set("NegIndices", (-1, 1), VarType.INT32, 0)
     c.set("UpdatedMatchIndices", c.shape("MatchIndices"), c.dtype("MatchIndices"), 0)
 
 

@@ -16,8 +16,9 @@ __all__: list[str] = []
 
 def _infer_affine(c: InferContext) -> None:
     shape = c.attrs["output_shape"]
-    # Fluid: height and width are declared as unknown.
-    c.set("Output", (c.shape("Theta")[0] if not shape else shape[0], -1, -1, 2), c.dtype("Theta"), 0)
+    # Fluid: height and width are declared as unknown, with a tensor for the shape the batch too.
+    batch = -1 if c.has("OutputShape") else shape[0] if shape else c.shape("Theta")[0]
+    c.set("Output", (batch, -1, -1, 2), c.dtype("Theta"), 0)
 
 
 def _plane(k: Call, theta: Any, shape: Any) -> tuple[Any, int, int]:

@@ -18,9 +18,9 @@ __all__: list[str] = []
 
 def _attrs(method: str) -> dict[str, Any]:
     return {
-        "out_d": -1,
-        "out_h": -1,
-        "out_w": -1,
+        "out_d": 0,
+        "out_h": 0,
+        "out_w": 0,
         "scale": 0.0,
         "interp_method": method,
         "align_corners": True,
@@ -44,7 +44,9 @@ def _infer(c: InferContext) -> None:
     last = channels_last(_layout(c.attrs))
     sizes = shape[1:-1] if last else shape[2:]
     outs = _given(c.attrs, dims)
-    if c.attrs["scale"] > 0:
+    if c.has("Scale"):
+        outs = [-1] * dims
+    elif c.attrs["scale"] > 0:
         outs = [int(n * c.attrs["scale"]) if n > 0 else -1 for n in sizes]
     outs = [o if o > 0 else -1 for o in outs]
     c.set("Out", (shape[0], *outs, shape[-1]) if last else (*shape[:2], *outs), c.dtype("X"), c.input("X").lod_level)
@@ -112,7 +114,7 @@ def _register(name: str, method: str) -> None:
         sizes = _spatial(k, x.shape)
         return _apply(k, x, sizes, _sizes(k, sizes, out_size, size_list, scale), False)
 
-    @gradient(name, "X Out@GRAD", "X@GRAD")
+    @gradient(name, "X Out@GRAD", "X@GRAD", carried="OutSize SizeTensor Scale")
     def kernel_grad(k: Call, x: Any, dout: Any) -> Any:
         return _apply(k, dout, _spatial(k, x.shape), list(_spatial(k, dout.shape)), True)
 

@@ -7,7 +7,7 @@ from tests.differential.draw import OpDraw, draws
 
 @draws("reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_prod")
 def reduce(d: OpDraw) -> None:
-    shape = d.shape(1, 5, 3)
+    shape = d.shape(1, 4, 3)  # for more dims 1.8.5 returns stray memory
     d.put("X", d.apart(shape) if "m" in d.op[-3:] else d.floats(shape, 0.5, 1.5))
     _reduce_attrs(d, len(shape))
     if d.op in ("reduce_sum",) and d.chance(0.1):
@@ -16,10 +16,12 @@ def reduce(d: OpDraw) -> None:
 
 
 def _reduce_attrs(d: OpDraw, rank: int) -> None:
-    axes = d.rng.sample(range(rank), d.rng.randint(1, rank))
+    axes = sorted(d.rng.sample(range(rank), d.rng.randint(1, rank)))  # 1.8.5 returns stray memory for unsorted ones
     d.attr("dim", [0], [axis - rank if d.chance(0.3) else axis for axis in axes])
     d.attr("keep_dim", False, True)
     d.attr("reduce_all", False, False, True)
+    if len(d.attrs.get("dim", [0])) == rank:
+        d.attrs["reduce_all"] = True  # as the layers do; without it 1.8.5 returns stray memory
 
 
 @draws("reduce_all", "reduce_any", grad=False)

@@ -31,7 +31,7 @@ def sequence_conv(d: OpDraw) -> None:
     width, length = d.size(1, 3), d.size(1, 4)
     d.put("X", d.floats([rows, width]), lod=lod)
     d.put("Filter", d.floats([length * width, d.size(1, 3)]), fixed=True)
-    start = d.attr("contextStart", 0, -1, -2, 1, 0, always=True)
+    start = d.attr("contextStart", 0, -1, -2, -3, always=True)
     d.attrs.update(contextLength=length, contextStride=1)
     up, down = max(0, -start), max(0, start + length - 1)
     if d.chance(0.25) and up + down:

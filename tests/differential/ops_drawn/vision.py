@@ -134,6 +134,8 @@ def batch_norm(d: OpDraw) -> None:
         d.put("MomentumTensor", d.floats([1], 0.1, 0.9).astype("float32"), fixed=True)
         d.no_grad("MomentumTensor")
     d.same(MeanOut="Mean", VarianceOut="Variance")
+    if d.attrs.get("use_global_stats"):
+        d.unfetched("SavedMean", "SavedVariance")  # left empty
 
 
 @draws("layer_norm")
