@@ -58,6 +58,9 @@ def image_resize(
     helper = LayerHelper(f"{method}_interp", name=name)
     inputs: dict[str, Any] = {"X": [input]}
     attrs: dict[str, Any] = {
+        "out_d": -1,
+        "out_h": -1,
+        "out_w": -1,
         "interp_method": method,
         "align_corners": align_corners,
         "align_mode": align_mode,
