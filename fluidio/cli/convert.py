@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fluidio.conversion import storage
+from fluidio.conversion.new_set import MANIFEST, named_prefix
 from fluidio.conversion.templates import NAMES
 from fluidio.errors import ConversionError
 
@@ -58,24 +59,25 @@ def _dataset(args: argparse.Namespace) -> int:
     from fluidio.conversion.datasets import find_reader
     from fluidio.conversion.shards import convert
 
-    folder, name = storage.parent(args.output), storage.name_of(args.output)
+    output = named_prefix(args.output, args.source.rpartition(".")[2])
+    folder, name = storage.parent(output), storage.name_of(output)
     try:
         reader = find_reader(args.source, args.template_args)
         paths = convert(folder, reader, args.partitions, name, compressor=args.compressor)
     except RuntimeError as error:  # files of the data set cannot be had; the text says what to do
         raise ConversionError(f"{args.source}: {error}") from error
     print(f"{paths[0]}: first of {len(paths)} shards")
-    print(f"read them with paddle.reader.creator.recordio({args.output + '-*-of-*'!r})")
+    print(f"read them with paddle.reader.creator.recordio({output + '-*-of-*'!r})")
     return 0
 
 
 def _template(args: argparse.Namespace) -> int:
     from fluidio.conversion.generate import generate
-    from fluidio.conversion.new_set import MANIFEST
 
+    output = named_prefix(args.output, args.source)
     manifest = generate(
         args.source,
-        args.output,
+        output,
         args.partitions,
         workers=args.workers,
         args=args.template_args,
@@ -87,5 +89,5 @@ def _template(args: argparse.Namespace) -> int:
     size = sum(shard["bytes"] for shard in manifest["shards"])
     names = ", ".join(slot["name"] for slot in manifest["slots"])
     print(f"{manifest['records']} records ({names}), {size / 1e6:.1f} MB in {len(manifest['shards'])} shards")
-    print(f"manifest: {args.output}{MANIFEST}")
+    print(f"manifest: {output}{MANIFEST}")
     return 0

@@ -78,11 +78,12 @@ def _load(name: str) -> Command:
 
 
 def _take_debug(args: list[str]) -> bool:
-    """Remove `--debug` from before the command's name; what follows the name belongs to the command."""
-    if args and args[0] == "--debug":
-        del args[0]
-        return True
-    return False
+    """Remove `--debug`, before or after the command's name; what follows `run` or `--` belongs to a script."""
+    stop = next((i for i, word in enumerate(args) if word in ("--", "run")), len(args))
+    found = "--debug" in args[:stop]
+    if found:
+        args.remove("--debug")
+    return found
 
 
 def _one_line(error: BaseException) -> str:

@@ -18,6 +18,7 @@ from fluidio.conversion.progress import Progress
 from fluidio.conversion.schema import Slot
 from fluidio.errors import ConversionError
 from fluidio.recordio.files.paths import expand
+from fluidio.recordio.files.shard_sets import shard_of
 
 __all__ = ["SLOTS", "export"]
 
@@ -55,7 +56,7 @@ def export(
     paths = [path for path in expand(sources) if not path.endswith((SLOTS, MANIFEST))]
     storage.make_folder(output)
     storage.tidy(output)
-    outputs = [storage.join(output, _stem(path) + target.suffix) for path in paths]
+    outputs = [storage.join(output, _new_name(storage.name_of(path), target)) for path in paths]
     if len(set(outputs)) != len(outputs):
         raise ConversionError("two sources have the same name and would become the same file: export them separately")
     same = [path for path, out in zip(paths, outputs) if os.path.abspath(path) == os.path.abspath(out)]
@@ -86,11 +87,10 @@ def _name_of(wanted: formats.Format) -> str:
     return next(name for name, each in formats.FORMATS.items() if each is wanted)
 
 
-def _stem(path: str) -> str:
-    """Return a file's name without the suffix of its format."""
-    name = storage.name_of(path)
-    suffix = formats.of_path(name).suffix
-    return name.removesuffix(suffix).removesuffix(".recordio") if suffix else name.removesuffix(".recordio")
+def _new_name(name: str, target: formats.Format) -> str:
+    """Return a file's name in another format; RecordIO shards have no extension, other RecordIO files do."""
+    stem = formats.stem(name)
+    return stem + (target.suffix or ("" if shard_of(stem) or stem == name else ".recordio"))
 
 
 def _export_one(path: str, source: str, output: str, to: str, names: list[str] | None) -> tuple[int, Any]:

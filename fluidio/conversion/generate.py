@@ -5,7 +5,6 @@ The shards depend on the template, its arguments and the number of partitions, n
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 from collections import Counter
@@ -21,6 +20,7 @@ from fluidio.conversion.board import Board
 from fluidio.conversion.new_set import (
     FORMAT,
     MANIFEST,
+    named_prefix,
     read_manifest,
     remove_set,
     shards_there,
@@ -30,6 +30,7 @@ from fluidio.conversion.new_set import (
 from fluidio.conversion.progress import Progress
 from fluidio.conversion.work import Job, Note, build_shard, read_note, run_task, shards_of, tasks_of
 from fluidio.errors import ConversionError
+from fluidio.recordio.files.source import is_url
 
 __all__ = ["generate"]
 
@@ -57,7 +58,8 @@ def generate(
 
     Args:
         template: a script, a folder with `mr_api.py`, or a module, with `task_number()` and `dict_data(task_id)`.
-        output: what the paths (or URLs) of the shards begin with: `OUT/train` gives `OUT/train-00000-of-00003`.
+        output: what the paths (or URLs) of the shards begin with: `OUT/train` gives `OUT/train-00000-of-00003`;
+            `OUT/` takes the template's name.
         workers: processes on this machine; as many as it has processors by default.
         args: what the template finds in `sys.argv[1:]`.
         executor: runs the tasks instead of local processes: an Executor, or "module:factory".
@@ -73,13 +75,14 @@ def generate(
     with templates.running(found) as functions:
         try:
             tasks = functions.task_number()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise ConversionError(f"{found.name}: task_number(): {type(error).__name__}: {error}") from error
     if isinstance(tasks, np.integer):
         tasks = int(tasks)
     if not isinstance(tasks, int) or tasks < 1:
         raise ConversionError(f"{found.name}: task_number() returned {tasks!r}, it should be a number from 1 on")
-    job = Job(found, output if "://" in output else os.path.abspath(output), tasks, partitions, compressor)
+    output = named_prefix(output, template)
+    job = Job(found, output if is_url(output) else os.path.abspath(output), tasks, partitions, compressor)
     storage.make_folder(storage.parent(job.output))
     with sole_maker(job.output):
         complete = _prepare(job, restart)
@@ -135,7 +138,7 @@ def _claim(job: Job) -> None:
         if json.loads(storage.read(path)).get("fingerprint") != job.fingerprint:
             raise ConversionError(
                 f"{job.parts}: unfinished work of another conversion (script, arguments or partitions differ); "
-                "--restart throws it away"
+                "--restart throws it away, unless another machine is at it"
             )
         return
     strangers = shards_there(job.output)
@@ -153,8 +156,7 @@ def _claim(job: Job) -> None:
 
 def _run(job: Job, workers: int, executor: Executor | str | None, progress: Progress) -> dict[str, list[Note]]:
     if executor is not None:
-        context = pool.from_name(executor) if isinstance(executor, str) else contextlib.nullcontext(executor)
-        with context as given:
+        with pool.from_name(executor) if isinstance(executor, str) else pool.given(executor) as given:
             return _Run(job, progress).on(given)
     run = _Run(job, progress)
     deaths = 0

@@ -25,6 +25,7 @@ __all__ = [
     "MANIFEST",
     "NewSet",
     "making",
+    "named_prefix",
     "read_manifest",
     "remove_set",
     "shards_there",
@@ -34,6 +35,15 @@ __all__ = [
 
 MANIFEST = ".manifest.json"
 FORMAT = "fluidio-manifest-1"
+
+
+def named_prefix(output: str, source: str) -> str:
+    """Return an output prefix; a folder (`OUT/`) gets the name of a source, without its extension."""
+    if not output.endswith(("/", os.sep)):
+        return output
+    name = storage.name_of(source.rstrip("/" + os.sep))
+    shard = shard_of(name)
+    return storage.join(output, shard.prefix if shard else name.partition(".")[0] or "data")
 
 
 class NewSet:

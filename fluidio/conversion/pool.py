@@ -11,13 +11,14 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from typing import Any
 
 from fluidio.conversion.board import Board, report, serve
 from fluidio.errors import ConversionError
 from fluidio.flow import processes
 
-__all__ = ["from_name", "local"]
+__all__ = ["as_executor", "from_name", "given", "local"]
 
 
 @contextlib.contextmanager
@@ -58,8 +59,8 @@ def _watch(parent: int) -> None:
 def from_name(name: str) -> Iterator[Executor]:
     """Give the executor that `module:factory` makes.
 
-    The factory is called without arguments and returns any `concurrent.futures.Executor`: Dask's
-    `Client(...).get_executor()`, `mpi4py.futures:MPIPoolExecutor`, a pool of your own.
+    The factory is called without arguments and returns any `concurrent.futures.Executor`, or a Dask client:
+    `distributed:Client`, `mpi4py.futures:MPIPoolExecutor`, a pool of your own.
     """
     module, _, factory = name.partition(":")
     if not module or not factory:
@@ -71,8 +72,36 @@ def from_name(name: str) -> Iterator[Executor]:
         raise ConversionError(f"--executor {name}: {error}") from error
     finally:
         sys.path.remove(os.getcwd())
-    executor = make()
-    if not hasattr(executor, "submit"):
-        raise ConversionError(f"--executor {name} returned a {type(executor).__name__}, which has no submit()")
-    with executor:
+    made = make()
+    with contextlib.ExitStack() as stack:
+        executor = as_executor(made, f"--executor {name}")
+        if hasattr(made, "__exit__"):
+            stack.enter_context(made)
         yield executor
+
+
+def given(executor: Any) -> contextlib.AbstractContextManager[Executor]:
+    """Give an executor of the caller's, which stays open."""
+    return contextlib.nullcontext(as_executor(executor))
+
+
+def as_executor(what: Any, whose: str = "executor") -> Executor:
+    """Return the `concurrent.futures.Executor` that is meant: itself, or that of a Dask client.
+
+    Raises:
+        ConversionError: it is none, and has none; futures of another kind cannot be waited for.
+    """
+    if not isinstance(what, Executor) and callable(getattr(what, "get_executor", None)):
+        what = what.get_executor()
+    if not isinstance(what, Executor) and not _has_futures(what):
+        raise ConversionError(
+            f"{whose} is a {type(what).__name__}; a concurrent.futures.Executor is expected, e.g. what "
+            "Client(...).get_executor() of Dask returns"
+        )
+    return what  # type: ignore[no-any-return]
+
+
+def _has_futures(what: Any) -> bool:
+    """Tell whether `submit` gives futures that `concurrent.futures.wait` knows."""
+    submit = getattr(what, "submit", None)
+    return callable(submit) and isinstance(submit(int), Future)

@@ -45,9 +45,9 @@ def rows_of(path: Any, slots: list[Slot]) -> Iterator[dict[str, Any]]:
 
 
 def _value(slot: Slot, array: npt.NDArray[Any], lod: LoD) -> Any:
-    if slot.kind in ("int", "float", "bool"):
+    if slot.kind in ("int", "float", "bool", "cast number"):
         return array.item()
-    if slot.kind == "scalar":
+    if slot.kind in ("scalar", "cast scalar"):
         return array[0, 0]
     if slot.kind == "bytes" and slot.is_text:
         return array.tobytes()

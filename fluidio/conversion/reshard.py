@@ -12,7 +12,7 @@ import numpy as np
 
 from fluidio.conversion import schema, storage
 from fluidio.conversion.export import slots_beside
-from fluidio.conversion.new_set import NewSet, making
+from fluidio.conversion.new_set import NewSet, making, named_prefix
 from fluidio.errors import ConversionError
 from fluidio.recordio import File, Writer, partition
 from fluidio.recordio.files.part_files import temporary_folder
@@ -62,6 +62,7 @@ def split(sources: Any, output: str, shards: int, *, compressor: str = "snappy")
     if shards < 1:
         raise ValueError(f"shards is {shards}, it should be at least 1")
     paths = expand(sources)
+    output = named_prefix(output, paths[0] if paths and isinstance(paths[0], str) else "data")
     targets = _targets(output, shards, paths)
     dialect = _dialect(paths)
     with making(output, shards) as new:
@@ -118,6 +119,7 @@ def shuffle(
     if memory < 1 << 16:
         raise ValueError(f"memory is {memory} bytes, it should be at least 65536")
     paths = expand(sources)
+    output = named_prefix(output, paths[0] if paths and isinstance(paths[0], str) else "data")
     targets = _targets(output, shards, paths)
     dialect = _dialect(paths)
     total = sum(len(chunk.payload) for chunk in _chunks(paths))

@@ -148,7 +148,9 @@ def _declared(name: str, said: Any, value: Any) -> Slot:
     if level == 1:
         shape = np.shape(value)[1:] if not isinstance(value, _TEXTS) else ()
         return Slot(name, dtype, tuple(shape) or (1,), 1, None, "bytes" if isinstance(value, _TEXTS) else "list")
-    return Slot(name, dtype, tuple(np.shape(value)) or (1,), kind="cast")
+    if np.shape(value):
+        return Slot(name, dtype, tuple(np.shape(value)), kind="cast")
+    return Slot(name, dtype, (1,), kind="cast scalar" if isinstance(value, np.generic) else "cast number")
 
 
 def _said(name: str, said: Any) -> tuple[Any, int]:
@@ -227,7 +229,7 @@ class _Arrays:
 
     def __init__(self, slot: Slot, max_rows: int, max_bytes: int) -> None:
         self._dtype = np.dtype(slot.dtype)
-        self._declared = slot.kind == "cast"
+        self._declared = slot.kind.startswith("cast")
         self._shape = slot.shape
         self._nbytes = self._dtype.itemsize * int(np.prod(slot.shape, dtype=np.int64))
         self._room = min(max_rows, max_bytes // max(1, self._nbytes) + 1)

@@ -28,7 +28,8 @@ class Slot:
         lod_level: how many levels of sequences.
         rows: the first dim of every record; None where it varies.
         kind: what Python value a row held: "int", "float", "bool", "scalar" (a number of NumPy's), "array", "cast"
-            (to a declared dtype), "bytes", "str", "list", "strings", "byte strings", "lists".
+            (an array of a declared dtype; "cast number" and "cast scalar" for single ones), "bytes", "str", "list",
+            "strings", "byte strings", "lists".
     """
 
     name: str

@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 _PIECE = 1 << 20
+_WITH_FOLDERS = {"file", "local", "memory", "hdfs", "arrow_hdfs", "webhdfs", "sftp", "ssh", "ftp", "smb", "dbfs"}
 _FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
@@ -76,10 +77,12 @@ def name_of(path: str) -> str:
 
 
 def make_folder(path: str) -> None:
-    """Make a folder and those above it; an object store does not need any."""
+    """Make a folder and those above it; an object store needs none, and would make a bucket of a mistyped name."""
     if is_url(path):
         filesystem, inner = filesystem_of(path)
-        filesystem.makedirs(inner, exist_ok=True)
+        protocol = filesystem.protocol
+        if _WITH_FOLDERS.intersection((protocol,) if isinstance(protocol, str) else protocol):
+            filesystem.makedirs(inner, exist_ok=True)
     else:
         os.makedirs(path, exist_ok=True)
 

@@ -125,6 +125,45 @@ def test_a_wrong_executor_says_what_is_expected(
     script: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["convert", script, "--output", str(tmp_path / "n"), "--quiet", "--executor"]
-    for name, message in (("nothing", "module:factory"), ("os:nothing", "nothing"), ("os:getpid", "has no submit")):
+    for name, message in (
+        ("nothing", "module:factory"),
+        ("os:nothing", "nothing"),
+        ("os:getpid", "os:getpid is a int; a concurrent.futures.Executor is expected"),
+    ):
         assert main([*command, name]) == 1
         assert message in capsys.readouterr().err
+
+
+CLIENT = """
+from concurrent.futures import ThreadPoolExecutor
+
+
+class Client:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        print("closed")
+
+    def submit(self, *args):
+        return object()  # a future of its own kind
+
+    def get_executor(self):
+        return ThreadPoolExecutor(1)
+
+
+class Other:
+    submit = Client.submit
+"""
+
+
+def test_a_client_is_asked_for_its_executor(
+    script: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_client.py").write_text(CLIENT)
+    command = ["convert", script, "--output", str(tmp_path / "n"), "--quiet", "--executor"]
+    assert main([*command, "my_client:Other", "--", "2", "3"]) == 1
+    assert "my_client:Other is a Other; a concurrent.futures.Executor is expected" in capsys.readouterr().err
+    assert main([*command, "my_client:Client", "--", "2", "3"]) == 0
+    assert capsys.readouterr().out.startswith("closed\n161 records")

@@ -253,7 +253,7 @@ from fluidio.conversion import copying, storage, uploading
 from fluidio.recordio.files.source import filesystem_of
 uploading.PART = 5 << 20
 stop = int(sys.argv[2])
-filesystem = filesystem_of("s3://bucket/")[0]
+filesystem = filesystem_of("s3://bucket/")[0]._inner
 call = filesystem.call_s3
 def noting(method, **facts):
     if method == "upload_part":

@@ -87,19 +87,22 @@ def test_numbers_of_numpy_come_back_as_numbers() -> None:
 @pytest.mark.parametrize(
     ("schema", "value", "found"),
     [
-        ("uint8", 200, [200]),
+        ("uint8", 200, 200),
+        ("int64", 3, 3),
+        ("int64", np.array([3]), [3]),
         (("uint8", 1), [1, 200], [1, 200]),
         (("uint8", 2), [[1], [200, 3]], [[1], [200, 3]]),
         (("uint8", 2), [b"ab"], [b"ab"]),
         (("int8", 1), [-128, 127], [-128, 127]),
         (("str", 2), ["a", "é"], ["a", "é"]),
         (("bytes", 2), [], []),
-        ("float16", 2.5, [2.5]),
+        ("float16", 2.5, 2.5),
     ],
 )
 def test_a_schema_is_followed(schema: Any, value: Any, found: Any) -> None:
     back = there_and_back([{"x": value}], 3, {"x": schema})[0]["x"]
     assert (back.tolist() if isinstance(back, np.ndarray) else back) == found
+    assert isinstance(back, np.ndarray) == isinstance(value, np.ndarray)
 
 
 @pytest.mark.parametrize(

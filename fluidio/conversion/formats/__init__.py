@@ -1,5 +1,5 @@
 """Ways in and out: one module for each file format, and the table of them."""
 
-from fluidio.conversion.formats.table import FORMATS, Format, of_name, of_path
+from fluidio.conversion.formats.table import FORMATS, Format, of_name, of_path, stem
 
-__all__ = ["FORMATS", "Format", "of_name", "of_path"]
+__all__ = ["FORMATS", "Format", "of_name", "of_path", "stem"]

@@ -10,7 +10,7 @@ from fluidio.conversion.schema import Slot
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import RecordBlock
 
-__all__ = ["FORMATS", "Format", "of_name", "of_path"]
+__all__ = ["FORMATS", "Format", "of_name", "of_path", "stem"]
 
 
 class Format(NamedTuple):
@@ -52,3 +52,8 @@ def of_path(path: str) -> Format:
     """Return the format that a file's name says; a name without a known suffix is RecordIO."""
     name = next((name for suffix, name in _SUFFIXES.items() if path.endswith(suffix)), "recordio")
     return FORMATS[name]
+
+
+def stem(name: str) -> str:
+    """Return a file's name without the extension of its format, whichever of its extensions that is."""
+    return next((name.removesuffix(suffix) for suffix in _SUFFIXES if name.endswith(suffix)), name)

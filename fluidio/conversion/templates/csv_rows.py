@@ -23,7 +23,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--csv_file", required=True)
     parser.add_argument("--label", default="label", help="the column with the class")
     parser.add_argument("--tasks", type=int, default=8)
-    return parser.parse_known_args()[0]
+    return parser.parse_args()
 
 
 def task_number() -> int:

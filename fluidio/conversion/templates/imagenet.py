@@ -18,7 +18,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--label_file", required=True, help="lines of folder and label")
     parser.add_argument("--image_dir", required=True, help="the folder of the folders")
-    return parser.parse_known_args()[0]
+    return parser.parse_args()
 
 
 @functools.cache

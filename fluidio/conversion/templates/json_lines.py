@@ -19,7 +19,7 @@ from fluidio.conversion.storage import opened
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--files", nargs="+", required=True)
-    return parser.parse_known_args()[0]
+    return parser.parse_args()
 
 
 def task_number() -> int:

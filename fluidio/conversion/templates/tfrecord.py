@@ -20,7 +20,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--files", nargs="+", required=True)
     parser.add_argument("--tasks_per_file", type=int, default=1)
-    return parser.parse_known_args()[0]
+    return parser.parse_args()
 
 
 def task_number() -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 from fluidio.recordio.files import shard_sets
 from fluidio.recordio.files.part_files import is_part
+from fluidio.recordio.files.pipes import is_pipe, spooled
 from fluidio.recordio.files.source import filesystem_of, is_url
 from fluidio.recordio.files.tasks import Task
 
@@ -21,7 +22,7 @@ def expand(paths: Any, *, commas: bool = False, notes: bool = False) -> list[Any
     """Return the single files behind `paths`, globs in sorted order.
 
     Args:
-        paths: a path, URL, glob, binary file object or Task, or a list of them.
+        paths: a path, URL, glob, `-` (standard input), binary file object or Task, or a list of them.
         commas: a string may be a comma-separated list (pip `recordio` and `creator.recordio` take one).
         notes: globs also match manifests, which hold no records.
 
@@ -51,6 +52,8 @@ def _expand_one(path: Any, notes: bool) -> list[Any]:
     if not isinstance(path, (str, os.PathLike)):
         return [path]
     name = os.fspath(path)
+    if not is_url(name) and is_pipe(name):
+        return [spooled(name)]
     if not glob.has_magic(name) or (not is_url(name) and os.path.exists(name)):
         return [name]
     if is_url(name):

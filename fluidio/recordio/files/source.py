@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, Protocol, cast, runtime_checkable
 
 from fluidio.errors import RecordIOError, missing_dependency
+from fluidio.recordio.files.network import ExplainedStore, limits
+from fluidio.recordio.files.pipes import is_pipe, open_pipe
 
 __all__ = ["LocalSource", "RemoteSource", "Source", "StreamSource", "is_url", "open_source"]
 
@@ -232,10 +234,10 @@ def filesystem_of(url: str) -> tuple[Any, str]:
     except ImportError as error:
         raise missing_dependency("fsspec", "remote", f"reading {url}") from error
     try:
-        filesystem, path = fsspec.core.url_to_fs(url)
-    except ValueError as error:
+        filesystem, path = fsspec.core.url_to_fs(url, **limits(url.partition("://")[0]))
+    except (ValueError, ImportError) as error:
         raise RecordIOError(str(error), path=url) from error
-    return filesystem, cast(str, path)
+    return ExplainedStore(filesystem, url), cast(str, path)
 
 
 def open_source(what: Any) -> Source:
@@ -244,7 +246,7 @@ def open_source(what: Any) -> Source:
         path = os.fspath(what)
         if is_url(path):
             return RemoteSource(path)
-        return LocalSource(path)
+        return _from_pipe(path) if is_pipe(path) else LocalSource(path)
     if isinstance(what, Source):
         return what
     if hasattr(what, "read"):
@@ -252,6 +254,15 @@ def open_source(what: Any) -> Source:
     raise TypeError(
         f"expected a path, a URL, a binary file object or a range from recordio.tasks(), got {type(what).__name__}"
     )
+
+
+def _from_pipe(path: str) -> StreamSource:
+    stream = open_pipe(path)
+    try:
+        return StreamSource(stream, path)
+    finally:
+        if path != "-":
+            stream.close()  # it was copied
 
 
 @contextlib.contextmanager

@@ -1,0 +1,131 @@
+"""Stores behind fsspec with time limits, and errors of a line: what happened, at which URL, what to do.
+
+The libraries behind fsspec raise their own exceptions, wait for minutes and hide a refused connection behind "file not
+found". Here a missing file stays a FileNotFoundError, and everything else that the network does is a RecordIOError.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from fluidio.errors import RecordIOError
+
+__all__ = ["ExplainedStore", "limits", "plain_errors"]
+
+CONNECT_SECONDS = 10
+SILENCE_SECONDS = 60
+_LIBRARIES = ("aiohttp", "botocore", "aiobotocore", "s3fs", "gcsfs", "adlfs", "azure", "fsspec", "requests", "urllib3")
+
+
+def limits(protocol: str) -> dict[str, Any]:
+    """Return fsspec's options for time limits of a protocol; what the user configured stays."""
+    import fsspec
+
+    configured = fsspec.config.conf.get(protocol, {})
+    if protocol in ("s3", "s3a") and "config_kwargs" not in configured:
+        retries = {"max_attempts": 2}
+        return {
+            "config_kwargs": {"connect_timeout": CONNECT_SECONDS, "read_timeout": SILENCE_SECONDS, "retries": retries}
+        }
+    if protocol in ("http", "https") and "client_kwargs" not in configured:
+        import aiohttp
+
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS)
+        return {"client_kwargs": {"timeout": timeout}}
+    return {}
+
+
+class ExplainedStore:
+    """An fsspec file system, or an open file of one, whose methods raise explained errors."""
+
+    def __init__(self, inner: Any, url: str) -> None:
+        self._inner, self._url = inner, url
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._inner, name)
+        return self._explained(found, name == "open") if callable(found) else found
+
+    def _explained(self, call: Callable[..., Any], opens: bool) -> Callable[..., Any]:
+        def explained(*args: Any, **options: Any) -> Any:
+            with plain_errors(self._url):
+                result = call(*args, **options)
+            return ExplainedStore(result, self._url) if opens else result
+
+        return explained
+
+    def __enter__(self) -> ExplainedStore:
+        with plain_errors(self._url):
+            self._inner.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> Any:
+        with plain_errors(self._url):
+            return self._inner.__exit__(*error)
+
+    def __iter__(self) -> Iterator[Any]:
+        with plain_errors(self._url):
+            yield from self._inner
+
+
+@contextlib.contextmanager
+def plain_errors(url: str) -> Iterator[None]:
+    """Turn what libraries of the network raise into an error of a line that names the URL."""
+    try:
+        yield
+    except RecordIOError:
+        raise
+    except Exception as error:
+        told = _explain(error, url)
+        if told is None:
+            raise
+        raise told from error
+
+
+def _explain(error: BaseException, url: str) -> OSError | None:
+    """Return the error to raise instead, None for one that has nothing to do with the network."""
+    chain = _chain(error)
+    text = " ".join(str(error).split())
+    for each in chain:
+        problem = _problem(each)
+        if problem is not None:
+            return RecordIOError(problem[0], path=url, hint=problem[1])
+    if isinstance(error, FileNotFoundError):
+        return FileNotFoundError(f"{url}: there is no such file" + (f" ({text})" if text and text not in url else ""))
+    if isinstance(error, PermissionError):
+        return RecordIOError(f"access denied: {text}", path=url, hint="check the credentials")
+    if type(error).__module__.partition(".")[0] in _LIBRARIES:
+        return RecordIOError(f"{type(error).__name__}: {text}", path=url)
+    return None
+
+
+def _chain(error: BaseException | None) -> list[BaseException]:
+    found: list[BaseException] = []
+    while error is not None and error not in found:
+        found.append(error)
+        error = error.__cause__ or error.__context__
+    return found
+
+
+def _problem(error: BaseException) -> tuple[str, str] | None:
+    """Return what is wrong and what to do, for errors whose name tells."""
+    name = type(error).__name__
+    if name == "ClientConnectorDNSError" or "gaierror" in name:
+        return f"there is no such host: {_words(error)}", "check the address, or the network"
+    if isinstance(error, ConnectionRefusedError) or name in ("ClientConnectorError", "EndpointConnectionError"):
+        return f"connection refused: {_words(error)}", "is the address right, and the server running?"
+    if isinstance(error, TimeoutError) or "Timeout" in name:
+        return f"no answer in {SILENCE_SECONDS} seconds", "check the network, then run it again"
+    if name in ("NoCredentialsError", "PartialCredentialsError"):
+        return "no credentials", "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile"
+    status = getattr(error, "status", None)
+    if isinstance(status, int) and status >= 400 and status != 404:
+        return f"the server answers {status} {getattr(error, 'message', '')}".rstrip(), ""
+    if isinstance(error, ConnectionError) or name in ("ServerDisconnectedError", "ClientPayloadError"):
+        return f"the connection broke: {_words(error)}", "run it again"
+    return None
+
+
+def _words(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
