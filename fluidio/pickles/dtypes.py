@@ -22,7 +22,6 @@ _MOST_FIELDS = 10_000
 _DEEPEST = 32
 _LARGEST_ITEM = (1 << 31) - 1
 _ALIGNED = 0x80
-_plain_dtypes: dict[tuple[str, str], np.dtype[Any]] = {}
 
 
 class DtypeCode:
@@ -43,6 +42,8 @@ class DtypeCode:
         if type(state) is not tuple or not 7 <= len(state) <= 9:
             raise ValueError("the state of a dtype is none")
         _, order, subarray, names, fields, size, _ = state[:7]
+        if subarray is names is fields is None and (self.text, order) in _numbers:
+            return _numbers[self.text, order]
         order = _text(order)
         if order not in _ORDERS:
             raise ValueError("a dtype has no byte order")
@@ -50,33 +51,33 @@ class DtypeCode:
             return _subarray(self.text, subarray, code_of)
         if names is not None or fields is not None:
             return _structure(self.text, names, fields, size, state, code_of)
-        if (self.text, order) in _plain_dtypes:
-            return DtypeCode(self.text, _plain_dtypes[self.text, order])
-        return DtypeCode(self.text, _plain(self.text, order, size, state))
+        return _plain(self.text, order, size, state)
 
 
 def dtype_of(code: Any) -> DtypeCode:
     """Return the dtype of a short code such as "f4"; a state may complete it."""
-    text = _text(code).lstrip("<>|=")
-    if (text, "=") in _plain_dtypes:
-        return DtypeCode(text, _plain_dtypes[text, "="])
-    return DtypeCode(text, _plain(text, "=", None, ()))
+    if type(code) is str and (code, "=") in _numbers:
+        return _numbers[code, "="]
+    return _plain(_text(code).lstrip("<>|="), "=", None, ())
 
 
-def _plain(text: str, order: str, size: Any, state: tuple[Any, ...]) -> np.dtype[Any]:
+_numbers: dict[tuple[str, str], DtypeCode] = {}  # the few that there are, by code and byte order
+
+
+def _plain(text: str, order: str, size: Any, state: tuple[Any, ...]) -> DtypeCode:
     if _OBJECT.fullmatch(text):
-        return np.dtype(object)
+        return DtypeCode(text, np.dtype(object))
     if _NUMBERS.fullmatch(text):
-        return _plain_dtypes.setdefault((text, order), np.dtype(order + text))
+        return _numbers.setdefault((text, order), DtypeCode(text, np.dtype(order + text)))
     if _TIMES.fullmatch(text):
-        return np.dtype(order + text + _unit(state))
+        return DtypeCode(text, np.dtype(order + text + _unit(state)))
     flexible = _FLEXIBLE.fullmatch(text)
     if flexible is None:
         raise UnsafePickleError(f"the pickle asks for the dtype {text[:40]!r}")
     kind, length = flexible.groups()
     if size is not None and _whole(size) >= 0:
         length = str(size // (4 if kind == "U" else 1))
-    return np.dtype(order + kind + (length or "0"))
+    return DtypeCode(text, np.dtype(order + kind + (length or "0")))
 
 
 def _unit(state: tuple[Any, ...]) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from fluidio.errors import UnsafePickleError
 from fluidio.pickles.opcodes import scan
-from fluidio.pickles.standins import Names, StandIn
+from fluidio.pickles.standins import Names, StandIn, refuse
 from fluidio.pickles.unwrapping import unwrap
 
 __all__ = ["Encoding", "load", "loads"]
@@ -79,7 +79,7 @@ def _check(data: bytes, encoding: Encoding) -> tuple[Any, int]:
     size = scan(data)
     framed = data[1] >= 4 and data[0] == 0x80  # from protocol 4 on pickles say themselves how much to read at once
     unpickler = _DataUnpickler(io.BytesIO(data) if framed else _Peekable(data), encoding=encoding)
-    budget, unpickler.names = _names.budget, _names
+    budget, unpickler.names = _names.budget, _names.table
     outer, budget.left = budget.left, 3 * size + 64  # a finalizer or signal handler may unpickle in between
     try:
         value = unpickler.load()
@@ -120,12 +120,12 @@ class _TrustingUnpickler(pickle.Unpickler):
 class _DataUnpickler(pickle.Unpickler):
     """Accept data only."""
 
-    names: Names
+    names: dict[tuple[str, str], StandIn]
     has_standins = False
 
     def find_class(self, module: str, name: str) -> StandIn:
         self.has_standins = True
-        return self.names.find(module, name)
+        return self.names.get((module, name)) or refuse(module, name)
 
     def persistent_load(self, pid: Any) -> Any:
         raise UnsafePickleError("the pickle refers to an object outside itself (a persistent id)")

@@ -19,7 +19,7 @@ import numpy as np
 from fluidio.errors import UnsafePickleError
 from fluidio.pickles.dtypes import DtypeCode, dtype_of
 
-__all__ = ["ArrayStandIn", "Budget", "DtypeStandIn", "Names", "OrderedStandIn", "StandIn", "TypeStandIn"]
+__all__ = ["ArrayStandIn", "Budget", "DtypeStandIn", "Names", "OrderedStandIn", "StandIn", "TypeStandIn", "refuse"]
 
 _MOST_EMPTY_ITEMS = 1 << 20
 
@@ -312,10 +312,6 @@ class Names(threading.local):
         self.budget = Budget()
         self.table = {key: _stand_in(*entry, self.budget) for key, entry in _ALLOWED.items()}
 
-    def find(self, module: str, name: str) -> StandIn:
-        """Return the stand-in for a name, or refuse it."""
-        return self.table.get((module, name)) or _refuse(module, name)
-
 
 def _stand_in(real: type | None, make: Callable[..., Any] | None, budget: Budget) -> StandIn:
     if real is not None:
@@ -324,7 +320,8 @@ def _stand_in(real: type | None, make: Callable[..., Any] | None, budget: Budget
     return FunctionStandIn(make, budget)
 
 
-def _refuse(module: str, name: str) -> NoReturn:
+def refuse(module: str, name: str) -> NoReturn:
+    """Say that a name is none of the data's."""
     raise UnsafePickleError(
         f"the pickle asks for {module}.{name}; only numpy arrays, numbers, text and builtin containers are "
         "read without consent. If you trust where it comes from, pass allow_pickle=True "
