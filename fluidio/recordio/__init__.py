@@ -13,6 +13,7 @@ from fluidio.recordio.files.file import File
 from fluidio.recordio.files.legacy import Index, Scanner, reader, writer
 from fluidio.recordio.files.ranges import partition, tasks
 from fluidio.recordio.files.tasks import Task
+from fluidio.recordio.format.limits import set_chunk_limit
 from fluidio.recordio.write.writer import Writer
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "partition",
     "reader",
     "sample_reader",
+    "set_chunk_limit",
     "tasks",
     "writer",
 ]

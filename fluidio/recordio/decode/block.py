@@ -117,18 +117,21 @@ class Column:
             tall = self.data.reshape(self.num_records, rows, *self.data.shape[1:]).take(indices, axis=0)
             return Column(tall.reshape(count * rows, *self.data.shape[1:]), num_records=count)
         if not self.lod:
-            offsets, rows_taken = _take_ranges(self.offsets(), indices)
-            return Column(self.data.take(rows_taken, axis=0), _uniform_or_offsets(offsets), num_records=count)
+            edges = self.offsets()
+            lengths = (edges[1:] - edges[:-1])[indices]
+            data = _take_rows(self.data, edges[:-1][indices], lengths)
+            return Column(data, _uniform_or_offsets(_offsets(lengths)), num_records=count)
         sequences, members = _take_ranges(self.sequences(), indices)
         offsets = sequences
-        levels = []
-        for level in self.lod:
-            lengths = (level[1:] - level[:-1])[members]
+        levels: list[IntArray] = []
+        starts = lengths = members
+        for number, level in enumerate(self.lod):
+            members = _ranges(starts, lengths) if number else members
+            starts, lengths = level[:-1][members], (level[1:] - level[:-1])[members]
             levels.append(_offsets(lengths))
-            members = _ranges(level[:-1][members], lengths)
             offsets = levels[-1][offsets]
         return Column(
-            self.data.take(members, axis=0),
+            _take_rows(self.data, starts, lengths),
             _uniform_or_offsets(offsets),
             tuple(levels),
             sequence_offsets=_uniform_or_offsets(sequences),
@@ -279,6 +282,13 @@ def _take_ranges(offsets: IntArray, indices: IntArray) -> tuple[IntArray, IntArr
     """Return the offsets of the chosen ranges side by side, and the numbers of their members."""
     lengths = (offsets[1:] - offsets[:-1])[indices]
     return _offsets(lengths), _ranges(offsets[:-1][indices], lengths)
+
+
+def _take_rows(data: Array, starts: IntArray, lengths: IntArray) -> Array:
+    """Return the rows of some ranges; rows of no bytes are not counted out one by one."""
+    if not data.size:
+        return np.empty((int(lengths.sum()), *data.shape[1:]), data.dtype)
+    return data.take(_ranges(starts, lengths), axis=0)
 
 
 def _chain(parts: Sequence[IntArray]) -> IntArray:

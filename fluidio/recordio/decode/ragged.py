@@ -18,7 +18,7 @@ from fluidio.recordio.decode.prefixes import DESC_ROOM, desc_start, read_prefixe
 from fluidio.recordio.decode.spans import Pieces, Source, Span, unfilled
 from fluidio.recordio.format.compressors import CodecError
 from fluidio.recordio.format.records import RecordTable
-from fluidio.recordio.format.tensor_codec import TensorHead, parse_head, varint
+from fluidio.recordio.format.tensor_codec import MOST_EMPTY, TensorHead, parse_head, varint
 from fluidio.tensor.lod import IntArray, LoD
 
 __all__ = ["locate", "uniform"]
@@ -86,6 +86,8 @@ def _tensor(payload: memoryview, at: IntArray, ends: IntArray, lead: int) -> tup
         if int(rows.max()) * row_size > len(payload):
             raise _OtherWay
         stops = at + rows * row_size
+    if not row_size and int(rows.max()) > MOST_EMPTY:
+        raise _OtherWay
     offsets = uniform(rows)
     if offsets is not None and len(lengths) == 1 and sequences is None and len(lengths[0]) == len(rows):
         lod: LoD = (offsets,)  # a sequence for each record: the same numbers, so they are cut only once

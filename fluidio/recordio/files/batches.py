@@ -21,7 +21,7 @@ from fluidio.recordio.files.ahead import Helpers, usual_threads
 from fluidio.recordio.files.index import build_index
 from fluidio.recordio.files.paths import expand
 from fluidio.recordio.files.ranges import chunk_tasks, partition
-from fluidio.recordio.files.source import is_url
+from fluidio.recordio.files.source import is_url, opened
 from fluidio.recordio.files.tasks import Task
 from fluidio.recordio.format.chunks import OnError
 from fluidio.recordio.write.encode import is_dense
@@ -53,17 +53,32 @@ def load(
         return ()
     if not is_dense(first):
         return RecordBlock.concat([first, *blocks]).columns
-    return _fill(first, blocks, _announced(files)).columns
+    return _fill(first, blocks, _believable(files, first)).columns
 
 
-def _announced(files: list[Any]) -> int:
-    """Return the number of records that headers announce; 0 for streams, which can be read only once."""
+def _believable(files: list[Any], like: RecordBlock) -> int:
+    """Return the number of records that headers announce, or as many as such files usually hold if that is less.
+
+    Headers have no checksum. 0 for streams, which can be read only once.
+    """
     if not all(isinstance(file, (str, Task)) for file in files):
         return 0
     try:
-        return sum(len(f) if isinstance(f, Task) else build_index(f, partial=True).num_records for f in files)
-    except RecordIOError:
+        found = [_announced(file) for file in files]
+    except (OSError, RecordIOError):
         return 0  # the reader tells
+    record = max(1, sum(column.data.nbytes for column in like.columns) // max(1, len(like)))
+    usual = (1 << 26) + 4 * sum(size for _, size in found)
+    return min(sum(count for count, _ in found), usual // record)
+
+
+def _announced(file: Any) -> tuple[int, int]:
+    """Return how many records a file's headers announce, and how many bytes it has."""
+    if isinstance(file, Task):
+        with opened(file.path) as source:
+            return len(file), source.size
+    index = build_index(file, partial=True)
+    return index.num_records, int(index.ends[-1]) if index.num_chunks else 0
 
 
 def _fill(first: RecordBlock, rest: Iterator[RecordBlock], expected: int) -> RecordBlock:
@@ -75,14 +90,24 @@ def _fill(first: RecordBlock, rest: Iterator[RecordBlock], expected: int) -> Rec
     others: list[RecordBlock] = []
     for block in itertools.chain([first], rest):
         alike = block.layout == first.layout and [c.rows_per_record for c in block.columns] == heights
-        if others or not alike or done + len(block) > room:
+        if others or not alike:
             others.append(block)
             continue
+        if done + len(block) > room:
+            room = done + len(block) + room // 2
+            columns = [_moved(c, done * n, room * n) for n, c in zip(heights, columns)]
         for target, height, column in zip(columns, heights, block.columns):
             target[done * height : (done + len(block)) * height] = column.data
         done += len(block)
     filled = [Column(t[: done * n], num_records=done) for t, n in zip(columns, heights)]
     return RecordBlock.concat([RecordBlock(filled, done), *others])
+
+
+def _moved(array: np.ndarray[Any, Any], used: int, rows: int) -> np.ndarray[Any, Any]:
+    """Return the `used` first rows in an array with room for `rows`."""
+    larger = np.empty((rows, *array.shape[1:]), array.dtype)
+    larger[:used] = array[:used]
+    return larger
 
 
 def iter_batches(

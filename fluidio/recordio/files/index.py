@@ -103,6 +103,9 @@ def _hop(reader: ChunkReader) -> ChunkIndex:
         except ForeignFileError:
             raise
         except RecordIOError as error:
+            if reader.empty.skip(offset):
+                offset += HEADER_SIZE
+                continue
             problem = problem or error
             if reader.on_error == "raise":
                 break
@@ -126,10 +129,23 @@ def _header(reader: ChunkReader, dialect: Dialect | None, offset: int, size: int
     if dialect is not None and head[:4] == MAGIC and len(head) == HEADER_SIZE:
         header = dialect.parse(head)
         if dialect.plausible(header) and offset + HEADER_SIZE + header.size <= size:
-            return dialect, header
+            return dialect, _believed(reader, offset, dialect, header)
     # The first chunk, another dialect behind a `cat`, or damage: only the checksum tells.
     reader.dialect = dialect
-    return reader.identify(offset)
+    dialect, header = reader.identify(offset)
+    return dialect, _believed(reader, offset, dialect, header)
+
+
+def _believed(reader: ChunkReader, offset: int, dialect: Dialect, header: Header) -> Header:
+    """Return a header whose number of records can be true; where that is doubtful, the chunk is read to see.
+
+    No checksum covers it, and tasks, lengths and room for arrays follow from it.
+    """
+    compressor = dialect.compressors.get(header.compressor)
+    plain = compressor is None or compressor.name == "none"
+    if header.num_records > (header.size // 4 if plain else header.size):
+        reader.check(offset)
+    return header
 
 
 def find_tail(source: Source) -> tuple[Dialect | None, int, CutTailError | None]:
@@ -152,6 +168,9 @@ def find_tail(source: Source) -> tuple[Dialect | None, int, CutTailError | None]
         except RecordIOError as error:
             torn = CutTailError(error.problem, path=source.name, chunk=error.chunk, offset=last)
             return dialect, last, torn
+    if end < source.size:
+        while reader.empty.skip(end):
+            end += HEADER_SIZE
     if end < source.size:
         cut = index.problem or CutTailError(f"{source.size - end} stray bytes", path=source.name, offset=end)
         return dialect, end, cut

@@ -15,6 +15,7 @@ from fluidio.recordio.format.checksum import Checksum
 from fluidio.recordio.format.chunk import Chunk
 from fluidio.recordio.format.compressors import CodecError
 from fluidio.recordio.format.dialects import DIALECTS, HEADER_SIZE, MAGIC, Dialect, Header
+from fluidio.recordio.format.empty_chunks import EmptyChunks
 from fluidio.recordio.format.records import split
 
 __all__ = ["ChunkReader", "OnError"]
@@ -73,6 +74,7 @@ class ChunkReader:
         self._buffers = Pool() if buffers is None else buffers
         self.until: int | None = None  # helpers need not read chunks from here on
         self._ahead = None if helpers is None else ReadAhead(helpers, self._load, self._hop)
+        self.empty = EmptyChunks(self.source)
         self._search_budget = 8 * self.source.size + (1 << 26)
 
     def next(self) -> Chunk | None:
@@ -85,6 +87,7 @@ class ChunkReader:
             offset = self.offset
             left = self.source.size - offset
             if left <= 0:
+                self.empty.report()
                 return None
             if left < 4:
                 warnings.warn(f"{self.source.name}: {left} stray bytes after the last chunk, ignored", stacklevel=2)
@@ -94,6 +97,10 @@ class ChunkReader:
             try:
                 chunk = self._read(offset) if chunk is None else chunk._replace(number=self.number)
             except RecordIOError as error:
+                if self.empty.skip(offset):
+                    self.offset = offset + HEADER_SIZE
+                    self.number += 1
+                    continue
                 if self.on_error == "raise" or isinstance(error, ForeignFileError):
                     raise
                 self.damage.append(error)
@@ -129,6 +136,10 @@ class ChunkReader:
         """Return the dialect and header of the chunk at `offset`, told by its checksum."""
         dialect, header, _ = self._stored_chunk(offset)
         return dialect, header
+
+    def check(self, offset: int) -> None:
+        """Read the chunk at `offset` and raise if something is wrong with it."""
+        self._read(offset)
 
     def _stored_chunk(self, offset: int) -> tuple[Dialect, Header, memoryview]:
         head = self.source.read(offset, HEADER_SIZE)
@@ -337,7 +348,8 @@ class ChunkReader:
             for dialect in self._candidates():
                 header = dialect.parse(head)
                 end = offset + HEADER_SIZE + header.size
-                if header.size and (end == self.source.size or (end < self.source.size and self._whole(end))):
+                follows = end < self.source.size and (self._whole(end) or self.empty.begins_at(end))
+                if header.size and (end == self.source.size or follows):
                     return end
         found = self._search(offset + 1)
         return self.source.size if found is None else found

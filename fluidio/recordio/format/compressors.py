@@ -21,6 +21,7 @@ import numpy as np
 
 from fluidio.recordio.decode.buffers import Pool
 from fluidio.recordio.format.checksum import masked_crc32c
+from fluidio.recordio.format.limits import chunk_limit
 
 _inflate: Any
 try:
@@ -114,7 +115,7 @@ def _most(stored: memoryview) -> int:
 
 def _fill_blocks(stored: memoryview, blocks: Blocks, limit: int, buffers: Pool, verify: bool) -> memoryview:
     """Decode blocks one after another; flag 0 is stored, anything else is compressed."""
-    target = buffers.view(min(len(blocks) * limit, _most(stored)))
+    target = buffers.view(_room(stored, blocks, limit))
     sizes = _decompress_blocks(stored, blocks, limit, target)
     if verify:
         end = 0
@@ -124,6 +125,30 @@ def _fill_blocks(stored: memoryview, blocks: Blocks, limit: int, buffers: Pool, 
                 raise CodecError(f"snappy block at +{start}: checksum {found:#010x}, block says {crc:#010x}")
             end += size
     return target[: sum(sizes)]
+
+
+def _room(stored: memoryview, blocks: Blocks, limit: int) -> int:
+    """Return how many bytes blocks can become, none more than `limit`."""
+    room = min(len(blocks) * limit, _most(stored))
+    if room > chunk_limit(len(stored)):  # small blocks, or a trap: what they announce tells
+        room = sum([_announced(stored[start:stop]) if flag else stop - start for flag, _, start, stop in blocks])
+        _check_limit(room, stored)
+    return room
+
+
+def _announced(block: memoryview) -> int:
+    try:
+        return min(int(cramjam.snappy.decompress_raw_len(block)), _most(block))
+    except cramjam.DecompressionError:
+        return 0  # it will not decompress
+
+
+def _check_limit(size: int, stored: memoryview) -> None:
+    if size > (limit := chunk_limit(len(stored))):
+        raise CodecError(
+            f"{len(stored)} stored bytes would become {size}, more than the limit of {limit} bytes for a chunk; "
+            "if you trust the file, raise it with recordio.set_chunk_limit or FLUIDIO_CHUNK_LIMIT"
+        )
 
 
 def _decompress_blocks(stored: memoryview, blocks: Blocks, limit: int, target: memoryview) -> list[int]:
@@ -236,6 +261,7 @@ def _decompress_raw(stored: memoryview, buffers: Pool, verify: bool) -> memoryvi
             raise CodecError(f"raw snappy block of {len(stored)} bytes claims {size} bytes")
     except cramjam.DecompressionError as error:
         raise CodecError(f"raw snappy block does not decompress: {error}") from error
+    _check_limit(size, stored)
     target = buffers.view(size)
     if size and _decompress_blocks(stored, [(1, 0, 0, len(stored))], size, target) != [size]:
         raise CodecError("raw snappy block is shorter than it says")
@@ -251,19 +277,41 @@ def _compress_raw(payload: Bytes) -> bytes:
 _GZIP = 31  # zlib's window bits for "gzip header and trailer"
 
 
+_FIRST_PIECE = 512  # bytes of a further member that are tried at once
+
+
 def _decompress_gzip(stored: memoryview, buffers: Pool, verify: bool) -> memoryview:
-    parts = []
-    rest: Any = stored
+    parts: list[bytes] = []
+    room = chunk_limit(len(stored)) + 1  # one more than is allowed, to see that it is too much
+    position, piece = 0, len(stored)
+    while position < len(stored):
+        start = position
+        found, position = _inflate_member(stored, start, piece, room)
+        parts += found
+        room -= sum(map(len, found))
+        if room <= 0:
+            _check_limit(sum(map(len, parts)), stored)
+        # What is left of a piece is copied, so a small member should not be looked for in a large one.
+        piece = max(_FIRST_PIECE, 4 * (position - start))
+    return memoryview(parts[0] if len(parts) == 1 else b"".join(parts))
+
+
+def _inflate_member(stored: memoryview, position: int, piece: int, room: int) -> tuple[list[bytes], int]:
+    """Return what one gzip member becomes, or its first `room` bytes, and the position after it."""
+    member = _inflate.decompressobj(_GZIP)
+    parts: list[bytes] = []
     try:
-        while len(rest):
-            member = _inflate.decompressobj(_GZIP)
-            parts.append(member.decompress(rest))
-            if not member.eof:
+        while not member.eof and room > 0:
+            if position >= len(stored):
                 raise CodecError("gzip data is cut")
-            rest = member.unused_data
+            taken = stored[position : position + piece]
+            parts.append(member.decompress(taken, room))
+            room -= len(parts[-1])
+            position += len(taken) - len(member.unused_data)
+            piece *= 2
     except (zlib.error, _inflate.error) as error:
         raise CodecError(f"gzip data does not decompress: {error}") from error
-    return memoryview(parts[0] if len(parts) == 1 else b"".join(parts))
+    return parts, position
 
 
 def _compress_gzip(payload: Bytes) -> bytes:

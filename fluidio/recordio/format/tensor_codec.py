@@ -9,6 +9,7 @@ A RecordIO record is a u32 count followed by that many of them. Numbers are litt
 from __future__ import annotations
 
 import functools
+import math
 import struct
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ from fluidio.recordio.format.compressors import Bytes, CodecError
 from fluidio.tensor.lod import NO_LOD, LoD
 
 __all__ = [
+    "MOST_EMPTY",
     "TENSOR_DTYPES",
     "TensorHead",
     "decode_record",
@@ -49,6 +51,8 @@ _DATA_TYPES = {
 TENSOR_DTYPES = frozenset(dtype.newbyteorder("=") for dtype in _DATA_TYPES.values())
 """What a tensor can hold and give back as it was. (Fluid also took uint16 and gave int16 back.)"""
 _MAX_RANK = 32
+MOST_EMPTY = (1 << 31) - 1
+"""The product of the other dims where one is 0: nothing in the file bounds it."""
 _USUAL_DESC = 64  # bytes; longer ones are not worth remembering
 
 
@@ -160,6 +164,8 @@ def parse_head(data: Bytes, offset: int = 0, end: int | None = None) -> TensorHe
     nbytes = dtype.itemsize
     for dim in dims:
         nbytes *= dim
+    if not nbytes and math.prod([dim for dim in dims if dim]) > MOST_EMPTY:
+        raise CodecError(f"tensor of shape {dims} at +{position}: more than {MOST_EMPTY} items of no bytes")
     if nbytes > end - position:
         raise CodecError(
             f"tensor of shape {dims} {dtype.name} needs {nbytes} bytes at +{position}, {end - position} are left"
