@@ -33,6 +33,8 @@ from fluidio.layers._vision.conv import *
 from fluidio.layers._vision.detection import *
 from fluidio.layers._vision.image import *
 from fluidio.layers._vision.pool import *
+from fluidio.layers._vision.regions import *
 from fluidio.layers._vision.roi import *
 from fluidio.layers._vision.ssd import *
+from fluidio.layers._vision.two_stage import *
 from fluidio.layers._vision.yolo import *

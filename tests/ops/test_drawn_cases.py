@@ -37,6 +37,9 @@ def _cases() -> list[Any]:
 
 
 def _close(found: Any, wanted: Any, what: str) -> None:
+    if not wanted.size:  # the arrays of 1.8.5 forget shape and dtype of tensors without elements
+        assert not found.size, what
+        return
     assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape), what
     if wanted.dtype.kind != "f":
         np.testing.assert_array_equal(found, wanted, err_msg=what)

@@ -12,7 +12,7 @@ from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
 
-__all__: list[str] = []
+__all__ = ["region_images"]
 
 
 def _infer(c: InferContext) -> None:
@@ -24,7 +24,7 @@ def _infer(c: InferContext) -> None:
     c.set("Argmax", shape, "int64", 0)
 
 
-def _images(k: Call, rois: Any, lengths: Any) -> Any:
+def region_images(k: Call, rois: Any, lengths: Any) -> Any:
     """Return the image of each region, from the LoD of the regions or a tensor of offsets."""
     lod = k.lod("ROIs")
     if lengths is not None:
@@ -52,7 +52,7 @@ def roi_pool(k: Call, x: Any, rois: Any, lengths: Any) -> Any:
     boxes = k.dev.download(rois)
     out = np.zeros((boxes.shape[0], features.shape[1], rows, columns), features.dtype)
     where = np.full(out.shape, -1, np.int64)
-    for n, (image, box) in enumerate(zip(_images(k, rois, lengths), boxes)):
+    for n, (image, box) in enumerate(zip(region_images(k, rois, lengths), boxes)):
         left, top, right, bottom = (_rounded(float(v) * a["spatial_scale"]) for v in box)
         cell_h, cell_w = max(bottom - top + 1, 1) / rows, max(right - left + 1, 1) / columns
         for i in range(rows):
@@ -79,7 +79,7 @@ def roi_pool_grad(k: Call, x: Any, rois: Any, lengths: Any, where: Any, dout: An
     places, d = k.dev.download(where), k.dev.download(dout)
     images, channels, height, width = x.shape
     dx = np.zeros((images, channels, height * width), d.dtype)
-    image = _images(k, rois, lengths)[:, None, None, None]
+    image = region_images(k, rois, lengths)[:, None, None, None]
     found = places >= 0
     index = np.broadcast_arrays(image, np.arange(channels)[None, :, None, None], places)
     np.add.at(dx, tuple(part[found] for part in index), d[found])
@@ -119,7 +119,7 @@ def roi_align(k: Call, x: Any, rois: Any, lengths: Any) -> Any:
     """Out = the mean of samples between pixels in each cell of a grid over each region. On the host."""
     features, boxes = k.dev.download(x), k.dev.download(rois)
     out = np.empty((boxes.shape[0], x.shape[1], k.attrs["pooled_height"], k.attrs["pooled_width"]), features.dtype)
-    for n, (image, box) in enumerate(zip(_images(k, rois, lengths), boxes)):
+    for n, (image, box) in enumerate(zip(region_images(k, rois, lengths), boxes)):
         s = _Samples(k.attrs, box, *features.shape[2:])
         out[n] = s.rows @ features[image] @ s.columns.T
     return k.dev.upload(out)
@@ -129,7 +129,7 @@ def roi_align(k: Call, x: Any, rois: Any, lengths: Any) -> Any:
 def roi_align_grad(k: Call, x: Any, rois: Any, lengths: Any, dout: Any) -> Any:
     boxes, d = k.dev.download(rois), k.dev.download(dout)
     dx = np.zeros(x.shape, d.dtype)
-    for n, (image, box) in enumerate(zip(_images(k, rois, lengths), boxes)):
+    for n, (image, box) in enumerate(zip(region_images(k, rois, lengths), boxes)):
         s = _Samples(k.attrs, box, *x.shape[2:])
         dx[image] += (s.rows.T @ d[n] @ s.columns).astype(d.dtype)
     return k.dev.upload(dx)

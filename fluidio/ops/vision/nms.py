@@ -1,0 +1,45 @@
+"""Greedy suppression of boxes in order of their scores, on the host, one row of overlaps at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["area", "jaccard", "keep_apart"]
+
+
+def area(boxes: Any, normalized: bool) -> Any:
+    """Return the areas of boxes; 0 for one that is turned inside out."""
+    extra = boxes.dtype.type(0 if normalized else 1)
+    sides = boxes[..., 2:] - boxes[..., :2]
+    return np.where((sides < 0).any(axis=-1), 0, (sides[..., 0] + extra) * (sides[..., 1] + extra))
+
+
+def jaccard(box: Any, others: Any, normalized: bool) -> Any:
+    """Return intersection over union of one box with others; boxes that do not meet have 0."""
+    extra = box.dtype.type(0 if normalized else 1)
+    low, high = np.maximum(box[:2], others[:, :2]), np.minimum(box[2:], others[:, 2:])
+    sides = high - low + extra
+    shared = np.where((high < low).any(axis=-1), 0, sides[:, 0] * sides[:, 1])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return shared / (area(box, normalized) + area(others, normalized) - shared)
+
+
+def keep_apart(boxes: Any, threshold: float, eta: float, normalized: bool, most: int = -1) -> list[int]:
+    """Return the numbers of the boxes, best first, that overlap no kept one by more than the threshold.
+
+    With eta < 1 the threshold shrinks by it with each kept box while it is above 0.5.
+    """
+    worst = np.full(boxes.shape[0], -1, boxes.dtype)
+    kept: list[int] = []
+    for i in range(boxes.shape[0]):
+        if worst[i] > threshold:
+            continue
+        kept.append(i)
+        if len(kept) == most:
+            break
+        worst[i + 1 :] = np.maximum(worst[i + 1 :], jaccard(boxes[i], boxes[i + 1 :], normalized))
+        if eta < 1 and threshold > 0.5:
+            threshold *= eta
+    return kept
