@@ -98,7 +98,7 @@ def _clipped(subject: Any, clip: Any) -> Any:
     """Return the part of a polygon within a convex one, both counter-clockwise."""
     points = list(subject)
     for a, b in zip(clip, np.roll(clip, -1, axis=0)):
-        side = [float(np.cross(b - a, p - a)) for p in points]
+        side = [float((b - a)[0] * (p - a)[1] - (b - a)[1] * (p - a)[0]) for p in points]
         kept = []
         for i, point in enumerate(points):
             j = i - 1
