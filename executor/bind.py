@@ -56,7 +56,8 @@ def bind(op: Operator, slot_of: Callable[[str], int], persists: Callable[[int], 
 def _as_float32(value: Any) -> Any:
     """Return an attribute as kernels see it: Fluid keeps floats in 32 bits."""
     if isinstance(value, float):
-        return float(np.float32(value))
+        with np.errstate(over="ignore"):
+            return float(np.float32(value))  # 1e100 is infinite there
     if isinstance(value, list) and value and isinstance(value[0], float):
         return [_as_float32(one) for one in value]
     return value

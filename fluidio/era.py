@@ -50,6 +50,8 @@ class Era:
     """`x + 2`, `2 - x`, `x / 2` are one `scale` op (>= 1.6); before, a constant and an elementwise op."""
     auc_counts_batches: bool = False
     """The statistics of a sliding `auc` are one row that ends with the number of batches (1.8)."""
+    rows_keep_fractions: bool = False
+    """`Bilinear()` divides rows as Python 3 does (1.8); before, as Python 2, which gives the even kernel."""
     feed_split_ceil: bool = False
     """Data parallel splits a fed batch in ceil(n / places) rows (1.8); before, floor with the rest to the last."""
     unknown_feed_warns: bool = False
@@ -102,6 +104,7 @@ ERAS: dict[str, Era] = {
         clone_for_test_prunes=True,
         numbers_scale=True,
         auc_counts_batches=True,
+        rows_keep_fractions=True,
         feed_split_ceil=True,
         unknown_feed_warns=True,
         load_checks_shape=True,

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import math
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from fluidio.dtypes import VarType
-from fluidio.program import Block, Operator, Variable
+from fluidio.era import era
+from fluidio.program import Block, Operator, Variable, unique_name
 
 __all__ = [
     "MSRA",
@@ -57,15 +59,29 @@ class Initializer:
         receptive = math.prod(shape[2:])
         return shape[1] * receptive, shape[0] * receptive
 
+    _float16_name = ""
+    """What the float32 variable is called that a float16 one is cast from; else by the op."""
+
     def _fill(self, type: str, var: Variable, block: Block, **attrs: Any) -> Operator:
-        options = {"shape": list(var.shape), "dtype": var.dtype, **attrs}
-        op = block._prepend_op(type=type, outputs={"Out": [var]}, attrs=options)
+        out = self._as_float32(type, var, block) if var.dtype == VarType.FP16 else var
+        options = {"shape": list(var.shape), "dtype": out.dtype, **attrs}
+        op = block._prepend_op(type=type, outputs={"Out": [out]}, attrs=options)
+        if out is not var:
+            dtypes = {"in_dtype": out.dtype, "out_dtype": var.dtype}
+            block.append_op(type="cast", inputs={"X": [out]}, outputs={"Out": [var]}, attrs=dtypes)
         var.op = op
         return op
+
+    def _as_float32(self, type: str, var: Variable, block: Block) -> Variable:
+        name = unique_name.generate(f"{self._float16_name or type}.{var.name}.tmp")
+        made: Variable = block.create_var(name=name, shape=var.shape, dtype=VarType.FP32, persistable=False)
+        return made
 
 
 class ConstantInitializer(Initializer):
     """Every element is `value`."""
+
+    _float16_name = "constant_init"
 
     def __init__(self, value: float = 0.0, force_cpu: bool = False) -> None:
         self.value = value
@@ -141,6 +157,8 @@ class _Fans(_Random):
 class XavierInitializer(_Fans):
     """Variance 2 / (fan_in + fan_out), uniform or normal."""
 
+    _float16_name = "xavier_init"
+
     def __init__(
         self, uniform: bool = True, fan_in: float | None = None, fan_out: float | None = None, seed: int = 0
     ) -> None:
@@ -159,6 +177,8 @@ class XavierInitializer(_Fans):
 class MSRAInitializer(_Fans):
     """Variance 2 / fan_in, uniform or normal."""
 
+    _float16_name = "masra_init"
+
     def __init__(self, uniform: bool = True, fan_in: float | None = None, seed: int = 0) -> None:
         super().__init__(seed)
         self.uniform = uniform
@@ -171,6 +191,8 @@ class MSRAInitializer(_Fans):
 
 class NumpyArrayInitializer(Initializer):
     """The values of an array."""
+
+    _float16_name = "numpy_array_init"
 
     def __init__(self, value: Any) -> None:
         if not isinstance(value, np.ndarray):
@@ -190,11 +212,28 @@ class NumpyArrayInitializer(Initializer):
         return op
 
 
+def _near(place: Any, factor: float, centre: float) -> Any:
+    return 1 - np.abs(place / factor - centre)
+
+
 class BilinearInitializer(Initializer):
     """The kernel of bilinear up-sampling, for conv2d_transpose weights of shape [C, 1, K, K].
 
-    Fluid: under Python 3 the rows were divided wrongly and the kernel came out skewed; here it is Python 2's.
+    Args:
+        even: make the kernel that was meant, the same in rows and columns.
+
+    Fluid: under Python 3 the number of a row keeps its fraction and the kernel is skewed. So it is here from era 1.8,
+    with a warning; the eras before are those of Python 2.
     """
+
+    def __init__(self, *, even: bool | None = None) -> None:
+        self._even = not era().rows_keep_fractions if even is None else even
+        if even is None and not self._even:
+            warnings.warn(
+                "Bilinear() makes the skewed kernel of Fluid 1.8.5 under Python 3, for the same losses; "
+                "Bilinear(even=True) makes the one that was meant",
+                stacklevel=2,
+            )
 
     def __call__(self, var: Variable, block: Block) -> Operator:
         shape = var.shape
@@ -205,11 +244,15 @@ class BilinearInitializer(Initializer):
         size = shape[3]
         factor = math.ceil(size / 2.0)
         centre = (2 * factor - 1 - factor % 2) / (2.0 * factor)
-        x = np.arange(size)
-        line = 1 - np.abs(x / factor - centre)
-        weight = np.broadcast_to(np.outer(line, line), shape).astype(np.float32)
-        op = NumpyArrayInitializer(weight)(var, block)
-        block.ops.append(block.ops.pop(0))  # Fluid: this one is appended
+        place = np.arange(math.prod(shape))
+        row = place // size if self._even else place / size
+        weight = _near(place % size, factor, centre) * _near(row % size, factor, centre)
+        weight = weight.astype(np.float32).reshape(shape)
+        values = NumpyArrayInitializer(weight)
+        values._float16_name = "bilinear_init"
+        op = values(var, block)
+        block.ops.remove(op)
+        block.ops.insert(len(block.ops) - (var.dtype == VarType.FP16), op)  # Fluid: this one is appended
         return op
 
 

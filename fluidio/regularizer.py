@@ -70,7 +70,7 @@ def append_regularization_ops(
             decay = regularizer(param, grad, block)
             total = grad  # Fluid: what is fetched as w@GRAD includes the decay
             if grad.type is VarType.SELECTED_ROWS:
-                total = block.create_var(name=f"{grad.name}@NEWGRAD", dtype=param.dtype, shape=param.shape)
+                total = block.create_var(name=f"{grad.name}@NEWGRAD@", dtype=param.dtype, shape=param.shape)
             block.append_op(type="sum", inputs={"X": [grad, decay]}, outputs={"Out": [total]})
         decayed.append((param, total))
     return decayed

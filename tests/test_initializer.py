@@ -61,3 +61,51 @@ def test_uniform_wants_an_interval() -> None:
 def test_initial_values_are_made_on_the_cpu_anyway() -> None:
     with I.init_on_cpu():
         assert I.force_init_on_cpu()
+
+
+def test_bilinear_is_skewed_in_1_8_and_says_so() -> None:
+    with fluid.use_era("1.8"), pytest.warns(UserWarning, match="even=True"):
+        skewed = fluid.initializer.Bilinear()
+    observed = [
+        [0.0625, 0.28125, 0.375, 0.15625],
+        [0.1875, 0.65625, 0.75, 0.21875],
+        [0.1875, 0.46875, 0.375, 0.09375],
+        [0.0625, 0.09375, 0.0, -0.03125],
+    ]
+    assert _values(skewed, [1, 1, 4, 4]).tolist() == [[observed]]
+
+
+def test_bilinear_is_even_before_1_8_or_when_asked() -> None:
+    line = [0.25, 0.75, 0.75, 0.25]
+    with fluid.use_era("1.8"):
+        asked = fluid.initializer.Bilinear(even=True)
+    for initializer in (asked, fluid.initializer.Bilinear()):
+        with fluid.program_guard(fluid.Program(), fluid.Program()):
+            np.testing.assert_allclose(_values(initializer, [1, 1, 4, 4])[0, 0], np.outer(line, line))
+
+
+def _values(initializer: Any, shape: list[int]) -> Any:
+    weight = fluid.layers.create_parameter(shape, "float32", default_initializer=initializer)
+    fluid.Executor(fluid.CPUPlace()).run(fluid.default_startup_program())
+    return fluid.fetch_var(weight.name)
+
+
+FLOAT16_NAMES = {
+    "Constant": "constant_init",
+    "Uniform": "uniform_random",
+    "Normal": "gaussian_random",
+    "TruncatedNormal": "truncated_gaussian_random",
+    "Xavier": "xavier_init",
+    "MSRA": "masra_init",
+}
+
+
+@pytest.mark.parametrize("kind", FLOAT16_NAMES)
+def test_a_float16_parameter_is_cast_from_float32(kind: str) -> None:
+    made = getattr(fluid.initializer, kind)()
+    fluid.layers.create_parameter([2, 3], "float16", name="w", default_initializer=made)
+    ops = fluid.default_startup_program().global_block().ops
+    assert [op.output_arg_names for op in ops] == [[f"{FLOAT16_NAMES[kind]}.w.tmp_0"], ["w"]]
+    assert ops[1].type == "cast"
+    fluid.Executor(fluid.CPUPlace()).run(fluid.default_startup_program())
+    assert fluid.fetch_var("w").dtype == np.float16

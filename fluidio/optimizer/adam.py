@@ -65,19 +65,21 @@ class AdamOptimizer(Optimizer):
                 attrs[key] = beta
         return self._update(block, pair, inputs, outputs, attrs)
 
-    def _finish_update(self, block: Block, params_grads: ParamsGrads) -> list[Operator]:
+    def _finish_update(self, block: Block, params_grads: ParamsGrads) -> None:
         if era().adam_updates_beta_pow_inside:
-            return []
-        return [self._scale(block, self._get_accumulator(name, param), beta)
-                for param, _ in params_grads for name, beta in self._betas()]  # fmt: skip
+            return
+        for param, _ in params_grads:
+            for name, beta in self._betas():
+                self._scale(block, self._get_accumulator(name, param), beta)
 
     @staticmethod
-    def _scale(block: Block, power: Variable, beta: Any) -> Operator:
+    def _scale(block: Block, power: Variable, beta: Any) -> None:
+        outputs = {"Out": [power]}
         if isinstance(beta, Variable):
-            return block.append_op(
-                type="elementwise_mul", inputs={"X": [power], "Y": [beta]}, outputs={"Out": [power]}, attrs={"axis": -1}
-            )
-        return block.append_op(type="scale", inputs={"X": [power]}, outputs={"Out": [power]}, attrs={"scale": beta})
+            inputs = {"X": [power], "Y": [beta]}
+            block.append_op(type="elementwise_mul", inputs=inputs, outputs=outputs, attrs={"axis": -1})
+        else:
+            block.append_op(type="scale", inputs={"X": [power]}, outputs=outputs, attrs={"scale": beta})
 
 
 class AdamaxOptimizer(Optimizer):
@@ -111,9 +113,9 @@ class AdamaxOptimizer(Optimizer):
             dict(self._attrs),
         )
 
-    def _finish_update(self, block: Block, params_grads: ParamsGrads) -> list[Operator]:
-        powers = [self._get_accumulator("beta1_pow_acc", param) for param, _ in params_grads]
-        return [AdamOptimizer._scale(block, power, self._attrs["beta1"]) for power in powers]
+    def _finish_update(self, block: Block, params_grads: ParamsGrads) -> None:
+        for param, _ in params_grads:
+            AdamOptimizer._scale(block, self._get_accumulator("beta1_pow_acc", param), self._attrs["beta1"])
 
 
 class LambOptimizer(AdamOptimizer):

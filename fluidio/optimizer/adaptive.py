@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -114,7 +115,13 @@ class RMSPropOptimizer(Optimizer):
 
 
 class FtrlOptimizer(Optimizer):
-    """Follow the regularised leader, with L1 and L2."""
+    """Follow the regularised leader, with L1 and L2.
+
+    Args:
+        own_l2: use `l2`.
+
+    Fluid: the op is given l1 for both. So it is here, with a warning where they differ.
+    """
 
     type = "ftrl"
     accumulators = ("squared", "linear")
@@ -122,10 +129,16 @@ class FtrlOptimizer(Optimizer):
     def __init__(
         self, learning_rate: Any, l1: float = 0.0, l2: float = 0.0, lr_power: float = -0.5,
         parameter_list: Any = None, regularization: Any = None, grad_clip: Any = None, name: str | None = None,
-        **legacy: Any,
+        *, own_l2: bool = False, **legacy: Any,
     ) -> None:  # fmt: skip
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
-        self._attrs = {"l1": l1, "l2": l2, "lr_power": lr_power}
+        if l1 != l2 and not own_l2:
+            warnings.warn(
+                f"Ftrl(l1={l1}, l2={l2}): Fluid 1.8.5 uses l1 for both, and so does fluidio, for the same losses; "
+                "own_l2=True uses l2",
+                stacklevel=2,
+            )
+        self._attrs = {"l1": l1, "l2": l2 if own_l2 else l1, "lr_power": lr_power}
 
     def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
         squared, linear = (self._get_accumulator(name, pair[0]) for name in self.accumulators)

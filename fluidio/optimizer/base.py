@@ -101,7 +101,11 @@ class Optimizer:
         factor = param.optimize_attr["learning_rate"]
         if isinstance(factor, Variable):
             return factor
-        return base if factor == 1.0 else base * factor
+        if factor == 1.0:
+            return base
+        with param.block.program._lr_schedule_guard(is_with_opt=True):
+            scaled: Variable = base * factor
+        return scaled
 
     # -- accumulators -------------------------------------------------------------------------------------------
 
@@ -142,9 +146,8 @@ class Optimizer:
     def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
         raise NotImplementedError(f"{type(self).__name__} has no update op")
 
-    def _finish_update(self, block: Block, params_grads: ParamsGrads) -> list[Operator]:
-        """Append what follows all updates; return those ops."""
-        return []
+    def _finish_update(self, block: Block, params_grads: ParamsGrads) -> None:
+        """Append what follows all updates."""
 
     # -- the steps of minimize ----------------------------------------------------------------------------------
 
@@ -169,7 +172,7 @@ class Optimizer:
             return pairs
 
     def apply_gradients(self, params_grads: ParamsGrads) -> list[Operator]:
-        """Append clipping, regularisation and the update ops; return the latter."""
+        """Append clipping, regularisation and the update ops; return the latter, those of rates included."""
         pairs: Any = sorted(params_grads, key=lambda pair: pair[0].name)
         clipped = self._grad_clip(pairs) if self._grad_clip is not None else append_gradient_clip_ops(pairs)
         regularised = append_regularization_ops(clipped, self.regularization)
@@ -185,17 +188,19 @@ class Optimizer:
         program = params_grads[0][0].block.program
         block = program.global_block()
         self.helper = LayerHelper(type(self).__name__)
+        first = len(block.ops)
+        active = [(p, g) for p, g in params_grads if g is not None and p.trainable]
+        self._create_accumulators(block, [p for p, _ in active])
         self._create_global_learning_rate(program)
         if self._lars_weight_decay > 0:
             append_LARS(params_grads, self._learning_rate_map[program], self._lars_weight_decay)
-        active = [(p, g) for p, g in params_grads if g is not None and p.trainable]
-        self._create_accumulators(block, [p for p, _ in active])
-        ops = []
         for pair in active:
             with program._optimized_guard(pair):
-                ops.append(self._append_optimize_op(block, pair))
+                self._append_optimize_op(block, pair)
         with program._optimized_guard([]):
-            return ops + self._finish_update(block, active)
+            self._finish_update(block, active)
+        made: list[Operator] = block.ops[first:]
+        return made
 
     def minimize(
         self,

@@ -80,7 +80,11 @@ def _any_like(c: InferContext) -> None:
 @op("fill_any_like", "X", "Out", {"value": 0.0, "dtype": -1}, infer=_any_like, grad=False)
 def fill_any_like(k: Call, x: Any) -> Any:
     """Out = value everywhere, in X's shape."""
-    return k.xp.full(x.shape, k.attrs["value"], x.dtype if k.attrs["dtype"] < 0 else to_numpy(k.attrs["dtype"]))
+    dtype = np.dtype(x.dtype if k.attrs["dtype"] < 0 else to_numpy(k.attrs["dtype"]))
+    value = k.attrs["value"]
+    if dtype.kind in "iu" and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
+        raise EnforceNotMet(f"fill_any_like: the value {value} is out of the range of {dtype}")
+    return k.xp.full(x.shape, value, dtype)
 
 
 @op("assign_value", "", "Out",

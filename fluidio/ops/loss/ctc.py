@@ -175,7 +175,7 @@ def warpctc_grad(k: Call, logits: Any, logit_lengths: Any, stored: Any, dloss: A
 def _infer_align(c: InferContext) -> None:
     padded = c.has("InputLength")
     c.set("Output", c.shape("Input"), c.dtype("Input"), 0 if padded else None)
-    c.set("OutputLength", (-1, 1), VarType.INT64, 0)
+    c.set("OutputLength", (c.shape("Input")[0], 1), c.dtype("Input"), 0)
 
 
 @op("ctc_align", "Input InputLength?", "Output OutputLength?",
@@ -200,7 +200,7 @@ def ctc_align(k: Call, tokens: Any, length: Any) -> Any:
         sizes = np.diff(counts)
         out = np.full((sizes.size, host.shape[1]), k.attrs["padding_value"], host.dtype)
         out[np.arange(host.shape[1]) < sizes[:, None]] = flat[kept]
-        return k.dev.upload(out), k.dev.upload(sizes.reshape(-1, 1))
+        return k.dev.upload(out), k.dev.upload(sizes.reshape(-1, 1).astype(host.dtype))
     k.out_lods["Output"] = (counts,)
     if not kept.any():
         return k.dev.upload(np.full((1, 1), -1, host.dtype)), None  # Fluid: nothing at all is one -1

@@ -14,17 +14,20 @@ from fluidio.program.infer import InferContext
 __all__: list[str] = []
 
 
-@op("rank_loss", "Label Left Right", "Out", infer=same_as("Left"), grad=True)
+@op("rank_loss", "Label Left Right", "Out", infer=same_as("Label"), grad=True)
 def rank_loss(k: Call, label: Any, left: Any, right: Any) -> Any:
-    """Out = log(1 + exp(d)) - label d with d = left - right."""
-    d = left - right
+    """Out = log(1 + exp(d)) - label d with d = left - right, pair by pair; [n] goes with [n, 1]."""
+    d = left.reshape(label.shape) - right.reshape(label.shape)
     return softplus(k.xp, d) - label * d
 
 
 @gradient("rank_loss", "Label Left Right Out@GRAD", "Left@GRAD Right@GRAD")
 def rank_loss_grad(k: Call, label: Any, left: Any, right: Any, dout: Any) -> Any:
-    slope = dout * (sigmoid(k.xp, left - right) - label)
-    return slope if k.wants("Left@GRAD") else None, -slope if k.wants("Right@GRAD") else None
+    slope = dout * (sigmoid(k.xp, left.reshape(label.shape) - right.reshape(label.shape)) - label)
+    return (
+        slope.reshape(left.shape) if k.wants("Left@GRAD") else None,
+        -slope.reshape(right.shape) if k.wants("Right@GRAD") else None,
+    )
 
 
 @op(

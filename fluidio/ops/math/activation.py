@@ -215,12 +215,21 @@ _by_out(
 )
 
 
+def _mish_softplus(k: Call, x: Any) -> Any:
+    """Return log(1 + exp(x)): Fluid takes x above the threshold and exp(x) below minus the threshold."""
+    xp, threshold = k.xp, k.attrs["threshold"]
+    inside = softplus(xp, x)
+    below = xp.where(x < -threshold, xp.exp(xp.minimum(x, 0)), inside)
+    return xp.where(x > threshold, x, below)
+
+
 def _mish_grad(k: Call, x: Any, d: Any) -> Any:
-    t = k.xp.tanh(softplus(k.xp, x))
-    return d * (t + x * (1 - t * t) * sigmoid(k.xp, x))
+    soft = _mish_softplus(k, x)
+    t = k.xp.tanh(soft)
+    return d * (t + x * (1 - t * t) * -k.xp.expm1(-soft))
 
 
-_by_x("mish", lambda k, x: x * k.xp.tanh(softplus(k.xp, x)), _mish_grad, {"threshold": 20.0})
+_by_x("mish", lambda k, x: x * k.xp.tanh(_mish_softplus(k, x)), _mish_grad, {"threshold": 20.0})
 
 _ROOT_2_PI = math.sqrt(2 / math.pi)
 

@@ -65,7 +65,7 @@ def _infer_matmul(c: InferContext) -> None:
     a = _matrix_shape(x, True, c.attrs["transpose_X"])
     b = _matrix_shape(y, False, c.attrs["transpose_Y"])
     c.check(
-        a[-1] == b[-2] or a[-1] < 0 or b[-2] < 0,
+        a[-1] in (b[-2], b[-2] * c.attrs["head_number"]) or a[-1] < 0 or b[-2] < 0,
         f"X {list(x)} gives matrices of {a[-1]} columns, Y {list(y)} of {b[-2]} rows "
         f"(transpose_X={c.attrs['transpose_X']}, transpose_Y={c.attrs['transpose_Y']})",
     )
@@ -91,7 +91,7 @@ def _as_matrix(array: Any, left: bool, transposed: bool) -> Any:
     return array.swapaxes(-1, -2) if transposed else array
 
 
-_MATMUL = {"transpose_X": False, "transpose_Y": False, "alpha": 1.0}
+_MATMUL = {"transpose_X": False, "transpose_Y": False, "alpha": 1.0, "head_number": 1}
 
 
 @op("matmul", "X Y", "Out", _MATMUL, infer=_infer_matmul, grad=True)
@@ -99,16 +99,37 @@ def matmul(k: Call, x: Any, y: Any) -> Any:
     """Out = alpha X Y on the last two dims, each transposed first if asked for."""
     a = _as_matrix(x, True, k.attrs["transpose_X"])
     b = _as_matrix(y, False, k.attrs["transpose_Y"])
+    if k.attrs["head_number"] > 1:
+        a, b = _by_heads(k, a, b)
     if a.shape[-1] != b.shape[-2]:
         raise EnforceNotMet(f"X {list(x.shape)} and Y {list(y.shape)} do not multiply with {dict(k.attrs)}")
     out = k.xp.matmul(a, b)
+    if k.attrs["head_number"] > 1:
+        return _joined_heads(out) * k.attrs["alpha"]
     if k.attrs["alpha"] != 1.0:
         out *= k.attrs["alpha"]
     return out.reshape(_out_shape(out.shape[:-2], a.shape, b.shape, x.ndim, y.ndim))
 
 
+def _by_heads(k: Call, a: Any, b: Any) -> tuple[Any, Any]:
+    """Cut the columns of X, and the rows of Y or (where they are as few as a head's) its columns, into heads."""
+    heads = k.attrs["head_number"]
+    left = a.reshape(*a.shape[:-1], heads, -1).swapaxes(-2, -3)
+    if a.shape[-1] == b.shape[-2]:
+        return left, b.reshape(*b.shape[:-2], heads, -1, b.shape[-1])
+    return left, b.reshape(*b.shape[:-1], heads, -1).swapaxes(-2, -3)
+
+
+def _joined_heads(out: Any) -> Any:
+    """Return [..., heads, rows, columns] as [..., rows, heads * columns]."""
+    joined = out.swapaxes(-2, -3)
+    return joined.reshape(*joined.shape[:-2], -1)
+
+
 @gradient("matmul", "X Y Out@GRAD", "X@GRAD Y@GRAD")
 def matmul_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
+    if k.attrs["head_number"] > 1:
+        raise EnforceNotMet("matmul with head_number has no gradient: it is made for inference")
     tx, ty, alpha = k.attrs["transpose_X"], k.attrs["transpose_Y"], k.attrs["alpha"]
     a, b = _as_matrix(x, True, tx), _as_matrix(y, False, ty)
     batch = a.shape[:-2] if a.ndim >= b.ndim else b.shape[:-2]

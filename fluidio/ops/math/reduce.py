@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from fluidio.dtypes import VarType, to_numpy
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op, same_as
@@ -39,7 +41,10 @@ def _scale_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     if x in no_grad:
         return []
     attrs = {"scale": forward.attr("scale"), "bias": 0.0, "bias_after_scale": True}
-    return [GradOp("scale", {"X": [grad_name(forward.output("Out")[0])]}, {"Out": [grad_name(x)]}, attrs)]
+    inputs = {"X": [grad_name(forward.output("Out")[0])]}
+    if forward.input("ScaleTensor"):
+        inputs["ScaleTensor"] = list(forward.input("ScaleTensor"))
+    return [GradOp("scale", inputs, {"Out": [grad_name(x)]}, attrs)]
 
 
 @op("scale", "X ScaleTensor?", "Out", {"scale": 1.0, "bias": 0.0, "bias_after_scale": True},
@@ -120,4 +125,19 @@ def _infer_cast(c: InferContext) -> None:
 @op("cast", "X", "Out", {"in_dtype": VarType.FP32, "out_dtype": VarType.FP32}, infer=_infer_cast, grad=_cast_grad)
 def cast(k: Call, x: Any) -> Any:
     """Out = X in another dtype."""
-    return x.astype(to_numpy(k.attrs["out_dtype"]))
+    dtype = to_numpy(k.attrs["out_dtype"])
+    if dtype == np.float16 and x.dtype != np.float16 and not k.dev.is_gpu:
+        return _truncated_half(k.xp, x.astype(np.float32))
+    return x.astype(dtype)
+
+
+def _truncated_half(xp: Any, x: Any) -> Any:
+    """Return float32 numbers as float16, cut toward zero and infinite above 65504.
+
+    Fluid: its CPU kernels cut, its GPU kernels round.
+    """
+    with np.errstate(over="ignore"):
+        rounded = x.astype(np.float16)
+    away = abs(rounded.astype(np.float32)) > abs(x)
+    cut = xp.where(away, xp.nextafter(rounded, np.float16(0)), rounded)
+    return xp.where(abs(x) > 65504, xp.copysign(np.float16(np.inf), rounded), cut)

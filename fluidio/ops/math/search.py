@@ -24,7 +24,7 @@ def _infer_arg(c: InferContext) -> None:
         shape[axis] = 1
     else:
         del shape[axis]
-    c.set("Out", shape or [1], _index_type(c.attrs["dtype"]), 0)
+    c.set("Out", shape, _index_type(c.attrs["dtype"]), 0)
 
 
 def _index_type(dtype: int) -> VarType:
@@ -38,7 +38,7 @@ def _arg(name: str, find: Callable[[Any, int], Any]) -> None:
         found = find(x, axis).astype(to_numpy(_index_type(k.attrs["dtype"])))
         if k.attrs["keepdims"]:
             return k.xp.expand_dims(found, axis)
-        return found if found.ndim else found.reshape(1)
+        return k.xp.asarray(found)  # one number without dims for a vector
 
     kernel.__doc__ = f"Out = the index of the {'largest' if name == 'arg_max' else 'smallest'} entry along axis."
 

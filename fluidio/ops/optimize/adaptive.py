@@ -96,7 +96,7 @@ def _ftrl(k: Call, param: Any, squared: Any, linear: Any, grad: Any, rate: Any) 
     new = squared + grad * grad
     linear += grad - (new**power - squared**power) / rate * param
     shrunk = l1 * xp.sign(linear) - linear
-    param[...] = xp.where(xp.abs(linear) > l1, shrunk / (new**power / rate + l2), 0)
+    param[...] = xp.where(xp.abs(linear) > l1, shrunk / (new**power / rate + 2 * l2), 0)
     squared[...] = new
     return param, squared, linear
 

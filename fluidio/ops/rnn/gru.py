@@ -13,7 +13,7 @@ from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.sequence.ragged import last_level
-from fluidio.ops.sequence.time_major import Activation, activation, time_major
+from fluidio.ops.sequence.time_major import Activation, activation, recurrent_activation, time_major
 from fluidio.program.infer import InferContext
 
 __all__: list[str] = []
@@ -106,7 +106,7 @@ def gru(k: Call, x: Any, h0: Any, weight: Any, bias: Any) -> Any:
     a = k.attrs
     batches = time_major(last_level(k, "Input", x.shape[0]), a["is_reverse"])
     rows = k.dev.upload(batches.rows)
-    step = _Step(k, weight, activation(a["gate_activation"]), activation(a["activation"]))
+    step = _Step(k, weight, recurrent_activation(a["gate_activation"]), recurrent_activation(a["activation"]))
     gates = step.split(x[rows])
     size = weight.shape[0]
     if bias is not None:
@@ -148,7 +148,7 @@ def gru_grad(k: Call, x: Any, h0: Any, weight: Any, bias: Any, gates: Any, reset
         raise EnforceNotMet("the gradient needs BatchGate, which the forward op does not keep")
     batches = time_major(last_level(k, "Input", x.shape[0]), a["is_reverse"])
     rows = k.dev.upload(batches.rows)
-    step = _Step(k, weight, activation(a["gate_activation"]), activation(a["activation"]))
+    step = _Step(k, weight, recurrent_activation(a["gate_activation"]), recurrent_activation(a["activation"]))
     before = batches.previous(k, hidden, batches.start_state(k, h0, weight.shape[0], x.dtype))
     step.prepare(gates, before)
     dhidden = dout[rows]

@@ -13,7 +13,7 @@ import numpy as np
 
 from fluidio.ops.kernel import Call
 from fluidio.ops.sequence.ragged import last_level
-from fluidio.ops.sequence.time_major import activation, time_major
+from fluidio.ops.sequence.time_major import SIGMOID_TOP, activation, recurrent_activation, time_major
 
 __all__ = ["ALL_GATES", "Cell", "all_gates_backward", "forward", "output_gate_backward"]
 
@@ -33,9 +33,9 @@ class Cell:
         self.size = weight.shape[1] // 4
         self.batches = time_major(last_level(k, "Input", x.shape[0]), a["is_reverse"])
         self.rows = k.dev.upload(self.batches.rows)
-        self.gate = activation(a["gate_activation"])
-        self.cell = activation(a["cell_activation"])
-        self.candidate = activation(a["candidate_activation"])
+        self.gate = recurrent_activation(a["gate_activation"])
+        self.cell = recurrent_activation(a["cell_activation"])
+        self.candidate = recurrent_activation(a["candidate_activation"])
         # sigmoid(x) = (1 + tanh(x / 2)) / 2: with halved inputs one tanh does all gates.
         self.halved = self.gate.name == "sigmoid" and self.candidate.name == "tanh"
         self._weight = weight
@@ -74,6 +74,7 @@ class Cell:
     def activate(self, gates: Any) -> None:
         """Turn pre-activations of gates 1 ... into values between 0 and 1, and gate 0 into the candidate."""
         if self.halved:
+            _cut_halves(self.xp, gates[1:])
             self.xp.tanh(gates, out=gates)
             _unhalve(gates[1:])
         else:
@@ -82,6 +83,7 @@ class Cell:
 
     def activate_output(self, gate: Any) -> None:
         if self.halved:
+            _cut_halves(self.xp, gate)
             self.xp.tanh(gate, out=gate)
             _unhalve(gate)
         else:
@@ -104,6 +106,10 @@ class Cell:
         out = self.xp.empty_like(values)
         out[self.rows] = values
         return out
+
+
+def _cut_halves(xp: Any, halves: Any) -> None:
+    xp.minimum(halves, halves.dtype.type(SIGMOID_TOP / 2), out=halves)
 
 
 def _unhalve(gates: Any) -> None:

@@ -123,6 +123,15 @@ def _sigmoid(xp: Any, x: Any) -> None:
     x += half
 
 
+SIGMOID_TOP = 13.0
+"""Fluid: the sigmoid of recurrent ops takes no larger number, so a gate is 0.9999977 at most."""
+
+
+def _cut_sigmoid(xp: Any, x: Any) -> None:
+    xp.minimum(x, x.dtype.type(SIGMOID_TOP), out=x)
+    _sigmoid(xp, x)
+
+
 def _tanh(xp: Any, x: Any) -> None:
     xp.tanh(x, out=x)
 
@@ -141,6 +150,14 @@ ACTIVATIONS = {
     "relu": Activation("relu", _relu, lambda y: (y > 0).astype(y.dtype)),
     "identity": Activation("identity", _identity, lambda y: y * 0 + 1),
 }
+
+
+_CUT_SIGMOID = Activation("sigmoid", _cut_sigmoid, ACTIVATIONS["sigmoid"].slope)
+
+
+def recurrent_activation(name: str) -> Activation:
+    """Return an activation of the ops that run over sequences."""
+    return _CUT_SIGMOID if name == "sigmoid" else activation(name)
 
 
 def activation(name: str) -> Activation:

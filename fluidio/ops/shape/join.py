@@ -13,6 +13,7 @@ from fluidio.ops.shape.dims import steady
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import EMPTY, GradOp, grad_name
 from fluidio.program.operator import Operator
+from fluidio.tensor.lod import NO_LOD, LoD, merge
 
 __all__: list[str] = []
 
@@ -44,13 +45,24 @@ def _infer_concat(c: InferContext) -> None:
     c.set("Out", shape, parts[0].dtype, parts[0].lod_level)
 
 
-@op("concat", "X* AxisTensor?", "Out", {"axis": 0}, infer=_infer_concat, grad=True)
+def _joined_lod(k: Call, axis: int) -> LoD:
+    """Return the LoD of the first input; along the rows, that of the others behind it."""
+    first, *others = k.lods["X"]
+    behind = [lod for lod in others if lod] if first and axis == 0 else []
+    if any(len(lod) != len(first) for lod in behind):
+        raise EnforceNotMet(f"concat: the inputs have {[len(lod) for lod in k.lods['X']]} LoD levels; give them alike")
+    return merge([first, *behind]) if behind else first or NO_LOD
+
+
+@op("concat", "X* AxisTensor?", "Out", {"axis": 0}, infer=_infer_concat, grad=True, lod="kernel")
 def concat(k: Call, xs: list[Any], axis_tensor: Any) -> Any:
     """Out = the inputs one after the other along axis."""
-    return k.xp.concatenate(xs, axis=_axis(k, axis_tensor, xs[0].ndim))
+    axis = _axis(k, axis_tensor, xs[0].ndim)
+    k.out_lods["Out"] = _joined_lod(k, axis)
+    return k.xp.concatenate(xs, axis=axis)
 
 
-@gradient("concat", "X AxisTensor Out@GRAD", "X@GRAD")
+@gradient("concat", "X AxisTensor Out@GRAD", "X@GRAD", lod="share")
 def concat_grad(k: Call, xs: list[Any], axis_tensor: Any, dout: Any) -> Any:
     axis = _axis(k, axis_tensor, dout.ndim)
     ends = np.cumsum([x.shape[axis] for x in xs])[:-1]
@@ -115,10 +127,10 @@ def _infer_stack(c: InferContext) -> None:
         c.check(fits, f"{part.name} {list(part.shape)} has not the shape of the first input {shape}")
     axis = c.attrs["axis"]
     shape.insert(axis if axis >= 0 else axis + len(shape) + 1, len(parts))
-    c.set("Y", shape, parts[0].dtype, 0)
+    c.set("Y", shape, parts[0].dtype, parts[0].lod_level)
 
 
-@op("stack", "X*", "Y", {"axis": 0}, infer=_infer_stack, grad=True, lod="none")
+@op("stack", "X*", "Y", {"axis": 0}, infer=_infer_stack, grad=True)
 def stack(k: Call, xs: list[Any]) -> Any:
     """Y = the inputs along a new axis."""
     return k.xp.stack(xs, axis=k.attrs["axis"])

@@ -82,8 +82,7 @@ def _detect(k: Call, boxes: Any, scores: Any) -> tuple[Any, Any]:
     counts = [rows.shape[0] for rows, _ in found]
     if not sum(counts):
         # Fluid: nothing found at all is one row of one number, -1.
-        lod = (np.array([0, *[1] * b.shape[0]], np.int64),)
-        k.out_lods["Out"] = k.out_lods["Index"] = lod
+        k.out_lods["Out"] = k.out_lods["Index"] = (np.array([0, 1], np.int64),)
         return np.full((1, 1), -1, b.dtype), np.full((1, 1), -1, np.int32)
     k.out_lods["Out"] = k.out_lods["Index"] = (np.cumsum([0, *counts]).astype(np.int64),)
     places = [pick + i * b.shape[1] for i, (_, pick) in enumerate(found)]

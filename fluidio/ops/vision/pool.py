@@ -227,10 +227,11 @@ def _infer_with_index(c: InferContext) -> None:
 
 def _cells_of(a: dict[str, Any], sizes: tuple[int, ...]) -> list[tuple[list[tuple[int, int]], int]]:
     """Return for each dim the (start, stop) of its windows, and their number."""
+    if a["adaptive"]:
+        parts = sizes if a["global_pooling"] else a["ksize"]  # Fluid: both together give every element a window
+        return [([(i * n // p, -(-(i + 1) * n // p)) for i in range(p)], p) for n, p in zip(sizes, parts)]
     if a["global_pooling"]:
         return [([(0, n)], 1) for n in sizes]
-    if a["adaptive"]:
-        return [([(i * n // p, -(-(i + 1) * n // p)) for i in range(p)], p) for n, p in zip(sizes, a["ksize"])]
     found = []
     for n, kernel, stride, pad in zip(sizes, a["ksize"], a["strides"], a["paddings"]):
         count = (n - kernel + 2 * pad) // stride + 1

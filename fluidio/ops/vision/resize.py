@@ -70,10 +70,10 @@ def _matrix(k: Call, size: int, out: int, dtype: Any) -> Any:
     key = ("resize", size, out, dtype)
     if key not in k.state:
         # In float32 like the original, so that borders between neighbours fall alike.
-        if a["align_corners"]:
-            ratio = np.float32((size - 1) / (out - 1)) if out > 1 else np.float32(0)
+        if out == 1:
+            ratio = np.float32(0)  # Fluid: one pixel is the first, however the others are aligned
         else:
-            ratio = np.float32(size / out)
+            ratio = np.float32((size - 1) / (out - 1) if a["align_corners"] else size / out)
         places = np.arange(out, dtype=np.float32)
         matrix = np.zeros((out, size), dtype)
         rows = np.arange(out)
@@ -81,7 +81,7 @@ def _matrix(k: Call, size: int, out: int, dtype: Any) -> Any:
             near = (ratio * places + np.float32(0.5 if a["align_corners"] else 0)).astype(np.int64)
             matrix[rows, np.minimum(near, size - 1)] = 1
         else:
-            half = a["align_mode"] == 0 and not a["align_corners"]
+            half = out > 1 and a["align_mode"] == 0 and not a["align_corners"]
             source = ratio * (places + np.float32(0.5)) - np.float32(0.5) if half else ratio * places
             source = np.maximum(source, 0)
             low = np.minimum(source.astype(np.int64), size - 1)

@@ -1,0 +1,80 @@
+"""What optimizers append and compute, beside 1.8.5."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fluidio as fluid
+from fluidio import optimizer as O
+
+L = fluid.layers
+
+MAKERS: dict[str, Callable[[], Any]] = {
+    "sgd": lambda: O.SGD(0.1),
+    "momentum": lambda: O.Momentum(0.1, 0.9),
+    "nesterov": lambda: O.Momentum(0.1, 0.9, use_nesterov=True),
+    "adagrad": lambda: O.Adagrad(0.1),
+    "adam": lambda: O.Adam(0.1),
+    "adamax": lambda: O.Adamax(0.1),
+    "decayed_adagrad": lambda: O.DecayedAdagrad(0.1),
+    "adadelta": lambda: O.Adadelta(0.1),
+    "rmsprop": lambda: O.RMSProp(0.1),
+    "rmsprop_centered": lambda: O.RMSProp(0.1, centered=True, momentum=0.5),
+    "ftrl": lambda: O.Ftrl(0.1, l1=0.01, l2=0.05),
+    "lamb": lambda: O.Lamb(0.1),
+    "lars": lambda: O.LarsMomentum(0.1, 0.9),
+    "l2": lambda: O.SGD(0.1, regularization=fluid.regularizer.L2Decay(0.1)),
+    "l1": lambda: O.Momentum(0.1, 0.9, regularization=fluid.regularizer.L1Decay(0.1)),
+    "global_norm": lambda: O.SGD(0.1, grad_clip=fluid.clip.GradientClipByGlobalNorm(0.5)),
+    "norm": lambda: O.Adam(0.1, grad_clip=fluid.clip.GradientClipByNorm(0.5)),
+    "value": lambda: O.SGD(0.1, grad_clip=fluid.clip.GradientClipByValue(0.05)),
+}
+_FILE = Path(__file__).parents[1] / "data/observed/optimizers.txt"
+OBSERVED = [line.split() for line in _FILE.read_text("utf-8").splitlines() if not line.startswith("#")]
+
+
+@pytest.mark.filterwarnings("ignore:.*own_l2=True")
+@pytest.mark.parametrize(("case", "returned", "startup", "weight"), OBSERVED, ids=[case for case, *_ in OBSERVED])
+def test_an_optimizer_appends_returns_and_computes_what_1_8_5_does(
+    case: str, returned: str, startup: str, weight: str
+) -> None:
+    with fluid.use_era("1.8"):
+        hidden = L.fc(fluid.data("x", [None, 3]), 2, param_attr=fluid.ParamAttr(learning_rate=0.3))
+        ops, _ = MAKERS[case]().minimize(L.reduce_mean(L.square(hidden)))
+    assert ",".join(op.type for op in ops) == returned
+    made = fluid.default_startup_program().global_block().ops
+    assert ",".join(op.output_arg_names[0] for op in made) == startup
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(fluid.default_startup_program())
+    first = (np.arange(6).reshape(3, 2) / 10 + 0.1).astype("float32")
+    fluid.global_scope().var("fc_0.w_0").get_tensor().set(first, fluid.CPUPlace())
+    for step in range(3):
+        exe.run(feed={"x": np.full((2, 3), step + 1, np.float32)})
+    expected = [float(number) for number in weight.split(",")]
+    np.testing.assert_allclose(fluid.fetch_var("fc_0.w_0").ravel(), expected, rtol=2e-5)
+
+
+def test_ftrl_tells_that_l1_stands_for_both() -> None:
+    with pytest.warns(UserWarning, match="own_l2=True uses l2"):
+        O.Ftrl(0.1, l1=0.01, l2=0.05)
+
+
+def test_ftrl_uses_its_own_l2_when_asked() -> None:
+    assert O.Ftrl(0.1, l1=0.01, l2=0.05, own_l2=True)._attrs["l2"] == 0.05
+
+
+def test_ftrl_gives_the_numbers_of_1_8_5() -> None:
+    start = fluid.initializer.NumpyArrayInitializer(np.array([0.5, 0.6, 0.9], np.float32))
+    p = L.create_parameter([3], "float32", name="p", default_initializer=start)
+    with pytest.warns(UserWarning, match="own_l2"):
+        O.Ftrl(0.1, l1=0.01, l2=0.05).minimize(L.reduce_sum(p * p))
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(fluid.default_startup_program())
+    for _ in range(3):
+        exe.run()
+    np.testing.assert_allclose(fluid.fetch_var("p"), [0.289537, 0.385912, 0.680292], atol=1e-6)
