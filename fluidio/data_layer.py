@@ -12,6 +12,10 @@ __all__ = ["data"]
 
 def data(name: str, shape: Sequence[int | None], dtype: DTypeLike = "float32", lod_level: int = 0) -> Variable:
     """Declare a variable to be fed; the shape is taken as it is, None or -1 stand for any size."""
+    if not isinstance(name, (str, bytes)):
+        raise TypeError(f"The name of a data variable must be a str, got {name!r} ({type(name).__name__})")
+    if not isinstance(shape, (list, tuple)):
+        raise TypeError(f"The shape of data {name!r} must be a list or tuple, got {shape!r} ({type(shape).__name__})")
     dims = [-1 if d is None else int(d) for d in shape]
     return (
         default_main_program()

@@ -64,6 +64,8 @@ class Era:
     """`save_inference_model` appends a `scale` op per target (>= 1.4)."""
     load_checks_shape: bool = False
     """A loaded parameter must have the program's shape (1.8)."""
+    checks_layer_arguments: bool = False
+    """Layers check the types and dtypes of their arguments when they are called (1.8)."""
     load_combine_ignores_rest: bool = False
     """Bytes behind the last variable of a combined file are ignored (<= 1.2); then they are an error."""
 
@@ -108,6 +110,7 @@ ERAS: dict[str, Era] = {
         feed_split_ceil=True,
         unknown_feed_warns=True,
         load_checks_shape=True,
+        checks_layer_arguments=True,
     ),
 }
 DEFAULT = "1.5"  # the last era with both RecordIO and EOFException

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 from fluidio.dtypes import DTypeLike
+from fluidio.layers._checks import add_checks
 from fluidio.layers._shape import lookup
 from fluidio.program import Variable
 
@@ -31,3 +33,6 @@ def embedding(
 def one_hot(input: Variable, depth: Any, allow_out_of_range: bool = False) -> Variable:
     """Rows of zeros with a one at each id; ids of shape [...] give [..., depth]."""
     return lookup.hot("one_hot_v2", input, depth, allow_out_of_range)
+
+
+add_checks([sys.modules[__name__]])

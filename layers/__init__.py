@@ -4,6 +4,9 @@ The folders that begin with an underscore hold the layers by theme; the modules 
 The table of `fluidio.names` says what `from fluidio.layers import *` gives.
 """
 
+import sys as _sys
+
+from fluidio.layers import _checks
 from fluidio.layers import collective as collective
 from fluidio.layers import control_flow as control_flow
 from fluidio.layers import detection as detection
@@ -61,3 +64,5 @@ from fluidio.layers.io import *
 from fluidio.layers.learning_rate_scheduler import *
 from fluidio.layers.learning_rate_scheduler import _decay_step_counter as _decay_step_counter
 from fluidio.layers.utils import map_structure as map_structure
+
+_checks.add_checks([_sys.modules[__name__], control_flow, detection, io, loss, nn, ops, sequence_lod, tensor])

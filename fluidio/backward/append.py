@@ -44,7 +44,7 @@ def append_backward(
         (parameter, gradient variable) for each parameter that has a gradient.
     """
     if not isinstance(loss, Variable):
-        raise AssertionError(f"The loss should be a Variable, got {loss!r}")
+        raise TypeError(f"The loss of append_backward must be a Variable, got {loss!r} ({type(loss).__name__})")
     program = loss.block.program
     program._loss_name = loss.name  # type: ignore[attr-defined]
     block = program.global_block()
@@ -361,5 +361,8 @@ def gradients(
         >>> dx.name
         'x@GRAD'
     """
+    for what, given in (("targets", targets), ("inputs", inputs)):
+        if not isinstance(given, (Variable, list, tuple)):
+            raise TypeError(f"The {what} of gradients must be a Variable or a list of them, got {given!r}")
     found = calc_gradient(targets, inputs, target_gradients, no_grad_set)
     return [] if found == [None] else found

@@ -1,0 +1,136 @@
+"""What Fluid 1.8 checks when a layer is called, from one table: argument types and dtypes. Older eras check nothing."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib import resources
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from fluidio.dtypes import VarType, to_vartype
+from fluidio.era import era
+from fluidio.initializer import Initializer
+from fluidio.param_attr import ParamAttr
+from fluidio.program import Variable
+
+__all__ = ["add_checks"]
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "Initializer": (Initializer,),
+    "None": (type(None),),
+    "ParamAttr": (ParamAttr,),
+    "Variable": (Variable,),
+    "array": (np.ndarray,),
+    "bool": (bool,),
+    "bytes": (bytes,),
+    "dict": (dict,),
+    "float": (float,),
+    "int": (int,),
+    "list": (list,),
+    "set": (set,),
+    "str": (str,),
+    "tuple": (tuple,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """One argument: allowed types (None for any), allowed dtypes (None for any)."""
+
+    argument: str
+    kinds: tuple[str, ...] | None
+    dtypes: frozenset[str] | None
+    names_dtype: bool = False
+
+    def __call__(self, layer: str, value: Any) -> None:
+        if self.names_dtype:
+            self._check_dtype(layer, value)
+            return
+        if self.kinds is not None:
+            allowed = tuple(kind for name in self.kinds for kind in _KINDS[name])
+            if not isinstance(value, allowed):
+                raise TypeError(
+                    f"The type of '{self.argument}' in {layer} must be {' or '.join(self.kinds)}, but received "
+                    f"{type(value)}."
+                )
+        if self.dtypes is not None:
+            for variable in value if isinstance(value, (list, tuple)) else [value]:
+                if isinstance(variable, (Variable, np.ndarray)):
+                    self._check_dtype(layer, variable.dtype)
+
+    def _check_dtype(self, layer: str, dtype: Any) -> None:
+        name = _dtype_name(dtype)
+        if self.dtypes is not None and name not in self.dtypes:
+            raise TypeError(
+                f"The data type of '{self.argument}' in {layer} must be one of {sorted(self.dtypes)}, but received "
+                f"{name}."
+            )
+
+
+_NAMES = {
+    VarType.BOOL: "bool", VarType.FP16: "float16", VarType.FP32: "float32", VarType.FP64: "float64",
+    VarType.INT8: "int8", VarType.INT16: "int16", VarType.INT32: "int32", VarType.INT64: "int64",
+    VarType.UINT8: "uint8",
+}  # fmt: skip
+
+
+def _dtype_name(dtype: Any) -> str:
+    if dtype is None:
+        return "None"
+    try:
+        return _NAMES.get(to_vartype(dtype), str(dtype))
+    except (TypeError, ValueError):
+        return str(dtype)
+
+
+def add_checks(modules: Iterable[ModuleType]) -> None:
+    """Put the checks in front of the layers of some modules; a layer stays one function wherever it is shown."""
+    wrapped: dict[int, Callable[..., Any]] = {}
+    for module in modules:
+        for name, checks in _table().items():
+            layer = vars(module).get(name)
+            if inspect.isfunction(layer) and not hasattr(layer, "_checks"):
+                if id(layer) not in wrapped:
+                    wrapped[id(layer)] = _checked(name, layer, checks)
+                setattr(module, name, wrapped[id(layer)])
+
+
+def _checked(name: str, layer: Callable[..., Any], checks: tuple[_Check, ...]) -> Callable[..., Any]:
+    parameters = list(inspect.signature(layer).parameters)
+    positions = [(parameters.index(c.argument), c) for c in checks if c.argument in parameters]
+
+    @functools.wraps(layer)
+    def check_and_call(*args: Any, **options: Any) -> Any:
+        if era().checks_layer_arguments:
+            for position, check in positions:
+                if position < len(args):
+                    check(name, args[position])
+                elif check.argument in options:
+                    check(name, options[check.argument])
+        return layer(*args, **options)
+
+    check_and_call._checks = checks  # type: ignore[attr-defined]
+    return check_and_call
+
+
+@functools.cache
+def _table() -> dict[str, tuple[_Check, ...]]:
+    text = resources.files("fluidio.layers").joinpath("_checks.txt").read_text("utf-8")
+    rows = (line.split() for line in text.splitlines() if not line.startswith("#"))
+    return {layer: tuple(map(_parse, words)) for layer, *words in rows}
+
+
+def _parse(word: str) -> _Check:
+    if "=" in word:
+        argument, _, dtypes = word.partition("=")
+        return _Check(argument, None, frozenset(dtypes.split("|")), names_dtype=True)
+    argument, _, rest = word.partition(":")
+    kinds, _, dtypes = rest.partition("/")
+    return _Check(
+        argument, None if kinds == "*" else tuple(kinds.split("|")), frozenset(dtypes.split("|")) if dtypes else None
+    )
