@@ -19,7 +19,7 @@ from fluidio.errors import DistributedError
 
 __all__ = ["GlooCommunicator", "join"]
 
-_GLOO_LIMIT = datetime.timedelta(days=7)  # ours are shorter, and say who is missing
+_GRACE = 3.0  # seconds by which Gloo's limit is longer: ours says who is missing, then Gloo's ends what is under way
 _SLICE = 1.0  # seconds between looks at the clock
 
 
@@ -64,7 +64,7 @@ class GlooCommunicator:
         store = torch.distributed.PrefixStore(name, meeting.store)
         try:
             self._gloo = gloo(store, self.rank, len(members), options)
-            self._gloo._set_default_timeout(_GLOO_LIMIT)
+            self._gloo._set_default_timeout(datetime.timedelta(seconds=step_limit() + _GRACE))
         except RuntimeError as error:
             self._fail(error, late=False)
 
@@ -126,7 +126,7 @@ class GlooCommunicator:
                 return
             except RuntimeError as error:
                 if work.is_completed():
-                    self._fail(error, late=False)
+                    self._fail(error, late="imed out" in str(error))
                 if not announced:
                     announced = True
                     with self._meeting.told():

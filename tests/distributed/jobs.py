@@ -17,13 +17,11 @@ import pytest
 
 from tests.house.repository import ROOT
 
-__all__ = ["SCRIPTS", "Ended", "Job", "endpoints", "fluidio_run", "needs_mpi", "needs_torch", "paddle_variables"]
-
 SCRIPTS = ROOT / "tests" / "data" / "distributed"
 needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="extra: torch is not installed")
+MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent))
 needs_mpi = pytest.mark.skipif(
-    importlib.util.find_spec("mpi4py") is None
-    or shutil.which("mpiexec", path=str(Path(sys.executable).parent)) is None,
+    importlib.util.find_spec("mpi4py") is None or MPIEXEC is None,
     reason="extra: mpi4py or mpiexec is not installed",
 )
 
@@ -82,6 +80,11 @@ def _clean_environment() -> dict[str, str]:
 def fluidio_run(script: str | Path, *words: str | Path, fluid: str = "1.8") -> list[str]:
     """Return the command that runs a legacy script."""
     return [sys.executable, "-m", "fluidio", "run", "--fluid", fluid, str(SCRIPTS / script), *map(str, words)]
+
+
+def mpiexec() -> list[str]:
+    """Return the beginning of a command that starts processes of MPI, more than there are cores."""
+    return [str(MPIEXEC), "--oversubscribe", "--allow-run-as-root"]
 
 
 def endpoints(count: int) -> list[str]:

@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.distributed.jobs import SCRIPTS, Job, endpoints, fluidio_run, needs_mpi, needs_torch, paddle_variables
+from tests.distributed.jobs import (
+    SCRIPTS,
+    Job,
+    endpoints,
+    fluidio_run,
+    mpiexec,
+    needs_mpi,
+    needs_torch,
+    paddle_variables,
+)
 
 OPTIMIZERS = ("sgd", "momentum", "adam", "decay")
 QUICK = [pytest.param(name, marks=[] if name == "adam" else [pytest.mark.slow]) for name in OPTIMIZERS]
@@ -67,10 +76,6 @@ def test_trainers_and_servers_of_mpiexec_equal_fluid(optimizer: str, tmp_path: P
         (ended,) = job.wait()
     assert ended.status == 0, ended.output
     check(tmp_path, optimizer)
-
-
-def mpiexec() -> list[str]:
-    return [str(Path(sys.executable).parent / "mpiexec"), "--oversubscribe", "--allow-run-as-root"]
 
 
 def joined(tmp_path: Path, parts: int) -> dict[str, Any]:
