@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from fluidio.distributed import is_alone
+from fluidio.distributed.rewrite import sharing_program, synchronise_batch_norms, train_together
 from fluidio.errors import not_supported
 from fluidio.executor.executor import Executor
 from fluidio.executor.feed import check_feed_names
@@ -16,7 +18,7 @@ from fluidio.executor.split import join_fetched, split_feed
 from fluidio.executor.strategies import BuildStrategy, ExecutionStrategy
 from fluidio.places import CPUPlace, CUDAPlace, cpu_places, cuda_means_cpu, cuda_places, unwrap
 from fluidio.program import Program, default_main_program
-from fluidio.tensor import Scope, global_scope
+from fluidio.tensor import LoDTensor, Scope, global_scope
 
 __all__ = ["CompiledProgram", "ParallelExecutor"]
 
@@ -72,13 +74,24 @@ class CompiledProgram:
         self._loss_name = loss_name
         self._build_strategy = build_strategy or self._build_strategy
         self._exec_strategy = exec_strategy or self._exec_strategy
-        for owner, name in ((self._build_strategy, "sync_batch_norm"), (self._exec_strategy, "num_iteration_per_run")):
-            if getattr(owner, name) > 1 or getattr(owner, name) is True:
-                warnings.warn(f"{type(owner).__name__}.{name} has no effect here", stacklevel=2)
+        if self._exec_strategy.num_iteration_per_run > 1:
+            warnings.warn("ExecutionStrategy.num_iteration_per_run has no effect here", stacklevel=2)
+        self._meet_trainers(self._build_strategy)
         self._share_vars_from = share_vars_from
         if places is not None:
             self._places = list(places) if isinstance(places, (list, tuple)) else [places]
         return self
+
+    def _meet_trainers(self, strategy: BuildStrategy) -> None:
+        """Follow what a strategy says of other trainers."""
+        if strategy.num_trainers > 1:
+            train_together(self._program, strategy.trainer_id, strategy.num_trainers, strategy.trainers_endpoints)
+        if strategy.sync_batch_norm is not True:
+            return
+        if is_alone():
+            warnings.warn("BuildStrategy.sync_batch_norm has no effect between the places of a process", stacklevel=3)
+        else:
+            synchronise_batch_norms(self._program)
 
     def with_inference_optimize(self, config: Any) -> CompiledProgram:
         """Refuse: Fluid's inference library is not here."""
@@ -90,6 +103,11 @@ class CompiledProgram:
         if not self._is_data_parallel:
             return exe.run_program(self._program, feed, fetch_list, scope, return_numpy, reads_first=True)
         places = self._compile(exe, scope)
+        if len(places) > 1 and self._build_strategy.sync_batch_norm is True and not is_alone():
+            not_supported(
+                "BuildStrategy.sync_batch_norm with several places in each of several trainers",
+                "start a trainer for each place",
+            )
         if len(places) == 1:
             results = exe.run_program(self._program, feed, fetch_list, scope, return_numpy, reads_first=True)
             return results if return_merged else [[result] for result in results]
@@ -202,20 +220,29 @@ class ParallelExecutor:
             if name not in self._warned:
                 self._warned.add(name)
                 warnings.warn(f"ParallelExecutor: {name} has no effect here", stacklevel=2)
-        if num_trainers > 1:
-            not_supported("ParallelExecutor(num_trainers > 1)", "run one process on each part of the files")
         if share_vars_from is not None and not isinstance(share_vars_from, ParallelExecutor):
             raise TypeError("share_vars_from must be ParallelExecutor.")
         places: Sequence[Any] = cuda_places() if use_cuda else cpu_places()
         self._exe = Executor(places[0] if use_cuda else CPUPlace())
         self._scope = scope or global_scope()
-        self._program: CompiledProgram = CompiledProgram(main_program or default_main_program()).with_data_parallel(
+        program = main_program or default_main_program()
+        if num_trainers > 1:
+            train_together(program, trainer_id, num_trainers)
+            self._take_first_parameters(program)
+        self._program: CompiledProgram = CompiledProgram(program).with_data_parallel(
             loss_name,
             build_strategy,
             exec_strategy,
             None if share_vars_from is None else share_vars_from._program,
             places,
         )
+
+    def _take_first_parameters(self, program: Program) -> None:
+        """Begin with the parameters of trainer 0, as Fluid's ParallelExecutor does."""
+        variables = [self._scope.find_var(v.name) for v in program.list_vars() if v.persistable]
+        names = sorted(v.name for v in variables if v is not None and isinstance(v.value, LoDTensor))
+        if names and not is_alone():
+            self._exe.run(sharing_program(program, names), scope=self._scope)
 
     @property
     def device_count(self) -> int:

@@ -1,23 +1,24 @@
-"""Exchange between trainers, for one trainer: what everybody has is what we have."""
+"""Exchange between trainers: reductions, gathering and broadcasts as ops."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from fluidio.errors import not_supported
 from fluidio.layer_helper import LayerHelper
-from fluidio.program import Variable
+from fluidio.program import Variable, unique_name
 
 __all__ = []  # scripts use these as layers.collective._allreduce
 
 _KINDS = ("sum", "prod", "max", "min")
 
 
-def _copied(x: Variable, out: Variable | None = None) -> Variable:
-    helper = LayerHelper("assign")
-    result = helper.create_variable_for_type_inference(x.dtype) if out is None else out
-    helper.append_op(type="assign", inputs={"X": [x]}, outputs={"Out": [result]})
-    return result
+def _append(op_type: str, x: Variable, out: Variable | None, attrs: dict[str, Any]) -> Variable:
+    helper = LayerHelper(op_type)
+    if out is None:
+        name = unique_name.generate_with_ignorable_key(f"{x.name}.{op_type if op_type[1] == '_' else 'tmp'}")
+        out = helper.create_variable(name=name, dtype=x.dtype, shape=x.shape, persistable=False)
+    helper.append_op(type=op_type, inputs={"X": [x]}, outputs={"Out": [out]}, attrs=attrs)
+    return out
 
 
 def _check_kind(reduce_type: Any) -> None:
@@ -25,70 +26,51 @@ def _check_kind(reduce_type: Any) -> None:
         raise TypeError(f"reduce type can only be {'|'.join(_KINDS)}, got {reduce_type!r}")
 
 
-def _check_ranks(name: str, nranks: int) -> None:
-    if nranks != 1:
-        not_supported(f"layers.collective.{name} over {nranks} trainers", "train in one process (nranks=1)")
-
-
 def _allreduce(x: Variable, out: Variable | None = None, reduce_type: str = "sum", sync_mode: bool = False) -> Variable:
-    """Return x: the sum (product, maximum, minimum) over one trainer.
-
-    Fluid: values were exchanged between all trainers of a job; fluidio trains in one process.
-    """
+    """Return the sum (product, maximum, minimum) of x over all trainers."""
     _check_kind(reduce_type)
-    return _copied(x, out)
+    return _append("allreduce", x, out, {"reduce_type": _KINDS.index(reduce_type), "sync_mode": sync_mode})
 
 
 def _broadcast(x: Variable, root: int, sync_mode: bool = False) -> Variable:
-    """Return x: the root is here.
-
-    Fluid: the value came from trainer `root`; fluidio trains in one process.
-    """
-    return x
+    """Set x to what trainer `root` has."""
+    return _append("broadcast", x, x, {"root": root, "sync_mode": sync_mode})
 
 
 def _c_allreduce(
     x: Variable, out: Variable | None = None, reduce_type: str = "sum", ring_id: int = 0, use_calc_stream: bool = False
 ) -> Variable:
-    """Return x: the sum (product, maximum, minimum) over one trainer.
-
-    Fluid: values were exchanged between all trainers of a job; fluidio trains in one process.
-    """
+    """Return the sum (product, maximum, minimum) of x over all trainers."""
     _check_kind(reduce_type)
-    return _copied(x, out)
+    return _append(f"c_allreduce_{reduce_type}", x, out, {"ring_id": ring_id, "use_calc_stream": use_calc_stream})
 
 
 def _c_broadcast(x: Variable, root: int = 0, ring_id: int = 0, use_calc_stream: bool = False) -> Variable:
-    """Return x: the root is here.
-
-    Fluid: the value came from trainer `root`; fluidio trains in one process.
-    """
-    return x
+    """Set x to what trainer `root` has."""
+    return _append("c_broadcast", x, x, {"root": root, "ring_id": ring_id, "use_calc_stream": use_calc_stream})
 
 
 def _c_allgather(x: Variable, nranks: int, ring_id: int = 0, use_calc_stream: bool = False) -> Variable:
-    """Return a copy of x: the rows of one trainer.
-
-    Fluid: the rows of all trainers one behind the other; fluidio trains in one process, nranks must be 1.
-    """
-    _check_ranks("_c_allgather", nranks)
-    return _copied(x)
+    """Return the rows of all trainers, one behind the other."""
+    attrs = {"nranks": nranks, "ring_id": ring_id, "use_calc_stream": use_calc_stream}
+    return _append("c_allgather", x, None, attrs)
 
 
 def _c_reducescatter(x: Variable, nranks: int, ring_id: int = 0, use_calc_stream: bool = False) -> Variable:
-    """Return a copy of x: the share of one trainer.
-
-    Fluid: each trainer got its share of the sum; fluidio trains in one process, nranks must be 1.
-    """
-    _check_ranks("_c_reducescatter", nranks)
-    return _copied(x)
+    """Return this trainer's share of the rows of the sum over all trainers."""
+    if not isinstance(x, Variable):
+        raise TypeError("x must be a Variable")
+    if x.shape[0] > 0 and x.shape[0] % nranks:
+        raise ValueError(f"x.shape[0]({x.shape[0]}) cannot be evenly divided by nranks({nranks})")
+    attrs = {"nranks": nranks, "ring_id": ring_id, "use_calc_stream": use_calc_stream}
+    return _append("c_reducescatter", x, None, attrs)
 
 
 def _c_sync_calc_stream(x: Variable) -> Variable:
     """Return x: ops run in order."""
-    return x
+    return _append("c_sync_calc_stream", x, x, {})
 
 
 def _c_sync_comm_stream(x: Variable, ring_id: int) -> Variable:
     """Return x: ops run in order."""
-    return x
+    return _append("c_sync_comm_stream", x, x, {"ring_id": ring_id})

@@ -26,13 +26,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fake-data", action="store_true", help="paddle.dataset makes data up where files are missing")
     parser.add_argument("--explain", action="store_true", help="list what was brought up to date, and on which lines")
     parser.add_argument("--python", choices=("2", "3"), help="take the script for Python 2 or 3 (else inferred)")
-    parser.add_argument("-m", dest="module", metavar="MODULE", help="run a module instead of a file")
+    parser.add_argument(
+        "-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE [ARGS...]", help="run a module instead of a file"
+    )
     parser.add_argument("script", nargs=argparse.REMAINDER, metavar="SCRIPT [ARGS...]")
 
 
 def run(args: argparse.Namespace) -> int:
     words = list(args.script)
-    command = bool(words) and words[0] == "--"
+    if args.module:
+        args.module, *words = args.module
+    command = bool(words) and words[0] == "--" and not args.module
     if command:
         words = words[1:]
     if not words and not args.module:
@@ -50,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         os.environ["FLUIDIO_PYTHON"] = args.python
     if command:
         return _run_command(words, environment(fluid=fluid, device=args.device))
-    sources = _sources(words[0] if not args.module else args.module.replace(".", "/") + ".py")
+    sources = _sources(_main_file(args.module, words))
     if not args.python and not os.environ.get("FLUIDIO_PROGRAM_PYTHON"):
         os.environ["FLUIDIO_PROGRAM_PYTHON"] = str(_program_python(sources))
     if fluid is None and not os.environ.get("FLUIDIO_FLUID"):
@@ -64,6 +68,16 @@ def run(args: argparse.Namespace) -> int:
     if args.device == "cpu":
         print("fluidio run: CUDA places mean the CPU (--device cpu)", file=sys.stderr)
     return _run_python(args, words)
+
+
+def _main_file(module: str | None, words: list[str]) -> str:
+    """Return the file that tells which Fluid a program is for; of a launcher, the script that it starts."""
+    if not module:
+        return words[0]
+    scripts = [word for word in words if word.endswith(".py")]
+    if module.startswith("paddle.distributed.") and scripts:
+        return scripts[0]
+    return module.replace(".", "/") + ".py"
 
 
 def _run_python(args: argparse.Namespace, words: list[str]) -> int:

@@ -24,9 +24,13 @@ _group: Group | None = None
 def declare(told: Membership) -> None:
     """Note which trainer this process is; nobody is met yet."""
     global _membership
-    if _group is not None and told != _membership:
-        raise DistributedError(f"this process is {_membership} already and cannot become {told}")
-    _membership = told
+    if _group is None or _membership is None:
+        _membership = told
+    elif (told.trainer, told.trainers) != (_membership.trainer, _membership.trainers):
+        raise DistributedError(
+            f"this process is trainer {_membership.trainer} of {_membership.trainers} already and cannot become "
+            f"trainer {told.trainer} of {told.trainers}"
+        )
 
 
 def membership() -> Membership | None:
@@ -43,28 +47,27 @@ def group() -> Group:
     """Return the group of trainers; the first call meets them."""
     global _group
     if _group is None:
-        _group = Group(_join())
-        if not is_alone():
-            _end_together()
+        if is_alone() or _membership is None:
+            return Group(Alone(Member(0, socket.gethostname(), os.getpid())))
+        _group = Group(_join(_membership))
+        _end_together()
     return _group
 
 
-def _join() -> Communicator:
-    if is_alone() or _membership is None:
-        return Alone(Member(0, socket.gethostname(), os.getpid()))
+def _join(told: Membership) -> Communicator:
     launch = find_launch()
     if launch is not None and launch.engine == "mpi":
         from fluidio.distributed import mpi
 
-        return mpi.join(_membership, launch)
-    if launch is not None and launch.size != _membership.trainers:
+        return mpi.join(told, launch)
+    if launch is not None and launch.size != told.trainers:
         raise DistributedError(
-            f"{launch.by} started {launch.size} processes, and the script says {_membership.trainers} trainers: start "
+            f"{launch.by} started {launch.size} processes, and the script says {told.trainers} trainers: start "
             "as many processes as trainers"
         )
     from fluidio.distributed import gloo
 
-    return gloo.join(_membership, launch)
+    return gloo.join(told, launch)
 
 
 def serve(told: Membership) -> None:

@@ -6,12 +6,23 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from fluidio.distributed.environment import is_switched_off
 from fluidio.distributed.group import signature_of
+from fluidio.distributed.membership import Membership
+from fluidio.distributed.process import declare, membership
 from fluidio.dtypes import VarType, to_numpy
+from fluidio.errors import DistributedError
 from fluidio.program import Block, OpRole, Program, Variable, unique_name
 from fluidio.program.op_def import EMPTY, GRAD_SUFFIX
 
-__all__ = ["exchange_gradients", "gradients_of", "share_first_parameters"]
+__all__ = [
+    "exchange_gradients",
+    "gradients_of",
+    "share_first_parameters",
+    "sharing_program",
+    "synchronise_batch_norms",
+    "train_together",
+]
 
 _BUCKET = 4 << 20  # bytes: large enough for the network, small enough to be under way while backward goes on
 _FIRST_BUCKET = 1 << 20
@@ -127,6 +138,45 @@ def share_first_parameters(startup: Program) -> None:
     if names:
         signature = signature_of((name, block.var(name).shape) for name in names)
         block.append_op("exchange_first", {"X": names}, {"Out": names}, {"signature": signature})
+
+
+def train_together(program: Program, trainer: int, trainers: int, endpoints: Sequence[str] = ()) -> None:
+    """Make a program one of many trainers, as ParallelExecutor and BuildStrategy say it.
+
+    Who the trainers are may have been declared by DistributeTranspiler, which is asked for the same then.
+    """
+    if is_switched_off():
+        return
+    told = membership()
+    if told is None:
+        own = endpoints[trainer] if 0 <= trainer < len(endpoints) else ""
+        declare(Membership(trainer, trainers, tuple(endpoints), own))
+    elif (told.trainer, told.trainers) != (trainer, trainers):
+        raise DistributedError(
+            f"num_trainers={trainers}, trainer_id={trainer} were given; DistributeTranspiler was told that this is "
+            f"trainer {told.trainer} of {told.trainers}"
+        )
+    exchange_gradients(program)
+
+
+def synchronise_batch_norms(program: Program) -> None:
+    """Let batch norms take their statistics from the batches of all trainers."""
+    for block in program.blocks:
+        for op in block.ops:
+            if op.type in ("batch_norm", "batch_norm_grad"):
+                op.type = f"sync_{op.type}"
+    program._bump()
+
+
+def sharing_program(program: Program, names: Sequence[str]) -> Program:
+    """Return a program that gives every trainer what the first one has under some names of another program."""
+    sharing = Program()
+    block = sharing.global_block()
+    for name in names:
+        block._clone_variable(program.global_block().var(name))
+    signature = signature_of((name, block.var(name).shape) for name in names)
+    block.append_op("exchange_first", {"X": list(names)}, {"Out": list(names)}, {"signature": signature})
+    return sharing
 
 
 def _initialised(block: Block) -> list[str]:

@@ -14,7 +14,7 @@ _INFERENCE = "fluid.io.load_inference_model and fluid.Executor, or fluid.core.cr
 _DECODER = "layers.BeamSearchDecoder with layers.dynamic_decode, or layers.DynamicRNN"
 _OWN = "write it in Python with layers.py_func, forward and backward"
 _HDFS = "copy the files with `hadoop fs -get`, or read them through fsspec"
-_ONE = "there are no parameter servers; train in one process"
+_ONE = "fluid.DistributeTranspiler and fleet train on many machines; docs/distributed.md says how to start them"
 _TRAIN = "exe.train_from_dataset with fluid.DatasetFactory, or fetch with exe.run(fetch_list=...)"
 _SLIM = "shrink the saved float32 network with another tool"
 _GRAPH = "work on the Program: program.blocks, block.ops, block.vars"
@@ -93,7 +93,7 @@ FAMILIES = {
     "fluid.op": "block.append_op builds an op; fluidio.ops.OP_TABLE describes all of them",
     "fluid.trainer_desc": _TRAIN,
     "fluid.trainer_factory": _TRAIN,
-    "fluid.transpiler": "a program runs as it is; fluid.DistributeTranspiler accepts what scripts of clusters call",
+    "fluid.transpiler": "fluid.DistributeTranspiler makes a program one of many trainers",
     "paddle": _PADDLE,
     "paddle.complex": "keep real and imaginary part in two variables",
     "paddle.dataset": "paddle.dataset.common.download fetches files; the readers of each data set are in its module",

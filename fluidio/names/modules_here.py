@@ -10,9 +10,10 @@ import functools
 import importlib
 import importlib.abc
 import importlib.machinery
+import importlib.util
 import sys
 from collections.abc import Callable, Sequence
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from fluidio.names import table
@@ -100,6 +101,12 @@ class AliasLoader(importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = self._own_spec  # the import system has put the alias's spec there
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        """Return the code of the module under its own name, for `python -m`."""
+        spec = importlib.util.find_spec(table.module(self.key).path)
+        code: Callable[[str], CodeType | None] | None = getattr(spec and spec.loader, "get_code", None)
+        return code(spec.name) if spec is not None and code is not None else None
 
 
 class _Finder(importlib.abc.MetaPathFinder):

@@ -10,6 +10,7 @@ from types import ModuleType
 
 from fluidio.names import has_module, key_of
 from fluidio.names.modules_here import AliasLoader
+from fluidio.names.table import modules
 
 __all__ = ["install_as_paddle", "is_installed", "uninstall"]
 
@@ -30,7 +31,8 @@ class _PaddleFinder(importlib.abc.MetaPathFinder):
                 "what a script needs and fluidio lacks",
                 name=fullname,
             )
-        return importlib.machinery.ModuleSpec(fullname, AliasLoader(key), is_package=True)
+        is_package = any(other.startswith(f"{key}.") for other in modules())
+        return importlib.machinery.ModuleSpec(fullname, AliasLoader(key), is_package=is_package)
 
 
 _finder = _PaddleFinder()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import runpy
 import sys
 import traceback
 import types
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from fluidio.distributed import fail
 from fluidio.errors import DeviceError, NotHere
+from fluidio.names.modules_here import AliasLoader
 from fluidio.paddle.sources import compile_source, install_capsule
 from fluidio.program.site import is_ours
 
@@ -46,6 +48,8 @@ def run_module(name: str, argv: Sequence[str]) -> int:
     """Execute a module as `python -m` does and return its exit status."""
     sys.path[0:0] = [os.getcwd()]
     spec = importlib.util.find_spec(name)
+    if spec is not None and isinstance(spec.loader, AliasLoader):
+        return _run_own(name, argv)
     if spec is not None and spec.submodule_search_locations is not None:
         spec = importlib.util.find_spec(f"{name}.__main__")
     if spec is None or spec.origin is None:
@@ -53,6 +57,16 @@ def run_module(name: str, argv: Sequence[str]) -> int:
         return 1
     sys.argv = [spec.origin, *argv]
     return _execute(Path(spec.origin), spec)
+
+
+def _run_own(name: str, argv: Sequence[str]) -> int:
+    """Run a module of ours, such as paddle.distributed.launch."""
+    sys.argv = [name, *argv]
+    try:
+        runpy.run_module(name, run_name="__main__", alter_sys=True)
+    except SystemExit as stop:
+        return _status(stop)
+    return 0
 
 
 def _execute(script: Path, spec: ModuleSpec | None) -> int:

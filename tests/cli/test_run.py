@@ -122,8 +122,8 @@ def test_pythons_started_by_a_command_see_paddle(tmp_path: Path) -> None:
 
 def test_a_module_runs_with_m(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text("import sys, paddle\nprint(__name__, sys.argv[1:])\n")
-    done = command(tmp_path, "-m", "job", "a")
-    assert done.stdout == "__main__ ['a']\n", done.stderr
+    done = command(tmp_path, "-m", "job", "a", "--rate", "0.1", "--stats")
+    assert done.stdout == "__main__ ['a', '--rate', '0.1', '--stats']\n", done.stderr
 
 
 def test_python2_modules_of_the_script_load(tmp_path: Path) -> None:

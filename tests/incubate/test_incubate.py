@@ -1,4 +1,4 @@
-"""Fleet with one worker, and slot data."""
+"""Fleet alone, and slot data."""
 
 from __future__ import annotations
 
@@ -12,36 +12,27 @@ import pytest
 
 import fluidio as fluid
 from fluidio.incubate import data_generator
+from fluidio.incubate.fleet import collective
 from fluidio.incubate.fleet.base import role_maker
-from fluidio.incubate.fleet.collective import DistributedStrategy, fleet
 
 
-def test_a_script_for_a_cluster_trains_alone(tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match="trains alone"):
-        fleet.init(role_maker.PaddleCloudRoleMaker(is_collective=True))
+def test_a_script_for_a_cluster_that_was_started_alone_is_the_only_worker(tmp_path: Path) -> None:
+    fleet = collective.Collective()
+    fleet.init(role_maker.PaddleCloudRoleMaker(is_collective=True))
     assert fleet.is_first_worker() and fleet.worker_num() == 1 and fleet.worker_index() == 0
     assert fleet.split_files(["a", "b"]) == ["a", "b"]
     x = fluid.layers.data("x", [2])
     out = fluid.layers.fc(x, 1)
-    optimizer = fleet.distributed_optimizer(fluid.optimizer.SGD(0.1), strategy=DistributedStrategy())
+    optimizer = fleet.distributed_optimizer(fluid.optimizer.SGD(0.1), strategy=collective.DistributedStrategy())
     optimizer.minimize(fluid.layers.mean(out))
     exe = fluid.Executor(fluid.CPUPlace())
     exe.run(fleet.startup_program)
-    fleet.init_worker()
     exe.run(fleet.main_program, feed={"x": np.ones((2, 2), "float32")}, fetch_list=[])
     assert float(fluid.fetch_var("fc_0.b_0")[0]) == pytest.approx(-0.1)
     fleet.save_persistables(exe, str(tmp_path / "all"))
     fleet.save_inference_model(exe, str(tmp_path / "model"), ["x"], [out])
     assert (tmp_path / "all" / "fc_0.w_0").exists() and (tmp_path / "model" / "__model__").exists()
     fleet.stop_worker()
-
-
-def test_servers_are_not_here() -> None:
-    from fluidio.incubate.fleet.parameter_server.distribute_transpiler import fleet as servers
-
-    assert not servers.is_server()
-    with pytest.raises(NotImplementedError, match="no parameter servers"):
-        servers.run_server()
 
 
 class Words(data_generator.MultiSlotDataGenerator):

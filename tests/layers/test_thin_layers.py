@@ -40,10 +40,11 @@ def test_gradients_pass_through_an_exchange() -> None:
     np.testing.assert_array_equal(run(grad, np.ones((2, 3), "float32")), np.full((2, 3), 2.0))
 
 
-def test_several_trainers_are_refused() -> None:
+def test_more_trainers_than_there_are_is_an_error() -> None:
     x = fluid.layers.data("x", [3])
-    with pytest.raises(NotImplementedError, match="2 trainers"):
-        collective._c_allgather(x, nranks=2)
+    gathered = collective._c_allgather(x, nranks=2)
+    with pytest.raises(fluid.core.EnforceNotMet, match="nranks is 2, and there are 1 trainers"):
+        run(gathered, np.ones((2, 3), "float32"))
     with pytest.raises(TypeError, match="reduce type"):
         collective._allreduce(x, reduce_type="mean")
 

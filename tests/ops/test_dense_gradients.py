@@ -366,7 +366,7 @@ MODULES = {
 
 
 def test_every_dense_op_with_a_gradient_is_checked() -> None:
-    checked = {case.op for case in CASES} | {"batch_norm"} | set(NO_DERIVATIVE)
+    checked = {case.op for case in CASES} | {"batch_norm", "sync_batch_norm"} | set(NO_DERIVATIVE)
     with_gradient = {
         name
         for name, record in OP_TABLE.items()

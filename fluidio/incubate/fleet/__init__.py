@@ -1,14 +1,5 @@
-"""`fluid.incubate.fleet` with one worker."""
+"""`fluid.incubate.fleet`: training on many machines under one interface."""
 
 from fluidio.incubate.fleet import base, collective, parameter_server
-from fluidio.incubate.fleet.single import DistributedOptimizer, DistributedStrategy, Fleet, fleet
 
-__all__ = [
-    "DistributedOptimizer",
-    "DistributedStrategy",
-    "Fleet",
-    "base",
-    "collective",
-    "fleet",
-    "parameter_server",
-]
+__all__ = ["base", "collective", "parameter_server"]

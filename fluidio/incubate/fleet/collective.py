@@ -1,7 +1,177 @@
-"""`fluid.incubate.fleet.collective`."""
+"""`fluid.incubate.fleet.collective`: workers without servers."""
 
-from fluidio.incubate.fleet.single import DistributedOptimizer, DistributedStrategy, fleet
+from __future__ import annotations
 
-CollectiveOptimizer = DistributedOptimizer
+import logging
+import warnings
+from collections.abc import Iterable
+from typing import Any
 
-__all__ = ["CollectiveOptimizer", "DistributedStrategy", "fleet"]
+from fluidio.executor.compiled import CompiledProgram
+from fluidio.executor.strategies import BuildStrategy, ExecutionStrategy
+from fluidio.incubate.fleet.base.fleet_base import DistributedOptimizer, Fleet, Mode
+from fluidio.incubate.fleet.base.role_maker import RoleMakerBase
+from fluidio.incubate.fleet.train_status import TrainStatus, clean_checkpoints, load_checkpoint, save_checkpoint
+from fluidio.optimizer import RecomputeOptimizer
+from fluidio.program import Operator, Program
+from fluidio.transpiler import DistributeTranspiler, DistributeTranspilerConfig
+
+__all__ = [
+    "Collective",
+    "CollectiveOpBasedOptimizer",
+    "CollectiveOptimizer",
+    "DistFCConfig",
+    "DistributedStrategy",
+    "LambConfig",
+    "TrainStatus",
+    "fleet",
+]
+
+
+class LambConfig:
+    """Kept, and without effect, as in Fluid."""
+
+
+class DistFCConfig:
+    """Kept, and without effect, as in Fluid."""
+
+
+class DistributedStrategy(BuildStrategy):
+    """How workers train together.
+
+    `half_gradients` is ours: send float32 gradients as float16.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.use_local_sgd = False
+        self.use_dist_fc = False
+        self.dist_fc_config: Any = None
+        self.mode = "nccl2"
+        self.collective_mode: Any = None
+        self.nccl_comm_num = 1
+        self.forward_recompute = False
+        self.recompute_checkpoints: list[Any] = []
+        self.use_amp = False
+        self.amp_loss_scaling = 2**15
+        self.exec_strategy: Any = ExecutionStrategy()
+        self.half_gradients = False
+
+
+class Collective(Fleet):
+    """Workers that exchange gradients with each other."""
+
+    mode = Mode.COLLECTIVE
+
+    def distributed_optimizer(self, optimizer: Any, strategy: Any = None) -> CollectiveOptimizer:
+        """Return the optimizer under fleet's interface."""
+        return CollectiveOptimizer(optimizer, strategy or DistributedStrategy(), self)
+
+    def _distribute(self, main: Program, startup: Program, strategy: Any) -> None:
+        role = self._role()
+        if strategy.use_local_sgd and role.worker_num() > 1:
+            warnings.warn("fleet: local SGD averages gradients in every step here", stacklevel=4)
+        _transpile(role, main, startup, strategy)
+        strategy.num_trainers, strategy.trainer_id = role.worker_num(), role.worker_index()
+        strategy.trainers_endpoints = role.get_trainer_endpoints()
+        self._origin_program, self.startup_program = main, startup
+        self.main_program = CompiledProgram(main).with_data_parallel(
+            build_strategy=strategy, exec_strategy=strategy.exec_strategy
+        )
+
+    def init_worker(self) -> None:
+        _not_collective("init_worker")
+
+    def init_server(self, model_dir: str | None = None) -> None:
+        _not_collective("init_server")
+
+    def run_server(self) -> None:
+        _not_collective("run_server")
+
+    def run_worker(self, main_programs: Any = None, scopes: Any = None) -> None:
+        _not_collective("run_worker")
+
+    # -- checkpoints ----------------------------------------------------------------------------------------------
+
+    def save_check_point(
+        self,
+        executor: Any,
+        path: str,
+        train_status: TrainStatus,
+        main_program: Any = None,
+        fs: Any = None,
+        local_cache_path: str = ".cache",
+        remain_all_checkpoint: bool = True,
+    ) -> None:
+        """Save parameters and the epoch in a new folder of `path`, whole or not at all; the first worker does it."""
+        if self.is_first_worker():
+            save_checkpoint(executor, path, train_status, self._trained(main_program))
+            if not remain_all_checkpoint:
+                clean_checkpoints(path, 1)
+
+    def load_check_point(
+        self,
+        executor: Any,
+        path: str,
+        trainer_id: int,
+        main_program: Any = None,
+        fs: Any = None,
+        local_cache_path: str = ".cache",
+        ignore_empty: bool = True,
+    ) -> TrainStatus | None:
+        """Load the last checkpoint of `path` and return its epoch; None where there is none."""
+        found = load_checkpoint(executor, path, self._trained(main_program))
+        if found is None and not ignore_empty:
+            raise FileNotFoundError(f"fleet.load_check_point: there is no checkpoint in {path}")
+        return found
+
+    def clean_redundant_check_points(self, root_path: str, fs: Any = None, checkpoint_num: int = 1) -> None:
+        """Remove all but the last checkpoints."""
+        clean_checkpoints(root_path, checkpoint_num)
+
+
+def _transpile(role: RoleMakerBase, main: Program, startup: Program, strategy: Any) -> None:
+    config = DistributeTranspilerConfig()
+    config.mode = "collective" if strategy.mode == "collective" else "nccl2"
+    config.half_gradients = bool(getattr(strategy, "half_gradients", False))
+    trainers: Any = ",".join(role.get_trainer_endpoints()) or role.worker_num()
+    own = role.get_local_endpoint()
+    DistributeTranspiler(config).transpile(
+        role.worker_index(), program=main, trainers=trainers, startup_program=startup, current_endpoint=own
+    )
+
+
+def _not_collective(name: str) -> None:
+    logging.warning("You should not call '%s' method for collective mode.", name)
+
+
+class CollectiveOptimizer(DistributedOptimizer):
+    """An optimizer of one of many workers, with the options of a strategy."""
+
+    def __init__(self, optimizer: Any, strategy: Any = None, owner: Any = None) -> None:
+        super().__init__(optimizer, strategy or DistributedStrategy(), owner or fleet)
+
+    def minimize(
+        self,
+        loss: Any,
+        startup_program: Any = None,
+        parameter_list: Any = None,
+        no_grad_set: Iterable[Any] | None = None,
+    ) -> tuple[list[Operator], list[Any]]:
+        """Append backward and updates, and exchange gradients between them."""
+        strategy, optimizer = self._strategy, self._optimizer
+        if strategy.forward_recompute:
+            optimizer = RecomputeOptimizer(optimizer)
+            optimizer._set_checkpoints(list(strategy.recompute_checkpoints))
+        if strategy.use_amp:
+            from fluidio.contrib import mixed_precision
+
+            scaling = float(strategy.amp_loss_scaling)
+            optimizer = mixed_precision.decorate(optimizer, init_loss_scaling=scaling)
+        self._optimizer = optimizer
+        return self._minimize(loss, startup_program, parameter_list, no_grad_set)
+
+
+CollectiveOpBasedOptimizer = CollectiveOptimizer
+
+fleet = Collective()

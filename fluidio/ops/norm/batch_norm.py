@@ -7,6 +7,7 @@ from typing import Any
 
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
+from fluidio.ops.trainers.sums import sum_over_trainers
 from fluidio.program.infer import InferContext
 
 __all__: list[str] = []
@@ -20,6 +21,10 @@ _ATTRS: dict[str, Any] = {
     "trainable_statistics": False,
     "fuse_with_relu": False,
 }
+_INPUTS = "X Scale Bias Mean Variance MomentumTensor?"
+_OUTPUTS = "Y MeanOut VarianceOut SavedMean SavedVariance ReserveSpace?"
+_GRAD_INPUTS = "X Scale Bias Mean? Variance? SavedMean SavedVariance Y@GRAD"
+_GRAD_OUTPUTS = "X@GRAD Scale@GRAD Bias@GRAD"
 
 
 def _infer(c: InferContext) -> None:
@@ -39,6 +44,7 @@ class _Layout:
     """X as an array in which the channels are one axis, and how to reduce to and broadcast from channels."""
 
     def __init__(self, k: Call, x: Any) -> None:
+        self._k = k
         self.xp = k.xp
         if x.ndim == 2 or k.attrs["data_layout"] == "NHWC":
             self.flat: tuple[int, ...] = (math.prod(x.shape[:-1]), x.shape[-1])
@@ -61,9 +67,15 @@ class _Layout:
     def spread(self, channels: Any) -> Any:
         return channels.reshape(self.wide)
 
+    def mean(self, *sums: Any) -> list[Any]:
+        """Return sums by channel divided by the number of elements: of this trainer, or of all in sync_batch_norm."""
+        if not self._k.op.type.startswith("sync_"):
+            return [total / self.count for total in sums]
+        *everyones, count = sum_over_trainers(self._k, [*sums, self.xp.full(1, self.count, sums[0].dtype)])
+        return [total / count for total in everyones]
 
-@op("batch_norm", "X Scale Bias Mean Variance MomentumTensor?",
-    "Y MeanOut VarianceOut SavedMean SavedVariance ReserveSpace?", _ATTRS, infer=_infer, grad=True)  # fmt: skip
+
+@op("batch_norm", _INPUTS, _OUTPUTS, _ATTRS, infer=_infer, grad=True)
 def batch_norm(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, momentum_tensor: Any) -> Any:
     """Y = Scale (X - mean) / sqrt(variance + epsilon) + Bias, by the batch's statistics or the moving ones.
 
@@ -78,9 +90,9 @@ def batch_norm(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any,
         out = flat * layout.spread(factor)
         out += layout.spread(bias - mean * factor)
         return out.reshape(x.shape), mean, variance, mean.copy(), inverse, None
-    batch_mean = layout.sum(flat) / layout.count
+    (batch_mean,) = layout.mean(layout.sum(flat))
     out = flat - layout.spread(batch_mean)
-    batch_variance = layout.dot(out, out) / layout.count
+    (batch_variance,) = layout.mean(layout.dot(out, out))
     inverse = 1 / xp.sqrt(batch_variance + a["epsilon"])
     out *= layout.spread(inverse * scale)
     out += layout.spread(bias)
@@ -91,7 +103,11 @@ def batch_norm(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any,
     return out.reshape(x.shape), mean, variance, batch_mean, inverse, None
 
 
-@gradient("batch_norm", "X Scale Bias Mean? Variance? SavedMean SavedVariance Y@GRAD", "X@GRAD Scale@GRAD Bias@GRAD")
+op("sync_batch_norm", _INPUTS, _OUTPUTS, _ATTRS, infer=_infer, grad=True)(batch_norm)
+
+
+@gradient("sync_batch_norm", _GRAD_INPUTS, _GRAD_OUTPUTS)
+@gradient("batch_norm", _GRAD_INPUTS, _GRAD_OUTPUTS)
 def batch_norm_grad(
     k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, saved_mean: Any, saved_inverse: Any, dy: Any
 ) -> Any:
@@ -109,7 +125,8 @@ def batch_norm_grad(
     factor = scale * saved_inverse
     dx = d * layout.spread(factor)
     if not moving:
-        centred *= layout.spread(factor * saved_inverse * dscale / -layout.count)
+        mean_dscale, mean_dbias = layout.mean(dscale, dbias)
+        centred *= layout.spread(factor * saved_inverse * -mean_dscale)
         dx += centred
-        dx -= layout.spread(factor * dbias / layout.count)
+        dx -= layout.spread(factor * mean_dbias)
     return dx.reshape(x.shape), dscale, dbias

@@ -1,11 +1,18 @@
-"""Role makers: whatever they are told, the role is that of the one worker."""
+"""Role makers: which process of a job this one is."""
 
 from __future__ import annotations
 
-import enum
+import os
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from fluidio.distributed import Intent, find_launch, group, parse_endpoints, signature_of, trainer_count
+
 __all__ = [
+    "GeneralRoleMaker",
+    "MPISymetricRoleMaker",
     "PaddleCloudRoleMaker",
     "Role",
     "RoleMakerBase",
@@ -14,54 +21,214 @@ __all__ = [
 ]
 
 
-class Role(enum.IntEnum):
-    """What a process of a cluster does."""
+class Role:
+    """What a process of a job does."""
 
     WORKER = 1
     SERVER = 2
 
 
 class RoleMakerBase:
-    """Say that this process is the first and only worker."""
+    """One worker, the first, and no servers; subclasses say more in `generate_role`."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        self._options = options
-
-    def is_worker(self) -> bool:
-        return True
-
-    def is_server(self) -> bool:
-        return False
-
-    def is_first_worker(self) -> bool:
-        return True
-
-    def worker_num(self) -> int:
-        return 1
-
-    def worker_index(self) -> int:
-        return 0
-
-    def server_index(self) -> int:
-        return 0
-
-    def get_trainer_endpoints(self) -> list[str]:
-        return ["127.0.0.1:0"]
-
-    def get_pserver_endpoints(self) -> list[str]:
-        return []
+    def __init__(self) -> None:
+        self._role = Role.WORKER
+        self._current_id = 0
+        self._worker_num = 1
+        self._worker_endpoints: list[str] = []
+        self._server_endpoints: list[str] = []
+        self._role_is_generated = False
 
     def generate_role(self) -> None:
-        """Do nothing: the role is known."""
+        """Find out the role; harmless when repeated."""
+        if not self._role_is_generated:
+            self._role_is_generated = True
+            self._generate()
+
+    def _generate(self) -> None:
+        """Set the attributes."""
+
+    def is_worker(self) -> bool:
+        self.generate_role()
+        return self._role == Role.WORKER
+
+    def is_server(self) -> bool:
+        self.generate_role()
+        return self._role == Role.SERVER
+
+    def is_first_worker(self) -> bool:
+        return self.is_worker() and self._current_id == 0
+
+    def worker_num(self) -> int:
+        self.generate_role()
+        return self._worker_num
+
+    def server_num(self) -> int:
+        return len(self.get_pserver_endpoints())
+
+    def worker_index(self) -> int:
+        self.generate_role()
+        return self._current_id
+
+    def server_index(self) -> int:
+        self.generate_role()
+        return self._current_id
+
+    def role_id(self) -> int:
+        return self.worker_index()
+
+    def get_trainer_endpoints(self) -> list[str]:
+        self.generate_role()
+        return self._worker_endpoints
+
+    def get_pserver_endpoints(self) -> list[str]:
+        self.generate_role()
+        return self._server_endpoints
+
+    def get_local_endpoint(self) -> str:
+        endpoints = self.get_pserver_endpoints() if self.is_server() else self.get_trainer_endpoints()
+        return endpoints[self._current_id] if self._current_id < len(endpoints) else ""
+
+    # -- exchange between workers ---------------------------------------------------------------------------------
+
+    def barrier_worker(self) -> None:
+        """Wait for the other workers."""
+        if self.is_worker():
+            group().meet(Intent.COLLECTIVE, signature_of(["barrier"]))
+
+    barrier_all = barrier_worker
+
+    def all_gather(self, input: Any) -> list[Any]:
+        """Return the numbers that all workers give, by worker."""
+        trainers = group().meet(Intent.COLLECTIVE, signature_of(["all_gather"]))
+        gathered: list[Any] = trainers.all_gather(np.asarray(input)).tolist()
+        return gathered
+
+    def all_reduce_worker(self, input: Any, output: Any, mode: str = "sum") -> None:
+        """Set `output` to the sum (max, min) of all workers' `input`."""
+        if mode not in ("sum", "max", "min"):
+            raise ValueError(f"unknown mode {mode!r}; expected sum, max or min")
+        values = np.array(input)
+        trainers = group().meet(Intent.COLLECTIVE, signature_of(["all_reduce", mode, values.shape, values.dtype.str]))
+        trainers.all_reduce(values, mode).wait()  # type: ignore[arg-type]
+        output[...] = values
+
+    def to_string(self) -> str:
+        role = "server" if self.is_server() else "worker"
+        return f"{role} {self._current_id}, workers: {self.worker_num()}, servers: {self._server_endpoints}"
+
+    __str__ = to_string
 
 
 class PaddleCloudRoleMaker(RoleMakerBase):
-    """Roles from the environment of a cloud."""
+    """The role that the environment tells: Paddle's variables, or what mpiexec, torchrun or Kubernetes have set.
+
+    Fluid: variables that are missing were an error; here a process that was started alone is the only worker.
+    """
+
+    def __init__(self, is_collective: bool = False) -> None:
+        super().__init__()
+        self._is_collective = is_collective
+
+    def _generate(self) -> None:
+        self._current_id, self._worker_num = trainer_count()
+        self._worker_endpoints = list(parse_names(os.environ.get("PADDLE_TRAINER_ENDPOINTS", "")))
+        if self._is_collective:
+            self._worker_num = len(self._worker_endpoints) or self._worker_num
+            return
+        self._server_endpoints = list(_servers())
+        role = os.environ.get("TRAINING_ROLE", "TRAINER")
+        if role not in ("TRAINER", "PSERVER"):
+            raise ValueError(f"TRAINING_ROLE={role!r}: must be PSERVER or TRAINER")
+        count = os.environ.get("PADDLE_TRAINERS_NUM", "")
+        if count.isdigit():
+            self._worker_num = int(count)
+        if role == "PSERVER":
+            self._role = Role.SERVER
+            self._current_id = self._server_number()
+
+    def _server_number(self) -> int:
+        own = f"{os.environ.get('POD_IP', '127.0.0.1')}:{os.environ.get('PADDLE_PORT', '')}"
+        if own not in self._server_endpoints:
+            raise ValueError(
+                f"no parameter server has the endpoint {own} (POD_IP and PADDLE_PORT); there are "
+                f"{', '.join(self._server_endpoints) or 'none'} (PADDLE_PSERVERS_IP_PORT_LIST)"
+            )
+        return self._server_endpoints.index(own)
+
+
+GeneralRoleMaker = PaddleCloudRoleMaker
+
+
+def parse_names(text: str) -> tuple[str, ...]:
+    return parse_endpoints(text) if text else ()
+
+
+def _servers() -> tuple[str, ...]:
+    listed = os.environ.get("PADDLE_PSERVERS_IP_PORT_LIST", "")
+    if listed:
+        return parse_endpoints(listed)
+    hosts, port = os.environ.get("PADDLE_PSERVERS", ""), os.environ.get("PADDLE_PORT", "")
+    if hosts and port:  # Paddle Cloud until 1.6
+        return tuple(host if ":" in host else f"{host}:{port}" for host in hosts.split(","))
+    return ()
+
+
+class MPISymetricRoleMaker(RoleMakerBase):
+    """The role of a process of mpiexec.
+
+    Fluid: every second process was a server; here all are workers, as servers hold nothing.
+    """
+
+    def _generate(self) -> None:
+        launch = find_launch()
+        if launch is not None:
+            self._current_id, self._worker_num = launch.rank, launch.size
+
+    def get_size(self) -> int:
+        return self.worker_num()
+
+
+MPIRoleMaker = MPISymetricRoleMaker
 
 
 class UserDefinedRoleMaker(RoleMakerBase):
-    """Roles from arguments."""
+    """The role that the script tells, in a job with parameter servers."""
+
+    def __init__(
+        self,
+        current_id: int = 0,
+        role: int = Role.WORKER,
+        worker_num: int = 0,
+        server_endpoints: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__()
+        if not isinstance(server_endpoints, list):
+            raise TypeError("server_endpoints must be as string list")
+        _check_id(current_id)
+        if role not in (Role.WORKER, Role.SERVER):
+            raise TypeError(f"role must be Role.WORKER or Role.SERVER, not {role!r}")
+        if worker_num <= 0:
+            raise ValueError("worker_num must be greater than 0")
+        self._current_id, self._role, self._worker_num = current_id, role, worker_num
+        self._server_endpoints = list(parse_endpoints(server_endpoints))
 
 
 class UserDefinedCollectiveRoleMaker(RoleMakerBase):
-    """Roles from arguments, for collective training."""
+    """The role that the script tells, in a job without servers."""
+
+    def __init__(self, current_id: int = 0, worker_endpoints: Sequence[str] | None = None) -> None:
+        super().__init__()
+        if not isinstance(worker_endpoints, list):
+            raise TypeError("worker_endpoints must be as string list")
+        _check_id(current_id)
+        self._current_id = current_id
+        self._worker_endpoints = list(parse_endpoints(worker_endpoints))
+        self._worker_num = len(self._worker_endpoints)
+
+
+def _check_id(current_id: Any) -> None:
+    if not isinstance(current_id, int):
+        raise TypeError("current_id must be as int")
+    if current_id < 0:
+        raise ValueError("current_id must be greater than or equal to 0")

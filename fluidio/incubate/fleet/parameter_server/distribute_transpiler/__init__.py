@@ -1,7 +1,31 @@
 """`fluid.incubate.fleet.parameter_server.distribute_transpiler`."""
 
-from fluidio.incubate.fleet.single import DistributedOptimizer as TranspilerOptimizer
-from fluidio.incubate.fleet.single import fleet
+from fluidio.incubate.fleet.parameter_server.distribute_transpiler.distributed_strategy import (
+    AsyncStrategy,
+    DistributedStrategy,
+    GeoStrategy,
+    HalfAsyncStrategy,
+    StrategyFactory,
+    SyncStrategy,
+    TrainerRuntimeConfig,
+)
+from fluidio.incubate.fleet.parameter_server.distribute_transpiler.transpiled import (
+    DistributedTranspiler,
+    TranspilerOptimizer,
+    fleet,
+)
 from fluidio.transpiler import DistributeTranspilerConfig
 
-__all__ = ["DistributeTranspilerConfig", "TranspilerOptimizer", "fleet"]
+__all__ = [
+    "AsyncStrategy",
+    "DistributeTranspilerConfig",
+    "DistributedStrategy",
+    "DistributedTranspiler",
+    "GeoStrategy",
+    "HalfAsyncStrategy",
+    "StrategyFactory",
+    "SyncStrategy",
+    "TrainerRuntimeConfig",
+    "TranspilerOptimizer",
+    "fleet",
+]

@@ -1,0 +1,98 @@
+"""Workers that meet at parameter servers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from fluidio.errors import not_supported
+from fluidio.incubate.fleet.base.fleet_base import DistributedOptimizer, Fleet, Mode
+from fluidio.incubate.fleet.parameter_server.distribute_transpiler.distributed_strategy import DistributedStrategy
+from fluidio.program import Operator, Program
+from fluidio.transpiler import DistributeTranspiler, DistributeTranspilerConfig
+
+__all__ = ["DistributedTranspiler", "TranspilerOptimizer", "fleet"]
+
+
+class DistributedTranspiler(Fleet):
+    """Workers and parameter servers, through DistributeTranspiler."""
+
+    mode = Mode.TRANSPILER
+
+    def distributed_optimizer(self, optimizer: Any, strategy: Any = None) -> TranspilerOptimizer:
+        """Return the optimizer under fleet's interface; the strategy is sync by default."""
+        return TranspilerOptimizer(optimizer, strategy, self)
+
+    def _distribute(self, main: Program, startup: Program, strategy: Any) -> None:
+        role = self._role()
+        transpiler = DistributeTranspiler(strategy)
+        transpiler.transpile(
+            role.worker_index() if role.is_worker() else 0,
+            program=main,
+            pservers=self.server_endpoints(to_string=True),
+            trainers=role.worker_num(),
+            sync_mode=strategy.sync_mode,
+            startup_program=startup,
+        )
+        self._origin_program = main
+        if role.is_worker():
+            self.main_program, self.startup_program = transpiler.get_trainer_program(), startup
+        else:
+            self.main_program, self.startup_program = transpiler.get_pserver_programs(role.get_local_endpoint())
+
+    def init_server(self, model_dir: str | None = None) -> None:
+        """Do nothing: a server holds nothing.
+
+        Fluid: the servers loaded the parameters in `model_dir`; here the first worker does that.
+        """
+        if model_dir:
+            not_supported(
+                "fleet.init_server(model_dir)",
+                "servers hold no parameters; call fluid.io.load_persistables(exe, model_dir, fleet.main_program) in "
+                "every worker after its startup program",
+            )
+
+    def run_server(self) -> None:
+        """Wait for the workers and end with them."""
+        if self._executor is None or not self.is_server():
+            raise RuntimeError("fleet.run_server: this process is no server; check fleet.is_server() first")
+        self._executor.run(self.main_program)
+
+    def stop_worker(self) -> None:
+        super().stop_worker()
+        if self._executor is not None:
+            self._executor.close()
+
+
+class TranspilerOptimizer(DistributedOptimizer):
+    """An optimizer of one of many workers that meet at parameter servers."""
+
+    def __init__(self, optimizer: Any, strategy: Any = None, owner: Any = None) -> None:
+        super().__init__(optimizer, _config(strategy), owner or fleet)
+
+    def minimize(
+        self,
+        losses: Any,
+        scopes: Any = None,
+        startup_programs: Any = None,
+        parameter_list: Any = None,
+        no_grad_set: Iterable[Any] | None = None,
+    ) -> tuple[list[Operator], list[Any]]:
+        """Append backward and updates, and exchange gradients between them."""
+        return self._minimize(losses, startup_programs, parameter_list, no_grad_set)
+
+
+def _config(strategy: Any) -> DistributeTranspilerConfig:
+    if strategy is None:
+        return DistributeTranspilerConfig()
+    if isinstance(strategy, DistributedStrategy):
+        return strategy.get_program_config()
+    if isinstance(strategy, DistributeTranspilerConfig):
+        return strategy
+    raise TypeError(
+        "In 1 mode, strategy must be an instance of DistributeTranspilerConfig, SyncStrategy, HalfAsyncStrategy, "
+        "AsyncStrategy, or GeoStrategy"
+    )
+
+
+fleet = DistributedTranspiler()

@@ -1,0 +1,1 @@
+"""`paddle.distributed`: start the processes of a job."""

@@ -1,0 +1,62 @@
+"""`fluid.transpiler.collective`: make programs exchange gradients between trainers."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from fluidio.distributed.rewrite import share_first_parameters, train_together
+from fluidio.program import Program, default_main_program, default_startup_program
+
+__all__ = ["GradAllReduce", "LocalSGD"]
+
+
+class Collective:
+    """Base class: `transpile` rewrites a startup and a main program for one of many trainers."""
+
+    def __init__(self, nrings: int) -> None:
+        self.nrings = nrings
+
+    def transpile(
+        self,
+        startup_program: Program | None,
+        main_program: Program | None,
+        rank: int,
+        endpoints: Any,
+        current_endpoint: str,
+        wait_port: bool = True,
+    ) -> None:
+        """Exchange gradients between the trainers at `endpoints`, of which this is number `rank`."""
+        names = endpoints.split(",") if isinstance(endpoints, str) else list(endpoints)
+        if current_endpoint not in names:
+            raise ValueError(f"current endpoint {current_endpoint} is not in {names}")
+        if len(names) > 1:
+            train_together(main_program or default_main_program(), rank, len(names), names)
+            share_first_parameters(startup_program or default_startup_program())
+
+
+class GradAllReduce(Collective):
+    """Every step takes the mean of all trainers' gradients."""
+
+    def __init__(self, nrings: int = 2) -> None:
+        super().__init__(nrings)
+        self.mode = "grad_allreduce"
+
+
+class LocalSGD(Collective):
+    """Fluid: trainers averaged their parameters after each step; here they average gradients before it."""
+
+    def __init__(self, nrings: int = 2) -> None:
+        super().__init__(nrings)
+        self.mode = "local_sgd"
+
+    def transpile(self, *args: Any, **options: Any) -> None:
+        warnings.warn("LocalSGD averages gradients in every step here", stacklevel=2)
+        super().transpile(*args, **options)
+
+
+class SingleProcessMultiThread(GradAllReduce):
+    """One process needs no exchange; several places of it are CompiledProgram's."""
+
+    def transpile(self, startup_program: Any = None, main_program: Any = None, *args: Any, **options: Any) -> None:
+        """Leave the programs as they are."""
