@@ -16,7 +16,9 @@ import numpy as np
 from fluidio.errors import ConversionError, missing_dependency
 from fluidio.recordio import iter_batches
 from fluidio.recordio.files.batches import iter_blocks
+from fluidio.recordio.files.named import names_of, strings
 from fluidio.recordio.files.paths import expand
+from fluidio.recordio.files.schema import Slot
 
 try:
     import tensorflow as _tensorflow
@@ -36,6 +38,7 @@ def records(
     seed: int = 0,
     drop_last: bool = False,
     part: tuple[int, int] | None = None,
+    named: bool = False,
 ) -> Any:
     """Return a Dataset of batches, a tuple with one tensor for each slot; a slot with sequences is a RaggedTensor.
 
@@ -43,25 +46,34 @@ def records(
         paths: a path, glob or URL of tensor records, or a list of them.
         shuffle: True, or the number of records in a window, as in `recordio.iter_batches`; each pass has its own order.
         part: (i, n) reads part i of n.
+        named: yield dicts with the names that a manifest tells; strings are tensors of tf.string.
     """
     files = expand(paths)
     first = next(iter_blocks(files), None)
     if first is None:
         raise ConversionError(f"{paths!r}: there are no records, so the types of the data set are unknown")
-    signature = tuple(_spec(column) for column in first.columns)
+    names = names_of(files) if named else None
+    slots = names.slots if names is not None and names.slots is not None else [None] * len(first.columns)
+    specs = [_spec(column, slot) for column, slot in zip(first.columns, slots, strict=True)]
+    signature: Any = tuple(specs) if names is None else names.named(specs)
     passes = iter(range(1 << 62))
 
-    def batches() -> Iterator[tuple[Any, ...]]:
+    def batches() -> Iterator[Any]:
         found = iter_batches(
             files, batch_size, shuffle=shuffle, seed=seed, epoch=next(passes), drop_last=drop_last, part=part
         )
         for batch in found:
-            yield tuple(_value(slot) for slot in batch)
+            values = [_value(item, slot) for item, slot in zip(batch, slots)]
+            yield tuple(values) if names is None else names.named(values)
 
     return tf.data.Dataset.from_generator(batches, output_signature=signature)
 
 
-def _spec(column: Any) -> Any:
+def _spec(column: Any, slot: Slot | None) -> Any:
+    if slot is not None and slot.text:
+        return (
+            tf.TensorSpec((None,), tf.string) if slot.lod_level == 1 else tf.RaggedTensorSpec((None, None), tf.string)
+        )
     dtype, dims = tf.as_dtype(column.data.dtype.newbyteorder("=")), column.data.shape[1:]
     if not column.lod:
         return tf.TensorSpec((None, *dims), dtype)
@@ -69,11 +81,15 @@ def _spec(column: Any) -> Any:
     return tf.RaggedTensorSpec(shape, dtype, ragged_rank=len(column.lod))
 
 
-def _value(slot: Any) -> Any:
-    if not isinstance(slot, tuple):
-        return np.ascontiguousarray(slot)
-    array, lod = slot
-    value = tf.constant(np.ascontiguousarray(array))
+def _value(item: Any, slot: Slot | None) -> Any:
+    if not isinstance(item, tuple):
+        return np.ascontiguousarray(item)
+    array, lod = item
+    if slot is not None and slot.text:
+        value = tf.constant(strings(array, lod[-1], decode=False), tf.string)
+        lod = lod[:-1]
+    else:
+        value = tf.constant(np.ascontiguousarray(array))
     for level in reversed(lod):
         value = tf.RaggedTensor.from_row_splits(value, level)
     return value

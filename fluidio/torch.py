@@ -19,6 +19,7 @@ import numpy as np
 
 from fluidio.errors import RecordIOError, missing_dependency
 from fluidio.recordio import File, iter_batches
+from fluidio.recordio.files.named import names_of
 from fluidio.recordio.files.paths import expand
 from fluidio.recordio.files.ranges import partition
 from fluidio.recordio.files.sidecar import open_index
@@ -43,10 +44,12 @@ class Records(Dataset[Any]):  # type: ignore[misc, unused-ignore]
     Args:
         paths: a path, glob or URL, or a list of them.
         squeeze: leave the first dim out where a record has one row, so that the loader's own batching stacks rows.
+        named: give dicts with the names that a manifest tells, strings as str or bytes.
     """
 
-    def __init__(self, paths: Any, *, squeeze: bool = True) -> None:
+    def __init__(self, paths: Any, *, squeeze: bool = True, named: bool = False) -> None:
         self._paths = expand(paths)
+        self._names = names_of(self._paths) if named else None
         counts = [open_index(path).num_records for path in self._paths]
         self._ends = list(itertools.accumulate(counts))
         self._squeeze = squeeze
@@ -55,7 +58,7 @@ class Records(Dataset[Any]):  # type: ignore[misc, unused-ignore]
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
 
-    def __getitem__(self, index: int) -> tuple[Any, ...]:
+    def __getitem__(self, index: int) -> Any:
         if index < 0:
             index += len(self)
         if not 0 <= index < len(self):
@@ -71,14 +74,22 @@ class Records(Dataset[Any]):  # type: ignore[misc, unused-ignore]
         except ValueError as error:
             hint = "pickled samples are read with reader.creator.recordio"
             raise RecordIOError(f"record {index - before}: {error}", path=self._paths[number], hint=hint) from error
-        return tuple(self._tensor(array, bool(lod)) for array, lod in tensors)
+        if self._names is None:
+            return tuple(self._tensor(array, bool(lod)) for array, lod in tensors)
+        named = self._names([(array, lod) if lod else array for array, lod in tensors])
+        return {name: self._named(value) for name, value in named.items()}
+
+    def _named(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return value[0] if len(value) == 1 else value  # a record has one string, or one list of them
+        return self._tensor(value[0], True) if isinstance(value, tuple) else self._tensor(value, False)
 
     def _tensor(self, array: Any, sequence: bool) -> Any:
         if self._squeeze and not sequence and len(array) == 1:
             array = array[0]
         return torch.from_numpy(np.ascontiguousarray(array))
 
-    def __getitems__(self, indices: Sequence[int]) -> list[tuple[Any, ...]]:
+    def __getitems__(self, indices: Sequence[int]) -> list[Any]:
         """Return several records: what a DataLoader asks for to make a batch."""
         return [self[index] for index in indices]
 
@@ -105,6 +116,7 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
         seed: decides the order, together with the number of the pass.
         drop_last: leave out a last batch (of each worker) that is not full.
         rank, world_size: part of a distributed job; torch.distributed is asked where they are not given.
+        named: yield dicts with the names that a manifest tells, strings as lists of str or bytes.
     """
 
     def __init__(
@@ -117,12 +129,14 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
         drop_last: bool = False,
         rank: int | None = None,
         world_size: int | None = None,
+        named: bool = False,
     ) -> None:
         super().__init__()
         if (rank is None) != (world_size is None) or (rank is not None and not 0 <= rank < (world_size or 0)):
             raise ValueError(f"rank {rank} of world_size {world_size}: give both or neither, rank below world_size")
         self._paths = expand(paths)
         self._batch_size, self._shuffle, self._seed, self._drop_last = batch_size, shuffle, seed, drop_last
+        self._names = names_of(self._paths) if named else None
         self._place = None if rank is None or world_size is None else (rank, world_size)
         self._sender: tuple[int, int] | None = None
         self._passes = torch.zeros(1 + _PARTS, dtype=torch.int64).share_memory_()  # persistent workers see changes
@@ -151,7 +165,7 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
         self._passes[cell] = count + 1
         return int(self._passes[0]) + count
 
-    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+    def __iter__(self) -> Iterator[Any]:
         part, parts = self._part()
         batches = iter_batches(
             partition(self._paths, parts, part),
@@ -162,7 +176,11 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
             drop_last=self._drop_last,
         )
         for batch in batches:
-            yield tuple(_tensors(slot) for slot in batch)
+            if self._names is None:
+                yield tuple(_tensors(slot) for slot in batch)
+            else:
+                named = self._names(batch)
+                yield {name: v if isinstance(v, list) else _tensors(v) for name, v in named.items()}
 
 
 _PARTS = 4095

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from fluidio.conversion import storage
-from fluidio.conversion.new_set import MANIFEST, named_prefix
+from fluidio.conversion.new_set import named_prefix
 from fluidio.conversion.templates import NAMES
 from fluidio.errors import ConversionError
+from fluidio.recordio.files.notes import MANIFEST
 
 HELP = "make RecordIO shards: from a template module in parallel, or from a paddle.dataset reader"
 

@@ -63,15 +63,22 @@ def run(args: argparse.Namespace) -> int:
 
 def _recompress(args: argparse.Namespace) -> int:
     from fluidio.conversion import reshard, storage
+    from fluidio.conversion.passing import tell
+    from fluidio.recordio.files.notes import slots_of
     from fluidio.recordio.files.paths import expand
 
     storage.make_folder(args.output)
     storage.tidy(args.output)
-    for path in expand(args.files):
-        target = storage.join(args.output, storage.name_of(path))
+    paths = expand(args.files)
+    targets = [storage.join(args.output, storage.name_of(path)) for path in paths]
+    for target in targets:
         if storage.exists(target):
             print(f"fluidio records: {target} exists: choose another folder", file=sys.stderr)
             return 1
-        before, after = reshard.recompress(path, target, args.compressor, dialect=args.dialect)
+    counts = []
+    for path, target in zip(paths, targets):
+        before, after, records = reshard.recompress(path, target, args.compressor, dialect=args.dialect)
+        counts.append(records)
         print(f"{target}: {before} -> {after} bytes")
+    tell(targets, counts, slots_of(paths))
     return 0

@@ -8,9 +8,12 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import IO, Any
 
 from fluidio.conversion import resuming, storage, uploading
+from fluidio.conversion.new_set import listed_shards
+from fluidio.conversion.passing import notes_beside
 from fluidio.conversion.progress import Progress
 from fluidio.errors import ConversionError
 from fluidio.recordio.files.paths import expand
+from fluidio.recordio.files.shard_sets import shard_of
 
 __all__ = ["copy"]
 
@@ -22,9 +25,11 @@ def copy(sources: Iterable[str], target: str, *, workers: int = 4, progress: IO[
 
     Each copy is read back and compared by SHA-256. Files that are there already with the same content are kept, so an
     interrupted copy goes on where it stopped: inside of a large file when the target is a local folder or speaks S3, at
-    the beginning of a file when it is another store.
+    the beginning of a file when it is another store. Manifests come along. Shards of an older set of the same name go
+    before the first new one comes, so that no mixture is ever there.
     """
     paths = expand(list(sources), notes=True)
+    paths += notes_beside(paths)
     folder = target.rstrip("/") or "/"
     names = [storage.name_of(path) for path in paths]
     if len(set(names)) != len(names):
@@ -35,7 +40,8 @@ def copy(sources: Iterable[str], target: str, *, workers: int = 4, progress: IO[
     targets = [storage.join(folder, name) for name in names]
     under_way: dict[str, tuple[int, int]] = {}
     with ThreadPoolExecutor(max(1, workers), "fluidio-copy") as pool:
-        jobs = {pool.submit(_copy_one, path, to, under_way): path for path, to in zip(paths, targets)}
+        same = _clear(list(pool.map(_is_there, paths, targets)), targets)
+        jobs = {pool.submit(_copy_one, path, to, to in same, under_way): path for path, to in zip(paths, targets)}
         try:
             while jobs:
                 for job in wait(jobs, _GLANCE, FIRST_COMPLETED).done:
@@ -58,12 +64,30 @@ def _state(under_way: dict[str, tuple[int, int]]) -> tuple[int, int, float]:
     return 0, sum(done for done, _ in states), sum(min(done / max(size, 1), 0.99) for done, size in states)
 
 
-def _copy_one(source: str, target: str, under_way: dict[str, tuple[int, int]]) -> tuple[int, bool]:
+def _is_there(source: str, target: str) -> bool | None:
+    """Tell whether a target has the content of its source; None when it is not there at all."""
+    if not storage.exists(target):
+        return None
+    return storage.size(target) == _size(source) and storage.digest(target) == storage.digest(source)
+
+
+def _clear(there: list[bool | None], targets: list[str]) -> set[str]:
+    """Remove what would be mixed with new shards and return the targets that can stay."""
+    prefixes = {shard.prefix for target in targets if (shard := shard_of(target))}
+    for prefix in prefixes:
+        listed = [storage.join(storage.parent(prefix), name) for name in listed_shards(prefix)]
+        for path in [path for path in listed if path not in targets]:
+            storage.remove(path)
+    for same, target in zip(there, targets):
+        if same is False and shard_of(target):
+            storage.remove(target)
+    return {target for same, target in zip(there, targets) if same}
+
+
+def _copy_one(source: str, target: str, kept: bool, under_way: dict[str, tuple[int, int]]) -> tuple[int, bool]:
     expected = _size(source)
-    if storage.exists(target) and storage.size(target) == expected:
-        wanted = storage.digest(source)
-        if storage.digest(target) == wanted:
-            return wanted[0], True
+    if kept:
+        return expected, True
 
     def told(count: int) -> None:
         under_way[source] = count, expected

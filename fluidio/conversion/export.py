@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
-import re
 import tarfile
 import zipfile
 from collections.abc import Sequence
-from concurrent.futures import as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import IO, Any
 
-from fluidio.conversion import formats, pool, schema, storage
-from fluidio.conversion.new_set import MANIFEST, read_manifest
+from fluidio.conversion import formats, pool, storage
+from fluidio.conversion.passing import tell
 from fluidio.conversion.progress import Progress
-from fluidio.conversion.schema import Slot
 from fluidio.errors import ConversionError
+from fluidio.recordio.files import schema
+from fluidio.recordio.files.notes import MANIFEST, SLOTS, slots_beside
 from fluidio.recordio.files.paths import expand
+from fluidio.recordio.files.schema import Slot
 from fluidio.recordio.files.shard_sets import shard_of
 
 __all__ = ["SLOTS", "export"]
 
-SLOTS = "fluidio-slots.json"
 _UNREADABLE = (ConversionError, ValueError, KeyError, EOFError, tarfile.TarError, zipfile.BadZipFile)
-_SHARD = re.compile(r"-\d{5}-of-\d{5}(\.\w+)?$")
 
 
 def export(
@@ -63,22 +61,24 @@ def export(
     if same:
         raise ConversionError(f"{same[0]} would be written onto itself: choose another folder")
     found: list[Slot] = []
+    counts: dict[str, int] = {}
     shown = Progress(len(paths), "files", progress)
-    with pool.local(min(workers, len(paths))) as executor:
+    count = min(workers, len(paths))
+    with pool.local(count) if count > 1 else ThreadPoolExecutor(1) as executor:
         futures = {}
         for path, out in zip(paths, outputs):
             reading = source or formats.of_path(path)
             job = executor.submit(_export_one, path, _name_of(reading), out, to, list(names) if names else None)
-            futures[job] = path
+            futures[job] = path, out
         for future in as_completed(futures):
-            records, listed = future.result()
-            shown.step(records, storage.size(futures[future]))
+            path, out = futures[future]
+            counts[out], listed = future.result()
+            shown.step(counts[out], storage.size(path))
             slots = schema.from_json(listed)
             if not target.keeps_slots and slots:
-                _compare(futures[future], slots, found or slots, "those of the other files")
+                _compare(path, slots, found or slots, "those of the other files")
             found = found or slots
-    if not target.keeps_slots and found:
-        storage.write(storage.join(output, SLOTS), json.dumps(schema.to_json(found), indent=1).encode())
+    tell(outputs, [counts[out] for out in outputs], None if target.keeps_slots else found)
     shown.finish()
     return outputs
 
@@ -132,16 +132,3 @@ def _compare(path: str, slots: list[Slot], others: list[Slot], whose: str) -> No
             f"{path}: its slots are {'; '.join(map(str, slots))}; {whose} are {'; '.join(map(str, others))}: "
             "export each kind of files into a folder of its own"
         )
-
-
-def slots_beside(path: str) -> list[Slot] | None:
-    """Return the slots that a manifest or `fluidio-slots.json` tells about a file, None when nobody does."""
-    prefix = _SHARD.sub("", path)
-    if prefix != path:
-        manifest = read_manifest(prefix)
-        if manifest is not None and manifest.get("slots"):
-            return schema.from_json(manifest["slots"])
-    beside = storage.join(storage.parent(path), SLOTS)
-    if storage.exists(beside):
-        return schema.from_json(storage.read(beside))
-    return None

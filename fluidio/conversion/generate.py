@@ -14,14 +14,12 @@ from typing import IO, Any
 
 import numpy as np
 
-from fluidio.conversion import pool, schema, storage
+from fluidio.conversion import pool, storage
 from fluidio.conversion import template as templates
 from fluidio.conversion.board import Board
 from fluidio.conversion.new_set import (
     FORMAT,
-    MANIFEST,
     named_prefix,
-    read_manifest,
     remove_set,
     shards_there,
     sole_maker,
@@ -30,6 +28,8 @@ from fluidio.conversion.new_set import (
 from fluidio.conversion.progress import Progress
 from fluidio.conversion.work import Job, Note, build_shard, read_note, run_task, shards_of, tasks_of
 from fluidio.errors import ConversionError
+from fluidio.recordio.files import schema
+from fluidio.recordio.files.notes import MANIFEST, read_manifest
 from fluidio.recordio.files.source import is_url
 
 __all__ = ["generate"]

@@ -16,24 +16,23 @@ from typing import Any
 
 from fluidio.conversion import storage
 from fluidio.errors import ConversionError
+from fluidio.recordio.files.notes import MANIFEST, read_manifest
 from fluidio.recordio.files.part_files import claimed, temporary_folder
 from fluidio.recordio.files.shard_sets import shard_name, shard_of
 from fluidio.recordio.files.sidecar import sidecar_path
 from fluidio.recordio.files.source import is_url
 
 __all__ = [
-    "MANIFEST",
     "NewSet",
+    "listed_shards",
     "making",
     "named_prefix",
-    "read_manifest",
     "remove_set",
     "shards_there",
     "sole_maker",
     "write_manifest",
 ]
 
-MANIFEST = ".manifest.json"
 FORMAT = "fluidio-manifest-1"
 
 
@@ -121,7 +120,7 @@ def sole_maker(output: str) -> Iterator[None]:
 
 def _refuse_strangers(output: str, count: int) -> None:
     """Refuse to write beside shards of another number that cannot be told from somebody's data."""
-    listed = set(_listed(output))
+    listed = set(listed_shards(output))
     last = f"-of-{count - 1:05d}"
     strangers = [name for name in shards_there(output) if name not in listed and not name.endswith(last)]
     if strangers:
@@ -141,7 +140,7 @@ def shards_there(output: str) -> list[str]:
     return [file for file in found if (shard := shard_of(file)) and (shard.prefix, shard.suffix) == (name, "")]
 
 
-def _listed(output: str) -> list[str]:
+def listed_shards(output: str) -> list[str]:
     """Return the names in a manifest that are shards of its own prefix."""
     manifest = read_manifest(output) or {}
     names = [str(shard.get("name", "")) for shard in manifest.get("shards", []) if isinstance(shard, dict)]
@@ -150,7 +149,7 @@ def _listed(output: str) -> list[str]:
 
 def remove_set(output: str, *, everything: bool = False) -> None:
     """Remove the shards that the manifest of a prefix lists (or all that are called so), and the manifest."""
-    names = {*_listed(output), *(shards_there(output) if everything else ())}
+    names = {*listed_shards(output), *(shards_there(output) if everything else ())}
     for name in sorted(names):
         path = storage.join(storage.parent(output), name)
         storage.remove(path)
@@ -163,24 +162,6 @@ def write_manifest(output: str, manifest: dict[str, Any], staging: str | None = 
     """Put a manifest beside the shards of an output prefix."""
     with storage.writing(output + MANIFEST, staging) as file:
         file.write((json.dumps({"format": FORMAT, **manifest}, indent=1) + "\n").encode())
-
-
-def read_manifest(output: str) -> dict[str, Any] | None:
-    """Return the manifest of an output prefix, None when there is none.
-
-    Raises:
-        ConversionError: it is not a manifest.
-    """
-    path = output + MANIFEST
-    if not storage.exists(path):
-        return None
-    try:
-        found = json.loads(storage.read(path))
-    except ValueError as error:
-        raise ConversionError(f"{path}: not a manifest: {error}") from error
-    if not isinstance(found, dict):
-        raise ConversionError(f"{path}: not a manifest: a {type(found).__name__}, an object is expected")
-    return found
 
 
 def _sync(path: str) -> None:

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy.typing as npt
 
-from fluidio.conversion import schema, storage
+from fluidio.conversion import storage
 from fluidio.conversion.formats.records import records_of
-from fluidio.conversion.new_set import read_manifest
-from fluidio.conversion.schema import Slot
 from fluidio.errors import ConversionError
 from fluidio.recordio import BlockReader
+from fluidio.recordio.files import schema
+from fluidio.recordio.files.notes import read_manifest
+from fluidio.recordio.files.schema import Slot
 from fluidio.tensor.lod import LoD
 
 __all__ = ["read_rows", "rows_of"]

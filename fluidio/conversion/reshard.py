@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.conversion import schema, storage
-from fluidio.conversion.export import slots_beside
+from fluidio.conversion import storage
 from fluidio.conversion.new_set import NewSet, making, named_prefix
 from fluidio.errors import ConversionError
 from fluidio.recordio import File, Writer, partition
+from fluidio.recordio.files import schema
+from fluidio.recordio.files.notes import slots_of
 from fluidio.recordio.files.part_files import temporary_folder
 from fluidio.recordio.files.paths import expand
 from fluidio.recordio.files.shard_sets import shard_name
@@ -81,14 +82,13 @@ def split(sources: Any, output: str, shards: int, *, compressor: str = "snappy")
 
 def _manifest(sources: list[Any], targets: list[str], counts: list[int]) -> dict[str, Any]:
     """Return the manifest of a new set, with the slots if the same is known of every source."""
-    told = [slots_beside(path) if isinstance(path, str) else None for path in sources]
-    slots = told[0] if told and all(other == told[0] for other in told) else None
+    slots = slots_of(sources)
     shards = [{"name": storage.name_of(path), "records": count} for path, count in zip(targets, counts)]
     return {"records": sum(counts), "slots": schema.to_json(slots or []), "shards": shards}
 
 
-def recompress(source: str, target: str, compressor: str, *, dialect: str | None = None) -> tuple[int, int]:
-    """Write the records of a file with another compressor (or dialect) and return the sizes before and after."""
+def recompress(source: str, target: str, compressor: str, *, dialect: str | None = None) -> tuple[int, int, int]:
+    """Write the records of a file with another compressor (or dialect); return both sizes and the number of records."""
     with ChunkReader(source) as reader, storage.writing(target) as file:
         writer: Writer | None = None
         for chunk in reader:
@@ -100,7 +100,7 @@ def recompress(source: str, target: str, compressor: str, *, dialect: str | None
             writer.flush()  # chunks stay as they were
         if writer is not None:
             writer.close()
-    return storage.size(source), storage.size(target)
+    return storage.size(source), storage.size(target), writer.num_records if writer is not None else 0
 
 
 def shuffle(

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from fluidio.conversion.schema import Slot
 from fluidio.dtypes import to_numpy, to_vartype
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import Column, RecordBlock
+from fluidio.recordio.files.schema import Slot
 
 __all__ = ["RowBuffer", "slots_of", "tensor_dtype"]
 

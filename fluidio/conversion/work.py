@@ -16,13 +16,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import IO, Any
 
-from fluidio.conversion import schema, storage
+from fluidio.conversion import storage
 from fluidio.conversion import template as templates
 from fluidio.conversion.board import telling
 from fluidio.conversion.rows import RowBuffer, slots_of
-from fluidio.conversion.schema import Slot
 from fluidio.errors import ConversionError
 from fluidio.recordio import Writer
+from fluidio.recordio.files import schema
+from fluidio.recordio.files.schema import Slot
 from fluidio.recordio.files.shard_sets import shard_name
 
 __all__ = ["Job", "build_shard", "run_task", "shards_of", "tasks_of"]

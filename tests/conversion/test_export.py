@@ -144,7 +144,7 @@ def test_parquet_has_columns_that_others_understand(shards: str, tmp_path: Path)
     paths = export(shards, "parquet", str(tmp_path / "out"))
     table = pq.read_table(paths[0])
     assert table["label"].to_pylist()[:3] == [0, 1, 2]
-    assert table["name"].to_pylist()[1].decode() == "0/1 é"
+    assert table["name"].to_pylist()[1] == "0/1 é"
     assert table["words"].type.num_fields == 1
     assert table["tokens"].to_pylist()[2] == [0, 1, 2]
 

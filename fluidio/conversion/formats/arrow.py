@@ -1,8 +1,8 @@
 """Parquet and Arrow IPC: a column for each slot, sequences as lists, without a loop over records.
 
 A number per record is a plain column, an array of fixed shape a fixed-size list (flat; the shape is in the metadata),
-a sequence a list, a sequence of sequences a list of lists, and a string of bytes is binary. The slots are kept in the
-file's metadata under `fluidio`, so nothing is lost on the way back.
+a sequence a list, a sequence of sequences a list of lists. Text is a string, bytes are binary, lists of them are lists.
+The slots are kept in the file's metadata under `fluidio`, so nothing is lost on the way back.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.conversion import schema, storage
-from fluidio.conversion.schema import Slot
+from fluidio.conversion import storage
 from fluidio.errors import ConversionError, missing_dependency
 from fluidio.recordio.decode.block import Column, RecordBlock
+from fluidio.recordio.files import schema
+from fluidio.recordio.files.schema import Slot
 
 __all__ = ["read_ipc", "read_parquet", "write_ipc", "write_parquet"]
 
@@ -38,7 +39,7 @@ def to_batch(block: RecordBlock, slots: list[Slot]) -> Any:
     """Return a block as a pyarrow RecordBatch."""
     pa = _pyarrow()
     arrays = [_array(pa, column, slot) for column, slot in zip(block.columns, slots, strict=True)]
-    fields = [pa.field(slot.name, array.type, nullable=False) for slot, array in zip(slots, arrays)]
+    fields = [pa.field(slot.name, array.type) for slot, array in zip(slots, arrays)]  # nullable, as others expect
     metadata = {_KEY: json.dumps(schema.to_json(slots))}
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields, metadata=metadata))
 
@@ -52,8 +53,10 @@ def _array(pa: Any, column: Column, slot: Slot) -> Any:
             "export to npz, which keeps them"
         )
     if slot.is_text:
-        offsets = pa.py_buffer(_small(column.lod[0]))
-        return pa.Array.from_buffers(pa.binary(), column.num_records, [None, offsets, pa.py_buffer(flat)])
+        return _strings(pa, slot, flat, column.lod[0])
+    if slot.text and slot.lod_level == 2:
+        outer, inner = column.lod
+        return pa.ListArray.from_arrays(pa.array(_small(outer)), _strings(pa, slot, flat, inner))
     values = pa.array(flat)
     if slot.lod_level:
         if width != 1:
@@ -68,6 +71,18 @@ def _array(pa: Any, column: Column, slot: Slot) -> Any:
     if column.rows_per_record != slot.rows and column.num_records:
         raise ConversionError(f"{slot.name}: {column.rows_per_record} rows in some records, {slot.rows} in others")
     return values if width * slot.rows == 1 else pa.FixedSizeListArray.from_arrays(values, width * slot.rows)
+
+
+def _strings(pa: Any, slot: Slot, data: Any, offsets: Any) -> Any:
+    """Return strings that stand one after another as a column of string or binary."""
+    buffers = [None, pa.py_buffer(_small(offsets)), pa.py_buffer(data)]
+    array = pa.Array.from_buffers(pa.binary(), len(offsets) - 1, buffers)
+    if slot.text not in ("str", "strings"):
+        return array
+    try:
+        return array.cast(pa.string())
+    except pa.ArrowInvalid as error:
+        raise ConversionError(f"{slot.name}: the slots say text, but it is not UTF-8: {error}") from error
 
 
 def _small(offsets: Any) -> Any:
@@ -98,11 +113,15 @@ def _column(pa: Any, array: Any, slot: Slot) -> Column:
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if slot.is_text:
-        array = array.cast(pa.large_binary())
-        offsets = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + count + 1]
-        data = np.frombuffer(array.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[-1]]
-        offsets = offsets - offsets[0]
-        return Column(data.reshape(-1, 1).copy(), offsets, (offsets,))
+        data, offsets = _bytes_of(pa, array)
+        return Column(data, offsets, (offsets,))
+    if slot.text and slot.lod_level == 2:
+        outer = array.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
+        outer, array = outer - outer[0], array.flatten()
+        if array.null_count:
+            raise ConversionError(f"{slot.name}: {array.null_count} strings of lists are null; tensors have no null")
+        data, inner = _bytes_of(pa, array)
+        return Column(data, inner[outer], (outer, inner), num_records=count)
     lod = []
     while pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
         offsets = array.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
@@ -123,6 +142,16 @@ def _column(pa: Any, array: Any, slot: Slot) -> Column:
     return Column(data, lod[0] if lod else None, num_records=count)
 
 
+def _bytes_of(pa: Any, array: Any) -> tuple[Any, Any]:
+    """Return the bytes of strings, one after another, and their offsets."""
+    array = array.cast(pa.large_binary())
+    if not len(array):
+        return np.empty((0, 1), np.uint8), np.zeros(1, np.int64)
+    offsets = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array) + 1]
+    data = np.frombuffer(array.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[-1]]
+    return data.reshape(-1, 1).copy(), offsets - offsets[0]
+
+
 def slots_of(found: Any) -> list[Slot]:
     """Return the slots in the metadata of an Arrow schema, or those that its types mean."""
     metadata = found.metadata or {}
@@ -136,10 +165,11 @@ def _guess(field: Any) -> Slot:
     kind, level = field.type, 0
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        return Slot(field.name, "uint8", (1,), 1, None, "bytes")
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return Slot(field.name, "uint8", (1,), 1, None, "str")
+    if _text(pa, kind):
+        return Slot(field.name, "uint8", (1,), 1, None, _text(pa, kind))
+    if (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and _text(pa, kind.value_type):
+        kinds = {"str": "strings", "bytes": "byte strings"}
+        return Slot(field.name, "uint8", (1,), 2, None, kinds[_text(pa, kind.value_type)])
     while pa.types.is_list(kind) or pa.types.is_large_list(kind):
         kind, level = kind.value_type, level + 1
     shape: tuple[int, ...] = ()
@@ -152,7 +182,16 @@ def _guess(field: Any) -> Slot:
         dtype = np.dtype(object)
     if dtype.hasobject or dtype.kind not in "biuf":
         raise ConversionError(f"{field.name}: a column of {field.type} cannot be a tensor; convert or drop it first")
-    return Slot(field.name, dtype.name, shape or (1,), level, None if level else 1)
+    number = {"int64": "int", "float64": "float", "bool": "bool"}.get(dtype.name, "scalar")
+    label = "array" if shape or level > 1 else "list" if level else number
+    return Slot(field.name, dtype.name, shape or (1,), level, None if level else 1, "lists" if level == 2 else label)
+
+
+def _text(pa: Any, kind: Any) -> str:
+    """Return "str" or "bytes" for types of strings, "" for others."""
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return "str"
+    return "bytes" if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) else ""
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -197,11 +236,12 @@ def read_parquet(path: str, slots: list[Slot] | None) -> tuple[list[Slot], Itera
     _pyarrow()
     import pyarrow.parquet as pq
 
-    file = pq.ParquetFile(storage.opened(path))
+    source = storage.opened(path)
+    file = pq.ParquetFile(source)
     known = slots or slots_of(file.schema_arrow)
 
     def blocks() -> Iterator[RecordBlock]:
-        with file:
+        with source, file:
             for batch in file.iter_batches(1000):
                 yield to_block(batch, known)
 

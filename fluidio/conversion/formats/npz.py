@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.conversion import schema, storage
-from fluidio.conversion.schema import Slot
+from fluidio.conversion import storage
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import Column, RecordBlock
+from fluidio.recordio.files import schema
+from fluidio.recordio.files.schema import Slot
 
 __all__ = ["read", "write"]
 

@@ -3,33 +3,44 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from fluidio.conversion import schema, storage
+from fluidio import pickles
+from fluidio.conversion import storage
 from fluidio.conversion.rows import RowBuffer, slots_of, tensor_dtype
-from fluidio.conversion.schema import Slot
-from fluidio.errors import ConversionError, RecordIOError
-from fluidio.recordio import BlockReader, File, Writer, sample_reader
+from fluidio.errors import ConversionError, RecordIOError, UnsafePickleError
+from fluidio.recordio import BlockReader, Column, File, Writer, sample_reader
 from fluidio.recordio.decode.block import RecordBlock
+from fluidio.recordio.files import schema
+from fluidio.recordio.files.named import strings
+from fluidio.recordio.files.schema import Slot
+from fluidio.recordio.format.chunks import ChunkReader
 from fluidio.recordio.format.tensor_codec import decode_record
 
 __all__ = ["read", "write"]
 
 
 def write(path: str, slots: list[Slot], blocks: Iterable[RecordBlock]) -> None:
-    """Write blocks as tensor records.
+    """Write blocks as tensor records, or as the bytes that they were.
 
     Raises:
         ConversionError: a slot has a dtype that tensors cannot hold.
     """
     for slot in slots:
         tensor_dtype(slot.name, np.dtype(slot.dtype))
+    raw = [slot.kind for slot in slots] == ["record"]
     with storage.writing(path) as file, Writer(file) as writer:
         for block in blocks:
-            writer.write_block(block)
+            if not raw:
+                writer.write_block(block)
+                continue
+            (column,) = block.columns
+            for record in strings(column.data, column.lod[0], decode=False):
+                writer.write(record)
 
 
 def read(path: str, slots: list[Slot] | None) -> tuple[list[Slot], Iterator[RecordBlock]]:
@@ -38,31 +49,46 @@ def read(path: str, slots: list[Slot] | None) -> tuple[list[Slot], Iterator[Reco
     Args:
         slots: known slots (from a manifest), else slot_0, slot_1, ... as the first records are.
     """
-    blocks = _samples(path, slots) if _is_pickled(path) else _tensors(path)
-    first = next(blocks, None)
-    if first is None:
-        return slots or [], iter(())
-    found = schema.of_block(first)
+    content = _content(path)
+    if content == "samples":
+        found, blocks = _samples(path, slots)
+    else:
+        blocks = _tensors(path) if content == "tensors" else _bytes(path)
+        first = next(blocks, None)
+        if first is None:
+            return slots or [], iter(())
+        found = schema.of_block(first) if content == "tensors" else [_RECORD]
+        blocks = itertools.chain([first], blocks)
     if slots is None:
-        return found, itertools.chain([first], blocks)
+        return found, blocks
     if [(s.dtype, s.shape, s.lod_level) for s in slots] != [(s.dtype, s.shape, s.lod_level) for s in found]:
         raise ConversionError(
             f"{path}: its records are {'; '.join(map(str, found))}, but the slots say {'; '.join(map(str, slots))}"
         )
-    return slots, itertools.chain([first], blocks)
+    return slots, blocks
 
 
-def _is_pickled(path: str) -> bool:
-    """Tell whether the records are pickles rather than tensors."""
+_RECORD = Slot("record", "uint8", (1,), 1, None, "record")
+
+
+def _content(path: str) -> str:
+    """Tell what the first record is: tensors, a pickled sample, or bytes."""
     with File(path) as file:
         record = next(iter(file), None)
     if record is None:
-        return False
+        return "tensors"
     try:
-        decode_record(record)
+        if decode_record(record)[0]:
+            return "tensors"
     except (RecordIOError, ValueError, OSError):
-        return True
-    return False
+        pass
+    try:
+        pickles.loads(record)
+    except UnsafePickleError:
+        return "samples"
+    except (pickle.UnpicklingError, EOFError, ValueError):
+        return "bytes"
+    return "samples"
 
 
 def _tensors(path: str) -> Iterator[RecordBlock]:
@@ -70,21 +96,42 @@ def _tensors(path: str) -> Iterator[RecordBlock]:
         yield from reader
 
 
-def _samples(path: str, slots: list[Slot] | None) -> Iterator[RecordBlock]:
-    buffer: RowBuffer | None = None
-    for number, sample in enumerate(sample_reader(path)()):
+def _bytes(path: str) -> Iterator[RecordBlock]:
+    """Yield records that are no tensors as strings of bytes."""
+    with ChunkReader(path) as reader:
+        for chunk in reader:
+            records = chunk.records()
+            offsets = np.zeros(len(records) + 1, np.int64)
+            np.cumsum([len(record) for record in records], out=offsets[1:])
+            data = np.frombuffer(b"".join(records), np.uint8).reshape(-1, 1)
+            yield RecordBlock([Column(data, offsets, (offsets,))])
+
+
+def _samples(path: str, slots: list[Slot] | None) -> tuple[list[Slot], Iterator[RecordBlock]]:
+    rows = _rows(path, slots)
+    first = next(rows)
+    try:
+        found = slots_of(first)
+    except ConversionError as error:
+        raise ConversionError(f"{path}: record 0: {error}") from error
+    return found, _filled(path, found, itertools.chain([first], rows))
+
+
+def _rows(path: str, slots: list[Slot] | None) -> Iterator[dict[str, Any]]:
+    for sample in sample_reader(path)():
         values: Any = sample if isinstance(sample, tuple) else (sample,)
-        row = {slot.name: value for slot, value in zip(slots, values)} if slots else _named(values)
+        names = [slot.name for slot in slots] if slots else [f"slot_{number}" for number in range(len(values))]
+        yield dict(zip(names, values))
+
+
+def _filled(path: str, slots: list[Slot], rows: Iterable[dict[str, Any]]) -> Iterator[RecordBlock]:
+    buffer = RowBuffer(slots, 1000, 8 << 20)
+    for number, row in enumerate(rows):
         try:
-            if buffer is None:
-                buffer = RowBuffer(slots_of(row), 1000, 8 << 20)
-            if buffer.add(row):
-                yield buffer.take()
+            full = buffer.add(row)
         except ConversionError as error:
             raise ConversionError(f"{path}: record {number}: {error}") from error
-    if buffer is not None and buffer.rows:
+        if full:
+            yield buffer.take()
+    if buffer.rows:
         yield buffer.take()
-
-
-def _named(values: Iterable[Any]) -> dict[str, Any]:
-    return {f"slot_{number}": value for number, value in enumerate(values)}

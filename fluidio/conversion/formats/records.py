@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fluidio.conversion.schema import Slot
 from fluidio.recordio.decode.block import Column, RecordBlock
+from fluidio.recordio.files.schema import Slot
 from fluidio.tensor.lod import LoD
 
 __all__ = ["Record", "blocks_of", "records_of"]

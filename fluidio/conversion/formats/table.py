@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from fluidio.conversion.formats import arrow, npz, recordio, tfrecord, webdataset
-from fluidio.conversion.schema import Slot
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import RecordBlock
+from fluidio.recordio.files.schema import Slot
 
 __all__ = ["FORMATS", "Format", "of_name", "of_path", "stem"]
 

@@ -1,7 +1,8 @@
 """TFRecord files of tf.train.Example, read and written without TensorFlow.
 
 Integers go to int64_list, float16 and float32 to float_list, bytes (and dense uint8 arrays) to bytes_list; float64 has
-no list of its own and is stored as raw bytes. Levels of sequences beyond the first stand in `NAME/lod_0`, ...
+no list of its own and is stored as raw bytes. A list of strings is a bytes_list of several; other levels of sequences
+beyond the first stand in `NAME/lod_0`, ...
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ import numpy.typing as npt
 
 from fluidio.conversion import storage
 from fluidio.conversion.formats.records import Record, blocks_of, records_of
-from fluidio.conversion.schema import Slot
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import RecordBlock
+from fluidio.recordio.files.named import strings
+from fluidio.recordio.files.schema import Slot
 from fluidio.recordio.format.checksum import masked_crc32c
 
 __all__ = ["parse_example", "read", "read_records", "write"]
@@ -110,6 +112,10 @@ def _feature(name: str, kind: int, data: bytes) -> bytes:
     return _field(1, _field(1, name.encode()) + _field(2, _field(kind, _field(1, data))))
 
 
+def _features_of_strings(name: str, values: list[bytes]) -> bytes:
+    return _field(1, _field(1, name.encode()) + _field(2, _field(1, b"".join(_field(1, value) for value in values))))
+
+
 def example(features: list[bytes]) -> bytes:
     """Return a tf.train.Example of encoded features."""
     return _field(1, b"".join(features))
@@ -190,6 +196,9 @@ def write(path: str, slots: list[Slot], blocks: Iterable[RecordBlock]) -> None:
 
 def _encode(slot: Slot, array: npt.NDArray[Any], lod: Any) -> Iterator[bytes]:
     dtype = array.dtype
+    if slot.text and slot.lod_level == 2 and len(lod[0]) == 2:
+        yield _features_of_strings(slot.name, strings(array, lod[1], decode=False))
+        return
     if dtype in (np.float32, np.float16):
         yield _feature(slot.name, 2, array.astype("<f4").tobytes())
     elif dtype in (np.uint8, np.float64):
@@ -229,11 +238,14 @@ def _guess(features: dict[str, Any]) -> list[Slot]:
     slots = []
     for name in sorted(features):
         values = features[name]
-        if isinstance(values, list):
+        if isinstance(values, list) and len(values) == 1:
             slots.append(Slot(name, "uint8", (1,), 1, None, "bytes"))
+        elif isinstance(values, list):
+            slots.append(Slot(name, "uint8", (1,), 2, None, "byte strings"))
         else:
             level = int(len(values) != 1)
-            slots.append(Slot(name, values.dtype.name, (1,), level, None if level else 1, "list" if level else "array"))
+            number = "int" if values.dtype == np.int64 else "scalar"
+            slots.append(Slot(name, values.dtype.name, (1,), level, None if level else 1, "list" if level else number))
     return slots
 
 
@@ -243,6 +255,9 @@ def _decode(features: dict[str, Any], slots: list[Slot], path: str) -> Record:
         if slot.name not in features:
             raise ConversionError(f"{path}: an example has no feature {slot.name}; it has {', '.join(features)}")
         values = features[slot.name]
+        if slot.text and slot.lod_level == 2 and f"{slot.name}/lod_0" not in features:
+            record.append(_several(list(values)))
+            continue
         if isinstance(values, list):
             if len(values) > 1:
                 raise ConversionError(f"{path}: {slot.name} holds {len(values)} strings in an example, one is expected")
@@ -254,3 +269,11 @@ def _decode(features: dict[str, Any], slots: list[Slot], path: str) -> Record:
             lod = tuple(s if s is not None else np.array([0, len(array)], np.int64) for s in stored)
         record.append((array, lod))
     return record
+
+
+def _several(values: list[bytes]) -> tuple[npt.NDArray[Any], Any]:
+    """Return a list of strings as a tensor with two levels."""
+    inner = np.zeros(len(values) + 1, np.int64)
+    np.cumsum([len(value) for value in values], out=inner[1:])
+    array = np.frombuffer(b"".join(values), np.uint8).reshape(-1, 1)
+    return array, (np.array([0, len(values)], np.int64), inner)

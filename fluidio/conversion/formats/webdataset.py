@@ -1,8 +1,13 @@
-"""WebDataset tar files: the slots of record 17 are the members `000000017.NAME.npy` (`.bin` for strings of bytes)."""
+"""WebDataset tar files: the slots of record 17 of `x.tar` are the members `x-000000017.NAME.EXTENSION`.
+
+Text is `.txt`, a picture keeps its format (`.jpg`, `.png`, ...), other bytes are `.bin`, a whole number is `.cls`, a
+list of texts is `.json`, and everything else is `.npy`.
+"""
 
 from __future__ import annotations
 
 import io
+import json
 import tarfile
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -12,11 +17,14 @@ import numpy.typing as npt
 
 from fluidio.conversion import storage
 from fluidio.conversion.formats.records import Record, blocks_of, records_of
-from fluidio.conversion.schema import Slot
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import RecordBlock
+from fluidio.recordio.files.named import strings
+from fluidio.recordio.files.schema import Slot
 
 __all__ = ["read", "write"]
+
+_PICTURES = {b"\xff\xd8\xff": "jpg", b"\x89PNG\r\n\x1a\n": "png", b"GIF8": "gif", b"BM": "bmp"}
 
 
 def write(path: str, slots: list[Slot], blocks: Iterable[RecordBlock]) -> None:
@@ -24,17 +32,36 @@ def write(path: str, slots: list[Slot], blocks: Iterable[RecordBlock]) -> None:
     strange = [slot.name for slot in slots if "/" in slot.name]
     if strange:
         raise ConversionError(f"{strange[0]!r} cannot be part of a file's name: rename the slot with --names")
+    stem = storage.name_of(path).removesuffix(".tar").replace(".", "_")  # keys are unique over the shards of a set
     with storage.writing(path) as file, tarfile.open(fileobj=file, mode="w|", format=tarfile.GNU_FORMAT) as tar:
         for number, record in enumerate(records_of(blocks)):
             for slot, (array, lod) in zip(slots, record):
-                key = f"{number:09d}.{slot.name}"
-                if slot.is_text and len(lod[0]) == 2:
-                    _add(tar, f"{key}.bin", array.tobytes())
-                    continue
-                _add(tar, f"{key}.npy", _npy(array))
-                if slot.lod_level > 1 or (slot.lod_level == 1 and len(lod[0]) != 2):
-                    for level, offsets in enumerate(lod):
-                        _add(tar, f"{key}.lod_{level}.npy", _npy(np.asarray(offsets, np.int64)))
+                for extension, data in _members(slot, array, lod):
+                    _add(tar, f"{stem}-{number:09d}.{slot.name}.{extension}", data)
+
+
+def _members(slot: Slot, array: npt.NDArray[Any], lod: Any) -> Iterator[tuple[str, bytes]]:
+    """Yield (extension, content) of the members that hold a slot of one record."""
+    single = not slot.lod_level or len(lod[0]) == 2
+    if slot.is_text and single:
+        data = array.tobytes()
+        yield "txt" if slot.kind == "str" else _extension(data), data
+    elif slot.kind == "strings" and single:
+        yield "json", json.dumps(strings(array, lod[1], decode=True), ensure_ascii=False).encode()
+    elif not slot.lod_level and array.size == 1 and array.dtype.kind in "iu" and slot.shape == (1,):
+        yield "cls", str(array.item()).encode()
+    else:
+        yield "npy", _npy(array)
+        if slot.lod_level > 1 or not single:
+            for level, offsets in enumerate(lod):
+                yield f"lod_{level}.npy", _npy(np.asarray(offsets, np.int64))
+
+
+def _extension(data: bytes) -> str:
+    """Return the extension of a picture by its first bytes, "bin" for anything else."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "webp"
+    return next((extension for magic, extension in _PICTURES.items() if data.startswith(magic)), "bin")
 
 
 def _add(tar: tarfile.TarFile, name: str, data: bytes) -> None:
@@ -66,7 +93,7 @@ def read(path: str, slots: list[Slot] | None) -> tuple[list[Slot], Iterator[Reco
 
 
 def _samples(path: str) -> Iterator[dict[str, Any]]:
-    """Yield name -> bytes or array of each sample: members that share what stands before the first dot."""
+    """Yield name -> value of each sample: members that share what stands before the first dot."""
     with storage.opened(path) as file, tarfile.open(fileobj=file, mode="r|*") as tar:
         current = ""
         sample: dict[str, Any] = {}
@@ -79,19 +106,36 @@ def _samples(path: str) -> Iterator[dict[str, Any]]:
                 sample = {}
             current = key
             content = tar.extractfile(member)
-            data = content.read() if content is not None else b""
-            name, _, suffix = rest.rpartition(".")
-            if suffix == "npy":
-                sample[name or suffix] = np.load(io.BytesIO(data), allow_pickle=False)
-            else:
-                sample[name if suffix == "bin" and name else rest] = data
+            name, _, extension = rest.rpartition(".")
+            name = name or extension
+            sample[rest if name in sample else name] = _parse(extension, content.read() if content is not None else b"")
         if sample:
             yield sample
 
 
+def _parse(extension: str, data: bytes) -> Any:
+    """Return what a member holds: an array, a number, text, a list of texts, or bytes."""
+    if extension == "npy":
+        return np.load(io.BytesIO(data), allow_pickle=False)
+    try:
+        if extension == "cls":
+            return int(data)
+        if extension == "json":
+            found = json.loads(data)
+            is_list = isinstance(found, list) and all(isinstance(each, str) for each in found)
+            return found if is_list else data.decode()
+        return data.decode() if extension == "txt" else data
+    except ValueError:
+        return data
+
+
 def _guess(name: str, value: Any) -> Slot:
-    if isinstance(value, bytes):
-        return Slot(name, "uint8", (1,), 1, None, "bytes")
+    if isinstance(value, (bytes, str)):
+        return Slot(name, "uint8", (1,), 1, None, "str" if isinstance(value, str) else "bytes")
+    if isinstance(value, list):
+        return Slot(name, "uint8", (1,), 2, None, "strings")
+    if isinstance(value, int):
+        return Slot(name, "int64", (1,), kind="int")
     return Slot(name, value.dtype.name, value.shape[1:] or (1,), rows=len(value) if value.ndim else 1)
 
 
@@ -101,8 +145,21 @@ def _decode(sample: dict[str, Any], slots: list[Slot], path: str) -> Record:
         if slot.name not in sample:
             raise ConversionError(f"{path}: a sample has no member {slot.name}; it has {', '.join(sample)}")
         value = sample[slot.name]
-        flat = np.frombuffer(value, np.uint8) if isinstance(value, bytes) else value
+        if isinstance(value, list):
+            record.append(_strings(value))
+            continue
+        if isinstance(value, str):
+            value = value.encode()
+        flat = np.frombuffer(value, np.uint8) if isinstance(value, bytes) else np.asarray(value)
         array = flat.astype(slot.dtype).reshape(-1, *slot.shape)
         lod = [sample.get(f"{slot.name}.lod_{level}") for level in range(slot.lod_level)]
         record.append((array, tuple(s if s is not None else np.array([0, len(array)], np.int64) for s in lod)))
     return record
+
+
+def _strings(values: list[str]) -> tuple[npt.NDArray[Any], Any]:
+    parts = [value.encode() for value in values]
+    inner = np.zeros(len(parts) + 1, np.int64)
+    np.cumsum([len(part) for part in parts], out=inner[1:])
+    array = np.frombuffer(b"".join(parts), np.uint8).reshape(-1, 1)
+    return array, (np.array([0, len(parts)], np.int64), inner)

@@ -19,6 +19,7 @@ from fluidio.recordio.decode.block_reader import BlockReader
 from fluidio.recordio.decode.buffers import Pool
 from fluidio.recordio.files.ahead import Helpers, usual_threads
 from fluidio.recordio.files.index import build_index
+from fluidio.recordio.files.named import names_of
 from fluidio.recordio.files.paths import expand
 from fluidio.recordio.files.ranges import chunk_tasks, partition
 from fluidio.recordio.files.source import is_url, opened
@@ -33,13 +34,19 @@ _LARGE_FILE = 1 << 22
 
 
 def load(
-    paths: Any, *, on_error: OnError = "raise", verify_inner: bool = False, threads: int | None = None
-) -> tuple[Column, ...]:
-    """Return everything in some files of tensor records, one Column for each slot.
+    paths: Any,
+    *,
+    on_error: OnError = "raise",
+    verify_inner: bool = False,
+    threads: int | None = None,
+    named: bool = False,
+) -> Any:
+    """Return everything in some files of tensor records: a tuple with one Column for each slot.
 
     Args:
         paths: a path, glob, URL, file object or Task, or a list of them.
         threads: so many threads read ahead; None chooses, 0 reads in the caller's thread alone.
+        named: return a dict with the names that a manifest tells (else slot_0, ...).
 
     Example:
         >>> image, label = load("mnist-*.recordio")                                 # doctest: +SKIP
@@ -48,6 +55,11 @@ def load(
     """
     files = expand(paths)
     blocks = iter_blocks(files, on_error=on_error, verify_inner=verify_inner, threads=threads)
+    columns = _all(blocks, files)
+    return columns if not named else names_of(files)(columns)
+
+
+def _all(blocks: Iterator[RecordBlock], files: list[Any]) -> tuple[Column, ...]:
     first = next(blocks, None)
     if first is None:
         return ()
@@ -122,7 +134,8 @@ def iter_batches(
     on_error: OnError = "raise",
     verify_inner: bool = False,
     threads: int | None = None,
-) -> Iterator[tuple[Any, ...]]:
+    named: bool = False,
+) -> Iterator[Any]:
     """Yield batches of `batch_size` records as tuples with one item for each slot.
 
     An item is the array of the batch, or (array, LoD) where the records carry a LoD. The order depends on the files,
@@ -135,9 +148,12 @@ def iter_batches(
         drop_last: leave out a last batch that is not full.
         threads: so many threads read ahead (with shuffle=True they decode); None chooses, 0 reads in the caller's
             thread alone.
+        named: yield dicts with the names that a manifest tells (else slot_0, ...), strings as lists of str or bytes.
     """
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, got {batch_size}")
+    paths = expand(paths)
+    names = names_of(paths) if named else None
     if part is not None:
         paths = partition(paths, part[1], part[0], on_error=on_error)
     random = np.random.default_rng([seed, epoch]) if shuffle else None  # importing numpy.random takes 10 ms
@@ -153,7 +169,8 @@ def iter_batches(
         window = _DEFAULT_WINDOW if shuffle is True else shuffle
         blocks = shuffled(blocks, window, random, block_size=batch_size)
     for batch in rebatch(blocks, batch_size, drop_last=drop_last):
-        yield tuple([(c.data, c.lod) if c.lod else c.data for c in batch.columns])
+        items = tuple([(c.data, c.lod) if c.lod else c.data for c in batch.columns])
+        yield items if names is None else names(items)
 
 
 def iter_blocks(

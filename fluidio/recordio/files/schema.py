@@ -14,7 +14,7 @@ from fluidio.recordio.decode.block import RecordBlock
 
 __all__ = ["Slot", "from_json", "of_block", "to_json"]
 
-_TEXTS = ("bytes", "str", "strings", "byte strings")
+_TEXTS = ("bytes", "str", "strings", "byte strings", "record")
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Slot:
         rows: the first dim of every record; None where it varies.
         kind: what Python value a row held: "int", "float", "bool", "scalar" (a number of NumPy's), "array", "cast"
             (an array of a declared dtype; "cast number" and "cast scalar" for single ones), "bytes", "str", "list",
-            "strings", "byte strings", "lists".
+            "strings", "byte strings", "lists"; "record" for records that are bytes and no tensors.
     """
 
     name: str

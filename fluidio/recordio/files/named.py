@@ -1,0 +1,64 @@
+"""Batches by the names of their slots, text as text."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fluidio.errors import RecordIOError
+from fluidio.recordio.files.notes import slots_of
+from fluidio.recordio.files.schema import Slot
+
+__all__ = ["Names", "names_of"]
+
+
+class Names:
+    """The slots of some files, to name the items of a batch."""
+
+    def __init__(self, slots: Sequence[Slot] | None, source: str = "") -> None:
+        self.slots = slots
+        self._source = source
+
+    def __call__(self, batch: Sequence[Any]) -> dict[str, Any]:
+        """Return name -> value for a batch as `iter_batches` yields it.
+
+        Strings are a list with one for each record, lists of strings a list of lists; everything else stays as it is.
+        """
+        slots: Sequence[Slot | None] = self.slots if self.slots is not None else [None] * len(batch)
+        return self.named([_value(slot, value) for slot, value in itertools.zip_longest(slots, batch)][: len(batch)])
+
+    def named(self, values: Sequence[Any]) -> dict[str, Any]:
+        """Return name -> value as they are."""
+        if self.slots is None:
+            return {f"slot_{number}": value for number, value in enumerate(values)}
+        names = [slot.name for slot in self.slots]
+        if len(names) != len(values):
+            problem = f"records of {len(values)} slots, but {len(names)} are told: {', '.join(names)}"
+            raise RecordIOError(problem, path=self._source)
+        return dict(zip(names, values))
+
+
+def names_of(paths: Sequence[Any]) -> Names:
+    """Return what is told about the slots of some files; they are slot_0, slot_1, ... when nothing is."""
+    return Names(slots_of(paths), str(paths[0]) if paths else "")
+
+
+def _value(slot: Slot | None, value: Any) -> Any:
+    if slot is None or not slot.text or not isinstance(value, tuple):
+        return value
+    data, lod = value
+    texts = strings(data, lod[-1], decode=slot.text in ("str", "strings"))
+    if len(lod) == 1:
+        return texts
+    return [texts[start:stop] for start, stop in itertools.pairwise(lod[0].tolist())]
+
+
+def strings(data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], *, decode: bool) -> list[Any]:
+    """Return the strings that stand one after another in an array of bytes."""
+    joined = data.tobytes()
+    parts = [joined[start:stop] for start, stop in itertools.pairwise(offsets.tolist())]
+    return [part.decode() for part in parts] if decode else parts
