@@ -236,12 +236,11 @@ def read_parquet(path: str, slots: list[Slot] | None) -> tuple[list[Slot], Itera
     _pyarrow()
     import pyarrow.parquet as pq
 
-    source = storage.opened(path)
-    file = pq.ParquetFile(source)
-    known = slots or slots_of(file.schema_arrow)
+    with storage.opened(path) as source, pq.ParquetFile(source) as file:
+        known = slots or slots_of(file.schema_arrow)
 
     def blocks() -> Iterator[RecordBlock]:
-        with source, file:
+        with storage.opened(path) as source, pq.ParquetFile(source) as file:
             for batch in file.iter_batches(1000):
                 yield to_block(batch, known)
 
@@ -251,12 +250,12 @@ def read_parquet(path: str, slots: list[Slot] | None) -> tuple[list[Slot], Itera
 def read_ipc(path: str, slots: list[Slot] | None) -> tuple[list[Slot], Iterator[RecordBlock]]:
     """Return the slots and the blocks of an Arrow IPC file."""
     pa = _pyarrow()
-    source = storage.opened(path)
-    file = pa.ipc.open_file(source)
-    known = slots or slots_of(file.schema)
+    with storage.opened(path) as source:
+        known = slots or slots_of(pa.ipc.open_file(source).schema)
 
     def blocks() -> Iterator[RecordBlock]:
-        with source:
+        with storage.opened(path) as source:
+            file = pa.ipc.open_file(source)
             for number in range(file.num_record_batches):
                 yield to_block(file.get_batch(number), known)
 
