@@ -1,4 +1,4 @@
-"""Print what `import fluidio` adds to `import numpy`: the best of several fresh processes each.
+"""Print what `import fluidio` adds to `import numpy`, and the first layer to that: the best of several processes each.
 
 Run: python benchmarks/import_time.py
 """
@@ -26,6 +26,8 @@ def main() -> None:
     print(f"import numpy            {numpy * 1000:6.0f} ms")
     print(f"import numpy, fluidio   {both * 1000:6.0f} ms")
     print(f"fluidio adds            {(both - numpy) * 1000:6.0f} ms   (at most 100)")
+    layer = seconds("import fluidio as fluid; fluid.layers.fc(fluid.layers.data('x', [3]), 2)")
+    print(f"the first layers.fc     {(layer - both) * 1000:6.0f} ms more   (at most 150)")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -17,6 +18,7 @@ from fluidio.executor.failure import explain
 from fluidio.executor.frame import Frame, value_of
 from fluidio.ops.kernel import Backend
 from fluidio.program import Block, Operator, OpRole, Program, Variable
+from fluidio.program.collector import without_collections
 from fluidio.program.op_def import EMPTY, SAVED_ATTR
 from fluidio.tensor import Scope, ScopeVariable
 
@@ -34,7 +36,7 @@ class SubBlock:
     @cached_property
     def slots(self) -> dict[str, int]:
         """Slot numbers of the variables that belong to this block alone."""
-        return {name: slot for (index, name), slot in self.plan._slots.items() if index == self.block.idx}
+        return self.plan._slots[self.block.idx]
 
     @cached_property
     def inner(self) -> tuple[int, ...]:
@@ -85,6 +87,7 @@ class Plan:
     of the data then leaves counters as they were.
     """
 
+    @without_collections()
     def __init__(
         self,
         program: Program,
@@ -96,7 +99,7 @@ class Plan:
         self.version = program._version
         self.dev = dev
         self.busy = False
-        self._slots: dict[tuple[int, str], int] = {}
+        self._slots: defaultdict[int, dict[str, int]] = defaultdict(dict)
         self._names: list[str] = []
         self._variables: list[Variable | None] = []
         self.sub_blocks: dict[int, SubBlock] = {}
@@ -127,10 +130,10 @@ class Plan:
     def _slot(self, block: Block, name: str) -> int:
         """Return the slot of a name seen from a block; inner blocks use the slots of outer variables."""
         variable = block._find_var_recursive(name)
-        key = (variable.block.idx if variable is not None else 0, name)
-        slot = self._slots.get(key)
+        slots = self._slots[variable.block.idx if variable is not None else 0]
+        slot = slots.get(name)
         if slot is None:
-            slot = self._slots[key] = len(self._names)
+            slot = slots[name] = len(self._names)
             self._names.append(name)
             self._variables.append(variable)
         return slot

@@ -6,7 +6,7 @@ variable used several times gets its partial gradients under names of their own,
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
@@ -18,11 +18,13 @@ from fluidio.backward.pass_names import count_pass, put_away_earlier, refuse_sec
 from fluidio.backward.saved_values import Versions
 from fluidio.dtypes import VarType
 from fluidio.program import Block, Operator, OpRole, Parameter, Program, Variable, unique_name
+from fluidio.program.collector import without_collections
 from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, GradOp, grad_name
 
 __all__ = ["append_backward", "append_grad_ops", "calc_gradient", "gradients"]
 
 
+@without_collections()
 def append_backward(
     loss: Variable,
     parameter_list: Sequence[Any] | None = None,
@@ -184,6 +186,7 @@ def append_grad_ops(
 def _constants(block: Block, ops: Sequence[Operator], no_grad: set[str]) -> set[str]:
     """Extend `no_grad` by what depends on nothing differentiable and by what cannot be differentiated."""
     constant = set(no_grad)
+    producers = Counter(name for op in ops for name in set(op.output_arg_names))
     for op in ops:
         names = [*op.input_arg_names, *op.output_arg_names]
         constant.update(name for name in names if not differentiable(block._find_var_recursive(name)))
@@ -191,7 +194,7 @@ def _constants(block: Block, ops: Sequence[Operator], no_grad: set[str]) -> set[
             op.input_arg_names and all(name in constant for name in op.input_arg_names) and not _has_block(op)
         ):
             produced = set(op.output_arg_names) - set(op.input_arg_names)
-            constant.update(name for name in produced if _only_producer(ops, op, name) and _local(block, name))
+            constant.update(name for name in produced if producers[name] == 1 and _local(block, name))
     return constant
 
 
@@ -202,10 +205,6 @@ def _local(block: Block, name: str) -> bool:
 
 def _has_block(op: Operator) -> bool:
     return any(isinstance(value, Block) for value in op._attrs.values())
-
-
-def _only_producer(ops: Sequence[Operator], op: Operator, name: str) -> bool:
-    return not any(other is not op and name in other.output_arg_names for other in ops)
 
 
 def _append(
@@ -258,12 +257,21 @@ def _rename_last_writer(target: Block, old: str, new: str, outputs: dict[str, li
         if old in names:
             names[names.index(old)] = new
             return
-    for op in reversed(target.ops):
-        if old in op.output_arg_names:
-            op._rename_output(old, new)
-            return
+    writer = _last_writer(target, old)
+    if writer is not None:
+        writer._rename_output(old, new)
+        return
     # Nobody here wrote it: it was put into this block, so take it under the new name first.
     target._insert_op(0, type="assign", inputs={"X": [old]}, outputs={"Out": [new]})
+
+
+def _last_writer(block: Block, name: str) -> Operator | None:
+    """Return the last op of a block that writes a name; the variable knows it, unless it was renamed."""
+    variable = block.vars.get(name)
+    op = None if variable is None else variable.op
+    if op is not None and op.block is block and name in op.output_arg_names:
+        return op
+    return next((op for op in reversed(block.ops) if name in op.output_arg_names), None)
 
 
 def _params_and_grads(

@@ -29,7 +29,6 @@ class Versions:
             for name in op.output_arg_names:
                 self.writes[name].append(index)
         self.body = body
-        self.around = _changing_around(block)
 
     def replaced(self, op: Operator) -> set[str]:
         """Return the outputs of an op that were something else before it."""
@@ -53,7 +52,7 @@ class Versions:
         last = self.writes[name][-1] if self.writes.get(name) else -1
         later = last > index or (last == index and not after)
         outside = self.body and name not in self.block.vars
-        if not later and not (outside and (last >= 0 or name in self.around)):
+        if not later and not (outside and (last >= 0 or _changes_around(self.block, name))):
             return name
         when = "after" if after else "before"
         kept = f"{name}@{when}@{index}"
@@ -65,16 +64,13 @@ class Versions:
         return kept
 
 
-def _changing_around(block: Block) -> set[str]:
-    """Return the names that change in the blocks around a body: in a loop from run to run, else by a second write."""
-    found: set[str] = set()
+def _changes_around(block: Block, name: str) -> bool:
+    """Tell whether a variable changes around a body: in a loop from run to run, elsewhere by a second write."""
     around = block.parent
     while around is not None:
-        counts: defaultdict[str, int] = defaultdict(int)
-        for op in around.ops:
-            for name in op.output_arg_names:
-                counts[name] += 1
+        times = around._writers.count(name)
         inside_loop = around.parent is not None
-        found |= {n for n, times in counts.items() if times > 1 or (inside_loop and n not in around.vars)}
+        if times > 1 or (times and inside_loop and name not in around.vars):
+            return True
         around = around.parent
-    return found
+    return False

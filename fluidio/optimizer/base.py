@@ -23,6 +23,7 @@ from fluidio.program import (
     program_guard,
     unique_name,
 )
+from fluidio.program.collector import without_collections
 from fluidio.regularizer import append_regularization_ops
 
 __all__ = ["Optimizer", "Pair", "ParamsGrads"]
@@ -171,6 +172,7 @@ class Optimizer:
             append_error_clip_ops(loss.block)
             return pairs
 
+    @without_collections()
     def apply_gradients(self, params_grads: ParamsGrads) -> list[Operator]:
         """Append clipping, regularisation and the update ops; return the latter, those of rates included."""
         pairs: Any = sorted(params_grads, key=lambda pair: pair[0].name)

@@ -11,6 +11,7 @@ from fluidio.program.infer import InferContext
 from fluidio.program.op_def import EMPTY
 from fluidio.program.operator import Operator
 from fluidio.program.variable import Parameter, Variable, check_text_options
+from fluidio.program.writers import Writers
 
 if TYPE_CHECKING:
     from fluidio.program.program import Program
@@ -30,6 +31,7 @@ class Block:
         self.vars: dict[str, Variable] = {}
         self.ops: list[Operator] = []
         self.removed_vars: list[str] = []
+        self._writers = Writers(self)
 
     @property
     def parent(self) -> Block | None:
@@ -118,7 +120,7 @@ class Block:
             return existing
         variable = Variable(self, name=name, **options)
         self.vars[variable.name] = variable
-        self.program._bump()
+        self.program._bump_details()
         if initializer is not None:
             initializer(variable, self)
         return variable
@@ -127,16 +129,17 @@ class Block:
         """Create a parameter in the global block; an initializer adds its op here unless one is there already."""
         parameter = Parameter(self.program.global_block(), **options)
         self.program.global_block().vars[parameter.name] = parameter
-        self.program._bump()
+        self.program._bump_details()
         if initializer is not None:
             self._initialise(parameter, initializer)
         return parameter
 
     def _initialise(self, parameter: Parameter, initializer: Any) -> None:
-        existing = [op for op in self.ops if parameter.name in op.output_arg_names]
-        if len(existing) > 1:
+        count = self._writers.count(parameter.name)
+        if count > 1:
+            existing = [op for op in self.ops if parameter.name in op.output_arg_names]
             raise RuntimeError(f"param {parameter.name} is inited by multiple init ops {existing}")
-        if not existing:
+        if not count:
             initializer(parameter, self)
 
     def _rename_var(self, name: str, new_name: str) -> Variable:
@@ -206,8 +209,11 @@ class Block:
             variable = self._find_var_recursive(name)
             if variable is not None:
                 variable.op = op
+        is_counted = self._writers.is_current()
         self.ops.insert(index, op)
         self.program._bump()
+        if is_counted:
+            self._writers.add(op)
         return op
 
     def _remove_op(self, index: int) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from fluidio.era import era
 from fluidio.program.block import Block
+from fluidio.program.collector import without_collections
 from fluidio.program.op_roles import OpRole
 from fluidio.program.operator import Operator
 from fluidio.program.program import Program
@@ -49,6 +50,7 @@ def _attr(value: Any, blocks: list[Block]) -> Any:
     return value
 
 
+@without_collections()
 def clone_program(program: Program, for_test: bool) -> Program:
     """Copy a program; see Program.clone."""
     twin = Program()

@@ -162,7 +162,7 @@ class Operator:
 
     def _set_attr(self, name: str, value: Any) -> None:
         self._attrs[name] = value
-        self.block.program._bump()
+        self.block.program._bump_details()
 
     set_attr = _set_attr
 

@@ -36,6 +36,7 @@ class Program:
         self.current_block_idx = 0
         self._seed = Program._default_seed
         self._version = 0
+        self._ops_version = 0
         self._serial = next(_serial)
         self._op_role: int = OpRole.Forward
         self._op_role_var: list[str] = []
@@ -48,6 +49,11 @@ class Program:
 
     def _bump(self) -> None:
         """Note a change, so that compiled plans of the old state are not used again."""
+        self._version += 1
+        self._ops_version += 1
+
+    def _bump_details(self) -> None:
+        """Note a change that leaves the ops, and the names that they read and write, as they were."""
         self._version += 1
 
     # -- blocks -------------------------------------------------------------------------------------------------

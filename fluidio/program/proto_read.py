@@ -8,6 +8,7 @@ from fluidio.dtypes import VarType
 from fluidio.errors import EnforceNotMet
 from fluidio.program.attr_types import AttrType
 from fluidio.program.block import Block
+from fluidio.program.collector import without_collections
 from fluidio.program.op_def import find_op
 from fluidio.program.operator import Operator
 from fluidio.program.program import Program
@@ -19,6 +20,7 @@ __all__ = ["read_program"]
 _TOO_NEW = 2_000_000  # 1008005 is Fluid 1.8.5; until 1.5 the number was 0
 
 
+@without_collections()
 def read_program(data: bytes, what: str) -> Program:
     """Return the program; see proto.parse_program."""
     blocks, version = [], 0

@@ -89,7 +89,7 @@ class Variable(VariableMath):
     @persistable.setter
     def persistable(self, value: bool) -> None:
         self._persistable = bool(value)
-        self.block.program._bump()
+        self.block.program._bump_details()
 
     @property
     def desc(self) -> Any:

@@ -15,8 +15,6 @@ from fluidio.era import era
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
-from fluidio.recordio.format.compressors import CodecError
-from fluidio.recordio.format.tensor_codec import decode_tensor, encode_tensor
 from fluidio.tensor import SelectedRows
 
 __all__ = ["encode_variable", "write_whole"]
@@ -36,6 +34,8 @@ def fetch(k: Call, frame: Any) -> None:
 
 def encode_variable(value: Any, lod: Any, name: str) -> bytes:
     """Return a tensor or sparse rows as the bytes of a variable file."""
+    from fluidio.recordio.format.tensor_codec import encode_tensor  # the formats load when a file is written or read
+
     if isinstance(value, SelectedRows):
         rows = np.asarray(value.rows(), np.int64)
         head = _rows_head.pack(0, rows.size) + rows.tobytes() + struct.pack("<q", value.height())
@@ -120,6 +120,9 @@ def _read(k: Call, path: str) -> bytes:
 
 
 def _decode(k: Call, data: bytes, offset: int, path: str, name: str) -> tuple[Any, Any, int]:
+    from fluidio.recordio.format.compressors import CodecError
+    from fluidio.recordio.format.tensor_codec import decode_tensor
+
     try:
         array, lod, end = decode_tensor(data, offset)
     except CodecError as error:
