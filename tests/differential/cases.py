@@ -8,8 +8,9 @@ from typing import Any
 
 import tests.differential.ops_drawn  # noqa: F401  (fills the table)
 from tests.differential.draw import DRAWS, OpDraw
+from tests.differential.programs_drawn import FAMILIES, draw_program
 
-__all__ = ["draw_cases", "draw_op"]
+__all__ = ["draw_case", "draw_cases", "draw_op"]
 
 
 def draw_op(op: str, seed: int, number: int) -> dict[str, Any]:
@@ -20,8 +21,18 @@ def draw_op(op: str, seed: int, number: int) -> dict[str, Any]:
     return {**draw.case(differentiable), "id": f"{op}/{seed}/{number}"}
 
 
+def draw_case(about: str, seed: int, number: int) -> dict[str, Any]:
+    """Return case `number` of an op or of a family of programs."""
+    if about in DRAWS:
+        return draw_op(about, seed, number)
+    family = about.partition(" ")[2]
+    case = draw_program(family, random.Random(f"{seed} {about} {number}"))
+    return {**case, "about": about, "id": f"{about}/{seed}/{number}"}
+
+
 def draw_cases(seed: int, count: int, only: list[str]) -> Iterator[dict[str, Any]]:
-    """Go round the table until `count` cases are drawn."""
-    ops = [op for op in sorted(DRAWS) if not only or op in only]
+    """Go round the ops and the families of programs until `count` cases are drawn."""
+    known = [*sorted(DRAWS), *(f"program {family}" for family in FAMILIES)]
+    chosen = [about for about in known if not only or about in only]
     for number in range(count):
-        yield draw_op(ops[number % len(ops)], seed, number // len(ops))
+        yield draw_case(chosen[number % len(chosen)], seed, number // len(chosen))

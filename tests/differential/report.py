@@ -19,6 +19,7 @@ class Report:
         self.verdicts: dict[str, Counter[str]] = defaultdict(Counter)
         self.gradients: Counter[str] = Counter()
         self.attrs: Counter[tuple[str, str]] = Counter()
+        self.layers: Counter[str] = Counter()
         self.differing: dict[str, list[tuple[dict[str, Any], list[Difference]]]] = defaultdict(list)
 
     def add(self, case: dict[str, Any], state: str, differences: list[Difference]) -> None:
@@ -26,14 +27,16 @@ class Report:
         self.cases[about] += 1
         self.verdicts[about][state] += 1
         if state == "compared":
-            self.gradients[about] += any(step["do"] in ("gradients", "minimize") for step in case["steps"])
+            self.gradients[about] += any(step["do"] in ("gradients", "method") for step in case["steps"])
             self._count_attrs(case["steps"])
         if differences:
             self.differing[about].append((case, differences))
 
     def _count_attrs(self, steps: list[dict[str, Any]]) -> None:
         for step in steps:
-            if step["do"] == "op":
+            if step["do"] == "call":
+                self.layers[step["name"]] += 1
+            elif step["do"] == "op":
                 for name, value in step["attrs"].items():
                     self.attrs[step["type"], name] += value != attr_default(step["type"], name)
 
@@ -63,6 +66,7 @@ class Report:
                 f"{len(self.differing[about])} differ, {states['both refuse']} refused by both, "
                 f"{states['only ours runs']} ours alone; {attrs}"
             )
+        lines.append("layers: " + " ".join(f"{name}={n}" for name, n in sorted(self.layers.items())))
         return "\n".join(lines)
 
     def rare(self, least: int = 20, least_attr: int = 5) -> str:

@@ -51,8 +51,10 @@ class Builder:
         facts = {"name": name, "shape": given["shape"], "dtype": given["dtype"], "lod_level": given["lod_level"]}
         if given["how"] == "var":
             var = self.block.create_var(**facts)
-        else:
+        elif given["how"] == "data":
             var = self.fluid.data(**facts)
+        else:
+            var = self.fluid.layers.data(append_batch_size=False, **facts)
         var.stop_gradient = given.get("stop_gradient", "float" not in given["dtype"])
         return var
 
