@@ -148,8 +148,9 @@ class GradientClipByGlobalNorm(GradientClipBase):
             norms = [_squared_norm(grad) for _, grad in chosen]
             total = _append("sum", {"X": norms}, norms[0])
             norm = _append("sqrt", {"X": [total]}, total)
-            attrs = {"shape": [1], "value": self.clip_norm, "dtype": norm.dtype}
+            attrs = {"shape": [1], "value": self.clip_norm, "str_value": str(self.clip_norm), "dtype": norm.dtype}
             limit = _append("fill_constant", {}, norm, attrs)
+            limit.stop_gradient = True
             larger = _append("elementwise_max", {"X": [limit], "Y": [norm]}, norm, {"axis": -1})
             factor = _append("elementwise_div", {"X": [limit], "Y": [larger]}, norm, {"axis": -1})
         scaled = {}

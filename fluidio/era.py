@@ -48,6 +48,8 @@ class Era:
     """`clone` keeps random_seed (>= 0.15)."""
     numbers_scale: bool = False
     """`x + 2`, `2 - x`, `x / 2` are one `scale` op (>= 1.6); before, a constant and an elementwise op."""
+    parts_name_their_block: bool = False
+    """Parts of a gradient that will be summed are `x@GRAD@RENAME@block0@1` (1.8); before, `x@GRAD@RENAME@1`."""
     auc_counts_batches: bool = False
     """The statistics of a sliding `auc` are one row that ends with the number of batches (1.8)."""
     rows_keep_fractions: bool = False
@@ -105,6 +107,7 @@ ERAS: dict[str, Era] = {
         adam_updates_beta_pow_inside=True,
         clone_for_test_prunes=True,
         numbers_scale=True,
+        parts_name_their_block=True,
         auc_counts_batches=True,
         rows_keep_fractions=True,
         feed_split_ceil=True,

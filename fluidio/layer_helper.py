@@ -221,6 +221,8 @@ class LayerHelper:
             return input_var
         attrs = {"type": act} if isinstance(act, str) else dict(act)
         kind = attrs.pop("type")
+        if self.kwargs.get("use_cudnn"):
+            attrs["use_cudnn"] = True
         out = self.create_variable_for_type_inference(input_var.dtype)
         self.append_op(type=kind, inputs={"X": [input_var]}, outputs={"Out": [out]}, attrs=attrs)
         return out

@@ -17,6 +17,7 @@ from fluidio.backward.grad_vars import array_gradient, create_grad, differentiab
 from fluidio.backward.pass_names import count_pass, put_away_earlier, refuse_second_derivatives, take_back_earlier
 from fluidio.backward.saved_values import Versions
 from fluidio.dtypes import VarType
+from fluidio.era import era
 from fluidio.program import Block, Operator, OpRole, Parameter, Program, Variable, unique_name
 from fluidio.program.collector import without_collections
 from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, GradOp, grad_name
@@ -102,7 +103,11 @@ def _append_loss_gradient(loss: Variable) -> None:
 
 def _no_grad_names(program: Program, given: Iterable[Any] | None) -> set[str]:
     names = {v.name if isinstance(v, Variable) else str(v) for v in given or ()}
-    return names | {v.name for block in program.blocks for v in block.vars.values() if v.stop_gradient}
+    return names | {v.name for block in program.blocks for v in block.vars.values() if _is_constant(v)}
+
+
+def _is_constant(variable: Variable) -> bool:
+    return variable.stop_gradient or (isinstance(variable, Parameter) and not variable.trainable)
 
 
 def ops_towards(block: Block, targets: set[str], ops: Sequence[Operator] | None = None) -> list[Operator]:
@@ -241,15 +246,20 @@ def _partial(
     parts = pending[base]
     if len(parts) == 1 and parts[0] == name:
         # A second part: the first one gives up the plain name.
-        renamed = f"{name}@RENAME@0"
+        renamed = _part_name(name, target, 0)
         create_grad(target, variable, renamed)
         _rename_last_writer(target, name, renamed, outputs)
         parts[0] = renamed
     if parts:
-        name = f"{name}@RENAME@{len(parts)}"
+        name = _part_name(name, target, len(parts))
     parts.append(name)
     create_grad(target, variable, name)
     return name
+
+
+def _part_name(name: str, target: Block, number: int) -> str:
+    block = f"block{target.idx}@" if era().parts_name_their_block else ""
+    return f"{name}@RENAME@{block}{number}"
 
 
 def _rename_last_writer(target: Block, old: str, new: str, outputs: dict[str, list[str]]) -> None:

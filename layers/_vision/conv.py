@@ -63,7 +63,9 @@ def _conv(
         raise ValueError(f"{op_type}: the input has {channels} channels, they do not divide into {groups} groups")
     if op_type == "conv2d" and depthwise:
         op_type = "depthwise_conv2d"
-    helper = LayerHelper(op_type, input=input, param_attr=param_attr, bias_attr=bias_attr, act=act, name=name)
+    helper = LayerHelper(
+        op_type, input=input, param_attr=param_attr, bias_attr=bias_attr, act=act, name=name, use_cudnn=use_cudnn
+    )
     kernel = per_dim(filter_size, dims, "filter_size")
     paddings, algorithm = padding_attrs(padding, dims, data_format)
     std = math.sqrt(2.0 / (math.prod(kernel) * channels))
@@ -162,7 +164,9 @@ def _transpose(
         kernel = per_dim(filter_size, dims, "filter_size")
     if op_type == "conv2d_transpose" and depthwise:
         op_type = "depthwise_conv2d_transpose"
-    helper = LayerHelper(op_type, input=input, param_attr=param_attr, bias_attr=bias_attr, act=act, name=name)
+    helper = LayerHelper(
+        op_type, input=input, param_attr=param_attr, bias_attr=bias_attr, act=act, name=name, use_cudnn=use_cudnn
+    )
     weight = helper.create_parameter(helper.param_attr, [channels, num_filters // groups, *kernel], input.dtype)
     out = helper.create_variable_for_type_inference(input.dtype)
     helper.append_op(

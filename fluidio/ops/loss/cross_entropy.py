@@ -70,7 +70,7 @@ def _infer_rows(c: InferContext) -> None:
     rows = tuple(x[:-1]) if flat else (*x[:-1], 1)
     c.set("Y", rows, c.dtype("X"), c.input("X").lod_level)
     c.set("MatchX", rows, c.dtype("X"), c.input("X").lod_level)
-    c.set("XShape", (0, *x), c.dtype("X"), c.input("X").lod_level)
+    c.set("XShape", (*x, 0), c.dtype("X"), c.input("X").lod_level)
 
 
 def _log(xp: Any, p: Any) -> Any:
@@ -140,18 +140,18 @@ def cross_entropy2(k: Call, x: Any, label: Any) -> Any:
     y = -_log(k.xp, match).reshape(label.shape)
     if ignored is not None:
         match = k.xp.where(ignored, x.dtype.type(0), match)
-    return y, match.reshape(label.shape), k.xp.empty((0, *x.shape), x.dtype)
+    return y, match.reshape(label.shape), k.xp.empty((*x.shape, 0), x.dtype)
 
 
 def _infer_cross_entropy_grad2(c: InferContext) -> None:
-    c.set("X@GRAD", c.shape("XShape")[1:], c.dtype("MatchX"), c.input("MatchX").lod_level)
+    c.set("X@GRAD", c.shape("XShape")[:-1], c.dtype("MatchX"), c.input("MatchX").lod_level)
 
 
 @op("cross_entropy_grad2", "Y@GRAD Label MatchX XShape", "X@GRAD", {"ignore_index": -100},
     infer=_infer_cross_entropy_grad2, grad=False)  # fmt: skip
 def cross_entropy_grad2(k: Call, dy: Any, label: Any, match: Any, x_shape: Any) -> Any:
     """X@GRAD = -Y@GRAD / MatchX at the label, zero elsewhere."""
-    return _spread(k, x_shape.shape[1:], label, match, dy)
+    return _spread(k, x_shape.shape[:-1], label, match, dy)
 
 
 def _infer_swce(c: InferContext) -> None:

@@ -19,7 +19,8 @@ __all__: list[str] = []
 def _infer_dropout(c: InferContext) -> None:
     c.check(0 <= c.attrs["dropout_prob"] <= 1, f"dropout_prob is {c.attrs['dropout_prob']}, it must be in [0, 1]")
     c.same("Out", "X")
-    c.set("Mask", c.shape("X"), VarType.UINT8, c.input("X").lod_level)
+    if not c.attrs["is_test"]:
+        c.set("Mask", c.shape("X"), VarType.UINT8, c.input("X").lod_level)
 
 
 def _mask(k: Call, shape: tuple[int, ...], seed_tensor: Any) -> Any:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.dtypes import VarType
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op, same_as
@@ -24,7 +23,6 @@ def _infer_pool(c: InferContext) -> None:
     kind = c.attrs["pooltype"].upper()
     c.check(kind in _KINDS, f"pooltype must be one of {', '.join(_KINDS)}, got {kind!r}")
     c.set("Out", x.shape, x.dtype, max(x.lod_level - 1, 0))
-    c.set("MaxIndex", x.shape, VarType.INT32, 0)
 
 
 @op("sequence_pool", "X", "Out MaxIndex?", {"pooltype": "AVERAGE", "pad_value": 0.0, "is_test": False},
