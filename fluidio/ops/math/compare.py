@@ -22,7 +22,8 @@ def _infer_bool(c: InferContext) -> None:
 def _infer_comparison(c: InferContext) -> None:
     broadcast_shape(c)  # for its check
     x, y = aligned_pair(c.shape("X"), c.shape("Y"), c.attrs["axis"])
-    c.set("Out", tuple(map(max, x, y)), VarType.BOOL, c.input("X").lod_level)  # Fluid: 1 wins over -1
+    shape = tuple(max(a, b) if max(a, b) > 1 else a for a, b in zip(x, y))  # Fluid: X decides between 1 and -1
+    c.set("Out", shape, VarType.BOOL, c.input("X").lod_level)
 
 
 def _comparison(name: str, sign: str, compare: Callable[[Any, Any], Any]) -> None:

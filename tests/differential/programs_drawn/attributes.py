@@ -13,7 +13,7 @@ def _new(path: str, **kw: Any) -> dict[str, Any]:
     return {"new": path, "kw": kw}
 
 
-def initializer(d: ProgramDraw) -> dict[str, Any]:
+def initializer(d: ProgramDraw) -> Any:
     seed = d.size(0, 99)
     return d.pick(
         _new("initializer.Constant", value=d.number(-1, 1)),
