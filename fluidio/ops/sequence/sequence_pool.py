@@ -23,6 +23,8 @@ def _infer_pool(c: InferContext) -> None:
     kind = c.attrs["pooltype"].upper()
     c.check(kind in _KINDS, f"pooltype must be one of {', '.join(_KINDS)}, got {kind!r}")
     c.set("Out", x.shape, x.dtype, max(x.lod_level - 1, 0))
+    if kind == "MAX":
+        c.set("MaxIndex", x.shape, None, 0)
 
 
 @op("sequence_pool", "X", "Out MaxIndex?", {"pooltype": "AVERAGE", "pad_value": 0.0, "is_test": False},

@@ -89,6 +89,7 @@ class ProgramDraw:
             "lod_level": 1 if kind.startswith("seq") else 0,
             "values": values,
             "how": self.how,
+            "stop_gradient": dtype != "float32" or self.chance(0.7),
         }
         return Value(name, kind, shape)
 
