@@ -99,12 +99,16 @@ def _infer_cos_sim(c: InferContext) -> None:
     c.set("YNorm", (y[0], 1), c.dtype("X"))
 
 
+def _row_norms(xp: Any, rows: Any) -> Any:
+    """Return the length of each row, at least 1e-4 as in Fluid: a row of zeros has the cosine 0."""
+    return xp.maximum(xp.sqrt((rows * rows).sum(axis=1, keepdims=True)), rows.dtype.type(1e-4))
+
+
 @op("cos_sim", "X Y", "Out XNorm YNorm", infer=_infer_cos_sim, grad=True)
 def cos_sim(k: Call, x: Any, y: Any) -> Any:
     """Out = the cosine of the angle between each row of X and of Y (or Y's only row)."""
     xs, ys = x.reshape(x.shape[0], -1), y.reshape(y.shape[0], -1)
-    xn = k.xp.sqrt((xs * xs).sum(axis=1, keepdims=True))
-    yn = k.xp.sqrt((ys * ys).sum(axis=1, keepdims=True))
+    xn, yn = _row_norms(k.xp, xs), _row_norms(k.xp, ys)
     return (xs * ys).sum(axis=1, keepdims=True) / (xn * yn), xn, yn
 
 

@@ -254,7 +254,10 @@ def bmm(d: OpDraw) -> None:
 @draws("cos_sim")
 def cos_sim(d: OpDraw) -> None:
     shape = d.shape(2, 2)
-    d.put("X", d.floats(shape))
+    x = d.floats(shape)
+    if d.chance(0.2):
+        x[0] = 0
+    d.put("X", x)
     d.put("Y", d.floats([d.pick(1, shape[0]), *shape[1:]]))
 
 
