@@ -175,7 +175,7 @@ def _compare_arrays(key: str, real: Any, ours: Any) -> Iterator[Difference]:
     if not finite.any():
         return
     far = np.abs(np.where(finite, real.astype("float64") - ours, 0.0))
-    largest = max(float(np.abs(real[finite]).max()), 1e-3)
+    largest = max(float(np.abs(real[finite]).max()), 1e-2)
     relative = float(far.max()) / largest
     if relative > _RTOL[str(real.dtype)]:
         kind = "rounding" if relative < 50 * _RTOL[str(real.dtype)] else "value"
