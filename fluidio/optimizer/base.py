@@ -125,7 +125,6 @@ class Optimizer:
         accumulator = param.block.program.global_block().create_var(
             name=full, persistable=True, dtype=dtype or param.dtype, shape=list(param.shape if shape is None else shape)
         )
-        accumulator.stop_gradient = True
         accumulator.belong_to_optimizer = True
         self.helper.set_variable_initializer(accumulator, Constant(float(fill_value)))
         known[param.name] = accumulator
