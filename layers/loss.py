@@ -3,3 +3,4 @@
 from fluidio.layers._loss.crf import *
 from fluidio.layers._loss.losses import *
 from fluidio.layers._loss.sampled_loss import *
+from fluidio.layers._loss.sampled_softmax import *

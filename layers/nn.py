@@ -9,12 +9,14 @@ from fluidio.layers._create.tensors import *
 from fluidio.layers._loss.crf import *
 from fluidio.layers._loss.losses import *
 from fluidio.layers._loss.sampled_loss import *
+from fluidio.layers._loss.sampled_softmax import *
 from fluidio.layers._math.activation import *
 from fluidio.layers._math.dense import *
 from fluidio.layers._math.elementwise import *
 from fluidio.layers._math.products import *
 from fluidio.layers._math.reductions import *
 from fluidio.layers._metric.classification import *
+from fluidio.layers._norm.inplace_abn import *
 from fluidio.layers._norm.normalize import *
 from fluidio.layers._random.draws import *
 from fluidio.layers._random.integers import *
@@ -29,6 +31,7 @@ from fluidio.layers._sequence.sequences import *
 from fluidio.layers._shape.lookup import *
 from fluidio.layers._shape.manipulate import *
 from fluidio.layers._shape.pieces import *
+from fluidio.layers._shape.selected_rows import *
 from fluidio.layers._vision.conv import *
 from fluidio.layers._vision.detection import *
 from fluidio.layers._vision.image import *

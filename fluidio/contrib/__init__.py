@@ -4,7 +4,25 @@ from fluidio.contrib import layers, mixed_precision, reader, slim
 from fluidio.contrib.checkpoint import CheckpointConfig
 from fluidio.contrib.events import BeginEpochEvent, BeginStepEvent, EndEpochEvent, EndStepEvent
 from fluidio.contrib.inferencer import Inferencer
-from fluidio.contrib.layers import basic_gru, basic_lstm, fused_elemwise_activation
+from fluidio.contrib.layers import (
+    BasicGRUUnit,
+    BasicLSTMUnit,
+    basic_gru,
+    basic_lstm,
+    ctr_metric_bundle,
+    fused_elemwise_activation,
+    fused_embedding_seq_pool,
+    match_matrix_tensor,
+    multiclass_nms2,
+    partial_concat,
+    partial_sum,
+    sequence_topk_avg_pooling,
+    shuffle_batch,
+    tdm_child,
+    tdm_sampler,
+    tree_conv,
+    var_conv_2d,
+)
 from fluidio.contrib.quantize import QuantizeTranspiler
 from fluidio.contrib.reader import distributed_batch_reader
 from fluidio.contrib.slim import Compressor
@@ -13,6 +31,8 @@ from fluidio.contrib.trainer import Trainer
 from fluidio.contrib.unsupported import HDFSClient
 
 __all__ = [
+    "BasicGRUUnit",
+    "BasicLSTMUnit",
     "BeginEpochEvent",
     "BeginStepEvent",
     "CheckpointConfig",
@@ -25,12 +45,24 @@ __all__ = [
     "Trainer",
     "basic_gru",
     "basic_lstm",
+    "ctr_metric_bundle",
     "distributed_batch_reader",
     "fused_elemwise_activation",
+    "fused_embedding_seq_pool",
     "layers",
+    "match_matrix_tensor",
     "memory_usage",
     "mixed_precision",
+    "multiclass_nms2",
     "op_freq_statistic",
+    "partial_concat",
+    "partial_sum",
     "reader",
+    "sequence_topk_avg_pooling",
+    "shuffle_batch",
     "slim",
+    "tdm_child",
+    "tdm_sampler",
+    "tree_conv",
+    "var_conv_2d",
 ]

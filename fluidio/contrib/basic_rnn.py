@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from fluidio.layer_helper import LayerHelper
 from fluidio.param_attr import ParamAttr
 from fluidio.program import Variable, unique_name
 
-__all__ = ["basic_gru", "basic_lstm"]
+__all__ = ["BasicGRUUnit", "BasicLSTMUnit", "basic_gru", "basic_lstm"]
 
 Cell = Callable[[Variable, list[Variable]], list[Variable]]
 
@@ -21,7 +22,7 @@ class _Options:
     """What all cells of a stack share."""
 
     def __init__(
-        self, size: int, param_attr: Any, bias_attr: Any, gate: Any, act: Any, dtype: DTypeLike, forget: float = 0.0
+        self, size: int, param_attr: Any, bias_attr: Any, gate: Any, act: Any, dtype: DTypeLike, forget: Any = 0.0
     ) -> None:
         self.size = size
         self.param_attr = param_attr
@@ -30,6 +31,70 @@ class _Options:
         self.act = act or layers.tanh
         self.dtype = dtype
         self.forget = forget
+        self.name = ""
+
+
+class _Unit:
+    """One cell to call again and again; it makes its parameters at the first call, when it sees the input's width."""
+
+    def __init__(self, name_scope: str, options: _Options) -> None:
+        options.name = unique_name.generate(f"{name_scope}/{type(self).__name__}")
+        self._options = options
+        self._cell: Cell | None = None
+
+    def _step(self, make: Callable[[str, int, _Options], Cell], x: Variable, states: list[Variable]) -> list[Variable]:
+        if self._cell is None:
+            self._cell = make("", x.shape[-1], self._options)
+        return self._cell(x, states)
+
+
+class BasicGRUUnit(_Unit):
+    """A GRU cell: unit(input, pre_hidden) is the new hidden state."""
+
+    def __init__(
+        self,
+        name_scope: str,
+        hidden_size: int,
+        param_attr: Any = None,
+        bias_attr: Any = None,
+        gate_activation: Any = None,
+        activation: Any = None,
+        dtype: DTypeLike = "float32",
+    ) -> None:
+        options = _Options(hidden_size, param_attr, bias_attr, gate_activation, activation, dtype)
+        super().__init__(name_scope, options)
+
+    def forward(self, input: Variable, pre_hidden: Variable) -> Variable:
+        return self._step(_gru_cell, input, [pre_hidden])[0]
+
+    __call__ = forward
+
+
+class BasicLSTMUnit(_Unit):
+    """An LSTM cell: unit(input, pre_hidden, pre_cell) is (hidden, cell)."""
+
+    def __init__(
+        self,
+        name_scope: str,
+        hidden_size: int,
+        param_attr: Any = None,
+        bias_attr: Any = None,
+        gate_activation: Any = None,
+        activation: Any = None,
+        forget_bias: float = 1.0,
+        dtype: DTypeLike = "float32",
+    ) -> None:
+        # Fluid: the bias is a variable of the program, made here, whatever becomes of the cell.
+        forget = layers.fill_constant([1], dtype=dtype, value=forget_bias)
+        forget.stop_gradient = False
+        options = _Options(hidden_size, param_attr, bias_attr, gate_activation, activation, dtype, forget)
+        super().__init__(name_scope, options)
+
+    def forward(self, input: Variable, pre_hidden: Variable, pre_cell: Variable) -> tuple[Variable, Variable]:
+        hidden, cell = self._step(_lstm_cell, input, [pre_hidden, pre_cell])
+        return hidden, cell
+
+    __call__ = forward
 
 
 def _parameters(helper: LayerHelper, options: _Options, width: int, sizes: Sequence[int]) -> list[tuple[Any, Any]]:
@@ -53,7 +118,7 @@ def _affine(parts: list[Variable], weight: Any, bias: Any) -> Variable:
 
 
 def _gru_cell(scope: str, width: int, options: _Options) -> Cell:
-    helper = LayerHelper("BasicGRUUnit", name=unique_name.generate(f"{scope}/BasicGRUUnit"))
+    helper = LayerHelper("BasicGRUUnit", name=options.name or unique_name.generate(f"{scope}/BasicGRUUnit"))
     size = options.size
     (gate_w, gate_b), (new_w, new_b) = _parameters(helper, options, width + size, [2 * size, size])
 
@@ -67,14 +132,21 @@ def _gru_cell(scope: str, width: int, options: _Options) -> Cell:
 
 
 def _lstm_cell(scope: str, width: int, options: _Options) -> Cell:
-    helper = LayerHelper("BasicLSTMUnit", name=unique_name.generate(f"{scope}/BasicLSTMUnit"))
+    if options.gate is not layers.sigmoid or options.act is not layers.tanh:
+        warnings.warn("an LSTM of fluid.contrib uses sigmoid and tanh; the activations given have no effect")
+    helper = LayerHelper("BasicLSTMUnit", name=options.name or unique_name.generate(f"{scope}/BasicLSTMUnit"))
     ((weight, bias),) = _parameters(helper, options, width + options.size, [4 * options.size])
 
     def step(x: Variable, states: list[Variable]) -> list[Variable]:
         hidden, cell = states
         i, j, f, o = layers.split(_affine([x, hidden], weight, bias), num_or_sections=4, dim=-1)
-        new_cell = cell * options.gate(f + options.forget) + options.gate(i) * options.act(j)
-        return [options.act(new_cell) * options.gate(o), new_cell]
+        open_ = (
+            layers.elementwise_add(f, options.forget) if isinstance(options.forget, Variable) else f + options.forget
+        )
+        # Fluid: an LSTM takes sigmoid and tanh, whatever activations were given.
+        kept = layers.elementwise_mul(cell, layers.sigmoid(open_))
+        new_cell = layers.elementwise_add(kept, layers.elementwise_mul(layers.sigmoid(i), layers.tanh(j)))
+        return [layers.tanh(new_cell) * layers.sigmoid(o), new_cell]
 
     return step
 

@@ -5,10 +5,44 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fluidio import layers
-from fluidio.contrib.basic_rnn import basic_gru, basic_lstm
+from fluidio.contrib.basic_rnn import BasicGRUUnit, BasicLSTMUnit, basic_gru, basic_lstm
+from fluidio.contrib.matching import (
+    match_matrix_tensor,
+    sequence_topk_avg_pooling,
+    tdm_child,
+    tdm_sampler,
+    tree_conv,
+    var_conv_2d,
+)
+from fluidio.contrib.small_layers import (
+    ctr_metric_bundle,
+    fused_embedding_seq_pool,
+    multiclass_nms2,
+    partial_concat,
+    partial_sum,
+    shuffle_batch,
+)
 from fluidio.program import Variable
 
-__all__ = ["basic_gru", "basic_lstm", "fused_elemwise_activation"]
+__all__ = [
+    "BasicGRUUnit",
+    "BasicLSTMUnit",
+    "basic_gru",
+    "basic_lstm",
+    "ctr_metric_bundle",
+    "fused_elemwise_activation",
+    "fused_embedding_seq_pool",
+    "match_matrix_tensor",
+    "multiclass_nms2",
+    "partial_concat",
+    "partial_sum",
+    "sequence_topk_avg_pooling",
+    "shuffle_batch",
+    "tdm_child",
+    "tdm_sampler",
+    "tree_conv",
+    "var_conv_2d",
+]
 
 _BINARY = {"elementwise_add": layers.elementwise_add, "elementwise_mul": layers.elementwise_mul}
 

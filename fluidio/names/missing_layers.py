@@ -5,15 +5,10 @@ from __future__ import annotations
 __all__ = ["MISSING_LAYERS"]
 
 _ROI = "layers.roi_pool and layers.roi_align cut out regions"
-_SPARSE = "sparse gradients become dense where they are used: fetch the gradient, or build with is_sparse=False"
 
 MISSING_LAYERS = {
     "elementwise_add_with_weight": "no Fluid had it; layers.elementwise_add of the input times layers.create_parameter",
-    "get_tensor_from_selected_rows": _SPARSE,
-    "inplace_abn": "layers.batch_norm with act",
-    "merge_selected_rows": _SPARSE,
     "roi_pool_3d": _ROI,
-    "sampled_softmax_with_cross_entropy": "layers.nce or layers.hsigmoid; layers.softmax_with_cross_entropy is exact",
     "softmax_cross_entropy_with_logits": "no Fluid had it; layers.softmax_with_cross_entropy",
 }
 """What to use for a name that `fluid.layers` does not have."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from fluidio.initializer import NumpyArrayInitializer
 from fluidio.layer_helper import LayerHelper
+from fluidio.ops.random.samplers import alias_tables
 from fluidio.program import Variable
 
 __all__ = ["hsigmoid", "nce"]
@@ -29,10 +30,7 @@ def nce(
     seed: int = 0,
     is_sparse: bool = False,
 ) -> Variable:
-    """Return the cost of telling the label from classes drawn at random, divided by their number.
-
-    Fluid: the classes are drawn by another generator, so costs agree with Fluid's in distribution only.
-    """
+    """Return the cost of telling the label from classes drawn at random, divided by their number."""
     if sampler not in _SAMPLERS:
         raise ValueError(f"Unsupported sampler type {sampler!r}: use one of {', '.join(_SAMPLERS)}")
     helper = LayerHelper("nce", **locals())
@@ -44,10 +42,20 @@ def nce(
     if sampler == "custom_dist":
         if custom_dist is None or len(custom_dist) != num_total_classes:
             raise ValueError(f"custom_dist must hold {num_total_classes} probabilities")
-        inputs["CustomDistProbs"] = helper.create_parameter(
-            attr=_constant_attr(), shape=[num_total_classes], dtype="float32",
-            default_initializer=NumpyArrayInitializer(np.asarray(custom_dist, np.float32)), stop_gradient=True,
-        )  # fmt: skip
+        alias, chance = alias_tables(custom_dist)
+        for slot, values, kind in (
+            ("CustomDistProbs", custom_dist, "float32"),
+            ("CustomDistAlias", alias, "int32"),
+            ("CustomDistAliasProbs", chance, "float32"),
+        ):
+            fill = NumpyArrayInitializer(np.asarray(values, kind))
+            inputs[slot] = helper.create_parameter(
+                attr=_constant_attr(),
+                shape=[num_total_classes],
+                dtype=kind,
+                default_initializer=fill,
+                stop_gradient=True,
+            )
     if sample_weight is not None:
         inputs["SampleWeight"] = sample_weight
     negative = 10 if num_neg_samples is None else int(num_neg_samples)

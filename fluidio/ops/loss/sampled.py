@@ -9,6 +9,8 @@ import numpy as np
 from fluidio.dtypes import VarType
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
+from fluidio.ops.random.engine import os_seed
+from fluidio.ops.random.samplers import AliasSampler, LogUniformSampler, UniformSampler, alias_tables
 from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
 from fluidio.tensor import SelectedRows
@@ -55,18 +57,20 @@ def _probabilities(k: Call, samples: Any, custom: Any) -> Any:
     return np.asarray(k.dev.download(custom)).reshape(-1)[samples]
 
 
-def _draw(k: Call, count: int, custom: Any) -> Any:
-    a = k.attrs
-    classes, seed = a["num_total_classes"], a["seed"]
-    engine = k.state.get("engine")
-    if engine is None:
-        engine = k.state["engine"] = np.random.default_rng(seed or None)
-    if a["sampler"] == 0:
-        return engine.integers(0, classes, count)
-    if a["sampler"] == 1:
-        return (np.exp(engine.random(count) * np.log(classes)) - 1).astype(np.int64) % classes
-    weights = np.asarray(k.dev.download(custom), np.float64).reshape(-1)
-    return engine.choice(classes, count, p=weights / weights.sum())
+def _draw(k: Call, count: int, probs: Any, alias: Any, alias_probs: Any) -> Any:
+    """Return classes as the original draws them: with a seed the same in every run."""
+    classes, kind = k.attrs["num_total_classes"], k.attrs["sampler"]
+    seed = k.attrs["seed"] or os_seed()
+    sampler: UniformSampler | LogUniformSampler | AliasSampler
+    if kind == 0:
+        sampler = UniformSampler(classes - 1, seed)
+    elif kind == 1:
+        sampler = LogUniformSampler(classes - 1, seed)
+    elif alias is None:  # of programs that came without the tables
+        sampler = AliasSampler(*alias_tables(k.dev.download(probs).reshape(-1)), seed)
+    else:
+        sampler = AliasSampler(k.dev.download(alias).reshape(-1), k.dev.download(alias_probs).reshape(-1), seed)
+    return np.array([sampler.sample() for _ in range(count)], np.int64)
 
 
 @op("nce",
@@ -78,10 +82,7 @@ def _draw(k: Call, count: int, custom: Any) -> Any:
 def nce(
     k: Call, x: Any, label: Any, weight: Any, bias: Any, sample_weight: Any, probs: Any, alias: Any, alias_probs: Any
 ) -> Any:
-    """Cost = telling the true classes from num_neg_samples classes drawn at random.
-
-    Fluid: the classes are drawn by another generator than Fluid's, so that costs agree in distribution only.
-    """
+    """Cost = telling the true classes from num_neg_samples classes drawn at random."""
     xp = k.xp
     truth = np.asarray(k.dev.download(label), np.int64).reshape(x.shape[0], -1)
     classes = k.attrs["num_total_classes"]
@@ -91,7 +92,7 @@ def nce(
     drawn = np.asarray(negative, np.int64) if len(negative) else None
     count = drawn.size if drawn is not None else k.attrs["num_neg_samples"]
     if drawn is None:
-        drawn = _draw(k, count * x.shape[0], probs).reshape(x.shape[0], count)
+        drawn = _draw(k, count * x.shape[0], probs, alias, alias_probs).reshape(x.shape[0], count)
     samples = np.concatenate([truth, np.broadcast_to(drawn, (x.shape[0], count))], axis=1)
     noise = k.dev.upload((_probabilities(k, samples, probs) * k.attrs["num_neg_samples"]).astype(x.dtype))
     at = k.dev.upload(samples)

@@ -10,9 +10,9 @@ from fluidio.ops.registry import gradient, op
 from fluidio.ops.trainers.sums import sum_over_trainers
 from fluidio.program.infer import InferContext
 
-__all__: list[str] = []
+__all__ = ["BATCH_NORM_ATTRS", "batch_norm", "batch_norm_grad", "infer_batch_norm"]
 
-_ATTRS: dict[str, Any] = {
+BATCH_NORM_ATTRS: dict[str, Any] = {
     "momentum": 0.9,
     "epsilon": 1e-5,
     "data_layout": "NCHW",
@@ -27,7 +27,7 @@ _GRAD_INPUTS = "X Scale Bias Mean? Variance? SavedMean SavedVariance Y@GRAD"
 _GRAD_OUTPUTS = "X@GRAD Scale@GRAD Bias@GRAD"
 
 
-def _infer(c: InferContext) -> None:
+def infer_batch_norm(c: InferContext) -> None:
     shape = c.shape("X")
     c.check(2 <= len(shape) <= 5, f"X must have 2 to 5 dims, it has shape {list(shape)}")
     channels = shape[-1] if c.attrs["data_layout"] == "NHWC" else shape[1]
@@ -75,7 +75,7 @@ class _Layout:
         return [total / count for total in everyones]
 
 
-@op("batch_norm", _INPUTS, _OUTPUTS, _ATTRS, infer=_infer, grad=True)
+@op("batch_norm", _INPUTS, _OUTPUTS, BATCH_NORM_ATTRS, infer=infer_batch_norm, grad=True)
 def batch_norm(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, momentum_tensor: Any) -> Any:
     """Y = Scale (X - mean) / sqrt(variance + epsilon) + Bias, by the batch's statistics or the moving ones.
 
@@ -103,7 +103,7 @@ def batch_norm(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any,
     return out.reshape(x.shape), mean, variance, batch_mean, inverse, None
 
 
-op("sync_batch_norm", _INPUTS, _OUTPUTS, _ATTRS, infer=_infer, grad=True)(batch_norm)
+op("sync_batch_norm", _INPUTS, _OUTPUTS, BATCH_NORM_ATTRS, infer=infer_batch_norm, grad=True)(batch_norm)
 
 
 @gradient("sync_batch_norm", _GRAD_INPUTS, _GRAD_OUTPUTS)

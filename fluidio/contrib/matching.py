@@ -1,0 +1,219 @@
+"""`fluid.contrib.layers`: images of pairs of sequences, trees, an index of items."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from fluidio import layers
+from fluidio.dtypes import DTypeLike, to_vartype
+from fluidio.layer_helper import LayerHelper
+from fluidio.program import Variable
+
+__all__ = [
+    "match_matrix_tensor",
+    "sequence_topk_avg_pooling",
+    "tdm_child",
+    "tdm_sampler",
+    "tree_conv",
+    "var_conv_2d",
+]
+
+
+def _pair(value: Any) -> list[int]:
+    return list(value) if isinstance(value, (list, tuple)) else [value, value]
+
+
+def match_matrix_tensor(
+    x: Variable,
+    y: Variable,
+    channel_num: int,
+    act: str | None = None,
+    param_attr: Any = None,
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
+) -> tuple[Variable, Variable]:
+    """x W_t y' of every pair of rows of two sequences, an image with channel_num channels; and x W."""
+    if x.shape[1] != y.shape[1]:
+        raise ValueError(f"match_matrix_tensor: x has {x.shape[1]} columns, y {y.shape[1]}")
+    helper = LayerHelper("match_matrix_tensor", param_attr=param_attr, act=act, name=name)
+    shape = [x.shape[1], channel_num, y.shape[1]]
+    weight = helper.create_parameter(helper.param_attr, shape, dtype)
+    out = helper.create_variable_for_type_inference(dtype)
+    joined = helper.create_variable_for_type_inference(dtype, stop_gradient=True)
+    helper.append_op(
+        type="match_matrix_tensor",
+        inputs={"X": [x], "Y": [y], "W": [weight]},
+        outputs={"Out": [out], "Tmp": [joined]},
+        attrs={"dim_t": channel_num},
+    )
+    return helper.append_activation(out), joined
+
+
+def var_conv_2d(
+    input: Variable,
+    row: Variable,
+    col: Variable,
+    input_channel: int,
+    output_channel: int,
+    filter_size: Any,
+    stride: Any = 1,
+    param_attr: Any = None,
+    act: str | None = None,
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
+) -> Variable:
+    """A convolution of images of different sizes; row and col are sequences as long as the sides."""
+    helper = LayerHelper("var_conv_2d", param_attr=param_attr, act=act, name=name)
+    kernel, step = _pair(filter_size), _pair(stride)
+    shape = [output_channel, input_channel * kernel[0] * kernel[1]]
+    weight = helper.create_parameter(helper.param_attr, shape, dtype)
+    out = helper.create_variable_for_type_inference(dtype)
+    read = helper.create_variable_for_type_inference(dtype)
+    helper.append_op(
+        type="var_conv_2d",
+        inputs={"X": [input], "ROW": [row], "COLUMN": [col], "W": [weight]},
+        outputs={"Out": [out], "Col": [read]},
+        attrs={
+            "InputChannel": input_channel,
+            "OutputChannel": output_channel,
+            "StrideH": step[0],
+            "StrideW": step[1],
+            "KernelH": kernel[0],
+            "KernelW": kernel[1],
+        },
+    )
+    return helper.append_activation(out)
+
+
+def sequence_topk_avg_pooling(
+    input: Variable, row: Variable, col: Variable, topks: Sequence[int], channel_num: int
+) -> Variable:
+    """For each row of an image and channel the mean of its k largest elements, for each k of topks."""
+    helper = LayerHelper("sequence_topk_avg_pooling")
+    out = helper.create_variable_for_type_inference(input.dtype)
+    places = helper.create_variable_for_type_inference("int32", stop_gradient=True)
+    helper.append_op(
+        type="sequence_topk_avg_pooling",
+        inputs={"X": [input], "ROW": [row], "COLUMN": [col]},
+        outputs={"Out": [out], "pos": [places]},
+        attrs={"topks": list(topks), "channel_num": channel_num},
+    )
+    return out
+
+
+def tree_conv(
+    nodes_vector: Variable,
+    edge_set: Variable,
+    output_size: int,
+    num_filters: int = 1,
+    max_depth: int = 2,
+    act: str | None = "tanh",
+    param_attr: Any = None,
+    bias_attr: Any = None,
+    name: str | None = None,
+    *,
+    right_gradient: bool = False,
+) -> Variable:
+    """A convolution over the nodes below each node of a tree, down to max_depth.
+
+    Fluid: with more than one output the gradient of the nodes is wrong, and so it is here, unless `right_gradient`.
+    """
+    if output_size * num_filters > 1 and not right_gradient:
+        warnings.warn(
+            "tree_conv: the gradient of nodes_vector is Fluid's, which is wrong; right_gradient=True corrects it"
+        )
+    helper = LayerHelper("tree_conv", param_attr=param_attr, bias_attr=bias_attr, act=act, name=name)
+    dtype = nodes_vector.dtype
+    shape = [nodes_vector.shape[2], 3, output_size, num_filters]
+    weight = helper.create_parameter(helper.param_attr, shape, dtype)
+    out = helper.create_variable_for_type_inference(dtype)
+    helper.append_op(
+        type="tree_conv",
+        inputs={"NodesVector": [nodes_vector], "EdgeSet": [edge_set], "Filter": [weight]},
+        outputs={"Out": [out]},
+        attrs={"max_depth": max_depth, **({"fluidio_right_gradient": True} if right_gradient else {})},
+    )
+    before = helper.append_bias_op(out) if helper.bias_attr is not False else out
+    return helper.append_activation(before)
+
+
+def tdm_child(
+    x: Variable, node_nums: int, child_nums: int, param_attr: Any = None, dtype: DTypeLike = "int32"
+) -> tuple[Variable, Variable]:
+    """The children of nodes of a tree, and which of them stand for an item; param_attr names the tree."""
+    helper = LayerHelper("tdm_child", param_attr=param_attr)
+    tree = helper.create_parameter(helper.param_attr, [node_nums, 3 + child_nums], "int32")
+    tree.stop_gradient = True
+    child = helper.create_variable_for_type_inference(dtype)
+    leaf = helper.create_variable_for_type_inference(dtype)
+    helper.append_op(
+        type="tdm_child",
+        inputs={"X": [x], "TreeInfo": [tree]},
+        outputs={"Child": [child], "LeafMask": [leaf]},
+        attrs={"child_nums": child_nums, "dtype": to_vartype(dtype)},
+    )
+    return child, leaf
+
+
+def tdm_sampler(
+    x: Variable,
+    neg_samples_num_list: Sequence[int],
+    layer_node_num_list: Sequence[int],
+    leaf_node_num: int,
+    tree_travel_attr: Any = None,
+    tree_layer_attr: Any = None,
+    output_positive: bool = True,
+    output_list: bool = True,
+    seed: int = 0,
+    tree_dtype: DTypeLike = "int32",
+    dtype: DTypeLike = "int32",
+) -> Any:
+    """For each item and layer of a tree its ancestor and others of the layer: nodes, labels (1, 0) and mask.
+
+    Args:
+        output_list: give a list with a Variable for each layer, else one Variable for all.
+    """
+    if len(neg_samples_num_list) != len(layer_node_num_list):
+        raise ValueError("The shape of negative samples list must match the shape of layers.")
+    for count, nodes in zip(neg_samples_num_list, layer_node_num_list):
+        if count >= nodes:
+            raise ValueError(f"tdm_sampler: {count} samples of a layer of {nodes} nodes, its own among them")
+    helper = LayerHelper("tdm_sampler", tree_layer_attr=tree_layer_attr)
+    depth = len(layer_node_num_list)
+    way = helper.create_parameter(tree_travel_attr, [leaf_node_num, depth], tree_dtype)
+    table = helper.create_parameter(tree_layer_attr, [sum(layer_node_num_list), 1], tree_dtype)
+    found = [helper.create_variable_for_type_inference(dtype) for _ in range(3)]
+    for variable in (way, table, *found):
+        variable.stop_gradient = True
+    ends = [0]
+    for nodes in layer_node_num_list:
+        ends.append(ends[-1] + nodes)
+    helper.append_op(
+        type="tdm_sampler",
+        inputs={"X": [x], "Travel": [way], "Layer": [table]},
+        outputs={"Out": [found[0]], "Labels": [found[1]], "Mask": [found[2]]},
+        attrs={
+            "neg_samples_num_list": list(neg_samples_num_list),
+            "output_positive": output_positive,
+            "layer_offset_lod": ends,
+            "seed": seed,
+            "dtype": to_vartype(dtype),
+        },
+    )
+    return _by_layer(found, neg_samples_num_list, output_positive) if output_list else tuple(found)
+
+
+def _by_layer(found: list[Variable], counts: Sequence[int], positive: bool) -> tuple[list[Variable], ...]:
+    """Return nodes, labels and mask, each as a list with a Variable for each layer."""
+    lists: tuple[list[Variable], ...] = ([], [], [])
+    start = 0
+    for count in counts:
+        width = count + int(positive)
+        parts = [layers.slice(v, axes=[1], starts=[start], ends=[start + width]) for v in found]
+        for group, part in zip(lists, parts):
+            group.append(layers.reshape(part, [-1, width, 1]))
+            group[-1].stop_gradient = True
+        start += width
+    return lists
