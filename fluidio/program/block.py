@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -240,10 +241,10 @@ class Block:
 
 
 def _check_attrs(op: Operator, attrs: Mapping[str, Any]) -> None:
-    """Refuse attributes that no op has, and text where a number belongs.
+    """Refuse text where a number belongs, and warn of attributes that no op has.
 
-    Fluid: an attribute that the op does not have was dropped. One that other ops have (use_cudnn, is_test) still is
-    no mistake, as layers give them to many ops.
+    Fluid: an attribute that the op does not have is dropped. One that other ops have (use_cudnn, is_test) is no
+    mistake, as layers give them to many ops.
     """
     from fluidio.program.attr_types import attr_names
 
@@ -253,6 +254,6 @@ def _check_attrs(op: Operator, attrs: Mapping[str, Any]) -> None:
             if name not in attr_names() and not name.startswith(("_", "@", "op_", "fluidio_")):
                 near = difflib.get_close_matches(name, known, 2, 0.6)
                 hint = f"close to it: {', '.join(near)}" if near else f"it has {', '.join(known) or 'none'}"
-                InferContext(op).fail(f"unknown attribute {name!r}; {hint}")
+                warnings.warn(f"op {op.type}: unknown attribute {name!r} is dropped; {hint}", stacklevel=4)
         elif isinstance(value, str) and isinstance(known[name], (int, float)):
             InferContext(op).fail(f"attribute {name} is {value!r}; a number was expected")

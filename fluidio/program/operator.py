@@ -10,6 +10,7 @@ import numpy as np
 from fluidio.errors import EnforceNotMet
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import OpDef, Slot, find_op
+from fluidio.program.op_proto import find_proto
 from fluidio.program.op_roles import OpRole
 from fluidio.program.site import user_site
 from fluidio.program.variable import Variable, check_text_options
@@ -70,8 +71,7 @@ class Operator:
         carried = tuple(Slot(name, True, True) for name in definition.carried)
         self._inputs = _arguments("Input", type, (*definition.inputs, *carried), inputs or {})
         self._outputs = _arguments("Output", type, definition.outputs, outputs or {})
-        # Attributes of other ops are kept: Fluid ignored them, and scripts ask for them back.
-        self._attrs: dict[str, Any] = {**definition.attrs, **_clean(attrs or {})}
+        self._attrs: dict[str, Any] = {**definition.attrs, **_known(type, definition.attrs, _clean(attrs or {}))}
 
     @classmethod
     def blank(cls, block: Block) -> Operator:
@@ -246,6 +246,16 @@ def _name(value: Any) -> str:
     if isinstance(value, str):
         return value
     raise TypeError(f"an op's input or output is a Variable or a name, got {value!r} ({type(value).__name__})")
+
+
+def _known(type: str, own: Mapping[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Drop attributes that the op does not have; a gradient op has what its forward op was given."""
+    proto = find_proto(type)
+    if proto is None:
+        return given
+    names = {attr.name for attr in proto.attrs}
+    ours = ("_", "@", "op_", "fluidio_")
+    return {name: v for name, v in given.items() if name in names or name in own or name.startswith(ours)}
 
 
 def _clean(attrs: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import re
 from collections.abc import Callable
@@ -192,21 +193,28 @@ def test_what_was_whole_before_the_failing_op_of_a_layer_stays(exe: fluid.Execut
 @pytest.mark.parametrize(
     ("attrs", "text"),
     [
-        ({"axes": 1}, None),  # an attribute of slice: Fluid ignored it
-        ({"axsi": 1}, r"op softmax: unknown attribute 'axsi'; close to it: axis"),
-        ({"flavour": 1}, r"op softmax: unknown attribute 'flavour'; it has axis, "),
-        ({"axis": "two"}, r"op softmax: attribute axis is 'two'; a number was expected"),
+        ({"axes": 1}, None),  # an attribute of slice
+        ({"axsi": 1}, r"op softmax: unknown attribute 'axsi' is dropped; close to it: axis"),
+        ({"flavour": 1}, r"op softmax: unknown attribute 'flavour' is dropped; it has axis, "),
     ],
 )
-def test_an_unknown_attribute_is_told_with_op_variable_and_line(attrs: dict[str, Any], text: str | None) -> None:
+def test_an_attribute_that_the_op_does_not_have_is_dropped(attrs: dict[str, Any], text: str | None) -> None:
     x = fluid.layers.data("x", [4])
     block = fluid.default_main_program().global_block()
     out = block.create_var(name="out", dtype="float32")
-    if text is None:
-        block.append_op(type="softmax", inputs={"X": [x]}, outputs={"Out": [out]}, attrs=attrs)
-        return
+    with pytest.warns(UserWarning, match=text) if text else contextlib.nullcontext():
+        op = block.append_op(type="softmax", inputs={"X": [x]}, outputs={"Out": [out]}, attrs={**attrs, "axis": 1})
+    assert op.attr("axis") == 1
+    assert not op.has_attr(next(iter(attrs))) and not set(attrs) & set(op.attr_names)
+
+
+def test_text_for_a_number_is_told_with_op_variable_and_line() -> None:
+    x = fluid.layers.data("x", [4])
+    block = fluid.default_main_program().global_block()
+    out = block.create_var(name="out", dtype="float32")
+    text = r"op softmax: attribute axis is 'two'; a number was expected"
     with pytest.raises(fluid.core.EnforceNotMet, match=text) as caught:
-        block.append_op(type="softmax", inputs={"X": [x]}, outputs={"Out": [out]}, attrs=attrs)
+        block.append_op(type="softmax", inputs={"X": [x]}, outputs={"Out": [out]}, attrs={"axis": "two"})
     assert "X=x [-1, 4] FP32" in str(caught.value) and "test_bad_input.py" in str(caught.value)
     assert block.ops == []
 

@@ -56,14 +56,12 @@ def test_variables_keep_kind_shape_dtype_lod_and_persistence() -> None:
 
 def test_sub_blocks_come_back_as_blocks() -> None:
     main = fluid.default_main_program()
-    inner = main._create_block()
-    main._rollback()
-    op = main.global_block().append_op(
-        type="fill_constant", outputs={"Out": ["out"]}, attrs={"shape": [1], "value": 2.0, "sub_block": inner}
-    )
-    assert op.attr_type("sub_block") == AttrType.BLOCK
+    yes = fluid.layers.fill_constant([1], "bool", True)
+    with fluid.layers.ConditionalBlock([yes], is_scalar_condition=True).block():
+        fluid.layers.fill_constant([1], "float32", 2.0)
+    assert main.global_block().ops[-1].attr_type("sub_block") == AttrType.BLOCK
     again = parse_program(serialize_program(main))
-    assert again.global_block().ops[0].attr("sub_block") is again.block(1)
+    assert again.global_block().ops[-1].attr("sub_block") is again.block(1)
     assert again.block(1).parent_idx == 0
 
 
