@@ -14,11 +14,12 @@ from typing import Any
 from fluidio.backward.arriving import fill_inputs, has_gradient, tell_of_lost
 from fluidio.backward.blocks import block_gradients
 from fluidio.backward.grad_vars import array_gradient, create_grad, differentiable
-from fluidio.backward.pass_names import count_pass, put_away_earlier, refuse_second_derivatives, take_back_earlier
+from fluidio.backward.pass_names import put_away_earlier, take_back_earlier
 from fluidio.backward.saved_values import Versions
+from fluidio.backward.second_pass import COMPLETE_ATTR, grad_maker, tell_of_dropped
 from fluidio.dtypes import VarType
 from fluidio.era import era
-from fluidio.program import Block, Operator, OpRole, Parameter, Program, Variable, unique_name
+from fluidio.program import Block, Operator, OpRole, Parameter, Program, Variable
 from fluidio.program.collector import without_collections
 from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, GradOp, grad_name
 
@@ -54,7 +55,7 @@ def append_backward(
     no_grad = _no_grad_names(program, no_grad_set)
     end = _last_producer(block, loss.name)
     ops = ops_towards(block, {loss.name}, block.ops[: end + 1])
-    refuse_second_derivatives(block, ops, {loss.name}, no_grad)
+    tell_of_dropped(block, ops, {loss.name}, no_grad)
     earlier = put_away_earlier(block)
     no_grad = {earlier.get(name, name) for name in no_grad}
     block.ops[end]._attrs["op_role"] = int(OpRole.Forward | OpRole.Loss)
@@ -157,7 +158,8 @@ def append_grad_ops(
 
     versions = Versions(block, body)
     for op in reversed(ops):
-        if op.definition.grad is None:
+        maker = grad_maker(op)
+        if maker is None:
             continue
         outputs = [name for name in op.output_arg_names if name != EMPTY]
         alive = [name for name in outputs if name not in no_grad and settle(name)]
@@ -169,7 +171,7 @@ def append_grad_ops(
             inner = append_grad_ops if after is None else partial(append_grad_ops, after=after)
             grad_ops = block_gradients(op, alive, replaced, no_grad, target, inner)
         else:
-            made = op.definition.grad(op, no_grad)
+            made = maker(op, no_grad)
             grad_ops = [grad_op for grad_op in made if has_gradient(grad_op, done)]
             tell_of_lost(op, made, alive)
         for grad_op in grad_ops:
@@ -195,7 +197,7 @@ def _constants(block: Block, ops: Sequence[Operator], no_grad: set[str]) -> set[
     for op in ops:
         names = [*op.input_arg_names, *op.output_arg_names]
         constant.update(name for name in names if not differentiable(block._find_var_recursive(name)))
-        if op.definition.grad is None or (
+        if grad_maker(op) is None or (
             op.input_arg_names and all(name in constant for name in op.input_arg_names) and not _has_block(op)
         ):
             produced = set(op.output_arg_names) - set(op.input_arg_names)
@@ -305,7 +307,12 @@ def _params_and_grads(
 
 
 def calc_gradient(
-    targets: Any, inputs: Any, target_gradients: Any = None, no_grad_set: Iterable[Any] | None = None
+    targets: Any,
+    inputs: Any,
+    target_gradients: Any = None,
+    no_grad_set: Iterable[Any] | None = None,
+    *,
+    complete: bool = False,
 ) -> list[Variable | None]:
     """Append the gradients of `targets` with respect to `inputs` and return them; None where there is no path."""
     targets, inputs = _as_list(targets), _as_list(inputs)
@@ -314,50 +321,38 @@ def calc_gradient(
         raise ValueError(f"{len(targets)} targets but {len(seeds)} target_gradients")
     block = targets[0].block
     program = block.program
-    count_pass(program)
     no_grad = _no_grad_names(program, no_grad_set)
-    known: dict[str, str] = {}
     forward_ops = list(block.ops)
-    _keep_earlier(block, {v.name for v in (*targets, *inputs, *seeds) if v is not None})
+    ops = ops_towards(block, {t.name for t in targets}, forward_ops)
+    if complete:
+        for op in ops:
+            op._attrs[COMPLETE_ATTR] = True
+    tell_of_dropped(block, ops, {t.name for t in targets}, no_grad)
+    earlier = put_away_earlier(block)
+    no_grad = {earlier.get(name, name) for name in no_grad}
     with program._role(OpRole.Backward):
-        for target, seed in zip(targets, seeds):
-            known[target.name] = _seed(block, target, seed)
-        ops = ops_towards(block, {t.name for t in targets}, forward_ops)
-        refuse_second_derivatives(block, ops, {t.name for t in targets}, no_grad)
+        known = {target.name: _seed(block, target, seed) for target, seed in zip(targets, seeds)}
         done = append_grad_ops(block, ops, known, no_grad, block)
-    return [block.vars.get(done.get(v.name, "")) for v in inputs]
+    found = [done.get(v.name, "") for v in inputs]
+    renamed = take_back_earlier(block, earlier)
+    if complete:
+        for op in block.ops[len(forward_ops) :]:
+            op._attrs[COMPLETE_ATTR] = True
+    return [block.vars.get(renamed.get(name, name)) for name in found]
 
 
 def _seed(block: Block, target: Variable, seed: Variable | None) -> str:
-    """Return the name of the gradient that a target starts with: a copy of the given one, or ones."""
+    """Append the gradient of a target, ones if it is not given, and return its name."""
     name = grad_name(target.name)
-    if block.has_var(name):
-        _move_aside(block, name)
     create_grad(block, target, name)
     if seed is not None:
         block.append_op(type="assign", inputs={"X": [seed]}, outputs={"Out": [name]})
         return name
-    shape = block.create_var(name=f"{target.name}_shape", stop_gradient=False)
+    shape = block.create_var(name=f"{target.name}_shape", dtype=VarType.INT32, stop_gradient=True)
     block.append_op(type="shape", inputs={"Input": [target]}, outputs={"Out": [shape]})
-    attrs = {"value": 1.0, "shape": list(target.shape), "dtype": int(target.dtype)}
+    attrs = {"shape": list(target.shape), "value": 1.0, "dtype": target.dtype}
     block.append_op(type="fill_constant", inputs={"ShapeTensor": [shape]}, outputs={"Out": [name]}, attrs=attrs)
     return name
-
-
-def _move_aside(block: Block, name: str) -> None:
-    """Give the gradient of an earlier backward pass another name, so that this pass has the plain one."""
-    new = unique_name.generate(name)
-    block._rename_var(name, new)
-    for inner in block.program.blocks:
-        if inner is not block and name not in inner.vars:
-            for op in inner.ops:
-                op._rename(name, new)
-
-
-def _keep_earlier(block: Block, used: set[str]) -> None:
-    """Keep the gradients that earlier calls returned: this pass must not write over them."""
-    for name in [n for n in block.vars if n.endswith(GRAD_SUFFIX) and n not in used]:
-        _move_aside(block, name)
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -367,9 +362,18 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def gradients(
-    targets: Any, inputs: Any, target_gradients: Any = None, no_grad_set: Iterable[Any] | None = None
+    targets: Any,
+    inputs: Any,
+    target_gradients: Any = None,
+    no_grad_set: Iterable[Any] | None = None,
+    *,
+    complete: bool = False,
 ) -> list[Variable | None]:
     """Append the gradients of `targets` with respect to `inputs` and return them.
+
+    Args:
+        complete: let gradients of these gradients go through every op that has a second derivative here. Fluid has
+            none for tanh, matmul, batch_norm and others and drops their share.
 
     Example:
         >>> import fluidio as fluid
@@ -382,5 +386,5 @@ def gradients(
     for what, given in (("targets", targets), ("inputs", inputs)):
         if not isinstance(given, (Variable, list, tuple)):
             raise TypeError(f"The {what} of gradients must be a Variable or a list of them, got {given!r}")
-    found = calc_gradient(targets, inputs, target_gradients, no_grad_set)
+    found = calc_gradient(targets, inputs, target_gradients, no_grad_set, complete=complete)
     return [] if found == [None] else found

@@ -18,7 +18,7 @@ _MAY_LACK = {("lstm_grad", "Cell@GRAD"), ("lstmp_grad", "Cell@GRAD")}
 
 def has_gradient(grad_op: GradOp, done: dict[str, str]) -> bool:
     """Tell whether any gradient arrives that the op takes: an `lstm` passes nothing on that comes by its cells."""
-    taken = [name for slot, names in grad_op.inputs.items() if slot.endswith(GRAD_SUFFIX) for name in names]
+    taken = [name for names in grad_op.inputs.values() for name in names if name.endswith(GRAD_SUFFIX)]
     return not taken or any(name.removesuffix(GRAD_SUFFIX) in done for name in taken)
 
 

@@ -42,8 +42,10 @@ class Versions:
         """Let the gradient op read versions instead of the variables themselves."""
         for slot, names in grad_op.inputs.items():
             if not slot.endswith(GRAD_SUFFIX):
-                after = slot in forward._outputs and slot not in forward._inputs
-                grad_op.inputs[slot] = [self._version(name, forward, after) for name in names]
+                made = slot in forward._outputs and slot not in forward._inputs
+                grad_op.inputs[slot] = [
+                    self._version(name, forward, made or _only_made(forward, name)) for name in names
+                ]
 
     def _version(self, name: str, forward: Operator, after: bool) -> str:
         index = self.position[id(forward)]
@@ -62,6 +64,10 @@ class Versions:
             forward._set_attr(SAVED_ATTR, [*noted, entry])
             create_grad(self.block, self.block._find_var_recursive(name), kept)
         return kept
+
+
+def _only_made(op: Operator, name: str) -> bool:
+    return name in op.output_arg_names and name not in op.input_arg_names
 
 
 def _changes_around(block: Block, name: str) -> bool:

@@ -78,6 +78,7 @@ class OpDef:
             input that has one; "none" gives none,
             "kernel" lets the kernel read `k.lods` and write `k.out_lods`.
         grad: a maker of gradient ops; None for an op without gradient.
+        complete_grad: a maker for a gradient op that Fluid has no second derivative for, used where all are asked for.
         carried: input slots of Fluid's gradient op that our kernel does without; kept for programs that go there.
         side_effect: the op must run even if nobody uses its outputs, and is never pruned from a run.
         aliases: output slot -> input slot that the kernel may update in place (`ParamOut` -> `Param`).
@@ -95,6 +96,7 @@ class OpDef:
     side_effect: bool = False
     doc: str = ""
     carried: tuple[str, ...] = ()
+    complete_grad: GradMaker | None = None
 
 
 OP_TABLE: dict[str, OpDef] = {}

@@ -57,7 +57,7 @@ def test_variables_keep_kind_shape_dtype_lod_and_persistence() -> None:
 def test_sub_blocks_come_back_as_blocks() -> None:
     main = fluid.default_main_program()
     yes = fluid.layers.fill_constant([1], "bool", True)
-    with fluid.layers.ConditionalBlock([yes], is_scalar_condition=True).block():
+    with fluid.layers.Switch() as switch, switch.case(yes):
         fluid.layers.fill_constant([1], "float32", 2.0)
     assert main.global_block().ops[-1].attr_type("sub_block") == AttrType.BLOCK
     again = parse_program(serialize_program(main))

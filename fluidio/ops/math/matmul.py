@@ -130,6 +130,17 @@ def _joined_heads(out: Any) -> Any:
 def matmul_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
     if k.attrs["head_number"] > 1:
         raise EnforceNotMet("matmul with head_number has no gradient: it is made for inference")
+    return matmul_gradients(k, x, y, dout, k.wants("X@GRAD"), k.wants("Y@GRAD"))
+
+
+def matmul_by(k: Call, x: Any, y: Any) -> Any:
+    """Return alpha X Y."""
+    result: Any = matmul(k, x, y)
+    return result
+
+
+def matmul_gradients(k: Call, x: Any, y: Any, dout: Any, wants_x: bool, wants_y: bool) -> Any:
+    """Return X@GRAD and Y@GRAD, None for what is not wanted."""
     tx, ty, alpha = k.attrs["transpose_X"], k.attrs["transpose_Y"], k.attrs["alpha"]
     a, b = _as_matrix(x, True, tx), _as_matrix(y, False, ty)
     batch = a.shape[:-2] if a.ndim >= b.ndim else b.shape[:-2]
@@ -137,9 +148,9 @@ def matmul_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
     if alpha != 1.0:
         d = d * alpha
     dx = dy = None
-    if k.wants("X@GRAD"):
+    if wants_x:
         dx = _to_source(k.xp.matmul(d, b.swapaxes(-1, -2)), a.shape, x.shape, tx)
-    if k.wants("Y@GRAD"):
+    if wants_y:
         if y.ndim == 2 and a.ndim > 2 and not ty:
             # One weight for all of a batch: one product over all rows, not one for each.
             dy = a.reshape(-1, a.shape[-1]).T @ d.reshape(-1, d.shape[-1])

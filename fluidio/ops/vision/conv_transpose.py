@@ -61,7 +61,7 @@ def _infer(c: InferContext) -> None:
     c.set("Output", shape, c.dtype("Input"), c.input("Input").lod_level)
 
 
-def _geometry(k: Call, x: Any, w: Any) -> Geometry:
+def geometry(k: Call, x: Any, w: Any) -> Geometry:
     """Return the geometry of the convolution that leads from the output back to the input."""
     outs = _sizes(k.attrs, x.shape[2:], w.shape[2:])
     return Geometry(k, (x.shape[0], w.shape[1] * k.attrs["groups"], *outs), w)
@@ -72,12 +72,12 @@ def _register(name: str, dims: int) -> None:
     def kernel(k: Call, x: Any, w: Any, bias: Any) -> Any:
         """Output = the transposed convolution of Input with Filter [channels, filters / groups, *kernel]."""
         x = first(k, x)
-        return back(k, spread(k, x, w, _geometry(k, x, w)))
+        return back(k, spread(k, x, w, geometry(k, x, w)))
 
     @gradient(name, "Input Filter Output@GRAD", "Input@GRAD Filter@GRAD")
     def kernel_grad(k: Call, x: Any, w: Any, dout: Any) -> Any:
         x, dout = first(k, x), first(k, dout)
-        g = _geometry(k, x, w)
+        g = geometry(k, x, w)
         return (
             back(k, correlate(k, dout, w, g)) if k.wants("Input@GRAD") else None,
             filter_gradient(k, dout, x, w, g) if k.wants("Filter@GRAD") else None,

@@ -149,6 +149,28 @@ def _max_grad(k: Call, x: Any, out: Any, dout: Any, g: _Geometry) -> Any:
     return dx
 
 
+def max_places(k: Call, x: Any, out: Any, values: Any) -> Any:
+    """Return the value that stands where each window has its first largest element."""
+    x, out, values = _first(k, x), _first(k, out), _first(k, values)
+    g = _Geometry(k, x.shape[2:])
+    waiting = k.xp.ones(out.shape, bool)
+    found = k.xp.zeros(out.shape, values.dtype)
+    for source, place in g.places():
+        hit = (x[source] == out[place]) & waiting[place]
+        found[place] += values[source] * hit
+        waiting[place] ^= hit
+    return _back(k, found)
+
+
+def forward(k: Call, x: Any) -> Any:
+    """Return the largest element or the mean of each window."""
+    x = _first(k, x)
+    if k.attrs["adaptive"]:
+        return _back(k, _adaptive_forward(k, x))
+    g = _Geometry(k, x.shape[2:])
+    return _back(k, _max(k, x, g) if k.attrs["pooling_type"] == "max" else _mean(k, x, g))
+
+
 def _mean(k: Call, x: Any, g: _Geometry) -> Any:
     if g.whole:
         return x.mean(axis=tuple(range(2, x.ndim)), keepdims=True)
@@ -190,11 +212,7 @@ def _register(name: str, dims: int) -> None:
     @op(name, "X", "Out", _attrs(dims), infer=_infer, grad=True)
     def kernel(k: Call, x: Any) -> Any:
         """Out = the largest element or the mean of each window."""
-        x = _first(k, x)
-        if k.attrs["adaptive"]:
-            return _back(k, _adaptive_forward(k, x))
-        g = _Geometry(k, x.shape[2:])
-        return _back(k, _max(k, x, g) if k.attrs["pooling_type"] == "max" else _mean(k, x, g))
+        return forward(k, x)
 
     @gradient(name, "X Out Out@GRAD", "X@GRAD")
     def kernel_grad(k: Call, x: Any, out: Any, dout: Any) -> Any:

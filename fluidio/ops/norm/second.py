@@ -1,0 +1,100 @@
+"""Second derivatives of normalisation: instance_norm as in 1.8.5, layer_norm and batch_norm where all are asked for.
+
+With x' = (x - mean) s and P(v) = v - m(v) - x' m(v x'), m the mean over what is normalised together, the gradient of
+the normalised numbers is dx = s P(u) for what arrives, u. Of L = <v, dx> this gives
+    dL/du = s P(v),    dL/dx = -s^2 (x' m(v P(u)) + m(u x') P(v) + m(v x') P(u)).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluidio.ops.kernel import Call
+from fluidio.ops.norm import batch_norm, per_example  # noqa: F401  (they bring the ops)
+from fluidio.ops.second_order import second
+
+__all__: list[str] = []
+
+
+class _Normalised:
+    """Numbers that are normalised together along `axes`, and the sums that second derivatives need."""
+
+    def __init__(self, xp: Any, x: Any, axes: tuple[int, ...], epsilon: float) -> None:
+        self.xp, self.axes = xp, axes
+        centred = x - x.mean(axis=axes, keepdims=True)
+        self.inverse = 1 / xp.sqrt((centred * centred).mean(axis=axes, keepdims=True) + epsilon)
+        self.normal = centred * self.inverse
+
+    def mean(self, values: Any) -> Any:
+        return values.mean(axis=self.axes, keepdims=True)
+
+    def project(self, values: Any) -> Any:
+        return values - self.mean(values) - self.normal * self.mean(values * self.normal)
+
+    def to_input(self, v: Any, u: Any) -> Any:
+        pv, pu = self.project(v), self.project(u)
+        square = self.inverse * self.inverse
+        return -square * (
+            self.normal * self.mean(v * pu) + self.mean(u * self.normal) * pv + self.mean(v * self.normal) * pu
+        )
+
+
+def _gradients(n: _Normalised, dy: Any, scale: Any, shift: Any, ddx: Any, ddscale: Any, others: tuple[int, ...]) -> Any:
+    """Return the gradients of X, Scale (before it is summed over `others`) and of what arrives at Y.
+
+    Scale, and the gradients that arrive at it and the shift, are broadcast against X.
+    """
+    v = n.xp.zeros_like(dy) if ddx is None else ddx
+    u = dy * scale
+    dx = n.to_input(v, u)
+    ddy = scale * n.inverse * n.project(v)
+    if ddscale is not None:
+        dx = dx + ddscale * n.inverse * n.project(dy)
+        ddy = ddy + ddscale * n.normal
+    if shift is not None:
+        ddy = ddy + shift
+    dscale = (n.inverse * n.project(v) * dy).sum(axis=others)
+    return dx, dscale, ddy
+
+
+def _channels(values: Any, ndim: int) -> Any:
+    return None if values is None else values.reshape(1, -1, *(1,) * (ndim - 2))
+
+
+_INPUTS = "X Scale DY=Y@GRAD DDX=+X@GRAD DDScale=+Scale@GRAD DDBias=+Bias@GRAD"
+_OUTPUTS = "DX=X DScale=Scale DDY=Y@GRAD"
+
+
+@second("instance_norm", _INPUTS, _OUTPUTS)
+def instance_norm_second(k: Call, x: Any, scale: Any, dy: Any, ddx: Any, ddscale: Any, ddbias: Any) -> Any:
+    n = _Normalised(k.xp, x, tuple(range(2, x.ndim)), k.attrs["epsilon"])
+    one = x.dtype.type(1) if scale is None else _channels(scale, x.ndim)
+    shift, bent = _channels(ddbias, x.ndim), _channels(ddscale, x.ndim)
+    dx, dscale, ddy = _gradients(n, dy, one, shift, ddx, bent, (0, *range(2, x.ndim)))
+    return dx, None if scale is None else dscale.reshape(scale.shape), ddy
+
+
+@second("batch_norm", _INPUTS, _OUTPUTS, complete=True)
+def batch_norm_second(k: Call, x: Any, scale: Any, dy: Any, ddx: Any, ddscale: Any, ddbias: Any) -> Any:
+    last = k.attrs["data_layout"] == "NHWC"
+    x, dy, ddx = (v if v is None or not last else k.xp.moveaxis(v, -1, 1) for v in (x, dy, ddx))
+    axes = (0, *range(2, x.ndim))
+    n = _Normalised(k.xp, x, axes, k.attrs["epsilon"])
+    shift, bent = _channels(ddbias, x.ndim), _channels(ddscale, x.ndim)
+    dx, dscale, ddy = _gradients(n, dy, _channels(scale, x.ndim), shift, ddx, bent, axes)
+    if last:
+        dx, ddy = (k.xp.ascontiguousarray(k.xp.moveaxis(v, 1, -1)) for v in (dx, ddy))
+    return dx, dscale.reshape(scale.shape), ddy
+
+
+@second("layer_norm", _INPUTS, _OUTPUTS, complete=True)
+def layer_norm_second(k: Call, x: Any, scale: Any, dy: Any, ddx: Any, ddscale: Any, ddbias: Any) -> Any:
+    rows = 1
+    for size in x.shape[: k.attrs["begin_norm_axis"]]:
+        rows *= size
+    flat, d = x.reshape(rows, -1), dy.reshape(rows, -1)
+    n = _Normalised(k.xp, flat, (1,), k.attrs["epsilon"])
+    one = x.dtype.type(1) if scale is None else scale.reshape(1, -1)
+    shift, bent = (None if v is None else v.reshape(1, -1) for v in (ddbias, ddscale))
+    dx, dscale, ddy = _gradients(n, d, one, shift, None if ddx is None else ddx.reshape(rows, -1), bent, (0,))
+    return dx.reshape(x.shape), None if scale is None else dscale.reshape(scale.shape), ddy.reshape(x.shape)

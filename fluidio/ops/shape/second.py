@@ -1,0 +1,33 @@
+"""Second derivatives of ops that move numbers about: their gradients are linear."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluidio.ops.kernel import Call
+from fluidio.ops.second_order import linear, second
+from fluidio.ops.shape import dims, join, padding, slicing  # noqa: F401  (they bring the ops)
+
+__all__: list[str] = []
+
+
+def _reshape(name: str) -> None:
+    @second(name, "DOut=Out@GRAD DDX=+X@GRAD", "DDOut=Out@GRAD")
+    def kernel(k: Call, dout: Any, ddx: Any) -> Any:
+        return ddx.reshape(dout.shape)
+
+
+_reshape("reshape2")
+_TENSORS = "StartsTensor EndsTensor StartsTensorList EndsTensorList"
+linear("slice", f"Input=+Input@GRAD {_TENSORS}")
+linear("expand", "X=+X@GRAD ExpandTimes expand_times_tensor")
+linear("concat", "X=+X@GRAD AxisTensor", complete=True)
+
+
+def _transposed(name: str) -> None:
+    @second(name, "DDX=+X@GRAD", "DDOut=Out@GRAD", complete=True)
+    def kernel(k: Call, ddx: Any) -> Any:
+        return k.xp.ascontiguousarray(ddx.transpose(k.attrs["axis"]))
+
+
+_transposed("transpose2")
