@@ -22,7 +22,16 @@ try:
 except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["claimed", "create_part", "is_part", "lock", "remove_dead_parts", "temporary_folder", "unlock"]
+__all__ = [
+    "claimed",
+    "create_part",
+    "is_part",
+    "lock",
+    "remove_dead_parts",
+    "sync_folder",
+    "temporary_folder",
+    "unlock",
+]
 
 _numbers = itertools.count()
 _PART = re.compile(r"\.part-\d+(-\d+)?$|^\..*\.fluidio-lock$")
@@ -118,6 +127,18 @@ def _remove_if_dead(path: str) -> None:
     try:
         if lock(descriptor):
             (shutil.rmtree if folder else os.unlink)(path)
+    finally:
+        os.close(descriptor)
+
+
+def sync_folder(folder: str) -> None:
+    """Wait until the names in a folder are on the disk, so that a rename outlives a power failure."""
+    if os.name == "nt":
+        return  # no folder can be opened
+    descriptor = os.open(folder or ".", os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+    try:
+        with contextlib.suppress(OSError):  # a file system that has no such thing
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from fluidio.errors import RecordIOError
 from fluidio.recordio.files.index import find_tail
-from fluidio.recordio.files.part_files import create_part, lock, unlock
+from fluidio.recordio.files.part_files import create_part, lock, sync_folder, unlock
 from fluidio.recordio.files.source import LocalSource, filesystem_of, is_url
 from fluidio.recordio.format.dialects import Dialect
 
@@ -36,6 +36,16 @@ class Sink(Protocol):
     dialect: Dialect | None
     """The dialect of what is already there, None for a new file."""
 
+    @property
+    def chunks(self) -> int:
+        """How many chunks were written whole."""
+        ...
+
+    @property
+    def broken(self) -> bool:
+        """Tell whether nothing more can be written."""
+        ...
+
     def write(self, header: bytes, stored: Any) -> None: ...
 
     def sync(self) -> None: ...
@@ -47,14 +57,16 @@ class LocalSink:
     """A file on disk.
 
     A chunk goes out whole before anything else is done, so a killed process leaves at most one chunk unfinished;
-    appending cuts such a tail off first. A write that fails (a full disk) is taken back.
+    appending cuts such a tail off first. A write that fails (a full disk) or is interrupted (Ctrl-C) is taken back.
     """
 
     def __init__(self, path: str, mode: str, atomic: bool) -> None:
         self.name = path
         self.dialect: Dialect | None = None
         self._target = self._path = path
-        self._end = 0
+        self._whole = (0, 0)  # where the last whole chunk ends, and the number of chunks: one value, so never half true
+        self._unfinished = False
+        self._is_file = True
         if atomic:
             self._path, self._fd = create_part(path)
             return
@@ -64,9 +76,10 @@ class LocalSink:
             if lock(self._fd) is False:
                 hint = "close it first, or write with atomic=True, which replaces the file at the end"
                 raise RecordIOError("another writer has this file open", path=path, hint=hint)
+            self._is_file = stat.S_ISREG(os.fstat(self._fd).st_mode)
             if mode == "a":
                 self._continue()
-            elif stat.S_ISREG(os.fstat(self._fd).st_mode):
+            elif self._is_file:
                 os.ftruncate(self._fd, 0)
         except BaseException:
             os.close(self._fd)
@@ -75,29 +88,50 @@ class LocalSink:
     def _continue(self) -> None:
         source = LocalSource(self._path)
         try:
-            self.dialect, self._end, tail = find_tail(source)
+            self.dialect, end, tail = find_tail(source)
             if tail is not None:
-                lost = source.size - self._end
+                lost = source.size - end
                 warnings.warn(f"{tail}; {lost} bytes of an unfinished chunk were cut off to append", stacklevel=6)
-                os.ftruncate(self._fd, self._end)
+                os.ftruncate(self._fd, end)
         finally:
             source.close()
-        os.lseek(self._fd, self._end, os.SEEK_SET)
+        os.lseek(self._fd, end, os.SEEK_SET)
+        self._whole = (end, 0)
+
+    @property
+    def chunks(self) -> int:
+        return self._whole[1]
+
+    @property
+    def broken(self) -> bool:
+        return False
 
     def write(self, header: bytes, stored: Any) -> None:
+        if self._unfinished:
+            self._take_back()
         payload = memoryview(stored)
-        end = self._end
+        start, chunks = self._whole
+        end = start
+        self._unfinished = True
         try:
             end += self._write_both(header, payload[: max(0, _room(end) - len(header))])
-            done = end - self._end - len(header)
+            done = end - start - len(header)
             while done < len(payload):
                 done += os.write(self._fd, payload[done : done + _room(end)])
-                end = self._end + len(header) + done
-        except OSError:
-            os.ftruncate(self._fd, self._end)
-            os.lseek(self._fd, self._end, os.SEEK_SET)
+                end = start + len(header) + done
+        except BaseException:
+            self._take_back()
             raise
-        self._end = end
+        self._whole = (end, chunks + 1)
+        self._unfinished = False
+
+    def _take_back(self) -> None:
+        """Cut off what was written of a chunk that is not whole."""
+        end, _ = self._whole
+        if self._is_file:
+            os.ftruncate(self._fd, end)
+            os.lseek(self._fd, end, os.SEEK_SET)
+        self._unfinished = False
 
     def _write_both(self, header: bytes, payload: memoryview) -> int:
         """Write a header and the beginning of its payload, at least all of the header; return how many bytes."""
@@ -110,19 +144,27 @@ class LocalSink:
         os.fsync(self._fd)
 
     def close(self, *, keep: bool) -> None:
+        atomic = self._path != self._target
         try:
-            if self._path != self._target and keep:
+            if self._unfinished:
+                self._take_back()
+            if atomic and keep:
                 os.fsync(self._fd)
+                if os.name != "nt":  # which renames no open file; elsewhere nobody may take it for a dead one
+                    os.replace(self._path, self._target)
+        except BaseException:
+            keep = False
+            raise
         finally:
             unlock(self._fd)  # a process that was forked meanwhile has the file open still
             os.close(self._fd)
-        if self._path == self._target:
-            return
-        if keep:
-            os.replace(self._path, self._target)
-        else:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(self._path)
+            if atomic and not keep:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(self._path)
+        if atomic and keep:
+            if os.name == "nt":
+                os.replace(self._path, self._target)
+            sync_folder(os.path.dirname(self._target))
 
 
 class StreamSink:
@@ -131,12 +173,28 @@ class StreamSink:
     def __init__(self, stream: Any, name: str, owned: bool) -> None:
         self.name = name
         self.dialect: Dialect | None = None
+        self._chunks = 0
         self._stream = stream
         self._owned = owned
+        self._unfinished = False
 
     def write(self, header: bytes, stored: Any) -> None:
+        if self.broken:  # it may be no file that could be cut
+            hint = "begin it anew, or write to a path: there an interrupted chunk is taken back"
+            raise RecordIOError("a write was interrupted in the middle of a chunk", path=self.name, hint=hint)
+        self._unfinished = True
         self._stream.write(header)
         self._stream.write(stored)
+        self._chunks += 1
+        self._unfinished = False
+
+    @property
+    def chunks(self) -> int:
+        return self._chunks
+
+    @property
+    def broken(self) -> bool:
+        return self._unfinished
 
     def sync(self) -> None:
         self._stream.flush()

@@ -32,9 +32,13 @@ class WriteBehind:
 
     def wait(self) -> None:
         """Return when everything given is written; raise what went wrong."""
-        last, self._last = self._last, None
-        if last is not None:
-            last.result()
+        if self._last is not None:
+            try:
+                self._last.result()
+            except Exception:
+                self._last = None
+                raise
+            self._last = None  # not if the wait was interrupted: the write still goes on
 
     def __enter__(self) -> WriteBehind:
         return self

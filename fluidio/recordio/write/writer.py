@@ -90,9 +90,12 @@ class Writer:
         self._bytes = 0
         self._scratch = Buffer()
         self._spare: Buffer | None = None
+        self._behind: WriteBehind | None = None
         self._write: Callable[[bytes, Any], None] = self._sink.write
         self._pool = ThreadPoolExecutor(threads, "recordio-compress") if threads else None
-        self._pending: deque[tuple[int, Future[Any]]] = deque()
+        self._pending: deque[tuple[int, int, Future[Any]]] = deque()  # number of the chunk, records, what is stored
+        self._chunk = 0  # the number of the open chunk
+        self._undo: tuple[int, int, int, int] | None = None  # what a call found, until it is done
         self._threads = threads
         self.closed = False
         self.num_records = 0
@@ -112,6 +115,9 @@ class Writer:
         elif not isinstance(record, bytes):
             record = _copied(record)
         size = len(record)
+        if self._undo is not None:
+            self._recover()
+        self._undo = (self._chunk, len(self._pieces), self._count, self._bytes)
         if self._count and self._bytes + size > self._max_bytes:
             self._end_chunk()
         elif self.closed:
@@ -124,6 +130,7 @@ class Writer:
         self.num_records += 1
         if self._count >= self._max_records:
             self._end_chunk()
+        self._undo = None
 
     def write_parts(self, parts: list[bytes]) -> None:
         """Add one record given in pieces."""
@@ -131,6 +138,9 @@ class Writer:
         if size > self._max_bytes or (self._count and self._bytes + size > self._max_bytes) or self.closed:
             self.write(b"".join(parts))
             return
+        if self._undo is not None:
+            self._recover()
+        self._undo = (self._chunk, len(self._pieces), self._count, self._bytes)
         self._pieces.append(_length.pack(size))
         self._pieces += parts
         self._bytes += size
@@ -138,6 +148,7 @@ class Writer:
         self.num_records += 1
         if self._count >= self._max_records:
             self._end_chunk()
+        self._undo = None
 
     def write_tensors(self, tensors: Sequence[tuple[np.ndarray[Any, Any], LoD]]) -> None:
         """Add one record of (array, LoD) pairs."""
@@ -156,17 +167,20 @@ class Writer:
             raise ValueError(f"{self.name}: the writer is closed")
         for column in block.columns:
             check_dtype(column.data)
+        if self._undo is not None:
+            self._recover()
         ends = np.cumsum(record_sizes(block))
         if not len(ends) or ends[-1] < _LARGE or self._pool is not None or not isinstance(self._sink, LocalSink):
             self._cut(block, ends)
             return
         # All of it is on its way to the disk when this returns, so a killed process still loses the open chunk only.
-        with WriteBehind(self._sink.write) as behind:
-            self._write, self._spare = behind.write, Buffer()
+        with WriteBehind(self._sink.write) as self._behind:
+            self._write, self._spare = self._behind.write, Buffer()
             try:
                 self._cut(block, ends)
             finally:
                 self._write, self._spare = self._sink.write, None
+        self._behind = None
 
     def _cut(self, block: RecordBlock, ends: IntArray) -> None:
         """Put a block into chunks; `ends` are the running sums of its record sizes."""
@@ -183,9 +197,12 @@ class Writer:
 
     def _take(self, block: RecordBlock, size: int) -> None:
         """Put a part of a block into the open chunk, straight to the file when it fills one."""
+        self._undo = (self._chunk, len(self._pieces), self._count, self._bytes)
         self.num_records += len(block)
         if not self._count and len(block) == self._max_records:
             self._emit(encode_block(block, None if self._pool else self._scratch), len(block))
+            self._begin_chunk()
+            self._undo = None
             if self._spare is not None:  # the chunk may still be on its way out of this one
                 self._scratch, self._spare = self._spare, self._scratch
             return
@@ -194,6 +211,7 @@ class Writer:
         self._bytes += size
         if self._count >= self._max_records:
             self._end_chunk()
+        self._undo = None
 
     def write_samples(
         self, samples: Iterable[Sequence[Any]], *, dtypes: Sequence[Any] | None = None, lod_levels: Sequence[int] = ()
@@ -222,14 +240,37 @@ class Writer:
         if self.closed:
             raise ValueError(f"{self.name}: the writer is closed")
         if self._count:
-            payload = b"".join(self._pieces)
-            count, self._pieces, self._count, self._bytes = self._count, [], 0, 0
-            self._emit(payload, count)
+            self._emit(b"".join(self._pieces), self._count)
+            self._begin_chunk()
+
+    def _begin_chunk(self) -> None:
+        self._pieces = []
+        self._count = self._bytes = 0
+        self._chunk += 1
+
+    def _recover(self) -> None:
+        """Take back what a call did that failed or was interrupted (Ctrl-C), unless its chunk is stored.
+
+        So nothing is lost that was taken before, nothing is doubled, and no chunk holds half a record.
+        """
+        assert self._undo is not None
+        if self._behind is not None:
+            self._behind.wait()
+            self._behind = None
+        chunk, pieces, count, size = self._undo
+        stored = self._pending[-1][0] + 1 if self._pending else self._sink.chunks
+        if chunk < stored:
+            self._chunk, self._pieces, self._count, self._bytes = stored, [], 0, 0
+        else:
+            del self._pieces[pieces:]
+            self.num_records -= self._count - count
+            self._count, self._bytes = count, size
+        self._undo = None
 
     def _emit(self, payload: Any, count: int) -> None:
         if self._pool is not None:
             try:
-                self._pending.append((count, self._pool.submit(self._compressor.compress, payload)))
+                self._pending.append((self._chunk, count, self._pool.submit(self._compressor.compress, payload)))
             except RuntimeError:  # the interpreter is ending and starts no more work
                 self._drain(0)
             else:
@@ -239,8 +280,10 @@ class Writer:
 
     def _drain(self, leave: int) -> None:
         while len(self._pending) > leave:
-            count, future = self._pending.popleft()
-            self._store(future.result(), count)
+            number, count, future = self._pending[0]
+            if number >= self._sink.chunks:  # else it was stored, and then came an interruption
+                self._store(future.result(), count)
+            self._pending.popleft()
 
     def _store(self, stored: Any, count: int) -> None:
         if len(stored) > _LARGEST:
@@ -250,7 +293,11 @@ class Writer:
 
     def flush(self, *, sync: bool = False) -> None:
         """End the open chunk and hand everything to the operating system; `sync` waits for the disk."""
+        if self._undo is not None:
+            self._recover()
+        self._undo = (self._chunk, len(self._pieces), self._count, self._bytes)
         self._end_chunk()
+        self._undo = None
         self._drain(0)
         if sync:
             self._sink.sync()
@@ -282,7 +329,7 @@ class Writer:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        if kind is None or not self._atomic:
+        if kind is None or not (self._atomic or self._sink.broken):
             self.close()
         else:
             self.abort()
@@ -290,7 +337,7 @@ class Writer:
     def __del__(self) -> None:
         # Fluid 1.x: the destructor closes the file. An atomic file that nobody closed does not appear.
         if not getattr(self, "closed", True):
-            if self._atomic:
+            if self._atomic or self._sink.broken:
                 self.abort()
             else:
                 self.close()
