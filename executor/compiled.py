@@ -16,6 +16,7 @@ from fluidio.executor.frame import Frame
 from fluidio.executor.parallel import ParallelPlan, Replicas
 from fluidio.executor.split import join_fetched, split_feed
 from fluidio.executor.strategies import BuildStrategy, ExecutionStrategy
+from fluidio.executor.turns import turn
 from fluidio.places import CPUPlace, CUDAPlace, cpu_places, cuda_means_cpu, cuda_places, unwrap
 from fluidio.program import Program, default_main_program
 from fluidio.tensor import LoDTensor, Scope, global_scope
@@ -156,8 +157,9 @@ class CompiledProgram:
         names = fetch_names(fetch_list)
         plan = self._plan(places, tuple(feeds[0]), names)
         assert self._replicas is not None
-        frames = plan.run(scope, feeds, self._replicas)
-        each = [_fetch(f, names, return_numpy) for f in frames] if names else []
+        with turn(self, scope):  # the plan is for one thread at a time
+            frames = plan.run(scope, feeds, self._replicas)
+            each = [_fetch(f, names, return_numpy) for f in frames] if names else []
         columns = [list(column) for column in zip(*each)]
         return [join_fetched(column) for column in columns] if return_merged else columns
 

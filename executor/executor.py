@@ -15,6 +15,7 @@ from fluidio.executor.fetch import FetchesUpdates, check_fetch_names, check_give
 from fluidio.executor.memory import keep_freed_memory
 from fluidio.executor.plan import Plan
 from fluidio.executor.pruned import pruned_program, split_updates
+from fluidio.executor.turns import turn
 from fluidio.places import CPUPlace, CUDAPlace, PlaceLike, is_compiled_with_cuda
 from fluidio.program import Program, default_main_program
 from fluidio.program.site import describe, user_site
@@ -71,6 +72,9 @@ class Executor:
             use_prune: run only what is fetched and the updates of all optimizers.
             use_program_cache: accepted; plans are always cached, and never used for a program that has changed.
 
+        Threads may run one program at once. Runs that update variables of one scope take turns, so every step is whole;
+        runs that only read go on side by side.
+
         Raises:
             EOFException: a reader has no next data; `reset()` it.
             EnforceNotMet: an op failed; the text names it, its inputs and the line that built it.
@@ -125,15 +129,21 @@ class Executor:
         if plan is None or plan.version != program._version:
             feed, key, plan = self._compile(program, feed, names, reads_first)
         try:
-            f = plan.frame(scope)
-            if feed:
-                set_feeds(f, plan.feed_slots, plan.feed_variables, feed)
-            if plan.given_fetches:
-                check_given(f)
-            plan.run(f)
-            return take(f, plan.fetch_slots, names, return_numpy) if names else []
+            if not plan.updates:
+                return self._step(plan, feed, names, scope, return_numpy)
+            with turn(program, scope):
+                return self._step(plan, feed, names, scope, return_numpy)
         finally:
             program.__dict__["_plans"][key] = plan
+
+    def _step(self, plan: Plan, feed: Any, names: tuple[str, ...], scope: Scope, return_numpy: bool) -> list[Any]:
+        f = plan.frame(scope)
+        if feed:
+            set_feeds(f, plan.feed_slots, plan.feed_variables, feed)
+        if plan.given_fetches:
+            check_given(f)
+        plan.run(f)
+        return take(f, plan.fetch_slots, names, return_numpy) if names else []
 
     def _run_pruned(
         self, program: Any, feed: Any, fetch_list: Any, scope: Scope, return_numpy: bool, return_merged: bool

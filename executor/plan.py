@@ -176,8 +176,10 @@ class Plan:
         """Collect what comes from the scope: persistables, and anything read that nobody here produces."""
         produced = set(self.feed_slots)
         external: set[int] = set()
+        self.updates = False
         for step in self.steps:
             reads, writes = self._touched(step)
+            self.updates |= any(map(self._persists, writes)) and not _makes_reader(step.op)
             external |= {i for i in reads if i not in produced}
             produced |= writes
         self.given_fetches = [i for i in self.fetch_slots if i not in produced]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 from time import perf_counter
@@ -111,6 +112,17 @@ def _spec(k: Call) -> Spec:
     return spec
 
 
+_making = threading.RLock()  # several threads may run a program for the first time
+
+
+def _now(f: Any, slot: int) -> Any:
+    """Return the reader that the scope has, which may be newer than the frame, and put it into the frame."""
+    variable = f.variables[slot]
+    if variable is not None and variable.value is not None:
+        f.values[slot] = variable.value
+    return f.values[slot]
+
+
 def _frozen(value: Any) -> Any:
     return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value
 
@@ -127,6 +139,13 @@ def _decorator(
         spec = _spec(k)
         if existing is not None and existing.underlying is below and existing.spec == spec:
             return
+        with _making:
+            build(k, f, out, spec)
+
+    def build(k: Call, f: Any, out: int, spec: Spec) -> None:
+        below, existing = _now(f, k.ins["UnderlyingReader"][0]), _now(f, out)
+        if existing is not None and existing.underlying is below and existing.spec == spec:
+            return  # another thread was first
         if below is None:
             name = k.op.input("UnderlyingReader")[0]
             raise EnforceNotMet(f"the reader {name} does not exist yet: run the startup program first")
@@ -149,9 +168,13 @@ def _source(
 
     def kernel(k: Call, f: Any) -> None:
         out = k.outs["Out"][0]
-        existing = f.values[out]
         spec = _spec(k)
         origin = k.op.block.program._serial
+        with _making:
+            make_source(k, f, out, spec, origin)
+
+    def make_source(k: Call, f: Any, out: int, spec: Spec, origin: int) -> None:
+        existing = _now(f, out)
         if isinstance(existing, Reader):
             if existing.spec == spec and existing.origin == origin and existing.decorators:
                 return
@@ -275,8 +298,12 @@ class Threaded(Reader):
 )  # fmt: skip
 def create_py_reader(k: Call, f: Any) -> None:
     """Make the reader that empties a queue; it stays while the queue is the same."""
-    out = k.outs["Out"][0]
-    existing = f.values[out]
+    with _making:
+        _make_py_reader(k, f, k.outs["Out"][0])
+
+
+def _make_py_reader(k: Call, f: Any, out: int) -> None:
+    existing = _now(f, out)
     queue = _find_queue(k, f)
     if isinstance(existing, QueueReader):
         if queue is None or existing.queue is queue:

@@ -1,10 +1,14 @@
-"""The default programs, and guards that change them for a while; every guard restores on exceptions."""
+"""The default programs, and guards that change them for a while; every guard restores on exceptions.
+
+A guard of another thread than the main one holds for that thread alone.
+"""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
 
+from fluidio.current import Current
 from fluidio.program.program import Program
 
 __all__ = [
@@ -16,32 +20,28 @@ __all__ = [
     "switch_startup_program",
 ]
 
-_main = Program()
-_startup = Program()
+_main = Current(Program())
+_startup = Current(Program())
 
 
 def default_main_program() -> Program:
     """Return the program that layers append their ops to."""
-    return _main
+    return _main.get()
 
 
 def default_startup_program() -> Program:
     """Return the program that initialises parameters and opens readers."""
-    return _startup
+    return _startup.get()
 
 
 def switch_main_program(program: Program) -> Program:
     """Make `program` the default main program and return the one it was."""
-    global _main
-    previous, _main = _main, program
-    return previous
+    return _main.switch(program)
 
 
 def switch_startup_program(program: Program) -> Program:
     """Make `program` the default startup program and return the one it was."""
-    global _startup
-    previous, _startup = _startup, program
-    return previous
+    return _startup.switch(program)
 
 
 @contextlib.contextmanager

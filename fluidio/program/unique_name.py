@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import Any
+
+from fluidio.current import Current
 
 __all__ = ["UniqueNameGenerator", "generate", "guard", "switch"]
+
+
+_counting = threading.Lock()
 
 
 class UniqueNameGenerator:
@@ -17,29 +24,34 @@ class UniqueNameGenerator:
         self.ids: defaultdict[str, int] = defaultdict(int)
 
     def __call__(self, key: str) -> str:
-        number = self.ids[key]
-        self.ids[key] += 1
+        with _counting:  # two threads must not get one number
+            number = self.ids[key]
+            self.ids[key] += 1
         return f"{self.prefix}{key}_{number}"
 
 
-generator = UniqueNameGenerator()
+_current = Current(UniqueNameGenerator())
+
+
+def __getattr__(name: str) -> Any:
+    if name == "generator":  # Fluid: the generator in use
+        return _current.get()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def generate(key: str) -> str:
     """Return `key_N` with N counting up for each key."""
-    return generator(key)
+    return _current.get()(key)
 
 
 def generate_with_ignorable_key(key: str) -> str:
     """Return a name whose key may change between versions (Fluid 1.8's name for temporaries)."""
-    return generator(key)
+    return _current.get()(key)
 
 
 def switch(new_generator: UniqueNameGenerator | None = None) -> UniqueNameGenerator:
     """Install a generator (a fresh one by default) and return the old one."""
-    global generator
-    old, generator = generator, new_generator or UniqueNameGenerator()
-    return old
+    return _current.switch(new_generator or UniqueNameGenerator())
 
 
 @contextlib.contextmanager

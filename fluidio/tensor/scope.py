@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from fluidio.current import Current
 from fluidio.errors import EnforceNotMet
 from fluidio.tensor.lod_tensor import LoDTensor
 from fluidio.tensor.selected_rows import SelectedRows
@@ -160,24 +161,22 @@ class Scope:
         return f"Scope({len(self._variables)} variables)"
 
 
-_global_scope = Scope()
+_global_scope = Current(Scope())
 
 
 def global_scope() -> Scope:
     """Return the scope that programs run in unless another is given."""
-    return _global_scope
+    return _global_scope.get()
 
 
 def switch_scope(scope: Scope) -> Scope:
     """Make `scope` the global one and return the one it was."""
-    global _global_scope
-    previous, _global_scope = _global_scope, scope
-    return previous
+    return _global_scope.switch(scope)
 
 
 @contextlib.contextmanager
 def scope_guard(scope: Scope) -> Iterator[None]:
-    """Make `scope` the global one inside the block.
+    """Make `scope` the global one inside the block; in another thread than the main one, for that thread alone.
 
     Fluid: a body that raised left the scope behind; here it is restored.
     """

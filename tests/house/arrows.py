@@ -10,7 +10,7 @@ import ast
 from pathlib import Path
 
 ORDER = [
-    "errors era dtypes places version pickles names",
+    "errors era dtypes places version pickles names current",
     "tensor",
     "recordio flow",
     "reader",
