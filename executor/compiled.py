@@ -8,6 +8,7 @@ from typing import Any
 
 from fluidio.distributed import is_alone
 from fluidio.distributed.rewrite import sharing_program, synchronise_batch_norms, train_together
+from fluidio.era import era
 from fluidio.errors import not_supported
 from fluidio.executor.executor import Executor
 from fluidio.executor.feed import check_feed_names
@@ -18,7 +19,7 @@ from fluidio.executor.split import join_fetched, split_feed
 from fluidio.executor.strategies import BuildStrategy, ExecutionStrategy
 from fluidio.executor.turns import turn
 from fluidio.places import CPUPlace, CUDAPlace, cpu_places, cuda_means_cpu, cuda_places, unwrap
-from fluidio.program import Program, default_main_program
+from fluidio.program import OpRole, Program, default_main_program
 from fluidio.tensor import LoDTensor, Scope, global_scope
 
 __all__ = ["CompiledProgram", "ParallelExecutor"]
@@ -94,9 +95,14 @@ class CompiledProgram:
         else:
             synchronise_batch_norms(self._program)
 
-    def with_inference_optimize(self, config: Any) -> CompiledProgram:
-        """Refuse: Fluid's inference library is not here."""
-        not_supported("CompiledProgram.with_inference_optimize", "run the program of load_inference_model as it is")
+    def _with_inference_optimize(self, config: Any) -> CompiledProgram:
+        """Run the program as it is: plans need no passes of an inference library."""
+        assert not self._is_data_parallel, "Cannot compile with both data parallel and inference"
+        assert not self._is_inference, "Already compiled with inference, cannot be recompiled."
+        self._is_inference = True
+        return self
+
+    with_inference_optimize = _with_inference_optimize
 
     def _run_by(
         self, exe: Executor, feed: Any, fetch_list: Any, scope: Scope, return_numpy: bool, return_merged: bool
@@ -120,6 +126,7 @@ class CompiledProgram:
             if self._places is None:
                 self._places = list(_places_like(exe.place))
             self._check_places(exe)
+            self._check_loss()
             self._replicas = self._shared_replicas() or Replicas(len(self._places))
         elif self._scope is not scope:
             raise ValueError(
@@ -127,6 +134,14 @@ class CompiledProgram:
             )
         assert self._places is not None
         return self._places
+
+    def _check_loss(self) -> None:
+        roles = [int(op._attrs.get("op_role", 0)) for op in self._program.global_block().ops]
+        if era().name == "1.8" and self._loss_name is None and any(role & OpRole.Backward for role in roles):
+            raise AssertionError(
+                "The loss name of CompiledProgram is None. The loss name should be set if CompiledProgram contains "
+                "backward part: with_data_parallel(loss_name=loss.name)"
+            )
 
     def _check_places(self, exe: Executor) -> None:
         assert self._places is not None

@@ -7,67 +7,145 @@ Fluid's C++ graph faster; plans here need none of them, so they are kept and hav
 
 from __future__ import annotations
 
+import difflib
 import enum
+import operator
 from typing import Any
+
+from fluidio.errors import EnforceNotMet
 
 __all__ = ["BuildStrategy", "ExecutionStrategy"]
 
 
-class BuildStrategy:
-    """How a data-parallel program is put together."""
+class _Strategy:
+    """Fields with fixed names and types: a misspelt one is an AttributeError, a wrong value a TypeError."""
 
-    class ReduceStrategy(enum.IntEnum):
-        """Where gradients are summed; the numbers are the same."""
-
-        AllReduce = 0
-        Reduce = 1
-
-    class GradientScaleStrategy(enum.IntEnum):
-        """What the gradient of the loss begins with on each place."""
-
-        CoeffNumDevice = 0
-        One = 1
-        Customized = 2
+    _fields: dict[str, Any] = {}
 
     def __init__(self) -> None:
-        self.reduce_strategy: int = self.ReduceStrategy.AllReduce
-        self.gradient_scale_strategy: int = self.GradientScaleStrategy.CoeffNumDevice
-        self.enable_data_balance = False
-        self.debug_graphviz_path = ""
-        self.enable_sequential_execution = False
-        self.enable_inplace: Any = None
-        self.memory_optimize: Any = None
-        self.memory_early_delete = False
-        self.remove_unnecessary_lock = True
-        self.fuse_all_optimizer_ops = False
-        self.fuse_all_reduce_ops: Any = None
-        self.fuse_bn_act_ops = False
-        self.fuse_broadcast_ops: Any = None
-        self.fuse_elewise_add_act_ops = False
-        self.fuse_relu_depthwise_conv = False
-        self.sync_batch_norm = False
-        self.num_trainers = 1
-        self.trainer_id = 0
-        self.trainers_endpoints: list[str] = []
+        for name, default in self._fields.items():
+            object.__setattr__(self, name, list(default) if isinstance(default, list) else default)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self._fields:
+            near = difflib.get_close_matches(name, self._fields, 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise AttributeError(f"{type(self).__name__} has no field {name!r}{hint}")
+        object.__setattr__(self, name, _converted(name, self._fields[name], value))
+
+
+def _converted(name: str, default: Any, value: Any) -> Any:
+    """Return a value in the type of the field's default, as far as C++ converted it."""
+    if name == "memory_optimize":
+        if value is None or isinstance(value, bool):
+            return value
+        raise EnforceNotMet(f"BuildStrategy.memory_optimize must be set to None, False or True, got {value!r}")
+    if isinstance(default, enum.IntEnum):
+        if isinstance(value, type(default)):
+            return value
+    elif isinstance(default, bool):
+        if value is None or isinstance(value, (bool, int, float)):
+            return bool(value)
+    elif isinstance(default, int):
+        if hasattr(value, "__index__"):
+            return operator.index(value)
+    elif isinstance(default, list):
+        if isinstance(value, (str, list, tuple)):
+            return [value] if isinstance(value, str) else list(value)
+    elif isinstance(value, type(default)):
+        return value
+    raise TypeError(f"{name} takes {type(default).__name__}, got {value!r} ({type(value).__name__})")
+
+
+class _ReduceStrategy(enum.IntEnum):
+    """Where gradients are summed; the numbers are the same."""
+
+    AllReduce = 0
+    Reduce = 1
+
+
+class _GradientScaleStrategy(enum.IntEnum):
+    """What the gradient of the loss begins with on each place."""
+
+    CoeffNumDevice = 0
+    One = 1
+    Customized = 2
+
+
+class BuildStrategy(_Strategy):
+    """How a data-parallel program is put together."""
+
+    ReduceStrategy = _ReduceStrategy
+    GradientScaleStrategy = _GradientScaleStrategy
+
+    reduce_strategy: int
+    gradient_scale_strategy: int
+    enable_data_balance: bool
+    sync_batch_norm: bool
+    num_trainers: int
+    trainer_id: int
+    trainers_endpoints: list[str]
+
+    _fields = {
+        "async_mode": False,
+        "cache_expected_kernel": False,
+        "cache_runtime_context": False,
+        "debug_graphviz_path": "",
+        "enable_auto_fusion": False,
+        "enable_backward_optimizer_op_deps": True,
+        "enable_data_balance": False,
+        "enable_inplace": True,
+        "enable_parallel_graph": False,
+        "enable_sequential_execution": False,
+        "fuse_all_optimizer_ops": False,
+        "fuse_all_reduce_ops": True,
+        "fuse_bn_act_ops": False,
+        "fuse_broadcast_ops": True,
+        "fuse_elewise_add_act_ops": False,
+        "fuse_relu_depthwise_conv": False,
+        "gradient_scale_strategy": _GradientScaleStrategy.CoeffNumDevice,
+        "hierarchical_allreduce_inter_nranks": 0,
+        "is_distribution": False,
+        "memory_early_delete": False,
+        "memory_optimize": None,
+        "mkldnn_enabled_op_types": set(),
+        "nccl_comm_num": 1,
+        "num_trainers": 1,
+        "reduce_strategy": _ReduceStrategy.AllReduce,
+        "remove_unnecessary_lock": True,
+        "sync_batch_norm": False,
+        "trainer_id": 0,
+        "trainers_endpoints": [],
+        "use_hierarchical_allreduce": False,
+    }
 
     def _finalize_strategy_and_create_passes(self) -> None:
         """Do nothing: there are no passes."""
 
 
-class ExecutionStrategy:
+class _ExecutorType(enum.IntEnum):
+    """Which of Fluid's executors."""
+
+    Default = 0
+    Experimental = 1
+
+
+class ExecutionStrategy(_Strategy):
     """How a data-parallel program is run."""
 
-    class ExecutorType(enum.IntEnum):
-        """Which of Fluid's executors."""
+    ExecutorType = _ExecutorType
 
-        Default = 0
-        Experimental = 1
+    num_threads: int
+    num_iteration_per_run: int
 
-    def __init__(self) -> None:
-        self.num_threads = 0
-        self.use_cuda = False
-        self.allow_op_delay = False
-        self.num_iteration_per_drop_scope = 1
-        self.num_iteration_per_run = 1
-        self.use_thread_barrier = False
-        self._dry_run = False
+    _fields = {
+        "_dry_run": False,
+        "allow_op_delay": False,
+        "num_iteration_per_drop_scope": 100,
+        "num_iteration_per_run": 1,
+        "num_threads": 0,
+        "type": _ExecutorType.Default,
+        "use_cuda": True,
+        "use_experimental_executor": True,
+        "use_thread_barrier": False,
+    }
