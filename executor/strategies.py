@@ -136,7 +136,9 @@ class ExecutionStrategy(_Strategy):
     ExecutorType = _ExecutorType
 
     num_threads: int
+    num_iteration_per_drop_scope: int
     num_iteration_per_run: int
+    use_cuda: bool
 
     _fields = {
         "_dry_run": False,
