@@ -28,6 +28,9 @@ class _Strategy:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self._fields:
+            if type(self) not in (BuildStrategy, ExecutionStrategy):  # a subclass may have what it likes
+                object.__setattr__(self, name, value)
+                return
             near = difflib.get_close_matches(name, self._fields, 1)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise AttributeError(f"{type(self).__name__} has no field {name!r}{hint}")
