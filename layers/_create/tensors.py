@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.dtypes import DTypeLike, to_vartype
+from fluidio.dtypes import DTypeLike, VarType, to_vartype
 from fluidio.initializer import Constant
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers.arguments import apply, check_variable
@@ -90,7 +90,7 @@ def fill_constant(
         inputs["ValueTensor"] = [value]
     else:
         attrs["value"] = float(value)
-        attrs["str_value"] = str(value)
+        attrs["str_value"] = str(int(value) if kind in (VarType.INT32, VarType.INT64) else float(value))
     if isinstance(shape, Variable):
         inputs["ShapeTensor"] = [shape]
         attrs["shape"] = [-1] * (shape.shape[0] if shape.shape else 1)
