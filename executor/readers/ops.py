@@ -37,6 +37,7 @@ from fluidio.flow.feed_queue import FeedQueue
 from fluidio.flow.run_counters import TALLY, records_in
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
+from fluidio.program.consent import check_data_path
 
 __all__ = ["end_of_epoch"]
 
@@ -191,6 +192,8 @@ def _source(
 def _make_open_files(k: Call, name: str, spec: Spec) -> Reader:
     a = k.attrs
     paths: Sequence[str] = a["file_names"]
+    for path in paths:
+        check_data_path(k.op, path)
     if era().strict:
         for path in paths:
             _check_suffix(path)
@@ -218,6 +221,11 @@ def _check_suffix(path: str) -> None:
         raise EnforceNotMet(f"No file reader registered for '{suffix}' format.")
 
 
+def _make_file(k: Call, name: str, spec: Spec) -> Reader:
+    check_data_path(k.op, k.attrs["filename"])
+    return FileReader(name, k.attrs["filename"], spec)
+
+
 def _make_random(k: Call, name: str, spec: Spec) -> Reader:
     low, high = k.attrs.get("min", k.attrs["low"]), k.attrs.get("max", k.attrs["high"])
     return RandomData(name, low, high, slot_shapes(k.attrs), k.attrs["seed"], spec)
@@ -238,7 +246,7 @@ def _make_custom(k: Call, f: Any, name: str, below: Reader, spec: Spec) -> Reade
 
 _source(
     "create_recordio_file_reader", "", {**_SHAPES, "filename": ""},
-    lambda k, name, spec: FileReader(name, k.attrs["filename"], spec), infer_source,
+    _make_file, infer_source,
 )  # fmt: skip
 _source(
     "open_files", "",

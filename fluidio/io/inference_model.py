@@ -128,11 +128,14 @@ def load_inference_model(
     model_filename: Any = None,
     params_filename: Any = None,
     pserver_endpoints: Any = None,
+    *,
+    allow_files: bool = False,
 ) -> list[Any]:
     """Load a model that `save_inference_model` of Fluid or of ours wrote.
 
     Args:
         dirname: the folder; None if `model_filename` and `params_filename` are the bytes themselves (Fluid 1.8).
+        allow_files: let the model's ops read and write files and call functions; only for a model that you trust.
 
     Returns:
         [program, names to feed, Variables to fetch].
@@ -152,7 +155,7 @@ def load_inference_model(
         data = _read(what)
         if isinstance(params_filename, str):
             params_filename = os.path.basename(params_filename)
-    program = parse_program(data, what)
+    program = parse_program(data, what, allow_files=allow_files)
     load_persistables(executor, dirname, program, params_filename)
     feeds = _ends(program, "feed", "Out")
     targets = [program.global_block()._var_recursive(name) for name in _ends(program, "fetch", "X")]

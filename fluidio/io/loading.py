@@ -11,6 +11,7 @@ import numpy as np
 from fluidio.era import era
 from fluidio.io.predicates import as_program, is_parameter, is_persistable, variables_of
 from fluidio.program import Parameter, Program, Variable
+from fluidio.program.consent import inside
 from fluidio.tensor import global_scope
 
 __all__ = ["get_parameter_value", "get_parameter_value_by_name", "load_params", "load_persistables", "load_vars"]
@@ -46,7 +47,7 @@ def load_vars(
     from_memory = isinstance(filename, (bytes, bytearray))
     if filename is None:
         for copy in copies:
-            path = os.path.normpath(os.path.join(os.fspath(dirname or ""), copy.name))
+            path = inside(os.fspath(dirname or ""), copy.name)
             block.append_op(type="load", outputs={"Out": [copy]}, attrs={"file_path": path})
     else:
         source = bytes(filename) if from_memory else os.path.join(os.fspath(dirname or ""), filename)

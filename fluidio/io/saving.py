@@ -10,6 +10,7 @@ from typing import Any
 from fluidio.dtypes import VarType
 from fluidio.io.predicates import as_program, is_parameter, is_persistable, variables_of
 from fluidio.program import Program, Variable
+from fluidio.program.consent import inside
 from fluidio.tensor import global_scope
 
 __all__ = ["save_params", "save_persistables", "save_vars"]
@@ -46,8 +47,8 @@ def save_vars(
     copies = [block._clone_variable(v, force_persistable=False) for v in variables]
     if filename is None and not in_memory:
         for copy in copies:
-            path = os.path.join(os.fspath(dirname or ""), copy.name)
-            block.append_op(type="save", inputs={"X": [copy]}, attrs={"file_path": os.path.normpath(path)})
+            path = inside(os.fspath(dirname or ""), copy.name)
+            block.append_op(type="save", inputs={"X": [copy]}, attrs={"file_path": path})
         executor.run(saving)
         return None
     sink = block.create_var(name="save_combine_bytes", type=VarType.RAW, persistable=in_memory)

@@ -27,6 +27,8 @@ class Operator:
     """One op of a block. Made by `block.append_op`, never by hand."""
 
     OP_ROLE = "op_role"
+    from_bytes = False
+    """Parsed from bytes that nobody has vouched for: see `consent`."""
     OP_WITHOUT_KERNEL_SET = frozenset(
         [
             "c_comm_init",

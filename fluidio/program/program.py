@@ -144,11 +144,15 @@ class Program:
     inference_optimize = _inference_optimize
 
     @staticmethod
-    def parse_from_string(binary_str: bytes) -> Program:
-        """Return the program of ProgramDesc bytes."""
+    def parse_from_string(binary_str: bytes, *, allow_files: bool = False) -> Program:
+        """Return the program of ProgramDesc bytes.
+
+        Args:
+            allow_files: let its ops read and write files and call functions when it runs; only for bytes you trust.
+        """
         from fluidio.program.proto import parse_program
 
-        return parse_program(binary_str)
+        return parse_program(binary_str, allow_files=allow_files)
 
     # -- what another program knows ----------------------------------------------------------------------------
 

@@ -23,17 +23,18 @@ __all__ = ["parse_program", "serialize_block", "serialize_op", "serialize_progra
 _DENSE = (VarType.LOD_TENSOR, VarType.LOD_TENSOR_ARRAY)
 
 
-def parse_program(data: bytes, what: str = "the ProgramDesc") -> Program:
+def parse_program(data: bytes, what: str = "the ProgramDesc", *, allow_files: bool = False) -> Program:
     """Return the program in ProgramDesc bytes.
 
     Args:
         what: what the bytes are, for error texts.
+        allow_files: let its ops read and write files and call functions when it runs.
 
     Raises:
         EnforceNotMet: the bytes are no sound ProgramDesc.
         ValueError: the program needs an op that fluidio lacks.
     """
-    return read_program(bytes(data), what)
+    return read_program(bytes(data), what, allow_files)
 
 
 def serialize_program(program: Program) -> bytes:

@@ -17,11 +17,12 @@ from fluidio.program.wire import Message, signed
 
 __all__ = ["read_program"]
 
+_DEEPEST = 64
 _TOO_NEW = 2_000_000  # 1008005 is Fluid 1.8.5; until 1.5 the number was 0
 
 
 @without_collections()
-def read_program(data: bytes, what: str) -> Program:
+def read_program(data: bytes, what: str, allow_files: bool) -> Program:
     """Return the program; see proto.parse_program."""
     blocks, version = [], 0
     for number, value in Message(data, what).fields():
@@ -41,9 +42,27 @@ def read_program(data: bytes, what: str) -> Program:
     for block, fields in zip(program.blocks, parsed):
         for number, value in fields:
             if number == 4 and isinstance(value, Message):
-                block.ops.append(_op(block, value))
+                op = _op(block, value)
+                op.from_bytes = not allow_files
+                block.ops.append(op)
+    _check_nesting(program, Message(data, what))
     program._bump()
     return program
+
+
+def _check_nesting(program: Program, message: Message) -> None:
+    """Refuse a block that contains itself, or more of them inside each other than can be run."""
+    inner = [
+        {value.idx for op in block.ops for value in op._attrs.values() if isinstance(value, Block)}
+        for block in program.blocks
+    ]
+    level, depth = {0}, 0
+    while level := set().union(*(inner[index] for index in level)):
+        depth += 1
+        if depth >= len(program.blocks):
+            message.fail("a block contains itself")
+        if depth > _DEEPEST:
+            message.fail(f"more than {_DEEPEST} blocks are nested")
 
 
 def _read_head(block: Block, fields: list[tuple[int, Any]], message: Message) -> None:

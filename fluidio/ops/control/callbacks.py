@@ -9,6 +9,7 @@ import numpy as np
 
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op, same_as
+from fluidio.program.consent import check_consent
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import EMPTY, GradOp, grad_name
 from fluidio.program.operator import Operator
@@ -106,6 +107,7 @@ def _declared(c: InferContext) -> None:
     infer=_declared, grad=_py_func_grad, lod="kernel", side_effect=True)  # fmt: skip
 def py_func(k: Call, xs: list[Any]) -> Any:
     """Out = what the user's function returns for the inputs, which it gets as LoDTensors."""
+    check_consent(k.op, "call a function of this process by its number")
     function = FUNCTIONS[k.attrs["forward_callable_id"]]
     lods = k.lods.get("X") or [()] * len(xs)
     given = [LoDTensor.wrap(k.dev.download(x), lod) if x is not None else None for x, lod in zip(xs, lods)]

@@ -15,6 +15,7 @@ from fluidio.era import era
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
+from fluidio.program.consent import check_consent
 from fluidio.tensor import SelectedRows
 
 __all__ = ["encode_variable", "write_whole"]
@@ -87,6 +88,7 @@ def _check_overwrite(k: Call, path: str) -> None:
 def save(k: Call, frame: Any) -> None:
     """Write one variable to a file."""
     path = k.attrs["file_path"]
+    check_consent(k.op, f"write {path}")
     _check_overwrite(k, path)
     data = _encoded(k, frame, k.ins["X"][0])
     with write_whole(path) as file:
@@ -102,6 +104,7 @@ def save_combine(k: Call, frame: Any) -> None:
         frame.set(k.outs["Y"][0], b"".join(_encoded(k, frame, slot) for slot in k.ins["X"]))
         return
     path = k.attrs["file_path"]
+    check_consent(k.op, f"write {path}")
     _check_overwrite(k, path)
     with write_whole(path) as file:
         for slot in k.ins["X"]:
@@ -109,6 +112,7 @@ def save_combine(k: Call, frame: Any) -> None:
 
 
 def _read(k: Call, path: str) -> bytes:
+    check_consent(k.op, f"read {path}")
     try:
         with open(path, "rb") as file:
             return file.read()

@@ -1,0 +1,51 @@
+"""Ops of a program that came as bytes reach no file and no function without consent.
+
+A model is data to whoever loads it, but its ops may write anywhere. Programs that were built in this process are
+trusted, parsed ones only if `allow_files=True` was said.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from fluidio.errors import EnforceNotMet
+
+if TYPE_CHECKING:
+    from fluidio.program.operator import Operator
+
+__all__ = ["check_consent", "check_data_path", "inside"]
+
+
+def check_consent(op: Operator, deed: str) -> None:
+    """Refuse what an op of a parsed program would do, "write x" for instance.
+
+    Raises:
+        EnforceNotMet: nobody said allow_files=True.
+    """
+    if op.from_bytes:
+        raise EnforceNotMet(
+            f"the op {op.type} of a program that was loaded would {deed}. If you trust where the program comes from, "
+            "say allow_files=True to load_inference_model or Program.parse_from_string"
+        )
+
+
+def check_data_path(op: Operator, path: str) -> None:
+    """Refuse a data file of a parsed program that lies elsewhere than in the current folder."""
+    if op.from_bytes and ("://" in path or os.path.isabs(path) or ".." in path.replace("\\", "/").split("/")):
+        check_consent(op, f"read {path}")
+
+
+def inside(folder: str, name: str) -> str:
+    """Return the path of a variable's file in a folder.
+
+    Raises:
+        ValueError: the name leads out of the folder.
+    """
+    path = os.path.normpath(os.path.join(folder, name))
+    steps = os.path.normpath(name).replace("\\", "/").split("/")
+    if os.path.isabs(name) or steps[0] in ("..", ".") or "\0" in name:
+        raise ValueError(
+            f"the variable {name!r} would be a file outside of {folder or '.'}: rename it, or use filename="
+        )
+    return path
