@@ -39,6 +39,8 @@ def fill_constant(k: Call, shape_tensor: Any, shape_list: list[Any], value_tenso
 def constant(k: Call) -> float:
     """Return the value to fill with: the text in `str_value`, which can hold any number, goes before `value`."""
     text = k.attrs["str_value"]
+    if text.lstrip("-").isdigit():
+        return int(text)  # a float has not all numbers of 64 bits
     return float(text) if text else k.attrs["value"]
 
 
