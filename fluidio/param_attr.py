@@ -30,6 +30,10 @@ class ParamAttr:
         gradient_clip: Any = None,
         do_model_average: bool = True,
     ) -> None:
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"The name of a ParamAttr must be a str or None, got {name!r} ({type(name).__name__})")
+        if not isinstance(learning_rate, (float, int)):
+            raise TypeError(f"The learning_rate of a ParamAttr must be a number, got {learning_rate!r}")
         self.name = name
         self.initializer = initializer
         self.learning_rate = learning_rate

@@ -45,6 +45,15 @@ class _PlaceBase:
     def _equals(self, other: object) -> bool:
         return self == other
 
+    def is_cpu_place(self) -> bool:
+        return isinstance(self, CPUPlace)
+
+    def is_gpu_place(self) -> bool:
+        return isinstance(self, CUDAPlace)
+
+    def is_cuda_pinned_place(self) -> bool:
+        return isinstance(self, CUDAPinnedPlace)
+
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.__dict__ == other.__dict__
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.dtypes import VarType, to_vartype
 from fluidio.era import era
 from fluidio.initializer import Initializer
 from fluidio.param_attr import ParamAttr
 from fluidio.program import Variable
+from fluidio.program.type_checks import check_dtype, check_type
 
 __all__ = ["add_checks"]
 
@@ -44,7 +44,7 @@ class _Check:
 
     argument: str
     kinds: tuple[str, ...] | None
-    dtypes: frozenset[str] | None
+    dtypes: tuple[str, ...] | None
     names_dtype: bool = False
 
     def __call__(self, layer: str, value: Any) -> None:
@@ -52,40 +52,20 @@ class _Check:
             self._check_dtype(layer, value)
             return
         if self.kinds is not None:
-            allowed = tuple(kind for name in self.kinds for kind in _KINDS[name])
-            if not isinstance(value, allowed):
-                raise TypeError(
-                    f"The type of '{self.argument}' in {layer} must be {' or '.join(self.kinds)}, but received "
-                    f"{type(value)}."
-                )
+            check_type(value, self.argument, tuple(kind for name in self.kinds for kind in _KINDS[name]), layer)
         if self.dtypes is not None:
             for variable in value if isinstance(value, (list, tuple)) else [value]:
                 if isinstance(variable, (Variable, np.ndarray)):
                     self._check_dtype(layer, variable.dtype)
 
     def _check_dtype(self, layer: str, dtype: Any) -> None:
-        name = _dtype_name(dtype)
-        if self.dtypes is not None and name not in self.dtypes:
-            raise TypeError(
-                f"The data type of '{self.argument}' in {layer} must be one of {sorted(self.dtypes)}, but received "
-                f"{name}."
-            )
-
-
-_NAMES = {
-    VarType.BOOL: "bool", VarType.FP16: "float16", VarType.FP32: "float32", VarType.FP64: "float64",
-    VarType.INT8: "int8", VarType.INT16: "int16", VarType.INT32: "int32", VarType.INT64: "int64",
-    VarType.UINT8: "uint8",
-}  # fmt: skip
-
-
-def _dtype_name(dtype: Any) -> str:
-    if dtype is None:
-        return "None"
-    try:
-        return _NAMES.get(to_vartype(dtype), str(dtype))
-    except (TypeError, ValueError):
-        return str(dtype)
+        assert self.dtypes is not None
+        if dtype is None and "None" in self.dtypes:
+            return
+        try:
+            check_dtype(dtype, self.argument, self.dtypes, layer)
+        except ValueError as error:
+            raise TypeError(f"The data type of '{self.argument}' in {layer}: {error}") from error
 
 
 def add_checks(modules: Iterable[ModuleType]) -> None:
@@ -128,9 +108,9 @@ def _table() -> dict[str, tuple[_Check, ...]]:
 def _parse(word: str) -> _Check:
     if "=" in word:
         argument, _, dtypes = word.partition("=")
-        return _Check(argument, None, frozenset(dtypes.split("|")), names_dtype=True)
+        return _Check(argument, None, tuple(dtypes.split("|")), names_dtype=True)
     argument, _, rest = word.partition(":")
     kinds, _, dtypes = rest.partition("/")
     return _Check(
-        argument, None if kinds == "*" else tuple(kinds.split("|")), frozenset(dtypes.split("|")) if dtypes else None
+        argument, None if kinds == "*" else tuple(kinds.split("|")), tuple(dtypes.split("|")) if dtypes else None
     )

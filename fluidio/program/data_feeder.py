@@ -13,11 +13,12 @@ from fluidio.era import era
 from fluidio.places import CPUPlace, PlaceLike, cpu_places, cuda_places, unwrap
 from fluidio.program.guards import default_main_program
 from fluidio.program.program import Program
+from fluidio.program.type_checks import check_dtype, check_type, check_variable_and_dtype, convert_dtype
 from fluidio.program.variable import Variable
 from fluidio.tensor import LoDTensor
 from fluidio.tensor.lod import from_lengths
 
-__all__ = ["DataFeeder"]
+__all__ = ["DataFeeder", "check_dtype", "check_type", "check_variable_and_dtype", "convert_dtype"]
 
 
 class _Converter:

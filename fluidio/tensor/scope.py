@@ -107,6 +107,8 @@ class Scope:
         """Return the variable of this scope, made if absent; parents are not looked at."""
         variable = self._variables.get(name)
         if variable is None:
+            if not isinstance(name, str):
+                raise TypeError(f"a variable of a scope has a str as its name, got {name!r}")
             variable = self._variables[name] = ScopeVariable(name)
             self.version += 1
         return variable
