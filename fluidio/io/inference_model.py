@@ -10,9 +10,9 @@ from fluidio.dtypes import VarType
 from fluidio.era import era
 from fluidio.io.loading import load_persistables
 from fluidio.io.predicates import as_program, is_persistable
-from fluidio.io.saving import save_vars
+from fluidio.io.saving import MODEL_KEY, save_vars
 from fluidio.layer_helper import LayerHelper
-from fluidio.ops.io.save_load import write_whole
+from fluidio.ops.io.whole_files import finish_saving, saving_together, write_whole
 from fluidio.program import Program, Variable, program_guard
 from fluidio.program.proto import parse_program, serialize_program
 
@@ -41,6 +41,8 @@ def save_inference_model(
         export_for_deployment: False saves the whole program, to train it further.
         program_only: save no variables.
 
+    All files appear together, or none of them.
+
     Returns:
         the names of the targets (None before Fluid 1.4).
 
@@ -57,14 +59,15 @@ def save_inference_model(
     model = _without_ends(program)
     if export_for_deployment:
         model = _exported(model, names, target_names)
-    with write_whole(path) as file:
-        file.write(serialize_program(model))
-    if not program_only:
-        kept = {v.name for v in model.list_vars()}
-        needed = [v for v in program.list_vars() if v.name in kept and is_persistable(v)]
-        if needed:
-            filename = os.path.basename(params_filename) if params_filename else None
-            save_vars(executor, os.fspath(dirname), program, vars=needed, filename=filename)
+    with saving_together(os.fspath(dirname), MODEL_KEY):
+        with write_whole(path) as file:
+            file.write(serialize_program(model))
+        if not program_only:
+            kept = {v.name for v in model.list_vars()}
+            needed = [v for v in program.list_vars() if v.name in kept and is_persistable(v)]
+            if needed:
+                filename = os.path.basename(params_filename) if params_filename else None
+                save_vars(executor, os.fspath(dirname), program, vars=needed, filename=filename)
     return target_names if era().inference_scale_ops else None
 
 
@@ -151,6 +154,7 @@ def load_inference_model(
         folder = os.path.normpath(os.fspath(dirname))
         if not os.path.isdir(folder):
             raise ValueError(f"There is no directory named '{dirname}'")
+        finish_saving(folder, MODEL_KEY)
         what = os.path.join(folder, os.path.basename(model_filename) if model_filename else "__model__")
         data = _read(what)
         if isinstance(params_filename, str):

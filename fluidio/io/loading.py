@@ -10,6 +10,8 @@ import numpy as np
 
 from fluidio.era import era
 from fluidio.io.predicates import as_program, is_parameter, is_persistable, variables_of
+from fluidio.io.saving import MODEL_KEY
+from fluidio.ops.io.whole_files import finish_saving
 from fluidio.program import Parameter, Program, Variable
 from fluidio.program.consent import inside
 from fluidio.tensor import global_scope
@@ -41,6 +43,8 @@ def load_vars(
     variables = variables_of(program, vars, predicate)
     if not variables:
         return
+    if isinstance(dirname, (str, os.PathLike)):
+        finish_saving(os.fspath(dirname), MODEL_KEY)
     loading = Program()
     block = loading.global_block()
     copies = [block._clone_variable(v) for v in variables]

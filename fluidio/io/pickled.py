@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fluidio import pickles
-from fluidio.ops.io.save_load import write_whole
+from fluidio.ops.io.whole_files import write_whole
 
 __all__ = ["read_arrays", "write_arrays"]
 

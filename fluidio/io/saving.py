@@ -9,11 +9,14 @@ from typing import Any
 
 from fluidio.dtypes import VarType
 from fluidio.io.predicates import as_program, is_parameter, is_persistable, variables_of
+from fluidio.ops.io.whole_files import saving_together
 from fluidio.program import Program, Variable
 from fluidio.program.consent import inside
 from fluidio.tensor import global_scope
 
-__all__ = ["save_params", "save_persistables", "save_vars"]
+MODEL_KEY = "model"  # of what `saving_together` puts into a folder
+
+__all__ = ["MODEL_KEY", "save_params", "save_persistables", "save_vars"]
 
 
 def save_vars(
@@ -32,7 +35,7 @@ def save_vars(
         vars: variables or names; else `predicate` picks them from `main_program`.
         filename: one file for all, in the order of their names; else one file for each, called by its name.
 
-    Fluid: a file appears only when it is whole.
+    Fluid: files appear only when they are whole, and all together; they are synced to the disk before.
     """
     program = as_program(main_program)
     variables = variables_of(program, vars, predicate)
@@ -49,7 +52,8 @@ def save_vars(
         for copy in copies:
             path = inside(os.fspath(dirname or ""), copy.name)
             block.append_op(type="save", inputs={"X": [copy]}, attrs={"file_path": path})
-        executor.run(saving)
+        with saving_together(os.fspath(dirname or ""), MODEL_KEY):
+            executor.run(saving)
         return None
     sink = block.create_var(name="save_combine_bytes", type=VarType.RAW, persistable=in_memory)
     path = "" if in_memory else os.path.join(os.fspath(dirname or ""), filename or "")

@@ -11,7 +11,8 @@ import numpy as np
 from fluidio.io.loading import load_vars
 from fluidio.io.pickled import read_arrays, write_arrays
 from fluidio.io.predicates import as_program, is_belong_to_optimizer, is_parameter, is_persistable
-from fluidio.ops.io.save_load import write_whole
+from fluidio.io.saving import MODEL_KEY
+from fluidio.ops.io.whole_files import finish_saving, is_hidden, saving_together, write_whole
 from fluidio.places import CPUPlace
 from fluidio.program import Program, Variable
 from fluidio.program.proto import serialize_program
@@ -23,7 +24,10 @@ _SUFFIXES = (".pdparams", ".pdopt", ".pdmodel")
 
 
 def save(program: Any, model_path: str) -> None:
-    """Save `PATH.pdparams` (parameters), `PATH.pdopt` (optimizer state) and `PATH.pdmodel` (the program)."""
+    """Save `PATH.pdparams` (parameters), `PATH.pdopt` (optimizer state) and `PATH.pdmodel` (the program).
+
+    All three appear together, or none of them.
+    """
     model_path = os.fspath(model_path)
     if not os.path.basename(model_path):
         raise AssertionError(
@@ -31,10 +35,11 @@ def save(program: Any, model_path: str) -> None:
             f"received an empty filename in {model_path!r}."
         )
     whole = as_program(program)
-    write_arrays(model_path + ".pdparams", _values([v for v in whole.list_vars() if is_parameter(v)]))
-    write_arrays(model_path + ".pdopt", _values([v for v in whole.list_vars() if is_belong_to_optimizer(v)]))
-    with write_whole(model_path + ".pdmodel") as file:
-        file.write(serialize_program(whole))
+    with saving_together(*os.path.split(model_path)):
+        write_arrays(model_path + ".pdparams", _values([v for v in whole.list_vars() if is_parameter(v)]))
+        write_arrays(model_path + ".pdopt", _values([v for v in whole.list_vars() if is_belong_to_optimizer(v)]))
+        with write_whole(model_path + ".pdmodel") as file:
+            file.write(serialize_program(whole))
 
 
 def _values(variables: list[Variable]) -> dict[str, Any]:
@@ -57,6 +62,7 @@ def load(program: Any, model_path: str, executor: Any = None, var_list: Any = No
     """
     whole = as_program(program)
     prefix = _prefix(model_path)
+    finish_saving(*os.path.split(prefix))
     if not os.path.exists(prefix + ".pdparams"):
         _load_older(whole, prefix, executor, var_list)
         return
@@ -84,6 +90,7 @@ def _load_older(program: Program, path: str, executor: Any, var_list: Any) -> No
             "executor="
         )
     if os.path.isdir(path):
+        finish_saving(path, MODEL_KEY)
         found = set(_files(path))
         chosen = [v for v in program.list_vars() if is_persistable(v) and v.name in found]
         load_vars(executor, path, program, vars=chosen)
@@ -105,7 +112,8 @@ def _load_older(program: Program, path: str, executor: Any, var_list: Any) -> No
 def _files(folder: str) -> list[str]:
     found = []
     for root, _, names in os.walk(folder):
-        found += [os.path.relpath(os.path.join(root, name), folder).replace(os.sep, "/") for name in names]
+        shown = [name for name in names if not is_hidden(name)]
+        found += [os.path.relpath(os.path.join(root, name), folder).replace(os.sep, "/") for name in shown]
     return found
 
 
@@ -142,6 +150,7 @@ def load_program_state(model_path: str, var_list: Any = None) -> dict[str, Any]:
     from fluidio.recordio.format.tensor_codec import decode_tensor
 
     prefix = _prefix(model_path)
+    finish_saving(*os.path.split(prefix))
     if os.path.exists(prefix + ".pdparams"):
         state = read_arrays(prefix + ".pdparams")
         if os.path.exists(prefix + ".pdopt"):
@@ -149,6 +158,7 @@ def load_program_state(model_path: str, var_list: Any = None) -> dict[str, Any]:
         return state
     names = None if var_list is None else [v.name if isinstance(v, Variable) else str(v) for v in var_list]
     if os.path.isdir(prefix):
+        finish_saving(prefix, MODEL_KEY)
         chosen = [name for name in sorted(_files(prefix)) if name != "__model__" and (names is None or name in names)]
         return {name: decode_tensor(_bytes(os.path.join(prefix, name)))[0] for name in chosen}
     if not os.path.isfile(prefix):

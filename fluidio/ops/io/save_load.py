@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import struct
-import uuid
-from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from fluidio.era import era
 from fluidio.errors import EnforceNotMet
+from fluidio.ops.io.whole_files import write_whole
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.program.consent import check_consent
 from fluidio.tensor import SelectedRows
 
-__all__ = ["encode_variable", "write_whole"]
+__all__ = ["encode_variable"]
 
 _rows_head = struct.Struct("<IQ")
 
@@ -57,23 +55,6 @@ def _encoded(k: Call, frame: Any, slot: int) -> bytes:
     if k.attrs.get("save_as_fp16") and getattr(value, "dtype", None) == np.float32:
         value = value.astype(np.float16)
     return encode_variable(value, frame.lods[slot], frame.plan.name_of(slot))
-
-
-@contextlib.contextmanager
-def write_whole(path: str) -> Iterator[BinaryIO]:
-    """Write a file beside its place and move it there when it is whole; folders are made."""
-    folder = os.path.dirname(path)
-    if folder:
-        os.makedirs(folder, exist_ok=True)
-    temporary = f"{path}.{uuid.uuid4().hex}.part"
-    try:
-        with open(temporary, "xb") as file:
-            yield file
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
 
 
 def _check_overwrite(k: Call, path: str) -> None:

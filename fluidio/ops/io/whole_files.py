@@ -1,0 +1,238 @@
+"""Write files whole, and several of them all or none.
+
+A single file is written under a hidden name, synced and renamed. Several files of one model must also be of one
+generation. They are written under hidden names and synced; then a list of them appears in one step, which decides that
+the new generation counts; then they are renamed, and the list goes. Whoever loads or saves there next finishes that if
+the process died in between; before the list is there, the old generation is untouched.
+
+    .NAME.fluidio-new-GENERATION   a file that is not yet NAME
+    .KEY.fluidio-commit            the list: JSON of the generation and the names
+    .KEY.fluidio-lock              locked by whoever saves or finishes
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import BinaryIO
+
+from fluidio.program.consent import inside
+from fluidio.recordio.files.part_files import claimed, create_part, sync_folder
+
+__all__ = ["finish_saving", "is_hidden", "saving_together", "write_whole"]
+
+_SYNCS_AT_ONCE = 8  # file systems join what is asked for at one time
+_POLL = 0.02
+_HIDDEN = re.compile(r"^\..*\.fluidio-(new-\w+|commit|lock)$")
+_LEFT = re.compile("(?<=fluidio-new-)[0-9a-f]{32}$")
+_batches = threading.local()
+
+
+class _Batch:
+    """The files that become visible together."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.generation = uuid.uuid4().hex
+        self.names: list[str] = []
+
+    def hidden(self, name: str) -> str:
+        return _hidden(os.path.join(self.folder, name), self.generation)
+
+    @contextlib.contextmanager
+    def file(self, path: str) -> Iterator[BinaryIO]:
+        """Give a file to write that will be `path`."""
+        name = os.path.relpath(path, self.folder or ".")
+        self.names.append(name)
+        with open(self.hidden(name), "wb") as file:
+            yield file
+
+
+def is_hidden(name: str) -> bool:
+    """Tell whether a file is one of those that saving leaves for a moment, or after a crash."""
+    return _HIDDEN.match(os.path.basename(name)) is not None
+
+
+@contextlib.contextmanager
+def write_whole(path: str) -> Iterator[BinaryIO]:
+    """Write a file beside its place and move it there when it is whole; folders are made.
+
+    Inside `saving_together` all files move at its end.
+    """
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    batch: _Batch | None = getattr(_batches, "current", None)
+    if batch is not None:
+        with batch.file(path) as file:
+            yield file
+        return
+    with _alone(path) as file:
+        yield file
+
+
+@contextlib.contextmanager
+def _alone(path: str) -> Iterator[BinaryIO]:
+    temporary, descriptor = create_part(path)
+    try:
+        with open(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            _sync(descriptor)
+            if os.name != "nt":  # while it is locked, nobody takes it for a dead one
+                os.replace(temporary, path)
+        if os.name == "nt":
+            os.replace(temporary, path)
+    except BaseException:
+        _remove([temporary])
+        raise
+    sync_folder(os.path.dirname(path))
+
+
+@contextlib.contextmanager
+def saving_together(folder: str, key: str) -> Iterator[None]:
+    """Let all files that are written whole inside the block appear together, or none of them.
+
+    Args:
+        folder: they are all inside it.
+        key: one word for what is saved there; who saves or loads the same takes turns.
+    """
+    if getattr(_batches, "current", None) is not None:
+        yield  # inside another one
+        return
+    os.makedirs(folder or ".", exist_ok=True)
+    with _turn(folder, key):
+        _finish(folder, key)
+        batch = _batches.current = _Batch(folder)
+        try:
+            yield
+            _commit(batch, key)
+        except BaseException:
+            if not os.path.exists(_list_path(folder, key)):
+                _remove([batch.hidden(name) for name in batch.names])
+            raise
+        finally:
+            _batches.current = None
+
+
+def finish_saving(folder: str, key: str) -> None:
+    """Finish what a process that died began to rename, before anything is loaded from a folder.
+
+    Raises:
+        OSError: the folder cannot be written, so the files stay of two generations.
+    """
+    if os.path.exists(_list_path(folder, key)):
+        with _turn(folder, key):
+            _finish(folder, key)
+
+
+@contextlib.contextmanager
+def _turn(folder: str, key: str) -> Iterator[None]:
+    while True:
+        with claimed(os.path.join(folder, key)) as mine:
+            if mine:
+                yield
+                return
+        time.sleep(_POLL)
+
+
+def _commit(batch: _Batch, key: str) -> None:
+    _sync_all([batch.hidden(name) for name in batch.names])
+    folders = {os.path.dirname(os.path.join(batch.folder, name)) for name in batch.names}
+    if len(batch.names) > 1:
+        _write_list(batch, key)
+    _rename(batch.folder, batch.names, batch.generation)
+    for folder in folders:
+        sync_folder(folder)
+    _sweep(batch)
+    _remove([_list_path(batch.folder, key)])
+
+
+def _write_list(batch: _Batch, key: str) -> None:
+    path = _list_path(batch.folder, key)
+    with _alone(path) as file:
+        file.write(json.dumps({"generation": batch.generation, "files": batch.names}).encode())
+
+
+def _finish(folder: str, key: str) -> None:
+    path = _list_path(folder, key)
+    try:
+        with open(path, "rb") as file:
+            found = file.read()
+    except FileNotFoundError:
+        return
+    generation, names = _parsed(found, path)
+    _rename(folder, names, generation)
+    sync_folder(folder)
+    _remove([path])
+
+
+def _parsed(data: bytes, path: str) -> tuple[str, list[str]]:
+    try:
+        found = json.loads(data)
+        generation, names = found["generation"], list(found["files"])
+        if not re.fullmatch("[0-9a-f]{32}", generation) or not all(isinstance(name, str) for name in names):
+            raise TypeError
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise ValueError(f"{path}: not the list of a save that was interrupted; remove it") from None
+    for name in names:
+        inside(os.path.dirname(path), name)
+    return generation, names
+
+
+def _rename(folder: str, names: list[str], generation: str) -> None:
+    for name in names:
+        target = os.path.join(folder, name)
+        with contextlib.suppress(FileNotFoundError):  # renamed before the process died
+            os.replace(_hidden(target, generation), target)
+
+
+def _sweep(batch: _Batch) -> None:
+    """Remove what saves that died before they counted have left of these files."""
+    folders: dict[str, set[str]] = {}
+    for name in batch.names:
+        folder, base = os.path.split(os.path.join(batch.folder, name))
+        folders.setdefault(folder, set()).add(f".{base}.fluidio-new-")
+    for folder, beginnings in folders.items():
+        with os.scandir(folder or ".") as entries:
+            left = [entry.path for entry in entries if _LEFT.sub("", entry.name) in beginnings]
+        _remove(left)
+
+
+def _hidden(path: str, generation: str) -> str:
+    folder, name = os.path.split(path)
+    return os.path.join(folder, f".{name}.fluidio-new-{generation}")
+
+
+def _list_path(folder: str, key: str) -> str:
+    return os.path.join(folder, f".{key}.fluidio-commit")
+
+
+def _remove(paths: list[str]) -> None:
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+
+
+def _sync_all(paths: list[str]) -> None:
+    if len(paths) < 2:
+        for path in paths:
+            _sync_path(path)
+        return
+    with ThreadPoolExecutor(min(_SYNCS_AT_ONCE, len(paths)), "fluidio-sync") as pool:
+        list(pool.map(_sync_path, paths))
+
+
+def _sync_path(path: str) -> None:
+    with open(path, "rb") as file:
+        _sync(file.fileno())
+
+
+def _sync(descriptor: int) -> None:
+    if os.environ.get("FLUIDIO_SYNC", "1") != "0":
+        os.fsync(descriptor)
