@@ -10,24 +10,28 @@ from __future__ import annotations
 
 import ctypes
 import platform
-import struct
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-__all__ = ["flushed"]
+__all__ = ["flushed", "kept"]
 
-_ENV_BYTES, _MXCSR_AT = 32, 28  # glibc's fenv_t on x86-64
 _FLUSH = 0x8040  # results to zero, operands to zero
 
 
+class _Fenv(ctypes.Structure):
+    """glibc's fenv_t on x86-64."""
+
+    _fields_ = (("x87", ctypes.c_uint32 * 7), ("mxcsr", ctypes.c_uint32))
+
+
 @cache
-def _environments() -> tuple[Callable[[Any], int], Any, Any] | None:
-    """Return the function that sets a floating-point environment, one that flushes and the usual one.
+def _environment() -> tuple[Callable[[Any], int], Callable[[Any], int]] | None:
+    """Return the functions that get and set the floating-point environment of a thread.
 
     None where that is not known to work: elsewhere than with glibc on x86-64.
     """
@@ -35,37 +39,54 @@ def _environments() -> tuple[Callable[[Any], int], Any, Any] | None:
         return None
     try:
         maths = ctypes.CDLL("libm.so.6")
-        get, put = maths.fegetenv, maths.fesetenv
+        found = maths.fegetenv, maths.fesetenv
+        found[0].argtypes = found[1].argtypes = [ctypes.POINTER(_Fenv)]
     except (OSError, AttributeError):
         return None
-    usual, flushing = ctypes.create_string_buffer(_ENV_BYTES), ctypes.create_string_buffer(_ENV_BYTES)
-    if get(usual) or get(flushing):
-        return None
-    (control,) = struct.unpack_from("<I", usual, _MXCSR_AT)
-    struct.pack_into("<I", flushing, _MXCSR_AT, control | _FLUSH)
-    return (put, flushing, usual) if _works(put, flushing, usual) else None
+    return found if _works(*found) else None
 
 
-def _works(put: Callable[[Any], int], flushing: Any, usual: Any) -> bool:
+def _works(get: Callable[[Any], int], put: Callable[[Any], int]) -> bool:
     tiny = np.full(4, 2e-38, np.float32)
-    put(flushing)
+    before = _switch(get, put, _FLUSH)
     try:
-        flushed_to = tiny * np.float32(0.1)
+        inside = tiny * np.float32(0.1)
     finally:
-        put(usual)
-    return not flushed_to.any() and bool((tiny * np.float32(0.1)).any())
+        _switch(get, put, 0)
+    outside = tiny * np.float32(0.1)
+    _switch(get, put, before)
+    return not inside.any() and bool(outside.any())
+
+
+def _switch(get: Callable[[Any], int], put: Callable[[Any], int], flush: int) -> int:
+    """Set the bits that flush and return those that were set; everything else, such as the rounding mode, stays."""
+    environment = _Fenv()
+    get(environment)
+    control: int = environment.mxcsr
+    if control & _FLUSH != flush:
+        environment.mxcsr = control & ~_FLUSH | flush
+        put(environment)
+    return control & _FLUSH
 
 
 @contextmanager
-def flushed() -> Iterator[None]:
-    """Flush denormal numbers in this thread, where the system can do so."""
-    found = _environments()
+def _while(flush: int) -> Iterator[None]:
+    found = _environment()
     if found is None:
         yield
         return
-    put, flushing, usual = found
-    put(flushing)
+    before = _switch(*found, flush)
     try:
         yield
     finally:
-        put(usual)
+        _switch(*found, before)
+
+
+def flushed() -> AbstractContextManager[None]:
+    """Flush denormal numbers in this thread for the length of a block, where the system can do so."""
+    return _while(_FLUSH)
+
+
+def kept() -> AbstractContextManager[None]:
+    """Keep denormal numbers for the length of a block: for the user's functions, whose threads would inherit this."""
+    return _while(0)

@@ -12,7 +12,7 @@ from typing import Any
 from fluidio.dtypes import VarType, to_numpy
 from fluidio.executor.accumulate import sum_in_place
 from fluidio.executor.bind import Step, bind
-from fluidio.executor.denormals import flushed
+from fluidio.executor.denormals import flushed, kept
 from fluidio.executor.dtype_watch import OddFeeds
 from fluidio.executor.failure import explain
 from fluidio.executor.frame import Frame, value_of
@@ -148,6 +148,8 @@ class Plan:
             if op.type in ("feed", "fetch"):
                 continue  # feeds are set and fetches taken by slot
             step = bind(op, lambda name: self._slot(block, name), self._persists, self.dev)
+            if op.type == "py_func":
+                _keep_denormals(step)
             for attr, value in op._attrs.items():
                 if isinstance(value, Block) and op.definition.raw:
                     step.call.blocks[attr] = self._sub_block(value)
@@ -266,6 +268,17 @@ def _training_part(steps: Sequence[Step]) -> tuple[int, int]:
     roles = OpRole.Backward | OpRole.Optimize
     found = [index for index, step in enumerate(steps) if step.op._attrs.get("op_role", 0) & roles]
     return (found[0], found[-1] + 1) if found else (0, 0)
+
+
+def _keep_denormals(step: Step) -> None:
+    """Let a step that calls the user's function compute as the user's own code does, also among gradients."""
+    run = step.run
+
+    def keeping(f: Frame) -> None:
+        with kept():
+            run(f)
+
+    step.run = keeping
 
 
 def _keep_version(step: Step, after: bool, source: int, kept: int) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
+import threading
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import pytest
 
 import fluidio as fluid
 from fluidio.executor import denormals
-from fluidio.executor.denormals import flushed
+from fluidio.executor.denormals import flushed, kept
 
 TINY = np.full(4, 2e-38, np.float32)
 TENTH = np.float32(0.1)
@@ -15,7 +20,7 @@ TENTH = np.float32(0.1)
 
 @pytest.fixture
 def can_flush() -> None:
-    if denormals._environments() is None:
+    if denormals._environment() is None:
         pytest.skip("no way to flush denormal numbers here")
 
 
@@ -35,7 +40,7 @@ def test_an_error_ends_the_flushing() -> None:
 
 
 def test_where_it_cannot_be_done_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(denormals, "_environments", lambda: None)
+    monkeypatch.setattr(denormals, "_environment", lambda: None)
     with flushed():
         assert (TINY * TENTH).all()
 
@@ -51,3 +56,60 @@ def test_the_forward_pass_keeps_denormals_and_the_gradient_does_not() -> None:
     assert 0 < forward[0, 0] < 1e-38
     assert gradient[0, 0] == 0 or exe._dev.is_gpu  # a GPU does not slow down for them
     assert (TINY * TENTH).all()
+
+
+UPWARD = 0x800  # FE_UPWARD of x86
+
+
+@pytest.fixture
+def rounding(can_flush: None) -> Iterator[Any]:
+    maths = ctypes.CDLL("libm.so.6")
+    before = maths.fegetround()
+    yield maths
+    maths.fesetround(before)
+
+
+def test_a_rounding_mode_of_the_user_stays(rounding: Any) -> None:
+    with flushed():
+        pass
+    rounding.fesetround(UPWARD)
+    with flushed():
+        assert rounding.fegetround() == UPWARD
+    assert rounding.fegetround() == UPWARD
+    with flushed():
+        rounding.fesetround(0)
+    assert rounding.fegetround() == 0
+
+
+@pytest.mark.usefixtures("can_flush")
+def test_flushing_that_the_user_has_set_stays() -> None:
+    with flushed():
+        with flushed():
+            pass
+        assert not (TINY * TENTH).any()
+        with kept():
+            assert (TINY * TENTH).all()
+        assert not (TINY * TENTH).any()
+
+
+@pytest.mark.usefixtures("can_flush")
+def test_the_users_functions_and_their_threads_keep_denormals() -> None:
+    seen: list[bool] = []
+
+    def note() -> None:
+        seen.append(bool((TINY * TENTH).all()))
+
+    def backward(*_: Any) -> Any:
+        note()
+        thread = threading.Thread(target=note)
+        thread.start()
+        thread.join()
+        return np.ones((1, 1), "float32")
+
+    x = fluid.layers.data("x", [1])
+    x.stop_gradient = False
+    out = fluid.default_main_program().current_block().create_var(name="out", shape=[-1, 1], dtype="float32")
+    fluid.layers.py_func(lambda value: np.array(value), x, out, backward_func=backward)
+    (dx,) = fluid.gradients([fluid.layers.reduce_sum(out)], [x])
+    fluid.Executor(fluid.CPUPlace()).run(feed={"x": np.ones((1, 1), "float32")}, fetch_list=[dx])
+    assert seen == [True, True]

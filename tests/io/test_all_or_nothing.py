@@ -64,7 +64,7 @@ def dies_after(steps: int, act: Callable[[], object]) -> bool:
 
     for name in ("replace", "unlink", "fsync", "open"):
         setattr(os, name, counted(getattr(os, name)))
-    whole_files.open = counted(open)
+    vars(whole_files)["open"] = counted(open)
     try:
         act()
     except BaseException as error:
