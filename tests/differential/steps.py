@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from tests.differential.blocks import BlockSteps
 from tests.differential.tensors import decode
 
 __all__ = ["Builder"]
@@ -26,7 +27,7 @@ _OPERATORS = {
 }
 
 
-class Builder:
+class Builder(BlockSteps):
     """Append a case's inputs and steps to the default programs; `handles` maps the case's names to Variables."""
 
     def __init__(self, fluid: Any, case: dict[str, Any]) -> None:

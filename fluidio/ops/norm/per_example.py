@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 from fluidio.ops.kernel import Call
@@ -139,10 +140,28 @@ def group_norm_grad(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance:
     dbias = _sums_by_channel(d) if k.wants("Bias@GRAD") else None
     if not k.wants("X@GRAD"):
         return None, dscale, dbias
-    if scale is not None:
-        d = d * _wide(scale, y.ndim)
+    if scale is None:
+        _tell_of_missing_scale()
+        spread = (d.reshape(normal.shape) * normal).mean(axis=-1, keepdims=True)
+        dx = (d.reshape(normal.shape) - normal * spread) * inverse
+        return _channels_back(k, dx.reshape(d.shape)), dscale, dbias
+    d = d * _wide(scale, y.ndim)
     dx = _standardise_grad(k.xp, normal, inverse, d.reshape(normal.shape)).reshape(d.shape)
     return _channels_back(k, dx), dscale, dbias
+
+
+_told = False
+
+
+def _tell_of_missing_scale() -> None:
+    global _told
+    if not _told:
+        _told = True
+        warnings.warn(
+            "group_norm without a scale: the gradient of Fluid 1.8.5 leaves out the mean, and so does fluidio, for the "
+            "same losses; param_attr=fluid.ParamAttr(trainable=False) gives a scale of ones and the right gradient",
+            stacklevel=2,
+        )
 
 
 def _infer_instance_norm(c: InferContext) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from tests.differential.programs_drawn import flat, image, sequence
+from tests.differential.programs_drawn import control, flat, image, sequence
 from tests.differential.programs_drawn.attributes import clip, optimizer
 from tests.differential.programs_drawn.base import MOVES, ProgramDraw, var
 from tests.differential.programs_drawn.losses import loss
 
 __all__ = ["FAMILIES", "draw_program"]
 
-_MODULES = (flat, image, sequence)  # they fill the table of moves
+_MODULES = (control, flat, image, sequence)  # they fill the table of moves
 FAMILIES = ("flat", "image", "sequence")
 
 
