@@ -248,20 +248,20 @@ def _partial(
     parts = pending[base]
     if len(parts) == 1 and parts[0] == name:
         # A second part: the first one gives up the plain name.
-        renamed = _part_name(name, target, 0)
+        renamed = _part_name(name, block, 0)
         create_grad(target, variable, renamed)
         _rename_last_writer(target, name, renamed, outputs)
         parts[0] = renamed
     if parts:
-        name = _part_name(name, target, len(parts))
+        name = _part_name(name, block, len(parts))
     parts.append(name)
     create_grad(target, variable, name)
     return name
 
 
-def _part_name(name: str, target: Block, number: int) -> str:
-    block = f"block{target.idx}@" if era().parts_name_their_block else ""
-    return f"{name}@RENAME@{block}{number}"
+def _part_name(name: str, block: Block, number: int) -> str:
+    where = f"block{block.idx}@" if era().parts_name_their_block else ""
+    return f"{name}@RENAME@{where}{number}"
 
 
 def _rename_last_writer(target: Block, old: str, new: str, outputs: dict[str, list[str]]) -> None:
@@ -348,7 +348,7 @@ def _seed(block: Block, target: Variable, seed: Variable | None) -> str:
     if seed is not None:
         block.append_op(type="assign", inputs={"X": [seed]}, outputs={"Out": [name]})
         return name
-    shape = block.create_var(name=f"{target.name}_shape", dtype=VarType.INT32, stop_gradient=True)
+    shape = block.create_var(name=f"{target.name}_shape", dtype=VarType.INT32, stop_gradient=False)
     block.append_op(type="shape", inputs={"Input": [target]}, outputs={"Out": [shape]})
     attrs = {"shape": list(target.shape), "value": 1.0, "dtype": target.dtype}
     block.append_op(type="fill_constant", inputs={"ShapeTensor": [shape]}, outputs={"Out": [name]}, attrs=attrs)

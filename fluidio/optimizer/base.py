@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -186,7 +187,7 @@ class Optimizer:
             return self.apply_gradients(params_grads)
 
     def _append_updates(self, params_grads: Sequence[Any]) -> list[Operator]:
-        program = params_grads[0][0].block.program
+        program = params_grads[0][0].block.program if params_grads else default_main_program()
         block = program.global_block()
         self.helper = LayerHelper(type(self).__name__)
         first = len(block.ops)
@@ -220,9 +221,10 @@ class Optimizer:
             raise AssertionError(f"The loss should be a Variable, got {type(loss).__name__}")
         params_grads = self.backward(loss, startup_program, parameter_list, no_grad_set)
         if not params_grads:
-            raise ValueError(
-                f"minimize({loss.name}): no trainable parameter has a gradient; is the loss connected to one, and is "
-                "no variable between them marked stop_gradient?"
+            warnings.warn(
+                f"minimize({loss.name}): no trainable parameter has a gradient, so nothing will be trained; is the loss "
+                "connected to one, and is no variable between them marked stop_gradient?",
+                stacklevel=2,
             )
         if grad_clip is not None:
             self._grad_clip = grad_clip

@@ -168,7 +168,7 @@ def switch_case(
     pairs.sort(key=lambda pair: pair[0])
     otherwise: Callable[[], Any] = pairs.pop()[1] if default is None else default
     chosen = [(equal(branch_index, fill_constant([1], "int64", n)), function) for n, function in pairs]
-    return case(chosen, otherwise) if chosen else otherwise()
+    return case(chosen[::-1], otherwise) if chosen else otherwise()  # Fluid: the last number is asked first
 
 
 class Switch:

@@ -27,7 +27,7 @@ class BlockSteps:
         """Run the steps `times` times; each time the `result` is assigned to `state`."""
         layers = self.fluid.layers
         state = self.handles[step["out"]] = layers.assign(self.handles[step["state"]])
-        state.stop_gradient = False
+        state.stop_gradient = True  # 1.8.5 loses the gradient of a state that the loop overwrites; ours has it
         at = layers.fill_constant([1], "int64", 0)
         limit = layers.fill_constant([1], "int64", step["times"])
         goes_on = layers.less_than(at, limit)
@@ -47,7 +47,7 @@ class BlockSteps:
             return [number + 1, self._inner(step["steps"], step["result"])]
 
         state = layers.assign(self.handles[step["state"]])
-        state.stop_gradient = True  # 1.8.5 loses the gradient of a state that the loop overwrites; ours has it
+        state.stop_gradient = True  # see `_while`
         made = layers.while_loop(lambda number, _: layers.less_than(number, limit), body, [at, state])
         self.handles[step["out"]] = made[1]
 

@@ -185,6 +185,7 @@ class OpDraw:
 # Ops whose kernels in 1.8.5 take float32 alone.
 SINGLE = {
     "auc",
+    "box_coder",  # it reads the attribute `variance` as doubles
     "cos_sim",
     "decayed_adagrad",
     "ftrl",

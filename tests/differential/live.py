@@ -29,4 +29,13 @@ def without_dead_gradients(program: dict[str, Any], fetched: set[str]) -> dict[s
         kept.append(op)
     dead = {name for name in program["vars"] if "@GRAD" in name} - wanted
     variables = {name: facts for name, facts in program["vars"].items() if name not in dead}
-    return {"vars": variables, "ops": [kept[::-1], *others]}
+    if others:
+        return _forward_only({"vars": variables, "ops": [kept[::-1], *others]})
+    return {"vars": variables, "ops": [kept[::-1]]}
+
+
+def _forward_only(program: dict[str, Any]) -> dict[str, Any]:
+    """Leave the backward pass of a program with loops or branches to its results: our ops for it are not 1.8.5's."""
+    ops = [[op for op in block if op["attrs"].get("op_role") != _BACKWARD] for block in program["ops"]]
+    variables = {name: facts for name, facts in program["vars"].items() if "@GRAD" not in name}
+    return {"vars": variables, "ops": [block for block in ops if block]}

@@ -114,10 +114,15 @@ def assign(k: Call, x: Any) -> Any:
     return x.copy()
 
 
+def _declared_random(c: InferContext) -> None:
+    listed = len(c.inputs("ShapeTensorList")) if c.has("ShapeTensorList") else 0
+    c.set("Out", [-1] * listed or c.attrs["shape"], c.attrs["dtype"])
+
+
 @op("uniform_random", "ShapeTensor? ShapeTensorList*?", "Out",
     {"shape": [], "dtype": VarType.FP32, "min": -1.0, "max": 1.0, "seed": 0, "diag_num": 0, "diag_step": 0,
      "diag_val": 1.0},
-    infer=_declared, grad=False, lod="none")  # fmt: skip
+    infer=_declared_random, grad=False, lod="none")  # fmt: skip
 def uniform_random(k: Call, shape_tensor: Any, shape_list: list[Any]) -> Any:
     """Out = uniform numbers in [min, max]; seed 0 takes one from the system at each run.
 

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from fluidio.ops.kernel import Call
 from fluidio.ops.math.special import erf
 from fluidio.ops.registry import gradient, op, same_as
@@ -19,16 +21,19 @@ Forward = Callable[[Call, Any], Any]
 Backward = Callable[[Call, Any, Any], Any]
 
 
+_PLAIN_GRADIENTS = {"selu", "mish"}  # Fluid: these gradients have no LoD
+
+
 def _by_out(name: str, forward: Forward, backward: Backward, attrs: Mapping[str, Any] | None = None) -> None:
     """Register an op whose gradient needs its output only: backward(k, out, dout)."""
     op(name, "X", "Out", attrs, infer=same_as("X"), grad=True)(forward)
-    gradient(name, "Out Out@GRAD", "X@GRAD")(backward)
+    gradient(name, "Out Out@GRAD", "X@GRAD", lod="none" if name in _PLAIN_GRADIENTS else None)(backward)
 
 
 def _by_x(name: str, forward: Forward, backward: Backward, attrs: Mapping[str, Any] | None = None) -> None:
     """Register an op whose gradient needs its input: backward(k, x, dout)."""
     op(name, "X", "Out", attrs, infer=same_as("X"), grad=True)(forward)
-    gradient(name, "X Out@GRAD", "X@GRAD")(backward)
+    gradient(name, "X Out@GRAD", "X@GRAD", lod="none" if name in _PLAIN_GRADIENTS else None)(backward)
 
 
 def _flat(name: str, forward: Forward) -> None:
@@ -204,7 +209,8 @@ _threshold_op("thresholded_relu", "threshold", 1.0, lambda xp, x, t: x > t, Fals
 
 def _selu_grad(k: Call, out: Any, d: Any) -> Any:
     scale, alpha = k.attrs["scale"], k.attrs["alpha"]
-    return d * k.xp.where(out > 0, out.dtype.type(scale), out + scale * alpha)
+    both = float(np.float32(scale) * np.float32(alpha))  # Fluid: the product has 32 bits
+    return d * k.xp.where(out > 0, out.dtype.type(scale), out + both)
 
 
 _by_out(
@@ -286,7 +292,7 @@ def _limits(k: Call, low: Any, high: Any) -> tuple[Any, Any]:
     )
 
 
-@gradient("clip", "X Min Max Out@GRAD", "X@GRAD")
+@gradient("clip", "X Min Max Out@GRAD", "X@GRAD", lod="none")
 def clip_grad(k: Call, x: Any, low: Any, high: Any, dout: Any) -> Any:
     lo, hi = _limits(k, low, high)
     return dout * ((x > lo) & (x < hi))

@@ -143,6 +143,6 @@ def squared_l2_norm(k: Call, x: Any) -> Any:
     return k.xp.square(x).sum().reshape(1)
 
 
-@gradient("squared_l2_norm", "X Out@GRAD", "X@GRAD")
+@gradient("squared_l2_norm", "X Out@GRAD", "X@GRAD", lod="none")
 def squared_l2_norm_grad(k: Call, x: Any, dout: Any) -> Any:
     return 2 * dout * x

@@ -20,7 +20,7 @@ def rnn_memory_helper(k: Call, x: Any) -> Any:
     return x[...]
 
 
-@gradient("rnn_memory_helper", "X Out@GRAD", "X@GRAD")
+@gradient("rnn_memory_helper", "X Out@GRAD", "X@GRAD", carried="Out")
 def rnn_memory_helper_grad(k: Call, x: Any, dout: Any) -> Any:
     return k.xp.zeros_like(x) if dout is None else dout[...]
 

@@ -118,7 +118,6 @@ def row_conv(k: Call, x: Any, weight: Any) -> Any:
 
 @gradient("row_conv", "X Filter Out@GRAD", "X@GRAD Filter@GRAD")
 def row_conv_grad(k: Call, x: Any, weight: Any, dout: Any) -> Any:
-    k.out_lods["X@GRAD"] = k.lod("X")
     flat, offsets = _row_offsets(k, x)
     dflat = dout.reshape(flat.shape)
     dx, dweight = k.xp.zeros_like(flat), k.xp.zeros_like(weight)

@@ -52,7 +52,7 @@ def _infer_pad2d(c: InferContext) -> None:
     first = 2 if c.attrs["data_format"] == "NCHW" else 1
     top, bottom, left, right = c.attrs["paddings"] if not c.has("Paddings") else (0, 0, 0, 0)
     for axis, more in ((first, top + bottom), (first + 1, left + right)):
-        shape[axis] = -1 if shape[axis] < 0 or c.has("Paddings") else shape[axis] + more
+        shape[axis] = -1 if shape[axis] < 0 else shape[axis] + more  # Fluid: a tensor of paddings is not counted
     c.set("Out", shape, c.dtype("X"), c.input("X").lod_level)
 
 
@@ -121,8 +121,7 @@ def _times(k: Call, one: Any, several: Any) -> list[int]:
 def _infer_expand(c: InferContext) -> None:
     shape, times = c.shape("X"), c.attrs["expand_times"] or [-1] * len(c.shape("X"))
     c.check(len(times) == len(shape), f"expand_times {times} must have one number for each of {len(shape)} dims")
-    variable = c.has("ExpandTimes")
-    dims = [-1 if d < 0 or t < 0 or variable else d * t for d, t in zip(shape, times)]
+    dims = [-1 if d < 0 or t < 0 else d * t for d, t in zip(shape, times)]
     c.set("Out", dims, c.dtype("X"), c.input("X").lod_level)
 
 

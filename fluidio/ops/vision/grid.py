@@ -124,7 +124,7 @@ def add_position_encoding(k: Call, x: Any) -> Any:
     return k.attrs["alpha"] * x + k.attrs["beta"] * k.dev.upload(code)
 
 
-@gradient("add_position_encoding", "Out@GRAD", "X@GRAD", lod="share")
+@gradient("add_position_encoding", "Out@GRAD", "X@GRAD", lod="none")
 def add_position_encoding_grad(k: Call, dout: Any) -> Any:
     return k.attrs["alpha"] * dout
 

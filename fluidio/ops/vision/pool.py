@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -37,6 +37,11 @@ def _attrs(dims: int) -> dict[str, Any]:
     }
 
 
+def _parts(attrs: dict[str, Any], sizes: Sequence[int]) -> list[int]:
+    """Return the number of windows of adaptive pooling; with global pooling, too, Fluid gives each element its own."""
+    return list(sizes if attrs["global_pooling"] else attrs["ksize"])
+
+
 def _infer(c: InferContext) -> None:
     shape, a = c.shape("X"), c.attrs
     dims = len(a["ksize"])
@@ -44,7 +49,7 @@ def _infer(c: InferContext) -> None:
     last = channels_last(a)
     sizes = shape[1:-1] if last else shape[2:]
     if a["adaptive"]:
-        outs = list(a["ksize"])
+        outs = _parts(a, sizes)
     elif a["global_pooling"]:
         outs = [1] * dims
     else:
@@ -60,7 +65,10 @@ class _Geometry:
     def __init__(self, k: Call, sizes: tuple[int, ...]) -> None:
         a = k.attrs
         self.sizes = sizes
-        if a["global_pooling"]:
+        if a["adaptive"]:  # Fluid: as many windows as adaptive pooling has, but of one size; layers use ..._with_index
+            self.kernel = self.outs = _parts(a, sizes)
+            self.strides, self.pads = a["strides"], [(0, 0)] * len(sizes)
+        elif a["global_pooling"]:
             self.kernel, self.strides, self.pads = list(sizes), [1] * len(sizes), [(0, 0)] * len(sizes)
             self.outs = [1] * len(sizes)
         else:
@@ -165,7 +173,7 @@ def max_places(k: Call, x: Any, out: Any, values: Any) -> Any:
 def forward(k: Call, x: Any) -> Any:
     """Return the largest element or the mean of each window."""
     x = _first(k, x)
-    if k.attrs["adaptive"]:
+    if k.attrs["adaptive"] and k.attrs["pooling_type"] == "avg":
         return _back(k, _adaptive_forward(k, x))
     g = _Geometry(k, x.shape[2:])
     return _back(k, _max(k, x, g) if k.attrs["pooling_type"] == "max" else _mean(k, x, g))
@@ -182,7 +190,7 @@ def _mean(k: Call, x: Any, g: _Geometry) -> Any:
 
 
 def _mean_grad(k: Call, x: Any, dout: Any, g: _Geometry) -> Any:
-    share = dout / _counts(k, g, dout.dtype)
+    share = dout * (1 / _counts(k, g, np.dtype(np.float32)))  # Fluid: the factor has 32 bits
     if g.whole:
         return k.xp.broadcast_to(share, x.shape).copy()
     dx = k.xp.zeros(x.shape, dout.dtype)
@@ -217,8 +225,8 @@ def _register(name: str, dims: int) -> None:
     @gradient(name, "X Out Out@GRAD", "X@GRAD")
     def kernel_grad(k: Call, x: Any, out: Any, dout: Any) -> Any:
         x, out, dout = _first(k, x), _first(k, out), _first(k, dout)
-        if k.attrs["adaptive"]:
-            return _back(k, _adaptive(k, dout, list(zip(x.shape[2:], k.attrs["ksize"])), True))
+        if k.attrs["adaptive"] and k.attrs["pooling_type"] == "avg":
+            return _back(k, _adaptive(k, dout, list(zip(x.shape[2:], _parts(k.attrs, x.shape[2:]))), True))
         g = _Geometry(k, x.shape[2:])
         return _back(
             k, _max_grad(k, x, out, dout, g) if k.attrs["pooling_type"] == "max" else _mean_grad(k, x, dout, g)
@@ -226,9 +234,7 @@ def _register(name: str, dims: int) -> None:
 
 
 def _adaptive_forward(k: Call, x: Any) -> Any:
-    if k.attrs["pooling_type"] == "max":
-        raise EnforceNotMet("adaptive max pooling is max_pool2d_with_index: use layers.adaptive_pool2d")
-    return _adaptive(k, x, list(zip(x.shape[2:], k.attrs["ksize"])), False)
+    return _adaptive(k, x, list(zip(x.shape[2:], _parts(k.attrs, x.shape[2:]))), False)
 
 
 _register("pool2d", 2)
@@ -246,7 +252,7 @@ def _infer_with_index(c: InferContext) -> None:
 def _cells_of(a: dict[str, Any], sizes: tuple[int, ...]) -> list[tuple[list[tuple[int, int]], int]]:
     """Return for each dim the (start, stop) of its windows, and their number."""
     if a["adaptive"]:
-        parts = sizes if a["global_pooling"] else a["ksize"]  # Fluid: both together give every element a window
+        parts = _parts(a, sizes)
         return [([(i * n // p, -(-(i + 1) * n // p)) for i in range(p)], p) for n, p in zip(sizes, parts)]
     if a["global_pooling"]:
         return [([(0, n)], 1) for n in sizes]

@@ -19,11 +19,11 @@ def _inside(d: ProgramDraw, build: Build) -> dict[str, Any]:
     return {"steps": steps, "result": result}
 
 
-def _change(x: str, width: int) -> Build:
-    """Return a function that computes something of the shape of `x`."""
+def _change(x: str, width: int, trains: bool = True) -> Build:
+    """Return a function that computes something of the shape of `x`, with parameters if it `trains`."""
 
     def build(d: ProgramDraw) -> str:
-        way = d.size(1, 4)
+        way = d.size(1 if trains else 2, 4)
         if way == 1:
             return d.call("fc", {"var": x}, width, act=d.pick(None, "tanh"), param_attr=parameter(d))
         if way == 2:
@@ -61,11 +61,11 @@ def branches(d: ProgramDraw, x: Value) -> None:
 def loops(d: ProgramDraw, x: Value) -> None:
     width, out = x.shape[0], d.fresh()
     if d.chance():
-        part = _inside(d, _change(out, width))
+        part = _inside(d, _change(out, width, trains=False))
         d.steps.append({"do": "while", "state": x.handle, "times": d.size(1, 3), "out": out, **part})
     else:
         inside = d.fresh()
-        part = _inside(d, _change(inside, width))
+        part = _inside(d, _change(inside, width, trains=False))
         d.steps.append(
             {"do": "while_loop", "state": x.handle, "inside": inside, "times": d.size(1, 3), "out": out, **part}
         )
