@@ -222,8 +222,8 @@ class Optimizer:
         params_grads = self.backward(loss, startup_program, parameter_list, no_grad_set)
         if not params_grads:
             warnings.warn(
-                f"minimize({loss.name}): no trainable parameter has a gradient, so nothing will be trained; is the loss "
-                "connected to one, and is no variable between them marked stop_gradient?",
+                f"minimize({loss.name}): no trainable parameter has a gradient, so nothing will be trained; is the "
+                "loss connected to one, and is no variable between them marked stop_gradient?",
                 stacklevel=2,
             )
         if grad_clip is not None:

@@ -11,7 +11,7 @@ from typing import Any
 __all__ = ["FOLDER", "Store", "read_stored"]
 
 FOLDER = Path(__file__).parent.parent / "data" / "differential" / "cases"
-_LARGEST = 6000  # bytes of JSON; smaller cases say the same
+_LARGEST, _LARGEST_PROGRAM = 6000, 40000  # bytes of JSON; smaller cases say the same
 
 
 class Store:
@@ -24,7 +24,8 @@ class Store:
     def add(self, case: dict[str, Any], real: dict[str, Any]) -> None:
         kept = self.kept[case["about"]]
         entry = {"case": case, "real": real}
-        if len(kept) < self.count and len(json.dumps(entry)) < _LARGEST * (3 if len(case["steps"]) > 2 else 1):
+        largest = _LARGEST_PROGRAM if case["about"].startswith("program") else _LARGEST
+        if len(kept) < self.count and len(json.dumps(entry)) < largest:
             kept.append(entry)
 
     def write(self) -> None:
