@@ -30,9 +30,11 @@ from fluidio.program.op_def import grad_name as grad_var_name
 from fluidio.program.op_proto import COMMON_ATTRS, OpProto, all_op_protos
 
 __all__ = [
+    "CONTROL_DEP_VAR_PREFIX",
     "EMPTY_VAR_NAME",
     "GRAD_VAR_SUFFIX",
     "TEMP_VAR_NAME",
+    "ZERO_VAR_SUFFIX",
     "Block",
     "IrGraph",
     "OpProtoHolder",
@@ -67,6 +69,8 @@ __all__ = [
 EMPTY_VAR_NAME = "@EMPTY@"
 TEMP_VAR_NAME = "@TEMP@"
 GRAD_VAR_SUFFIX = "@GRAD"
+ZERO_VAR_SUFFIX = "@ZERO"
+CONTROL_DEP_VAR_PREFIX = "__control_var"
 
 
 def _get_var(name: str, program: Program | None = None) -> Variable:

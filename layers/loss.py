@@ -4,3 +4,5 @@ from fluidio.layers._loss.crf import *
 from fluidio.layers._loss.losses import *
 from fluidio.layers._loss.sampled_loss import *
 from fluidio.layers._loss.sampled_softmax import *
+
+kIgnoreIndex = -100

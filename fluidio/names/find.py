@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import importlib
 from typing import Any
@@ -55,11 +56,15 @@ def _look(key: str, name: str) -> Any:
 
 
 def _search(homes: tuple[str, ...], name: str) -> Any:
-    """Look at what is in the modules themselves: their `__getattr__` would only come back here."""
+    """Look into the modules themselves; a `__getattr__` that they got from the table would only come back here."""
     for home in homes:
-        found = vars(importlib.import_module(home)).get(name, _NOTHING)
-        if found is not _NOTHING:
-            return found
+        names = vars(importlib.import_module(home))
+        if name in names:
+            return names[name]
+        own = names.get("__getattr__")
+        if own is not None and own.__module__ == home != "fluidio":
+            with contextlib.suppress(AttributeError):
+                return own(name)
     return _NOTHING
 
 

@@ -13,7 +13,7 @@ import importlib.machinery
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from fluidio.names import table
@@ -48,7 +48,7 @@ def _lookup(here: ModuleType, keys: list[str]) -> Callable[[str], Any]:
         if name.startswith("__"):
             raise AttributeError(f"module {here.__name__!r} has no attribute {name!r}")
         found = _first(keys, name)
-        if callable(found) or isinstance(found, ModuleType):
+        if isinstance(found, (type, FunctionType, ModuleType)):  # other values may change
             setattr(here, name, found)
         return found
 

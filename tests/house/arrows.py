@@ -21,7 +21,7 @@ ORDER = [
     "layers | executor",
     "input io recordio_writer",
     "nets metrics evaluator average profiler debugger transpiler contrib core framework flags op proto "
-    "inference incubate install_check default_scope_funcs wrapped_decorator",
+    "inference incubate install_check default_scope_funcs log_helper wrapped_decorator",
     "testing",
     "dataset conversion torch tf",
     "paddle",

@@ -14,6 +14,7 @@ from fluidio.errors import MissingDependencyError, NotHere
 from fluidio.names import table
 from fluidio.names.find import has
 from fluidio.paddle import hook
+from tests.names.public_names import recorded, working
 
 MODULES = table.modules()
 
@@ -129,7 +130,7 @@ def test_data_sets_and_slot_data_share_a_name_in_fluidio_only() -> None:
 def test_a_missing_dependency_is_not_a_missing_module(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("fluidio.average", "paddle.fluid.average"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.delattr(fluidio, "average", raising=False)
+    monkeypatch.delitem(vars(fluidio), "average", raising=False)
     monkeypatch.setitem(sys.modules, "numpy", None)
     with pytest.raises(ModuleNotFoundError, match="numpy"):
         importlib.import_module("paddle.fluid.average")
@@ -148,3 +149,18 @@ def test_asking_for_a_name_that_is_not_there_loads_nothing() -> None:
     before = set(sys.modules)
     assert not hasattr(fluidio, "no_such_name_at_all")
     assert set(sys.modules) - before == set()
+
+
+def test_no_name_that_worked_has_disappeared() -> None:
+    now = working()
+    lost = {key: sorted(names - now.get(key, set())) for key, names in recorded().items()}
+    assert {key: names for key, names in lost.items() if names} == {}
+    assert sum(map(len, recorded().values())) > 900
+
+
+def test_a_value_that_changes_is_looked_up_each_time() -> None:
+    names = importlib.import_module("paddle.fluid.unique_name")
+    before = names.generator
+    with names.guard():
+        assert names.generator is not before
+    assert names.generator is before
