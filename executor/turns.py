@@ -26,6 +26,6 @@ def turn(program: Any, scope: Scope) -> AbstractContextManager[Any]:
         if found is not None:
             return found  # type: ignore[no-any-return]
     with _making:
-        made: WeakKeyDictionary[Scope, Any] = program.__dict__.setdefault("_turns", WeakKeyDictionary())
+        made: Any = program.__dict__.setdefault("_turns", WeakKeyDictionary())
         lock: AbstractContextManager[Any] = made.setdefault(scope, threading.RLock())
         return lock

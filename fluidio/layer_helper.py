@@ -219,7 +219,7 @@ class LayerHelper:
         act = self.kwargs.get("act")
         if act is None:
             return input_var
-        attrs = {"type": act} if isinstance(act, str) else dict(act)
+        attrs: dict[str, Any] = {"type": act} if isinstance(act, str) else dict(act)
         kind = attrs.pop("type")
         if self.kwargs.get("use_cudnn"):
             attrs["use_cudnn"] = True

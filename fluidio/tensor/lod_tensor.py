@@ -117,7 +117,8 @@ class LoDTensor:
         """Give the tensor memory of its dims and return the address."""
         if self.array is None or self.array.dtype != to_numpy(dtype):
             self._alloc(dtype)
-        return int(self.array.ctypes.data)
+        array: Any = self.array
+        return int(array.ctypes.data)
 
     def _set_layout(self, layout: str) -> None:
         """Do nothing: a layout is a matter of the op that reads the tensor."""

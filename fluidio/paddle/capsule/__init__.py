@@ -34,5 +34,10 @@ from fluidio.paddle.capsule.text import *
 from fluidio.paddle.capsule.yamls import *
 
 __all__ = ["builtins", "getsize", "pickle_loads", "textsize"]
-__all__ += arrays.__all__ + frames.__all__ + python2.__all__ + scalars.__all__ + stdlib.__all__ + text.__all__
+__all__ += arrays.__all__
+__all__ += frames.__all__
+__all__ += python2.__all__
+__all__ += scalars.__all__
+__all__ += stdlib.__all__
+__all__ += text.__all__
 __all__ += yamls.__all__
