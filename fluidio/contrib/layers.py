@@ -1,10 +1,9 @@
-"""`fluid.contrib.layers`: fused ops, as the ops they fuse, and recurrent layers over padded batches."""
+"""`fluid.contrib.layers`: fused ops, recurrent layers over padded batches, layers for matching and CTR models."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fluidio import layers
 from fluidio.contrib.basic_rnn import BasicGRUUnit, BasicLSTMUnit, basic_gru, basic_lstm
 from fluidio.contrib.matching import (
     match_matrix_tensor,
@@ -22,6 +21,7 @@ from fluidio.contrib.small_layers import (
     partial_sum,
     shuffle_batch,
 )
+from fluidio.layer_helper import LayerHelper
 from fluidio.program import Variable
 
 __all__ = [
@@ -44,32 +44,40 @@ __all__ = [
     "var_conv_2d",
 ]
 
-_BINARY = {"elementwise_add": layers.elementwise_add, "elementwise_mul": layers.elementwise_mul}
+_BINARY = ("elementwise_add", "elementwise_mul")
+_UNARY = ("scale", "relu", "tanh", "sigmoid")
 
 
 def fused_elemwise_activation(
-    x: Variable, y: Variable, functor_list: Sequence[str], axis: int = -1, scale: float = 0.0,
+    x: Variable,
+    y: Variable,
+    functor_list: Sequence[str],
+    axis: int = -1,
+    scale: float = 0.0,
     save_intermediate_out: bool = True,
-) -> Variable:  # fmt: skip
-    """Apply two functors: ["elementwise_add", "relu"] is x + relu(y), ["relu", "elementwise_add"] is relu(x + y).
-
-    Fluid: one fused op; here the two ops behind it, with the same numbers.
-    """
+) -> Variable:
+    """Apply two functors: ["elementwise_add", "relu"] is x + relu(y), ["relu", "elementwise_add"] is relu(x + y)."""
     functors = functor_list.split(",") if isinstance(functor_list, str) else list(functor_list)
     if len(functors) != 2:
         raise ValueError(f"functor_list should be a list of str, and the length should be 2, got {functor_list!r}")
-    first, second = (name.strip() for name in functors)
-    if first in _BINARY:
-        return _BINARY[first](x, _unary(second, y, scale), axis=axis)
-    if second in _BINARY:
-        return _unary(first, _BINARY[second](x, y, axis=axis), scale)
-    raise ValueError(f"one of the two functors must be elementwise_add or elementwise_mul, got {functors}")
-
-
-def _unary(name: str, x: Variable, factor: float) -> Variable:
-    if name == "scale":
-        return layers.scale(x, scale=factor)
-    if name not in ("relu", "tanh", "sigmoid"):
-        raise ValueError(f"functor {name!r}: use scale, relu, tanh or sigmoid")
-    out: Variable = getattr(layers, name)(x)
+    names = [name.strip() for name in functors]
+    if sorted(name in _BINARY for name in names) != [False, True]:
+        raise ValueError(f"one of the two functors must be elementwise_add or elementwise_mul, got {names}")
+    for name in names:
+        if name not in (*_BINARY, *_UNARY):
+            raise ValueError(f"functor {name!r}: use scale, relu, tanh or sigmoid")
+    helper = LayerHelper("fused_elemwise_activation")
+    out = helper.create_variable_for_type_inference(x.dtype)
+    between = helper.create_variable_for_type_inference(x.dtype)
+    helper.append_op(
+        type="fused_elemwise_activation",
+        inputs={"X": [x], "Y": [y]},
+        outputs={"Out": [out], "IntermediateOut": [between]},
+        attrs={
+            "axis": axis,
+            "scale": float(scale),
+            "save_intermediate_out": save_intermediate_out,
+            "functor_list": names,
+        },
+    )
     return out

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
+
 from fluidio.ops.kernel import Call
-from fluidio.ops.registry import gradient, op
+from fluidio.ops.math.elementwise import reduced
+from fluidio.ops.registry import gradient, op, same_as
 from fluidio.program.infer import InferContext
 
 __all__: list[str] = []
@@ -24,3 +28,108 @@ def l1_norm(k: Call, x: Any) -> Any:
 @gradient("l1_norm", "X Out@GRAD", "X@GRAD")
 def l1_norm_grad(k: Call, x: Any, dout: Any) -> Any:
     return k.xp.sign(x) * dout.reshape(())
+
+
+def _dims(k: Call, x: Any) -> Any:
+    return None if k.attrs["reduce_all"] else tuple(d % x.ndim for d in k.attrs["dim"])
+
+
+def _infer_frobenius(c: InferContext) -> None:
+    shape, a = c.shape("X"), c.attrs
+    chosen = set(range(len(shape))) if a["reduce_all"] else {d % len(shape) for d in a["dim"]}
+    if a["keep_dim"]:
+        found = [1 if i in chosen else d for i, d in enumerate(shape)]
+    else:
+        found = [d for i, d in enumerate(shape) if i not in chosen] or [1]
+    c.set("Out", found, c.dtype("X"))
+
+
+@op(
+    "frobenius_norm",
+    "X",
+    "Out",
+    {"dim": [0], "keep_dim": False, "reduce_all": False, "in_dtype": -1, "out_dtype": -1},
+    infer=_infer_frobenius,
+    grad=True,
+    lod="none",
+)
+def frobenius_norm(k: Call, x: Any) -> Any:
+    """Out = sqrt of the sum of squares over the dims."""
+    found = k.xp.sqrt((x * x).sum(axis=_dims(k, x), keepdims=k.attrs["keep_dim"]))
+    return k.xp.asarray(found).reshape(found.shape or (1,))
+
+
+@gradient("frobenius_norm", "X Out Out@GRAD", "X@GRAD")
+def frobenius_norm_grad(k: Call, x: Any, out: Any, dout: Any) -> Any:
+    axes = _dims(k, x)
+    shape = [1 if axes is None or i in axes else n for i, n in enumerate(x.shape)]
+    return x / out.reshape(shape) * dout.reshape(shape)
+
+
+def _infer_p(c: InferContext) -> None:
+    shape, axis = list(c.shape("X")), c.attrs["axis"]
+    c.check(c.attrs["porder"] > 0, f"porder must be positive, it is {c.attrs['porder']}")
+    if c.attrs["keepdim"]:
+        shape[axis] = 1
+    else:
+        del shape[axis]
+    c.set("Out", shape or (1,), c.dtype("X"))
+
+
+@op(
+    "p_norm",
+    "X",
+    "Out",
+    {"porder": 2.0, "axis": -1, "epsilon": 1e-12, "keepdim": False},
+    infer=_infer_p,
+    grad=True,
+    lod="none",
+)
+def p_norm(k: Call, x: Any) -> Any:
+    """Out = the p-norm along an axis."""
+    p = k.attrs["porder"]
+    found = (k.xp.abs(x) ** p).sum(axis=k.attrs["axis"], keepdims=k.attrs["keepdim"]) ** (1.0 / p)
+    return k.xp.asarray(found, x.dtype).reshape(found.shape or (1,))
+
+
+@gradient("p_norm", "X Out Out@GRAD", "X@GRAD")
+def p_norm_grad(k: Call, x: Any, out: Any, dout: Any) -> Any:
+    p, xp = k.attrs["porder"], k.xp
+    shape = list(x.shape)
+    shape[k.attrs["axis"]] = 1
+    length, d = out.reshape(shape), dout.reshape(shape)
+    size = xp.abs(x)
+    # Fluid: epsilon below the line only.
+    slope = size ** (p - 1) * xp.sign(x) / (length ** (p - 1) + x.dtype.type(k.attrs["epsilon"]))
+    return (slope * d).astype(x.dtype, copy=False)
+
+
+@op("minus", "X Y", "Out", infer=same_as("X"), grad=True)
+def minus(k: Call, x: Any, y: Any) -> Any:
+    """Out = X - Y."""
+    return x - y
+
+
+@gradient("minus", "X Y Out@GRAD", "X@GRAD Y@GRAD")
+def minus_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
+    return dout[...] if k.wants("X@GRAD") else None, -dout if k.wants("Y@GRAD") else None
+
+
+def _infer_distance(c: InferContext) -> None:
+    x = c.shape("X")
+    c.set("sub_result", (x[0], math.prod(x[1:])), c.dtype("X"))
+    c.set("Out", (x[0], 1), c.dtype("X"))
+
+
+@op("squared_l2_distance", "X Y", "sub_result Out", infer=_infer_distance, grad=True)
+def squared_l2_distance(k: Call, x: Any, y: Any) -> Any:
+    """Out = the squared distance of the rows of X from those of Y, or from its only row."""
+    difference = x.reshape(x.shape[0], -1) - y.reshape(y.shape[0], -1)
+    return difference, (difference * difference).sum(axis=1, keepdims=True)
+
+
+@gradient("squared_l2_distance", "X Y sub_result Out@GRAD", "X@GRAD Y@GRAD")
+def squared_l2_distance_grad(k: Call, x: Any, y: Any, difference: Any, dout: Any) -> Any:
+    pull = np.float32(2) * dout * difference if dout.dtype == np.float32 else 2 * dout * difference
+    dy = reduced(-pull, (y.shape[0], pull.shape[1])).reshape(y.shape)
+    return pull.reshape(x.shape) if k.wants("X@GRAD") else None, dy if k.wants("Y@GRAD") else None

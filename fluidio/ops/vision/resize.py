@@ -1,4 +1,4 @@
-"""Resize images: nearest, bilinear and trilinear interpolation, one axis at a time by small matrices."""
+"""Resize images: nearest, bilinear, bicubic and trilinear interpolation, one axis at a time by small matrices."""
 
 from __future__ import annotations
 
@@ -80,6 +80,9 @@ def _matrix(k: Call, size: int, out: int, dtype: Any) -> Any:
         if a["interp_method"] == "nearest":
             near = (ratio * places + np.float32(0.5 if a["align_corners"] else 0)).astype(np.int64)
             matrix[rows, np.minimum(near, size - 1)] = 1
+        elif a["interp_method"] == "bicubic":
+            source = ratio * places if a["align_corners"] else ratio * (places + np.float32(0.5)) - np.float32(0.5)
+            _add_cubic(matrix, source)
         else:
             half = out > 1 and a["align_mode"] == 0 and not a["align_corners"]
             source = ratio * (places + np.float32(0.5)) - np.float32(0.5) if half else ratio * places
@@ -90,6 +93,19 @@ def _matrix(k: Call, size: int, out: int, dtype: Any) -> Any:
             matrix[rows, np.minimum(low + 1, size - 1)] += part
         k.state[key] = k.dev.upload(matrix)
     return k.state[key]
+
+
+def _add_cubic(matrix: Any, source: Any) -> None:
+    """Add the weights of the four pixels around each place; pixels beyond the edge are those on it."""
+    sharp = np.float32(-0.75)
+    low = np.floor(source)
+    part = source - low
+    far, near = part + 1, part
+    weights = [((sharp * d - 5 * sharp) * d + 8 * sharp) * d - 4 * sharp for d in (far, 3 - far)]
+    inner = [((sharp + 2) * d - (sharp + 3)) * d * d + 1 for d in (near, 1 - near)]
+    rows = np.arange(matrix.shape[0])
+    for step, weight in zip((-1, 0, 1, 2), (weights[0], inner[0], inner[1], weights[1])):
+        np.add.at(matrix, (rows, np.clip(low + step, 0, matrix.shape[1] - 1).astype(np.int64)), weight)
 
 
 def _apply(k: Call, x: Any, sizes: tuple[int, ...], outs: list[int], transpose: bool) -> Any:
@@ -122,3 +138,4 @@ def _register(name: str, method: str) -> None:
 _register("nearest_interp", "nearest")
 _register("bilinear_interp", "bilinear")
 _register("trilinear_interp", "trilinear")
+_register("bicubic_interp", "bicubic")

@@ -1,0 +1,65 @@
+"""Small makers of tensors that programs hold: fill, fill_zeros_like2, seed; and split_byref."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fluidio.dtypes import VarType, to_numpy
+from fluidio.ops.kernel import Call
+from fluidio.ops.random.engine import os_seed
+from fluidio.ops.registry import op, same_as
+from fluidio.program.infer import InferContext
+
+__all__: list[str] = []
+
+
+def _infer_fill(c: InferContext) -> None:
+    c.set("Out", c.attrs["shape"], c.attrs["dtype"])
+
+
+@op(
+    "fill",
+    "",
+    "Out",
+    {"value": [], "shape": [], "dtype": VarType.FP32, "force_cpu": False},
+    infer=_infer_fill,
+    grad=False,
+    lod="none",
+)
+def fill(k: Call) -> Any:
+    """Out = the values in the shape."""
+    return k.dev.upload(np.array(k.attrs["value"], to_numpy(k.attrs["dtype"])).reshape(k.attrs["shape"]))
+
+
+@op("fill_zeros_like2", "X", "Out", {"dtype": VarType.FP32}, infer=same_as("X"), grad=False)
+def fill_zeros_like2(k: Call, x: Any) -> Any:
+    """Out = zeros like X."""
+    return k.xp.zeros_like(x)
+
+
+def _infer_seed(c: InferContext) -> None:
+    c.set("Out", (1,), VarType.INT32)
+
+
+@op("seed", "", "Out", {"seed": 0}, infer=_infer_seed, grad=False, lod="none")
+def seed(k: Call) -> Any:
+    """Out = the seed, or one of the operating system for 0."""
+    number = k.attrs["seed"] or os_seed() >> 1
+    return k.dev.upload(np.array([number], np.int32))
+
+
+def _infer_split(c: InferContext) -> None:
+    shape, outs = c.shape("X"), c.op.output("Out")
+    sections = c.attrs["sections"] or [shape[0] // len(outs)] * len(outs)
+    for index, rows in enumerate(sections):
+        c.set("Out", (rows, *shape[1:]), c.dtype("X"), 0, index)
+
+
+@op("split_byref", "X", "Out*", {"num": 0, "sections": []}, infer=_infer_split, grad=False, lod="none")
+def split_byref(k: Call, x: Any) -> Any:
+    """Out = X cut into groups of rows."""
+    count = len(k.op.output("Out"))
+    sections = k.attrs["sections"] or [x.shape[0] // count] * count
+    return [part.copy() for part in k.xp.split(x, np.cumsum(sections)[:-1].tolist())]

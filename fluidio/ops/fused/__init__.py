@@ -1,0 +1,1 @@
+"""Ops that saved models hold in place of several others: fused and quantised ones."""
