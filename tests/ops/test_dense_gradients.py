@@ -246,6 +246,19 @@ CASES = [
         for corners in (True, False)
     ),
     Case("trilinear_interp", {"X": wave(1, 1, 2, 3, 2)}, attrs={"out_d": 3, "out_h": 2, "out_w": 4}),
+    Case("bicubic_interp", {"X": wave(1, 1, 3, 4)}, attrs={"out_h": 5, "out_w": 3, "interp_method": "bicubic"}),
+    *(
+        Case(
+            "fused_elemwise_activation",
+            {"X": wave(2, 3), "Y": wave(3, k=0.7)},
+            ("Out", "IntermediateOut"),
+            {"functor_list": functors, "scale": 0.7},
+            ("X", "Y"),
+            ("IntermediateOut",),
+            f"fused {functors}",
+        )
+        for functors in (["elementwise_mul", "tanh"], ["sigmoid", "elementwise_add"], ["scale", "elementwise_mul"])
+    ),
     Case("pixel_shuffle", {"X": wave(1, 4, 2, 1)}, attrs={"upscale_factor": 2}),
     Case("shuffle_channel", {"X": wave(1, 4, 2, 1)}, attrs={"group": 2}),
     Case("space_to_depth", {"X": wave(1, 4, 2, 4)}, attrs={"blocksize": 2}),
