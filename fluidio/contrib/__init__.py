@@ -1,8 +1,10 @@
 """`fluid.contrib`: the Trainer of 2018, statistics of programs, and what stood beside the core."""
 
-from fluidio.contrib import layers, mixed_precision, reader, slim
+from fluidio.contrib import decoder, extend_optimizer, layers, mixed_precision, reader, slim
 from fluidio.contrib.checkpoint import CheckpointConfig
+from fluidio.contrib.decoder import BeamSearchDecoder, InitState, StateCell, TrainingDecoder
 from fluidio.contrib.events import BeginEpochEvent, BeginStepEvent, EndEpochEvent, EndStepEvent
+from fluidio.contrib.extend_optimizer import extend_with_decoupled_weight_decay
 from fluidio.contrib.inferencer import Inferencer
 from fluidio.contrib.layers import (
     BasicGRUUnit,
@@ -33,6 +35,7 @@ from fluidio.contrib.unsupported import HDFSClient
 __all__ = [
     "BasicGRUUnit",
     "BasicLSTMUnit",
+    "BeamSearchDecoder",
     "BeginEpochEvent",
     "BeginStepEvent",
     "CheckpointConfig",
@@ -41,12 +44,18 @@ __all__ = [
     "EndStepEvent",
     "HDFSClient",
     "Inferencer",
+    "InitState",
     "QuantizeTranspiler",
+    "StateCell",
     "Trainer",
+    "TrainingDecoder",
     "basic_gru",
     "basic_lstm",
     "ctr_metric_bundle",
+    "decoder",
     "distributed_batch_reader",
+    "extend_optimizer",
+    "extend_with_decoupled_weight_decay",
     "fused_elemwise_activation",
     "fused_embedding_seq_pool",
     "layers",

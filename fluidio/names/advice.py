@@ -11,7 +11,6 @@ __all__ = ["ADVICE", "FAMILIES", "advice_for"]
 _STATIC = "fluidio runs static programs: build one with fluid.program_guard and run it with fluid.Executor"
 _LOADER = "feed the program with fluid.io.DataLoader.from_generator or layers.py_reader"
 _INFERENCE = "fluid.io.load_inference_model and fluid.Executor, or fluid.core.create_paddle_predictor"
-_DECODER = "layers.BeamSearchDecoder with layers.dynamic_decode, or layers.DynamicRNN"
 _OWN = "write it in Python with layers.py_func, forward and backward"
 _HDFS = "copy the files with `hadoop fs -get`, or read them through fsspec"
 _ONE = "fluid.DistributeTranspiler and fleet train on many machines; docs/distributed.md says how to start them"
@@ -37,7 +36,6 @@ ADVICE: dict[str, dict[str, str]] = {
     },
     "fluid.contrib": {
         "convert_dist_to_sparse_program": _ONE,
-        "extend_with_decoupled_weight_decay": "regularization=fluid.regularizer.L2Decay(...) of an optimizer",
         "load_persistables_for_increment": "fluid.io.load_persistables",
         "load_persistables_for_inference": "fluid.io.load_persistables",
         "multi_download": _HDFS,
@@ -54,8 +52,6 @@ FAMILIES = {
     "fluid": "it belongs to the inside of Fluid; programs work on fluid.Program, fluid.layers and fluid.Executor",
     "fluid.communicator": _ONE,
     "fluid.concurrency": "channels and Go blocks were given up after Fluid 0.14; use Python threads around the readers",
-    "fluid.contrib.decoder": _DECODER,
-    "fluid.contrib.extend_optimizer": "regularization=fluid.regularizer.L2Decay(...) of an optimizer",
     "fluid.contrib.mixed_precision": "contrib.mixed_precision.decorate keeps training in float32",
     "fluid.contrib.quantize": _SLIM,
     "fluid.contrib.slim": _SLIM,

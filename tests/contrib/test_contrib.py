@@ -35,15 +35,6 @@ def test_ops_are_counted() -> None:
     assert dict(pairs)["mul->elementwise_add"] == 2
 
 
-def test_mixed_precision_stays_in_float32_and_says_so() -> None:
-    loss = fluid.layers.mean(network())
-    with pytest.warns(UserWarning, match="float32"):
-        optimizer = contrib.mixed_precision.decorate(fluid.optimizer.SGD(0.1), init_loss_scaling=8.0)
-    optimizer.minimize(loss)
-    assert optimizer.get_loss_scaling() == 8.0
-    assert optimizer.get_scaled_loss() is loss
-
-
 @pytest.mark.parametrize("name", ["HDFSClient"])
 def test_what_is_not_built_says_what_to_do(name: str) -> None:
     with pytest.raises(NotImplementedError, match=name):

@@ -1,0 +1,84 @@
+"""`contrib.extend_optimizer`: optimizers that also pull parameters towards 0, apart from the gradient (AdamW)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from fluidio import layers
+from fluidio.optimizer import Optimizer
+from fluidio.program import Operator, Program, Variable, default_startup_program, program_guard
+
+__all__ = ["extend_with_decoupled_weight_decay"]
+
+
+class DecoupledWeightDecay:
+    """What the extended class has beside its base: before each update, parameter = parameter - coeff parameter."""
+
+    def __init__(
+        self, coeff: Any = 0.0, apply_decay_param_fun: Callable[[str], bool] | None = None, **kwargs: Any
+    ) -> None:
+        if not isinstance(coeff, (float, Variable)):
+            raise TypeError("coeff should be float or Variable.")
+        super().__init__(**kwargs)
+        self._coeff = coeff
+        self._apply_decay_param_fun = apply_decay_param_fun
+        self._params_name: set[str] = set()
+
+    def _decayed(self, parameter: Any) -> bool:
+        wanted = self._apply_decay_param_fun is None or self._apply_decay_param_fun(parameter.name)
+        return bool(wanted) and not (isinstance(self._coeff, float) and self._coeff == 0.0)
+
+    def _append_decay(self, program: Program, params_grads: Sequence[Any]) -> None:
+        chosen = [(p, g) for p, g in params_grads if g is not None and self._decayed(p)]
+        pulls = []
+        for parameter, gradient in chosen:
+            with program._optimized_guard([parameter, gradient]):
+                pulls.append(parameter * self._coeff)
+            self._params_name.add(parameter.name)
+        for (parameter, gradient), pull in zip(chosen, pulls):
+            with program._optimized_guard([parameter, gradient]):
+                layers.assign(layers.elementwise_sub(x=parameter, y=pull), parameter)
+
+    def minimize(
+        self,
+        loss: Variable,
+        startup_program: Program | None = None,
+        parameter_list: Sequence[Any] | None = None,
+        no_grad_set: Iterable[Any] | None = None,
+        grad_clip: Any = None,
+    ) -> tuple[list[Operator], list[Any]]:
+        """Append gradients, the pull of each parameter, and the updates of the base optimizer."""
+        base: Any = self
+        pairs = list(base.backward(loss, startup_program, parameter_list, no_grad_set))
+        if grad_clip is not None:
+            base._grad_clip = grad_clip
+        with program_guard(loss.block.program, startup_program or default_startup_program()):
+            self._append_decay(loss.block.program, pairs)
+        return base.apply_optimize(loss, startup_program, pairs), pairs
+
+    def __str__(self) -> str:
+        return " ".join(["Weight Decay, params:", ",".join(sorted(self._params_name))])
+
+
+def extend_with_decoupled_weight_decay(base_optimizer: type[Any]) -> type[Any]:
+    """Return a class like an optimizer's with weight decay of its own: AdamW from Adam.
+
+        AdamW = fluid.contrib.extend_with_decoupled_weight_decay(fluid.optimizer.Adam)
+        AdamW(learning_rate=0.1, weight_decay=0.01).minimize(loss)
+
+    The extended class takes `weight_decay` first, the base's arguments by name, and `apply_decay_param_fun`, which
+    tells from its name whether a parameter decays.
+    """
+    if not isinstance(base_optimizer, type) or not issubclass(base_optimizer, Optimizer):
+        raise TypeError("The input(base_optimizer) should be a derived class of Optimizer.")
+
+    class OptimizerWithDecoupledWeightDecay(DecoupledWeightDecay, base_optimizer):  # type: ignore[misc, valid-type]
+        """An optimizer with decoupled weight decay."""
+
+        def __init__(
+            self, weight_decay: Any, apply_decay_param_fun: Callable[[str], bool] | None = None, **kwargs: Any
+        ) -> None:
+            super().__init__(weight_decay, apply_decay_param_fun, **kwargs)
+
+    return OptimizerWithDecoupledWeightDecay
