@@ -26,9 +26,9 @@ class InitState:
         need_reorder: bool = False,
         dtype: DTypeLike = "float32",
     ) -> None:
-        if init is None and init_boot is None:
-            raise ValueError("init_boot must be provided to infer the shape of InitState .")
         if init is None:
+            if init_boot is None:
+                raise ValueError("init_boot must be provided to infer the shape of InitState .")
             init = layers.fill_constant_batch_size_like(input=init_boot, value=value, shape=shape, dtype=dtype)
         self._init = init
         self._need_reorder = need_reorder
@@ -368,11 +368,13 @@ class BeamSearchDecoder:
         chances = layers.fc(input=state, size=self._size[0], act="softmax")
         top_scores, top_ids = layers.topk(chances, k=self._topk)
         total = layers.elementwise_add(x=layers.log(top_scores), y=layers.reshape(scores, shape=[-1]), axis=0)
-        best: Any = layers.beam_search(ids, scores, top_ids, total, self._beam, end_id=1, level=0)
-        return best
+        found: Any = layers.beam_search(ids, scores, top_ids, total, self._beam, end_id=1, level=0)
+        return found[0], found[1]
 
     def __call__(self) -> Any:
         """Return the sentences found and their scores."""
+        if self._ids_array is None or self._scores_array is None:
+            raise ValueError("there is nothing to decode: call decode(), or mark arrays with is_ids and is_scores")
         return layers.beam_search_decode(
             ids=self._ids_array, scores=self._scores_array, beam_size=self._beam, end_id=self._end
         )

@@ -73,7 +73,7 @@ def extend_with_decoupled_weight_decay(base_optimizer: type[Any]) -> type[Any]:
     if not isinstance(base_optimizer, type) or not issubclass(base_optimizer, Optimizer):
         raise TypeError("The input(base_optimizer) should be a derived class of Optimizer.")
 
-    class OptimizerWithDecoupledWeightDecay(DecoupledWeightDecay, base_optimizer):  # type: ignore[misc, valid-type]
+    class OptimizerWithDecoupledWeightDecay(DecoupledWeightDecay, base_optimizer):  # type: ignore[misc]
         """An optimizer with decoupled weight decay."""
 
         def __init__(

@@ -14,10 +14,60 @@ __all__ = ["AutoMixedPrecisionLists", "OptimizerWithMixedPrecision", "decorate"]
 
 _WHITE = frozenset({"conv2d", "matmul", "mul"})
 _BLACK = frozenset(
-    ["cos_sim", "cross_entropy", "cross_entropy2", "exp", "log", "mean", "sigmoid_cross_entropy_with_logits", "softmax", "softmax_with_cross_entropy", "square", "sum"]
+    [
+        "cos_sim",
+        "cross_entropy",
+        "cross_entropy2",
+        "exp",
+        "log",
+        "mean",
+        "sigmoid_cross_entropy_with_logits",
+        "softmax",
+        "softmax_with_cross_entropy",
+        "square",
+        "sum",
+    ]
 )
 _GRAY = frozenset(
-    ["batch_norm", "cast", "dropout", "elementwise_add", "elementwise_div", "elementwise_floordiv", "elementwise_max", "elementwise_min", "elementwise_mod", "elementwise_mul", "elementwise_pow", "elementwise_sub", "fill_constant", "flatten2", "gather", "gaussian_random", "gaussian_random_batch_size_like", "get_tensor_from_selected_rows", "leaky_relu", "lookup_table", "pool2d", "pool3d", "rank", "relu", "relu6", "reshape2", "scale", "sigmoid", "sign", "slice", "soft_relu", "stack", "tanh", "top_k", "transpose2", "uniform_random_batch_size_like", "unstack"]
+    [
+        "batch_norm",
+        "cast",
+        "dropout",
+        "elementwise_add",
+        "elementwise_div",
+        "elementwise_floordiv",
+        "elementwise_max",
+        "elementwise_min",
+        "elementwise_mod",
+        "elementwise_mul",
+        "elementwise_pow",
+        "elementwise_sub",
+        "fill_constant",
+        "flatten2",
+        "gather",
+        "gaussian_random",
+        "gaussian_random_batch_size_like",
+        "get_tensor_from_selected_rows",
+        "leaky_relu",
+        "lookup_table",
+        "pool2d",
+        "pool3d",
+        "rank",
+        "relu",
+        "relu6",
+        "reshape2",
+        "scale",
+        "sigmoid",
+        "sign",
+        "slice",
+        "soft_relu",
+        "stack",
+        "tanh",
+        "top_k",
+        "transpose2",
+        "uniform_random_batch_size_like",
+        "unstack",
+    ]
 )
 
 
