@@ -90,7 +90,7 @@ _UPDATES = {
         T next = squared + grad * grad, root = pow(next, power);
         linear += grad - (root - pow(squared, power)) / rate[0] * param;
         T sign = linear > T(0) ? T(1) : linear < T(0) ? T(-1) : T(0);
-        param = abs(linear) > l1 ? (l1 * sign - linear) / (root / rate[0] + l2) : T(0);
+        param = abs(linear) > l1 ? (l1 * sign - linear) / (root / rate[0] + T(2) * l2) : T(0);
         squared = next
         """,
         lambda a: {"l1": a["l1"], "l2": a["l2"], "power": -a["lr_power"]},
