@@ -19,14 +19,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from fluidio.dtypes import VarType
 from fluidio.errors import EnforceNotMet, EOFException
 from fluidio.executor.bind import Step
 from fluidio.executor.devices import backend_for
 from fluidio.executor.feed import set_feeds
 from fluidio.executor.fetch import check_given
 from fluidio.executor.frame import Frame, value_of
-from fluidio.executor.plan import Plan, run_steps
+from fluidio.executor.plan import Plan, makes_reader, run_steps
 from fluidio.executor.readers.ops import end_of_epoch
 from fluidio.executor.split import split_tensor
 from fluidio.ops.kernel import Backend
@@ -103,7 +102,7 @@ class ParallelPlan:
         self._on_gpus = len(places) > 1 and self.plans[0].dev.is_gpu
         if self._on_gpus:
             self._read_in_turn()
-        self._trains = any(_is_once(step) and not _makes_reader(step) for step in self.plans[0].steps)
+        self._trains = any(_is_once(step) and not makes_reader(step.op) for step in self.plans[0].steps)
         self._segments = _segments(self.plans)
         self._find_crossings()
         threads = len(places) - 1
@@ -329,14 +328,9 @@ def _drop(reader: Any, count: int, places: int) -> None:
         )
 
 
-def _makes_reader(step: Step) -> bool:
-    outs = [step.op.block._find_var_recursive(name) for name in step.op.output_arg_names]
-    return bool(outs) and all(v is not None and v.type is VarType.READER for v in outs)
-
-
 def _is_once(step: Step) -> bool:
     role = int(step.op._attrs.get("op_role", 0))
-    return bool(role & (OpRole.Optimize | OpRole.LRSched)) or _makes_reader(step)
+    return bool(role & (OpRole.Optimize | OpRole.LRSched)) or makes_reader(step.op)
 
 
 def _segments(plans: Sequence[Plan]) -> list[Segment]:

@@ -22,7 +22,7 @@ from fluidio.program.collector import without_collections
 from fluidio.program.op_def import EMPTY, SAVED_ATTR
 from fluidio.tensor import Scope, ScopeVariable
 
-__all__ = ["Plan", "SubBlock"]
+__all__ = ["Plan", "SubBlock", "makes_reader"]
 
 
 class SubBlock:
@@ -98,7 +98,6 @@ class Plan:
     ) -> None:
         self.version = program._version
         self.dev = dev
-        self.busy = False
         self._slots: defaultdict[int, dict[str, int]] = defaultdict(dict)
         self._names: list[str] = []
         self._variables: list[Variable | None] = []
@@ -110,14 +109,13 @@ class Plan:
         self.odd_feeds = OddFeeds(self)
         ops = _without_fed_readers(block.ops, set(feeds))
         if reads_first:
-            ops.sort(key=lambda op: op.type != "read" and not _makes_reader(op))
+            ops.sort(key=lambda op: op.type != "read" and not makes_reader(op))
         self.steps = self._compile(block, ops)
         if dev.is_gpu:
             from fluidio.executor.devices.merge import merge_scales
 
             self.steps = merge_scales(self.steps, self._persists, dev.xp)
         self.fetch_slots = [self._slot(block, name) for name in fetches]
-        self.fetch_names = list(fetches)
         self._find_externals()
         self._find_last_uses()
         self._training = (0, 0) if dev.is_gpu else _training_part(self.steps)
@@ -181,7 +179,7 @@ class Plan:
         self.updates = False
         for step in self.steps:
             reads, writes = self._touched(step)
-            self.updates |= any(map(self._persists, writes)) and not _makes_reader(step.op)
+            self.updates |= any(map(self._persists, writes)) and not makes_reader(step.op)
             external |= {i for i in reads if i not in produced}
             produced |= writes
         self.given_fetches = [i for i in self.fetch_slots if i not in produced]
@@ -333,12 +331,13 @@ def _without_fed_readers(ops: Sequence[Operator], feeds: set[str]) -> list[Opera
         return kept
     while True:
         used = {name for op in kept for name in op.input_arg_names}
-        fewer = [op for op in kept if not (_makes_reader(op) and not used & set(op.output_arg_names))]
+        fewer = [op for op in kept if not (makes_reader(op) and not used & set(op.output_arg_names))]
         if len(fewer) == len(kept):
             return kept
         kept = fewer
 
 
-def _makes_reader(op: Operator) -> bool:
+def makes_reader(op: Operator) -> bool:
+    """Tell whether all that an op writes are readers."""
     outputs = [op.block._find_var_recursive(name) for name in op.output_arg_names if name != EMPTY]
     return bool(outputs) and all(v is not None and v.type is VarType.READER for v in outputs)

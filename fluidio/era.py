@@ -60,8 +60,6 @@ class Era:
     """An unknown feed name is a warning (1.8); before, a ValueError."""
     random_generator_min_max: bool = False
     """Attributes of the random generator op are `min`/`max` (0.12), then `low`/`high`."""
-    reset_resets_end_points: bool = True
-    """`reset()` on a source resets all that stands on it (>= 0.15)."""
     inference_scale_ops: bool = True
     """`save_inference_model` appends a `scale` op per target (>= 1.4)."""
     load_checks_shape: bool = False
@@ -79,7 +77,6 @@ _OLD = Era(
     pyreader_iterable=False,
     per_param_accumulator_names=False,
     clone_keeps_seed=False,
-    reset_resets_end_points=False,
     inference_scale_ops=False,
     load_combine_ignores_rest=True,
 )
@@ -89,7 +86,6 @@ _V015 = replace(
     keep_leftover_batch=False,
     open_files_eighth_is_for_parallel=False,
     clone_keeps_seed=True,
-    reset_resets_end_points=True,
 )
 _V15 = Era("1.5")
 ERAS: dict[str, Era] = {

@@ -123,10 +123,6 @@ class CupyBackend:
         """Add `values[i]` to `target[index[i]]` for every i, repeats included (first axis)."""
         self.xp.add.at(target, index, values)
 
-    def as_strided(self, array: Any, shape: Sequence[int], strides: Sequence[int]) -> Any:
-        """Return a view with other strides."""
-        return self.xp.lib.stride_tricks.as_strided(array, shape, strides)
-
     def check_range(self, ids: Any, limit: int, ignore: int, op: Any) -> None:
         """Have ids looked at; those out of range are reported by the next fetch."""
         self.checks.check(ids, limit, ignore, op)

@@ -18,10 +18,20 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fluidio.program.infer import InferContext
-from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, OP_TABLE, GradMaker, GradOp, LodRule, OpDef, parse_slots
+from fluidio.program.op_def import (
+    EMPTY,
+    GRAD_SUFFIX,
+    OP_TABLE,
+    GradMaker,
+    GradOp,
+    LodRule,
+    OpDef,
+    grad_name,
+    parse_slots,
+)
 from fluidio.program.operator import Operator
 
-__all__ = ["default_grad_maker", "gradient", "op", "same_as"]
+__all__ = ["default_grad_maker", "gradient", "op", "passed_on", "same_as"]
 
 Infer = Callable[[InferContext], None]
 Kernel = Callable[..., Any]
@@ -130,6 +140,14 @@ def default_grad_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     if not outputs:
         return []
     return [GradOp(record.type, inputs, outputs, dict(forward._attrs))]
+
+
+def passed_on(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    """Return the gradient of an op that passes X on to Out: an `assign`."""
+    x = forward.input("X")[0]
+    if x in no_grad:
+        return []
+    return [GradOp("assign", {"X": [grad_name(forward.output("Out")[0])]}, {"Out": [grad_name(x)]})]
 
 
 def infer_gradients(c: InferContext) -> None:

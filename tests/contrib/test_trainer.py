@@ -91,7 +91,8 @@ def test_stop_ends_the_training() -> None:
 
 
 def test_an_optimizer_object_of_0_12_is_taken() -> None:
-    Trainer(train_func=training, optimizer=fluid.optimizer.SGD(0.1), place=fluid.CPUPlace())
+    trainer = Trainer(train_func=training, optimizer=fluid.optimizer.SGD(0.1), place=fluid.CPUPlace())
+    assert "sgd" in [op.type for op in trainer.train_program.global_block().ops]
 
 
 def test_a_training_goes_on_from_its_newest_checkpoint(tmp_path: Path) -> None:

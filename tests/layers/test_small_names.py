@@ -107,6 +107,7 @@ def test_blocks_and_variables_tell_what_they_are() -> None:
 
 def test_static_mode_can_be_asked_for() -> None:
     paddle.enable_static()
+    assert not paddle.in_dynamic_mode()
 
 
 def test_text_and_messages_of_python_2_and_3() -> None:
@@ -136,7 +137,9 @@ def test_curves_are_kept_without_a_display(monkeypatch: pytest.MonkeyPatch) -> N
     plot.append("train", 0, 1.5)
     plot.append("train", 1, 1.0)
     plot.plot()
+    assert plot.__plot_data__["train"].value == [1.5, 1.0]
     plot.reset()
+    assert plot.__plot_data__["train"].value == []
 
 
 def test_numbers_of_types() -> None:

@@ -10,7 +10,7 @@ from fluidio.dtypes import VarType
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.math.reduce import sum_
-from fluidio.ops.registry import op, same_as
+from fluidio.ops.registry import op, passed_on, same_as
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import STEPS_ATTR, GradOp, grad_name
 from fluidio.program.operator import Operator
@@ -24,14 +24,7 @@ def built_in_backward(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     raise NotImplementedError(f"the gradient of {forward.type} needs its block: use append_backward or gradients")
 
 
-def _increment_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
-    x = forward.input("X")[0]
-    if x in no_grad:
-        return []
-    return [GradOp("assign", {"X": [grad_name(forward.output("Out")[0])]}, {"Out": [grad_name(x)]})]
-
-
-@op("increment", "X", "Out", {"step": 1.0}, infer=same_as("X"), grad=_increment_grad)
+@op("increment", "X", "Out", {"step": 1.0}, infer=same_as("X"), grad=passed_on)
 def increment(k: Call, x: Any) -> Any:
     """Out = X + step."""
     return x + x.dtype.type(k.attrs["step"])

@@ -10,10 +10,8 @@ from fluidio.dtypes import VarType, to_numpy
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.random import engine as random_engine
-from fluidio.ops.registry import op, same_as
+from fluidio.ops.registry import op, passed_on, same_as
 from fluidio.program.infer import InferContext
-from fluidio.program.op_def import GradOp, grad_name
-from fluidio.program.operator import Operator
 
 __all__: list[str] = []
 
@@ -101,14 +99,7 @@ def assign_value(k: Call) -> Any:
     return k.dev.upload(np.array(values, dtype).reshape(k.attrs["shape"]))
 
 
-def _assign_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
-    x = forward.input("X")[0]
-    if x in no_grad:
-        return []
-    return [GradOp("assign", {"X": [grad_name(forward.output("Out")[0])]}, {"Out": [grad_name(x)]})]
-
-
-@op("assign", "X", "Out", infer=same_as("X"), grad=_assign_grad)
+@op("assign", "X", "Out", infer=same_as("X"), grad=passed_on)
 def assign(k: Call, x: Any) -> Any:
     """Out = a copy of X."""
     return x.copy()
