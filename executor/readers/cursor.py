@@ -15,10 +15,12 @@ class Cursor:
 
     Args:
         buffers: memory for chunks to share with other cursors, see BlockReader.
+        parks: hold no descriptor between two chunks.
     """
 
-    def __init__(self, path: str, buffers: Pool | None = None) -> None:
+    def __init__(self, path: str, buffers: Pool | None = None, *, parks: bool = False) -> None:
         self._path = path
+        self._parks = parks
         self._buffers = buffers
         self._blocks: BlockReader | None = None
         self._index: ChunkIndex | None = None  # once somebody asked what comes
@@ -55,6 +57,8 @@ class Cursor:
             while (block := self.read()) is not None:
                 found.append(block)
                 if self.open().tell()[1] == 0:  # at the start of the next one
+                    if self._parks:
+                        self.open().park()
                     return found
         except Exception as error:
             found.append(error)

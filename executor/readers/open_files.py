@@ -20,11 +20,17 @@ from fluidio.executor.readers.file import describe_file
 from fluidio.recordio import RecordBlock
 from fluidio.recordio.decode.buffers import Pool
 
+try:
+    import resource
+except ImportError:  # not on Windows
+    resource = None  # type: ignore[assignment]
+
 __all__ = ["OpenFiles"]
 
 Read = Future[list[RecordBlock | Exception]]
 _LOOK_ROUND = 1.0  # seconds
-_OPEN = 256  # files that are open at a time, at most; the process may not have many more
+_OPEN = 256  # files that are read side by side, at most
+_SHARE = 4  # of the descriptors that a process may have, a reader takes one in so many
 
 
 class OpenFiles(Reader):
@@ -60,8 +66,10 @@ class OpenFiles(Reader):
         if not paths:
             raise EnforceNotMet(f"open_files {name}: No file to be read!")
         self._paths = list(paths)
-        self._threads = max(1, threads)
+        descriptors = _descriptors() // _SHARE
+        self._threads = max(1, min(threads, descriptors))
         self._active = min(len(self._paths), _OPEN) if side_by_side or arrival else 1
+        self._parks = self._active > descriptors
         self._ahead = ahead
         self._chunks_ahead = self._threads + 1
         self._arrival = arrival
@@ -123,7 +131,7 @@ class OpenFiles(Reader):
             self._reads.append((file, self._crew.submit(file.read_chunk)))
 
     def _begin(self) -> None:
-        files = [Cursor(path, self._buffers) for path in self._paths]
+        files = [Cursor(path, self._buffers, parks=self._parks) for path in self._paths]
         if self._shuffle:
             rng = np.random.default_rng((self._seed, self.epoch))
             files = [files[i] for i in rng.permutation(len(files))]
@@ -179,3 +187,11 @@ class OpenFiles(Reader):
             )
         order = [self._active > 1, self._shuffle, self._seed]
         return [["files", [describe_file(path) for path in self._paths], order]]
+
+
+def _descriptors() -> int:
+    """Return how many files the process may have open."""
+    if resource is None:
+        return 512  # of C's standard library on Windows
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return soft if soft != resource.RLIM_INFINITY else 1 << 20

@@ -11,6 +11,7 @@ from fluidio.recordio.decode.buffers import Pool
 from fluidio.recordio.decode.columnar import Decoder, RecordError
 from fluidio.recordio.decode.spans import Part, Span, gather
 from fluidio.recordio.files.ahead import Helpers
+from fluidio.recordio.files.source import LocalSource
 from fluidio.recordio.files.tasks import Task
 from fluidio.recordio.format.chunk import Chunk
 from fluidio.recordio.format.chunks import ChunkReader, OnError
@@ -105,6 +106,11 @@ class BlockReader:
         self._leave()
         self._late = None
         self._position = position
+
+    def park(self) -> None:
+        """Give the descriptor of a local file back until more is read."""
+        if isinstance(self._chunks.source, LocalSource):
+            self._chunks.source.park()
 
     def _end_at(self, stop: tuple[int, int] | None) -> None:
         self._stop = stop

@@ -35,14 +35,17 @@ class Source(Protocol):
     def close(self) -> None: ...
 
 
+_READ_ONLY = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
 class LocalSource:
     """A file on disk, read with `pread`: no shared position, no cache between us and the page cache."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.name = os.fspath(path)
-        flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-        self._fd = os.open(self.name, flags)
+        self._fd = os.open(self.name, _READ_ONLY)
         self._open = True
+        self._parked = False
         try:
             self.size = os.fstat(self._fd).st_size
             _pread(self._fd, 1, 0)  # a directory says so here
@@ -79,11 +82,29 @@ class LocalSource:
     def _check(self) -> None:
         if not self._open:
             raise ValueError(f"{self.name} is closed")
+        if self._parked:
+            self._unpark()
+
+    def park(self) -> None:
+        """Give the descriptor back until something is read again: a process has not many."""
+        if self._open and not self._parked:
+            found = os.fstat(self._fd)
+            self._identity = (found.st_dev, found.st_ino)
+            self._parked = True
+            os.close(self._fd)
+
+    def _unpark(self) -> None:
+        self._fd = os.open(self.name, _READ_ONLY)
+        self._parked = False
+        found = os.fstat(self._fd)
+        if (found.st_dev, found.st_ino) != self._identity:
+            raise RecordIOError("the file was replaced while it was read", path=self.name)
 
     def close(self) -> None:
         if self._open:
             self._open = False
-            os.close(self._fd)
+            if not self._parked:
+                os.close(self._fd)
 
     def __del__(self) -> None:
         if getattr(self, "_open", False):
