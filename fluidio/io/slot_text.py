@@ -69,6 +69,8 @@ def _numbers(values: list[bytes], variable: Variable) -> Any:
     if variable.dtype in (VarType.FP32, VarType.FP64):
         return np.array([float(v) for v in values], to_numpy(variable.dtype))
     numbers = [int(v) for v in values]
+    if any(not -(1 << 63) <= n < 1 << 64 for n in numbers):
+        raise ValueError(f"slot {variable.name} holds a number that has more than 64 bits")
     # Ids are 64 bits without a sign in the text and with one in a tensor.
     return np.array([n - (1 << 64) if n >= 1 << 63 else n for n in numbers], np.int64)
 

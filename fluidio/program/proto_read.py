@@ -178,7 +178,12 @@ def _op(block: Block, message: Message) -> Operator:
     if type_.endswith("_grad"):
         taken = {*(slot.name for slot in record.inputs), *record.carried}
         inputs = {slot: names for slot, names in inputs.items() if slot in taken}
-    op = Operator(block, type_, inputs, outputs, attrs)
+    try:
+        op = Operator(block, type_, inputs, outputs, attrs)
+    except (ValueError, NotImplementedError, EnforceNotMet):
+        raise
+    except Exception as error:  # checks that are made for those who build ops
+        raise EnforceNotMet(f"cannot parse {message.what}: {type(error).__name__}: {error}") from error
     op.site = None
     for name in op.output_arg_names:
         variable = block._find_var_recursive(name)

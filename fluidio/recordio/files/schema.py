@@ -88,12 +88,12 @@ def to_json(slots: Sequence[Slot]) -> list[dict[str, Any]]:
 
 def from_json(found: Any) -> list[Slot]:
     """Return the slots in plain values or in JSON text."""
-    if isinstance(found, (str, bytes)):
-        found = json.loads(found)
     try:
+        if isinstance(found, (str, bytes)):
+            found = json.loads(found)
         slots = [Slot(**(entry | {"shape": tuple(entry["shape"])})) for entry in found]
         for slot in slots:
             np.dtype(slot.dtype)
-    except (TypeError, KeyError) as error:
+    except (TypeError, KeyError, ValueError, SyntaxError, RecursionError) as error:
         raise ConversionError(f"not a list of slots as fluidio writes it: {error}") from error
     return slots

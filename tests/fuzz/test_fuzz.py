@@ -1,0 +1,36 @@
+"""The attack on all parsers, short; `.ci/full` runs the long one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.fuzz import run
+from tests.fuzz.targets import TARGETS, corpus
+from tests.house.repository import ROOT
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_good_inputs_are_taken(name: str) -> None:
+    assert all(TARGETS[name].attack(data) for data in TARGETS[name].seeds())
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_inputs_that_were_finds_once_are_none_now(name: str) -> None:
+    assert [TARGETS[name].attack(data) in (True, False) for data in corpus(name)] == [True] * len(corpus(name))
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_damaged_inputs_give_our_errors_only(name: str) -> None:
+    assert run.attack(name, range(400)) < 400
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", TARGETS)
+def test_many_damaged_inputs_in_little_memory(name: str) -> None:
+    command = [sys.executable, "-m", "tests.fuzz.run", name, "--count", "6000", "--seed", "1000"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=580)
+    assert done.returncode == 0, done.stderr[-3000:]
