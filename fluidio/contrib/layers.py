@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fluidio.contrib.basic_rnn import BasicGRUUnit, BasicLSTMUnit, basic_gru, basic_lstm
 from fluidio.contrib.matching import (
     match_matrix_tensor,
+    rank_attention,
     sequence_topk_avg_pooling,
     tdm_child,
     tdm_sampler,
@@ -36,6 +37,7 @@ __all__ = [
     "multiclass_nms2",
     "partial_concat",
     "partial_sum",
+    "rank_attention",
     "sequence_topk_avg_pooling",
     "shuffle_batch",
     "tdm_child",

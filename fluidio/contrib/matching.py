@@ -13,6 +13,7 @@ from fluidio.program import Variable
 
 __all__ = [
     "match_matrix_tensor",
+    "rank_attention",
     "sequence_topk_avg_pooling",
     "tdm_child",
     "tdm_sampler",
@@ -217,3 +218,30 @@ def _by_layer(found: list[Variable], counts: Sequence[int], positive: bool) -> t
             group[-1].stop_gradient = True
         start += width
     return lists
+
+
+def rank_attention(
+    input: Variable, rank_offset: Variable, rank_param_shape: Sequence[int], rank_param_attr: Any, max_rank: int = 3
+) -> Variable:
+    """Each row with the rows of its page that rank_offset names, by a matrix for each pair of ranks.
+
+    Args:
+        rank_offset: int32 [N, 1 + 2 max_rank]: the row's own rank from 1, then rank and number of each other row; 0 is
+            none.
+        rank_param_shape: [width max_rank max_rank, size of the result].
+
+    Fluid: it ran on GPUs only, and only the matrices learn.
+    """
+    if input.shape[1] * max_rank * max_rank != rank_param_shape[0]:
+        wanted = input.shape[1] * max_rank * max_rank
+        raise ValueError(f"rank_attention: rank_param_shape must begin with {wanted}, got {list(rank_param_shape)}")
+    helper = LayerHelper("rank_attention")
+    param = helper.create_parameter(rank_param_attr, list(rank_param_shape), input.dtype)
+    out = helper.create_variable_for_type_inference(input.dtype)
+    helper.append_op(
+        type="rank_attention",
+        inputs={"X": [input], "RankOffset": [rank_offset], "RankParam": [param]},
+        outputs={"Out": [out]},
+        attrs={"MaxRank": max_rank},
+    )
+    return out

@@ -40,7 +40,6 @@ ADVICE: dict[str, dict[str, str]] = {
         "load_persistables_for_inference": "fluid.io.load_persistables",
         "multi_download": _HDFS,
         "multi_upload": _HDFS,
-        "rank_attention": _OWN,
         "search_pyramid_hash": _OWN,
         "summary": _DRAW,
     },

@@ -149,7 +149,17 @@ greater_equal = _comparison("greater_equal")
 greater_than = _comparison("greater_than")
 less_equal = _comparison("less_equal")
 log = _unary("log")
-log1p = _unary("log1p")
+
+
+def log1p(x: Variable, out: Variable | None = None, name: str | None = None) -> Variable:
+    """Apply `log1p` to every element; the result goes into `out` if it is given."""
+    helper = LayerHelper("log1p", name=name)
+    if out is None:
+        out = helper.create_variable_for_type_inference(x.dtype)
+    helper.append_op(type="log1p", inputs={"X": [x]}, outputs={"Out": [out]})
+    return out
+
+
 logical_and = _logical("logical_and")
 logical_or = _logical("logical_or")
 logical_xor = _logical("logical_xor")

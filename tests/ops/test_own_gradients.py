@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fluidio as fluid
-from tests.ops.gradcheck import check_gradient
+from tests.ops.gradcheck import check_gradient, run_op
 
 L = fluid.layers
 EDGES = np.array([[[1, 2], [1, 3], [2, 4], [2, 5], [3, 6]]], "int32")
@@ -86,3 +86,31 @@ def test_sparse_rows_merge_and_give_their_values() -> None:
     np.testing.assert_allclose(one, 2 * table[[0, 2, 4]] * [[1], [1], [2]], rtol=1e-6)
     with pytest.raises(TypeError, match="SELECTED_ROWS"):
         L.merge_selected_rows(rows)
+
+
+def test_rank_attention_multiplies_each_pair_with_its_matrix_and_trains_them() -> None:
+    rng = np.random.default_rng(5)
+    x, param = rng.normal(size=(3, 2)), rng.normal(size=(2 * 4, 3))
+    table = np.array([[1, 1, 0, 2, 1], [2, 1, 0, 2, 1], [0, 0, 0, 0, 0]], "int32")
+    inputs = {"X": x, "RankOffset": table, "RankParam": param}
+    (out,) = run_op("rank_attention", inputs, ["Out"], {"MaxRank": 2})
+    blocks = param.reshape(2, 2, 2, 3)
+    wanted = [x[0] @ blocks[0, 0] + x[1] @ blocks[0, 1], x[0] @ blocks[1, 0] + x[1] @ blocks[1, 1], np.zeros(3)]
+    np.testing.assert_allclose(np.array(out), wanted, rtol=1e-9)
+    check_gradient("rank_attention", inputs, ["Out"], {"MaxRank": 2}, wrt=["RankParam"])
+
+
+def test_rank_attention_checks_the_shape_of_its_matrices() -> None:
+    x = L.data("x", [3, 2], append_batch_size=False)
+    table = L.data("table", [3, 5], dtype="int32", append_batch_size=False)
+    out = fluid.contrib.layers.rank_attention(x, table, [8, 4], fluid.ParamAttr(name="p"), max_rank=2)
+    assert out.shape == (3, 4)
+    with pytest.raises(ValueError, match="begin with 8"):
+        fluid.contrib.layers.rank_attention(x, table, [9, 4], fluid.ParamAttr(name="q"), max_rank=2)
+
+
+def test_log1p_writes_where_it_is_told() -> None:
+    out = L.create_global_var([2], 0.0, "float32", name="place")
+    assert L.log1p(L.fill_constant([2], "float32", 1.0), out=out) is out
+    (found,) = fluid.Executor(fluid.CPUPlace()).run(fetch_list=[out])
+    np.testing.assert_allclose(found, np.log([2.0, 2.0]), rtol=1e-6)

@@ -64,3 +64,22 @@ def test_merge_lod_tensor_infer_merges_like_the_one_for_training() -> None:
     }
     for name in ("merge_lod_tensor", "merge_lod_tensor_infer"):
         assert _run(name, inputs, ["Out"], {"level": 0})["Out"].ravel().tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_conditional_block_infer_runs_its_block_if_the_condition_holds(wanted: bool) -> None:
+    main = fluid.Program()
+    with fluid.program_guard(main, fluid.Program()):
+        condition = fluid.layers.fill_constant([1], "bool", wanted)
+        out = fluid.layers.fill_constant([1], "float32", 1.0)
+        inner = main._create_block()
+        inner.append_op(type="scale", inputs={"X": out}, outputs={"Out": out}, attrs={"scale": 3.0})
+        main._rollback()
+        main.global_block().append_op(
+            type="conditional_block_infer",
+            inputs={"Cond": [condition], "Input": [out]},
+            outputs={"Out": [out]},
+            attrs={"sub_block": inner, "is_scalar_condition": True},
+        )
+        (found,) = fluid.Executor(fluid.CPUPlace()).run(main, fetch_list=[out])
+    assert float(found) == (3.0 if wanted else 1.0)

@@ -188,6 +188,18 @@ def conditional_block(k: Call, f: Any) -> None:
         f.set(k.outs["Scope"][0], [wanted])
 
 
+op(
+    "conditional_block_infer",
+    "Cond*? Input*?",
+    "Out*? Scope?",
+    {"is_scalar_condition": False, "is_test": False},
+    infer=_infer_nothing,
+    grad=False,
+    raw=True,
+    side_effect=True,
+)(conditional_block)
+
+
 @op("conditional_block_grad", "Cond*? Input*? Out*? Out@GRAD*? Scope", "Input@GRAD*? Kept@GRAD*?",
     {"live": [], "kept": [], "unread": []}, infer=None, grad=False, raw=True)  # fmt: skip
 def conditional_block_grad(k: Call, f: Any) -> None:
