@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 __all__ = ["run_dataset"]
 
 
@@ -24,5 +22,5 @@ def run_dataset(
         show = bool(wanted) and step % max(print_period, 1) == 0
         values = executor.run(program, feed=feed, fetch_list=wanted if show else [], scope=scope, return_numpy=False)
         if show:
-            shown = (f"{title}: {np.array(value).reshape(-1).tolist()}" for title, value in zip(titles, values))
-            print(f"step {step}: " + ", ".join(shown))
+            for title, name, value in zip(titles, names, values):
+                print(f"{title}\t{name}\t\t{str(value).lstrip()}\t")

@@ -22,7 +22,15 @@ class _Options:
     """What all cells of a stack share."""
 
     def __init__(
-        self, size: int, param_attr: Any, bias_attr: Any, gate: Any, act: Any, dtype: DTypeLike, forget: Any = 0.0
+        self,
+        size: int,
+        param_attr: Any,
+        bias_attr: Any,
+        gate: Any,
+        act: Any,
+        dtype: DTypeLike,
+        forget: Any = 0.0,
+        dropout: str = "downgrade_in_infer",
     ) -> None:
         self.size = size
         self.param_attr = param_attr
@@ -31,6 +39,7 @@ class _Options:
         self.act = act or layers.tanh
         self.dtype = dtype
         self.forget = forget
+        self.dropout = dropout
         self.name = ""
 
 
@@ -85,8 +94,7 @@ class BasicLSTMUnit(_Unit):
         dtype: DTypeLike = "float32",
     ) -> None:
         # Fluid: the bias is a variable of the program, made here, whatever becomes of the cell.
-        forget = layers.fill_constant([1], dtype=dtype, value=forget_bias)
-        forget.stop_gradient = False
+        forget = _forget_bias(forget_bias, dtype)
         options = _Options(hidden_size, param_attr, bias_attr, gate_activation, activation, dtype, forget)
         super().__init__(name_scope, options)
 
@@ -95,6 +103,14 @@ class BasicLSTMUnit(_Unit):
         return hidden, cell
 
     __call__ = forward
+
+
+def _forget_bias(value: Any, dtype: DTypeLike) -> Variable:
+    if isinstance(value, Variable):
+        return value
+    made = layers.fill_constant([1], dtype=dtype, value=value)
+    made.stop_gradient = False
+    return made
 
 
 def _parameters(helper: LayerHelper, options: _Options, width: int, sizes: Sequence[int]) -> list[tuple[Any, Any]]:
@@ -136,15 +152,13 @@ def _lstm_cell(scope: str, width: int, options: _Options) -> Cell:
         warnings.warn("an LSTM of fluid.contrib uses sigmoid and tanh; the activations given have no effect")
     helper = LayerHelper("BasicLSTMUnit", name=options.name or unique_name.generate(f"{scope}/BasicLSTMUnit"))
     ((weight, bias),) = _parameters(helper, options, width + options.size, [4 * options.size])
+    forget = _forget_bias(options.forget, options.dtype)
 
     def step(x: Variable, states: list[Variable]) -> list[Variable]:
         hidden, cell = states
         i, j, f, o = layers.split(_affine([x, hidden], weight, bias), num_or_sections=4, dim=-1)
-        open_ = (
-            layers.elementwise_add(f, options.forget) if isinstance(options.forget, Variable) else f + options.forget
-        )
         # Fluid: an LSTM takes sigmoid and tanh, whatever activations were given.
-        kept = layers.elementwise_mul(cell, layers.sigmoid(open_))
+        kept = layers.elementwise_mul(cell, layers.sigmoid(layers.elementwise_add(f, forget)))
         new_cell = layers.elementwise_add(kept, layers.elementwise_mul(layers.sigmoid(i), layers.tanh(j)))
         return [layers.tanh(new_cell) * layers.sigmoid(o), new_cell]
 
@@ -152,20 +166,22 @@ def _lstm_cell(scope: str, width: int, options: _Options) -> Cell:
 
 
 def _one_way(
-    make: Callable[[str, int, _Options], Cell], scope: str, x: Variable, initial: list[Variable | None], depth: int,
-    mask: Variable | None, dropout_prob: float, options: _Options,
-) -> tuple[Variable, list[Variable]]:  # fmt: skip
+    cells: list[Cell],
+    x: Variable,
+    first: list[list[Variable | None]],
+    mask: Variable | None,
+    dropout_prob: float,
+    options: _Options,
+) -> tuple[Variable, list[Variable]]:
     """Run a stack over [time, batch, width]; return all outputs and the last states, [depth, batch, size] each."""
-    kinds = len(initial)
-    first = [[None if init is None else init[layer] for init in initial] for layer in range(depth)]
+    depth, kinds = len(cells), len(first[0])
     rnn = layers.StaticRNN()
     with rnn.step():
         current = rnn.step_input(x)
         keep = None if mask is None else rnn.step_input(mask)
-        width = x.shape[-1]
-        for layer in range(depth):
-            states = [_memory(rnn, init, x, options) for init in first[layer]]
-            new = make(f"{scope}_layers_{layer}", width, options)(current, states)
+        for cell, initial in zip(cells, first):
+            states = [_memory(rnn, init, x, options) for init in initial]
+            new = cell(current, states)
             if keep is not None:
                 new = [
                     layers.elementwise_mul(n, keep, axis=0) - layers.elementwise_mul(s, keep - 1, axis=0)
@@ -174,16 +190,17 @@ def _one_way(
             for state, value in zip(states, new):
                 rnn.update_memory(state, value)
                 rnn.step_output(value)
-            current, width = new[0], options.size
+            current = new[0]
             if dropout_prob and dropout_prob > 0.0:
-                current = layers.dropout(current, dropout_prob=dropout_prob)
+                current = layers.dropout(current, dropout_prob, dropout_implementation=options.dropout)
         rnn.step_output(current)
     outputs = rnn()
     every = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
-    lasts = []
-    for kind in range(kinds):
-        steps = [_last(every[layer * kinds + kind]) for layer in range(depth)]
-        lasts.append(layers.reshape(layers.concat(steps, axis=0), shape=[depth, -1, options.size]))
+    ends = [steps[-1:] for steps in every[:-1]]
+    lasts = [
+        layers.reshape(layers.concat(ends[kind::kinds], axis=0), shape=[depth, -1, options.size])
+        for kind in range(kinds)
+    ]
     return every[-1], lasts
 
 
@@ -195,34 +212,36 @@ def _memory(rnn: Any, init: Variable | None, like: Variable, options: _Options) 
     return made
 
 
-def _last(steps: Variable) -> Variable:
-    return layers.slice(steps, axes=[0], starts=[-1], ends=[2**31 - 1])
-
-
 def _run(
     make: Callable[[str, int, _Options], Cell], input: Variable, initial: list[Variable | None], num_layers: int,
     sequence_length: Variable | None, dropout_prob: float, bidirectional: bool, batch_first: bool, options: _Options,
     name: str,
 ) -> tuple[Variable, list[Variable]]:  # fmt: skip
+    ways = 2 if bidirectional else 1
+    cells = [
+        [
+            make(f"{name}{suffix}_layers_{layer}", input.shape[-1] if layer == 0 else options.size, options)
+            for layer in range(num_layers)
+        ]
+        for suffix in ("", "_reverse")[:ways]
+    ]
     x = layers.transpose(input, [1, 0, 2]) if batch_first else input
     mask = None
     if sequence_length is not None:
         found = layers.sequence_mask(sequence_length, maxlen=x.shape[0], dtype="float32")
         mask = layers.transpose(found, [1, 0])
-    ways = 2 if bidirectional else 1
-    split: list[list[Variable | None]] = [[None] * len(initial) for _ in range(ways)]
-    for kind, init in enumerate(initial):
-        if init is not None:
-            shaped = layers.reshape(init, shape=[num_layers, ways, -1, options.size])
-            for way in range(ways):
-                split[way][kind] = shaped[:, way]
-    out, lasts = _one_way(make, name, x, split[0], num_layers, mask, dropout_prob, options)
+    shaped = [
+        None if init is None else layers.reshape(init, shape=[num_layers, ways, -1, options.size]) for init in initial
+    ]
+    first = [
+        [[None if state is None else state[layer, way] for state in shaped] for layer in range(num_layers)]
+        for way in range(ways)
+    ]
+    out, lasts = _one_way(cells[0], x, first[0], mask, dropout_prob, options)
     if bidirectional:
         back = layers.reverse(x, axis=[0])
         back_mask = None if mask is None else layers.reverse(mask, axis=[0])
-        other, other_lasts = _one_way(
-            make, f"{name}_reverse", back, split[1], num_layers, back_mask, dropout_prob, options
-        )
+        other, other_lasts = _one_way(cells[1], back, first[1], back_mask, dropout_prob, options)
         out = layers.concat([out, layers.reverse(other, axis=[0])], axis=2)
         lasts = [
             layers.reshape(layers.concat([a, b], axis=1), shape=[num_layers * 2, -1, options.size])
@@ -253,7 +272,9 @@ def basic_lstm(
     activation: Any = None, forget_bias: float = 1.0, dtype: DTypeLike = "float32", name: str = "basic_lstm",
 ) -> tuple[Variable, Variable, Variable]:  # fmt: skip
     """Run LSTMs over [batch, time, width]; return outputs, last hidden and last cell states."""
-    options = _Options(hidden_size, param_attr, bias_attr, gate_activation, activation, dtype, forget_bias)
+    options = _Options(
+        hidden_size, param_attr, bias_attr, gate_activation, activation, dtype, forget_bias, "upscale_in_train"
+    )
     out, (hidden, cell) = _run(
         _lstm_cell, input, [init_hidden, init_cell], num_layers, sequence_length, dropout_prob, bidirectional,
         batch_first, options, name,

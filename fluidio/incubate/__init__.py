@@ -1,5 +1,15 @@
-"""`fluid.incubate`: fleet with one worker, and the generators of slot data."""
+"""`fluid.incubate`: fleet with one worker, and the generators of slot data.
 
-from fluidio.incubate import data_generator, fleet
+Both are imported when they are asked for: a generator that a data set starts as a process needs no executor.
+"""
+
+import importlib
+from types import ModuleType
 
 __all__ = ["data_generator", "fleet"]
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return importlib.import_module(f"{__name__}.{name}")

@@ -8,6 +8,7 @@ from typing import Any
 from fluidio.dtypes import VarType
 from fluidio.program.block import Block
 from fluidio.program.clone import _set_test, clone_program
+from fluidio.program.op_roles import OpRole
 from fluidio.program.operator import Operator
 from fluidio.program.program import Program
 from fluidio.program.variable import Variable
@@ -18,12 +19,16 @@ __all__ = ["inference_optimize", "needed_ops", "prune"]
 def needed_ops(
     block: Block, targets: set[str], stop_at: set[str], target_ops: Sequence[Operator] = ()
 ) -> list[Operator]:
-    """Return the ops of a block, in order, that produce `targets` without going behind `stop_at`."""
+    """Return the ops of a block, in order, that produce `targets` without going behind `stop_at`.
+
+    What an optimizer writes is not produced by it: its ops are kept only where they are targets themselves.
+    """
     wanted = set(targets)
     kept: list[Operator] = []
     for op in reversed(block.ops):
         produces = any(name in wanted and name not in stop_at for name in op.output_arg_names)
-        if produces or any(op is target for target in target_ops):
+        updates = bool(op._attrs.get("op_role", 0) & OpRole.Optimize)
+        if (produces and not updates) or any(op is target for target in target_ops):
             kept.append(op)
             wanted.update(op.input_arg_names)
             wanted.update(_names_read_inside(op))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from fluidio.paddle.capsule.bindings import Bindings
 from fluidio.paddle.capsule.guards import guarded_by_if, guarded_by_try
-from fluidio.paddle.capsule.table import rows_of
+from fluidio.paddle.capsule.table import Row, rows_of
 
 __all__ = ["Evidence", "find_evidence"]
 
@@ -16,7 +16,12 @@ _FUTURES = {"division", "print_function", "unicode_literals"}
 
 def _python2(kind: str) -> set[str]:
     found = rows_of(kind).items()
-    return {key for key, rows in found if any(r.since == "Python 3.0" and not r.python2_only for r in rows)}
+    return {key for key, rows in found if any(_is_gone(row) for row in rows)}
+
+
+def _is_gone(row: Row) -> bool:
+    """Tell whether Python 3 lacks the name altogether."""
+    return row.since == "Python 3.0" and not row.python2_only and not row.condition
 
 
 _MODULES = _python2("module")

@@ -1,0 +1,49 @@
+"""`basic_lstm` and `basic_gru` drop their outputs as 1.8.5 does, each in its own way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fluidio as fluid
+from fluidio.contrib.layers import basic_gru, basic_lstm
+
+
+@pytest.mark.parametrize(("kind", "expected", "output"), [("lstm", 2.244864, 11.613478), ("gru", 8.660769, None)])
+def test_the_loss_is_that_of_the_original(kind: str, expected: float, output: float | None) -> None:
+    main, startup = fluid.Program(), fluid.Program()
+    main.random_seed = startup.random_seed = 3
+    with fluid.program_guard(main, startup):
+        x = fluid.layers.data("x", [4, 5, 6], append_batch_size=False)
+        h = fluid.layers.data("h", [2, 4, 6], append_batch_size=False)
+        c = fluid.layers.data("c", [2, 4, 6], append_batch_size=False)
+        if kind == "lstm":
+            weights = fluid.ParamAttr(initializer=fluid.initializer.Uniform(-0.5, 0.5))
+            bias = fluid.ParamAttr(initializer=fluid.initializer.Constant(0.0))
+            out = basic_lstm(
+                x, h, c, 6, num_layers=2, dropout_prob=0.2, param_attr=weights, bias_attr=bias, forget_bias=0.0
+            )[0]
+        else:
+            out = basic_gru(x, h, 6, num_layers=2, dropout_prob=0.2)[0]
+        loss = fluid.layers.reduce_sum(out * out)
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(startup)
+    rng = np.random.RandomState(0)
+    feed = {"x": rng.rand(4, 5, 6), "h": rng.rand(2, 4, 6), "c": rng.rand(2, 4, 6)}
+    found, values = exe.run(main, feed={k: v.astype("float32") for k, v in feed.items()}, fetch_list=[loss, out])
+    assert float(found[0]) == pytest.approx(expected, rel=1e-5)
+    if output is not None:
+        assert float(np.abs(values).sum()) == pytest.approx(output, rel=1e-5)
+
+
+def test_the_cells_of_an_lstm_come_first_and_are_named_as_in_the_original() -> None:
+    with fluid.program_guard(fluid.Program(), fluid.Program()), fluid.unique_name.guard():
+        x = fluid.layers.data("x", [4, 5, 6], append_batch_size=False)
+        h = fluid.layers.data("h", [2, 4, 6], append_batch_size=False)
+        _, last, _ = basic_lstm(x, h, h, 6, num_layers=2)
+        block = fluid.default_main_program().global_block()
+    assert [op.type for op in block.ops] == (
+        ["fill_constant"] * 2 + ["transpose2"] + ["reshape2"] * 2 + ["slice"] * 4 + ["recurrent"] + ["slice"] * 4
+        + ["concat", "reshape2"] * 2 + ["transpose2"]
+    )  # fmt: skip
+    assert last.name == "reshape2_2.tmp_0"
