@@ -103,13 +103,9 @@ class VariableMath:
 
     def __eq__(self, other: object) -> Any:
         """Append `equal` for a number or another Variable; anything else is simply not equal."""
-        if self is other:
-            return True  # containers ask this way
         return _binary(self, other, "equal") if isinstance(other, (VariableMath, int, float)) else NotImplemented
 
     def __ne__(self, other: object) -> Any:
-        if self is other:
-            return False
         return _binary(self, other, "not_equal") if isinstance(other, (VariableMath, int, float)) else NotImplemented
 
     __hash__ = object.__hash__

@@ -159,8 +159,15 @@ def test_variables_stay_usable_in_containers() -> None:
     x, y = fluid.layers.data("x", [2]), fluid.layers.data("y", [2])
     assert {x: 1}[x] == 1
     assert [x, y].index(x) == 0
-    assert x in [x] and (x == x) is True
+    assert x in [x]
     assert x != None  # noqa: E711
+
+
+def test_a_variable_is_compared_with_itself_by_an_op() -> None:
+    x = fluid.layers.data("x", [2])
+    feed = {"x": np.array([[1.0, np.nan]], "float32")}
+    same, other = fluid.Executor(fluid.CPUPlace()).run(feed=feed, fetch_list=[x == x, x != x])
+    assert (same.tolist(), other.tolist()) == ([[True, False]], [[False, True]])
 
 
 def test_a_program_prints_as_the_text_of_its_message() -> None:

@@ -48,5 +48,5 @@ def test_a_pruned_copy_of_parameters_runs_without_a_feed() -> None:
     with fluid.scope_guard(fluid.Scope()):
         exe.run(startup)
         exe.run(main._prune([found["assigned"]]))
-        scope = fluid.global_scope()
-        assert np.array_equal(*(np.array(scope.find_var(name).get_tensor()) for name in ("w", "copy")))
+        first, second = (np.array(fluid.global_scope().var(name).get_tensor()) for name in ("w", "copy"))
+        assert np.array_equal(first, second)
