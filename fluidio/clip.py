@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from fluidio.dtypes import VarType
+from fluidio.era import era
 from fluidio.layer_helper import LayerHelper
 from fluidio.program import Block, OpRole, Parameter, Program, Variable, default_main_program
 from fluidio.program.op_def import GRAD_SUFFIX, grad_name
@@ -68,6 +70,7 @@ class GradientClipBase:
         if need_clip is not None and not callable(need_clip):
             raise TypeError(f"need_clip must be a function of a parameter, got {type(need_clip).__name__}")
         self._need_clip_func = need_clip
+        self.partial = False
 
     def __call__(self, params_grads: Pairs) -> ParamsGrads:
         return self._clip(params_grads)
@@ -185,8 +188,13 @@ def _scaled(grad: Variable, factor: Variable) -> Variable:
     return _append("elementwise_mul", {"X": [grad], "Y": [factor]}, grad, {"axis": -1})
 
 
-def set_gradient_clip(clip: Any, param_list: Sequence[Any] | None = None, program: Program | None = None) -> None:
-    """Clip the gradients of these parameters (all by default) when `minimize` is called."""
+def set_gradient_clip(
+    clip: Any, param_list: Sequence[Any] | None = None, program: Program | None = None, *, partial: bool = False
+) -> None:
+    """Clip the gradients of these parameters (all by default) when `minimize` is called.
+
+    Fluid: 1.8 clips nothing at all where a trained parameter has no clip; `partial=True` clips those that have one.
+    """
     if clip is not None and not isinstance(clip, GradientClipBase):
         raise TypeError(f"'clip' should be an instance of GradientClipBase, got {type(clip).__name__}")
     program = program or default_main_program()
@@ -194,11 +202,31 @@ def set_gradient_clip(clip: Any, param_list: Sequence[Any] | None = None, progra
         parameter = program.global_block().var(item) if isinstance(item, str) else item
         if not isinstance(parameter, Parameter):
             raise TypeError("Every element of param_list should be a Parameter or its name")
-        parameter.gradient_clip_attr = copy.copy(clip)
+        own = copy.copy(clip)
+        if own is not None:
+            own.partial = partial
+        parameter.gradient_clip_attr = own
+
+
+def _leaves_all_alone(param_grads: Pairs) -> bool:
+    """Tell, with a warning, whether some parameter has no clip, for which Fluid 1.8 gives up all the others."""
+    clips = [(param.name, param.gradient_clip_attr) for param, grad in param_grads if grad is not None]
+    without = [name for name, clip in clips if clip is None]
+    asked = [name for name, clip in clips if clip is not None]
+    if not asked or not without or any(clip.partial for _, clip in clips if clip is not None):
+        return False
+    warnings.warn(
+        f"no gradient is clipped: {without[0]} has no clip, and Fluid 1.8 then leaves {asked[0]} alone too; "
+        "set_gradient_clip(clip, param_list, partial=True) clips the parameters that have one",
+        stacklevel=4,
+    )
+    return True
 
 
 def append_gradient_clip_ops(param_grads: Pairs) -> ParamsGrads:
     """Append what the parameters' clip attributes ask for; parameters of one group are clipped together."""
+    if era().clips_all_or_none and _leaves_all_alone(param_grads):
+        return list(param_grads)
     groups: dict[Any, tuple[Any, list[int]]] = {}
     for index, (param, grad) in enumerate(param_grads):
         clip = param.gradient_clip_attr

@@ -62,6 +62,8 @@ class Era:
     """Attributes of the random generator op are `min`/`max` (0.12), then `low`/`high`."""
     inference_scale_ops: bool = True
     """`save_inference_model` appends a `scale` op per target (>= 1.4)."""
+    clips_all_or_none: bool = False
+    """`set_gradient_clip` for some parameters clips none (1.8); before, those that it names."""
     load_checks_shape: bool = False
     """A loaded parameter must have the program's shape (1.8)."""
     checks_layer_arguments: bool = False
@@ -108,6 +110,7 @@ ERAS: dict[str, Era] = {
         rows_keep_fractions=True,
         feed_split_ceil=True,
         unknown_feed_warns=True,
+        clips_all_or_none=True,
         load_checks_shape=True,
         checks_layer_arguments=True,
     ),

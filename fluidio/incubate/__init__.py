@@ -4,12 +4,12 @@ Both are imported when they are asked for: a generator that a data set starts as
 """
 
 import importlib
-from types import ModuleType
+import types
 
 __all__ = ["data_generator", "fleet"]
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> types.ModuleType:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return importlib.import_module(f"{__name__}.{name}")
