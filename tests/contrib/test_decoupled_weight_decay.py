@@ -38,4 +38,4 @@ def test_parameters_can_be_left_out() -> None:
 
 def test_what_is_no_optimizer_is_refused() -> None:
     with pytest.raises(TypeError, match="derived class of Optimizer"):
-        fluid.contrib.extend_with_decoupled_weight_decay(dict)  # type: ignore[arg-type]
+        fluid.contrib.extend_with_decoupled_weight_decay(dict)
