@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -11,9 +12,12 @@ from fluidio.conversion import resuming, storage, uploading
 from fluidio.conversion.new_set import listed_shards
 from fluidio.conversion.passing import notes_beside
 from fluidio.conversion.progress import Progress
-from fluidio.errors import ConversionError
+from fluidio.errors import ConversionError, RecordIOError
+from fluidio.recordio.files.notes import MANIFEST, SLOTS
 from fluidio.recordio.files.paths import expand
 from fluidio.recordio.files.shard_sets import shard_of
+from fluidio.recordio.files.sidecar import open_index, put_index
+from fluidio.recordio.files.source import is_url
 
 __all__ = ["copy"]
 
@@ -102,7 +106,15 @@ def _copy_one(source: str, target: str, kept: bool, under_way: dict[str, tuple[i
     if storage.digest(target) != (size, digest):
         storage.remove(target)
         raise ConversionError(f"{target}: what was read back is not what was written from {source}; it was removed")
+    if is_url(target) and not target.endswith((MANIFEST, SLOTS)):
+        _put_index(source, target)
     return size, False
+
+
+def _put_index(source: str, target: str) -> None:
+    """Put the index of RecordIO beside its copy in a store; other files have none."""
+    with contextlib.suppress(RecordIOError):
+        put_index(target, open_index(source))
 
 
 def _size(source: str) -> int:

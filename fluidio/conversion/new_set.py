@@ -19,7 +19,7 @@ from fluidio.errors import ConversionError
 from fluidio.recordio.files.notes import MANIFEST, read_manifest
 from fluidio.recordio.files.part_files import claimed, temporary_folder
 from fluidio.recordio.files.shard_sets import shard_name, shard_of
-from fluidio.recordio.files.sidecar import sidecar_path
+from fluidio.recordio.files.sidecar import open_index, put_index, sidecar_path
 from fluidio.recordio.files.source import is_url
 
 __all__ = [
@@ -64,12 +64,14 @@ class NewSet:
         self._sent.append(self.targets[index])
         with storage.opened(self.targets[index], "wb") as out:
             storage.copy_file(self.staged[index], out)
+        put_index(self.targets[index], open_index(self.staged[index]))
         os.unlink(self.staged[index])
 
     def take_back(self) -> None:
         """Remove what was sent of a set that will not be finished."""
         for target in self._sent:
             storage.remove(target)
+            storage.remove(sidecar_path(target))
 
     def finish(self, manifest: dict[str, Any]) -> None:
         """Put the set in the place of the old one."""
@@ -153,8 +155,7 @@ def remove_set(output: str, *, everything: bool = False) -> None:
     for name in sorted(names):
         path = storage.join(storage.parent(output), name)
         storage.remove(path)
-        if not is_url(path):
-            storage.remove(sidecar_path(path))
+        storage.remove(sidecar_path(path))
     storage.remove(output + MANIFEST)  # last: until then it says whose shards these are
 
 

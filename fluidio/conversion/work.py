@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import IO, Any
 
+import numpy as np
+
 from fluidio.conversion import storage
 from fluidio.conversion import template as templates
 from fluidio.conversion.board import telling
@@ -23,8 +25,12 @@ from fluidio.conversion.rows import RowBuffer, slots_of
 from fluidio.errors import ConversionError
 from fluidio.recordio import Writer
 from fluidio.recordio.files import schema
+from fluidio.recordio.files.index import ChunkIndex
 from fluidio.recordio.files.schema import Slot
 from fluidio.recordio.files.shard_sets import shard_name
+from fluidio.recordio.files.sidecar import put_index
+from fluidio.recordio.files.source import is_url
+from fluidio.recordio.format.dialects import FLUID
 
 __all__ = ["Job", "build_shard", "run_task", "shards_of", "tasks_of"]
 
@@ -148,6 +154,7 @@ class _Part:
 
     def __init__(self, job: Job, task: int, shard: int, stack: contextlib.ExitStack) -> None:
         self.task, self.shard, self.rows = task, shard, 0
+        self._remote = is_url(job.output)
         self._file = Hashed(stack.enter_context(storage.writing(job.part(shard, task))))
         self._writer = Writer(self._file, job.compressor, job.chunk_records)
         self.buffer: RowBuffer | None = None
@@ -171,7 +178,10 @@ class _Part:
 
     def note(self) -> Note:
         file = self._file
-        return {"task": self.task, "shard": self.shard, "rows": self.rows, "bytes": file.size, "sha256": file.digest}
+        note = {"task": self.task, "shard": self.shard, "rows": self.rows, "bytes": file.size, "sha256": file.digest}
+        index = self._writer.chunk_index()
+        chunks = [index.counts.tolist(), (index.ends - index.offsets).tolist()]
+        return note | ({"chunks": chunks} if self._remote else {})
 
 
 def _write_rows(job: Job, task: int, functions: templates.Functions, outputs: list[_Part], row: _Counter) -> list[Slot]:
@@ -242,6 +252,8 @@ def build_shard(job: Job, shard: int) -> Note:
         raise ConversionError(f"{target}: cannot be written: {error}; its {len(tasks)} tasks are kept") from error
     if out.size != sum(part["bytes"] for part in found):
         raise ConversionError(f"{target}: {out.size} bytes were joined, its parts have another size: run it again")
+    if is_url(target):
+        _put_index(target, found)
     result = {
         "name": storage.name_of(target),
         "records": sum(part["rows"] for part in found),
@@ -252,3 +264,13 @@ def build_shard(job: Job, shard: int) -> Note:
     for part in found:
         storage.remove(job.part(shard, part["task"]))
     return result
+
+
+def _put_index(target: str, parts: list[Note]) -> None:
+    """Put the index of a shard in a store beside it, made of the notes of its parts."""
+    tables = [part["chunks"] for part in parts if "chunks" in part]
+    if len(tables) == len(parts):
+        counts = np.array([n for counts, _ in tables for n in counts], np.int64)
+        sizes = np.array([n for _, sizes in tables for n in sizes], np.int64)
+        ends = np.cumsum(sizes)
+        put_index(target, ChunkIndex(ends - sizes, counts, ends, FLUID))

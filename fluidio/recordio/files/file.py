@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from fluidio.errors import RecordIOError
 from fluidio.recordio.files.sidecar import open_index
-from fluidio.recordio.files.source import LocalSource, open_source
+from fluidio.recordio.files.source import LocalSource, RemoteSource, open_source
 from fluidio.recordio.files.tasks import Task
 from fluidio.recordio.format.chunk import Chunk
 from fluidio.recordio.format.chunks import ChunkReader, OnError
@@ -234,6 +234,8 @@ class File:
 
     def _read_chunk(self, reader: ChunkReader, number: int) -> Chunk:
         reader.offset, reader.number = int(self._index.offsets[number]), number
+        if isinstance(self._source, RemoteSource):
+            self._source.prefetch(reader.offset, int(self._index.ends[number]) - reader.offset)
         chunk = reader.next()
         if chunk is None or chunk.table.count != self._index.counts[number] or chunk.end != self._index.ends[number]:
             raise RecordIOError("the file is not the one that was indexed", path=self.name, chunk=number)

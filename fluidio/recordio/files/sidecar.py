@@ -1,14 +1,18 @@
-"""Keep the index of a file with very many chunks beside it, and believe it only as far as the data agrees.
+"""Keep the index of a file beside it, and believe it only as far as the data agrees.
 
-The sidecar `.NAME.index` holds the size and time of the data file, the places of its chunks and a checksum of itself.
-It is made anew when any of these or a sample of the headers does not fit, and ignored when it cannot be written.
+The sidecar `.NAME.index` holds the size and the identity of the data (its time on a disk, its ETag in a store), the
+places of its chunks and a checksum of itself. It is made anew when any of these, or a header, does not fit.
+Where it cannot be written it goes to a cache of the user (`~/.cache/fluidio`), and is done without if that fails too.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import os
 import struct
+import zlib
 from typing import Any
 
 import numpy as np
@@ -16,16 +20,17 @@ import numpy as np
 from fluidio.errors import RecordIOError
 from fluidio.recordio.files.index import ChunkIndex, build_index
 from fluidio.recordio.files.part_files import create_part
-from fluidio.recordio.files.source import LocalSource, is_url, opened
+from fluidio.recordio.files.source import LocalSource, RemoteSource, filesystem_of, is_url, opened
+from fluidio.recordio.files.walk import Walk
 from fluidio.recordio.format.checksum import crc32
 from fluidio.recordio.format.chunks import OnError
 from fluidio.recordio.format.dialects import HEADER_SIZE, MAGIC, dialect_of
 
-__all__ = ["open_index", "read_sidecar", "sidecar_path", "write_sidecar"]
+__all__ = ["open_index", "put_index", "read_sidecar", "sidecar_path", "write_sidecar"]
 
-_WORTH_IT = 4096  # chunks; hopping over fewer takes milliseconds
-_MAGIC = b"fluidio-index-1\n"
-_head = struct.Struct("<16sQQ16sQ")  # magic, size, mtime_ns, dialect, chunks
+_WORTH_IT = 4096  # chunks; hopping over fewer on a disk takes milliseconds
+_WORTH_IT_REMOTE = 1 << 16  # bytes; less is one small request
+_MAGIC = b"fluidio-index-2\n"
 
 
 def open_index(
@@ -37,75 +42,158 @@ def open_index(
         on_error, partial: as in `build_index`.
         sidecar: True writes one, False neither reads nor writes, None (default) reads, and writes where it pays.
     """
-    local = isinstance(what, (str, os.PathLike)) and not is_url(what)
-    if not local or sidecar is False:
+    if not isinstance(what, (str, os.PathLike, RemoteSource)):
         return build_index(what, on_error=on_error, partial=partial)
-    path = os.fspath(what)
-    with opened(path) as source:
-        index = read_sidecar(path, source)
+    with opened(what) as source:
+        if not isinstance(source, (LocalSource, RemoteSource)):
+            return build_index(source, on_error=on_error, partial=partial)
+        index = read_sidecar(source) if sidecar is not False else None
         if index is not None:
             return index
-        index = build_index(source, on_error=on_error, partial=partial)
-        if sidecar or (sidecar is None and index.num_chunks >= _WORTH_IT):
-            with contextlib.suppress(OSError):  # a read-only place: the index is only a cache
-                write_sidecar(path, source, index)
+        remote = isinstance(source, RemoteSource)
+        index = build_index(Walk(source) if remote else source, on_error=on_error, partial=partial)
+        pays = source.size >= _WORTH_IT_REMOTE if remote else index.num_chunks >= _WORTH_IT
+        if sidecar or (sidecar is None and pays):
+            write_sidecar(source, index)
     return index
 
 
 def sidecar_path(path: str | os.PathLike[str]) -> str:
     """Return the sidecar's name; it begins with a dot, so that globs over the data do not find it."""
-    folder, name = os.path.split(os.fspath(path))
-    return os.path.join(folder, f".{name}.index")
+    name = os.fspath(path)
+    if is_url(name):
+        folder, _, last = name.rpartition("/")
+        return f"{folder}/.{last}.index"
+    folder, last = os.path.split(name)
+    return os.path.join(folder, f".{last}.index")
 
 
-def write_sidecar(path: str, source: LocalSource, index: ChunkIndex) -> None:
-    """Write the index beside the file, whole or not at all; nothing for a damaged file."""
+def write_sidecar(source: LocalSource | RemoteSource, index: ChunkIndex) -> None:
+    """Keep an index, beside the data or in the cache, whole or not at all; nothing for a damaged file."""
     if index.problem is not None or index.dialect is None:
         return
-    stat = os.fstat(source.fileno())
-    head = _head.pack(_MAGIC, stat.st_size, stat.st_mtime_ns, index.dialect.name.encode(), index.num_chunks)
-    body = head + b"".join(a.astype("<i8").tobytes() for a in (index.offsets, index.counts, index.ends))
-    target = sidecar_path(path)
-    temporary, descriptor = create_part(target)
+    data = _packed(index, source.size, _identity(source))
+    try:
+        _put(sidecar_path(source.name), data)
+    except (OSError, NotImplementedError, ValueError):  # a place that cannot be written
+        if isinstance(source, RemoteSource):
+            with contextlib.suppress(OSError):  # the index is only a cache
+                path = _cached(source.name)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                _put(path, data)
+
+
+def put_index(path: str, index: ChunkIndex) -> None:
+    """Put the index that a writer made beside what it wrote into a store; nothing where that fails."""
+    with contextlib.suppress(OSError), opened(path) as source:
+        if isinstance(source, RemoteSource) and source.size >= _WORTH_IT_REMOTE:
+            write_sidecar(source, index)
+
+
+def read_sidecar(source: LocalSource | RemoteSource) -> ChunkIndex | None:
+    """Return the stored index if there is one and it fits the file, else None."""
+    places = [sidecar_path(source.name)]
+    if isinstance(source, RemoteSource):
+        if source.size < _WORTH_IT_REMOTE:
+            return None
+        places.insert(0, _cached(source.name))
+    for place in places:
+        try:
+            index = _parse(_get(place, 4096 + source.size // 32), source)
+        except (OSError, ValueError, KeyError, TypeError, struct.error, zlib.error, RecordIOError):
+            continue
+        if index is not None:
+            return index
+    return None
+
+
+def _identity(source: LocalSource | RemoteSource) -> str:
+    if isinstance(source, RemoteSource):
+        return source.identity
+    return f"mtime {os.fstat(source.fileno()).st_mtime_ns}"
+
+
+def _cached(url: str) -> str:
+    root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(root, "fluidio", "index", hashlib.sha256(url.encode()).hexdigest())
+
+
+def _get(path: str, limit: int) -> bytes:
+    """Return an index; no more than `limit` bytes are read of what may be something else."""
+    if is_url(path):
+        filesystem, inner = filesystem_of(path)
+        return bytes(filesystem.cat_file(inner, start=0, end=limit))
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _put(path: str, data: bytes) -> None:
+    if path.startswith("http"):
+        raise NotImplementedError("web servers are read only")
+    if is_url(path):
+        filesystem, inner = filesystem_of(path)
+        filesystem.pipe_file(inner, data)
+        return
+    temporary, descriptor = create_part(path)
     try:
         with open(descriptor, "wb") as file:
-            file.write(body + struct.pack("<I", crc32(body)))
-        os.replace(temporary, target)
+            file.write(data)
+        os.replace(temporary, path)
     except OSError:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
 
 
-def read_sidecar(path: str, source: LocalSource) -> ChunkIndex | None:
-    """Return the stored index if there is one and it fits the file, else None."""
-    try:
-        with open(sidecar_path(path), "rb") as file:
-            data = file.read()
-    except OSError:
-        return None
-    try:
-        return _parse(data, source)
-    except (ValueError, struct.error, RecordIOError):
-        return None
+# -- bytes -------------------------------------------------------------------------------------------------------------
 
 
-def _parse(data: bytes, source: LocalSource) -> ChunkIndex | None:
-    magic, size, mtime, dialect, count = _head.unpack_from(data)
-    stat = os.fstat(source.fileno())
-    if magic != _MAGIC or (size, mtime) != (stat.st_size, stat.st_mtime_ns) or len(data) != _head.size + 24 * count + 4:
-        return None
-    if struct.unpack("<I", data[-4:])[0] != crc32(data[:-4]):
-        return None
-    offsets, counts, ends = np.frombuffer(data, "<i8", 3 * count, _head.size).astype(np.int64).reshape(3, count)
-    index = ChunkIndex(offsets, counts, ends, dialect_of(dialect.rstrip(b"\0").decode("ascii")))
-    for chunk in {0, count // 3, count // 2, 2 * count // 3, count - 1} if count else ():
-        if not _agrees(index, chunk, source):
-            return None
-    return index if not count or int(ends[-1]) + 4 > size else None
+def _packed(index: ChunkIndex, size: int, identity: str) -> bytes:
+    """Return an index as bytes: a line of facts, then gaps, sizes and counts of the chunks, compressed."""
+    assert index.dialect is not None
+    facts = {"size": size, "identity": identity, "dialect": index.dialect.name, "chunks": index.num_chunks}
+    before = np.concatenate([[0], index.ends[:-1]]) if index.num_chunks else index.ends
+    table = np.stack([index.offsets - before, index.ends - index.offsets, index.counts]).astype("<i8")
+    columns = table.view(np.uint8).reshape(3, -1, 8).transpose(0, 2, 1)  # equal bytes stand together
+    body = _MAGIC + json.dumps(facts).encode() + b"\n" + zlib.compress(columns.tobytes(), 6)
+    return body + struct.pack("<I", crc32(body))
 
 
-def _agrees(index: ChunkIndex, chunk: int, source: LocalSource) -> bool:
+def _parse(data: bytes, source: LocalSource | RemoteSource) -> ChunkIndex | None:
+    if not data.startswith(_MAGIC) or struct.unpack("<I", data[-4:])[0] != crc32(data[:-4]):
+        return None
+    line, _, packed = data[len(_MAGIC) : -4].partition(b"\n")
+    facts = json.loads(line)
+    count, identity = int(facts["chunks"]), _identity(source)
+    if facts["size"] != source.size or (identity and facts["identity"] and facts["identity"] != identity):
+        return None
+    if not 0 <= count <= source.size // HEADER_SIZE:
+        return None
+    raw = zlib.decompressobj().decompress(packed, 24 * count + 1)
+    table = np.frombuffer(raw, np.uint8).reshape(3, 8, count).transpose(0, 2, 1)
+    gaps, sizes, counts = np.ascontiguousarray(table).view("<i8").reshape(3, count).astype(np.int64)
+    if count and (min(gaps.min(), counts.min()) < 0 or sizes.min() < HEADER_SIZE):
+        return None
+    ends = np.cumsum(gaps + sizes)
+    if count and (int(ends[-1]) > source.size or int(ends.min()) < 0):
+        return None
+    index = ChunkIndex(ends - sizes, counts, ends, dialect_of(facts["dialect"]))
+    certain = isinstance(source, RemoteSource) and identity and facts["identity"] == identity
+    return index if certain or _agrees(index, source) else None
+
+
+def _agrees(index: ChunkIndex, source: LocalSource | RemoteSource) -> bool:
+    """Compare an index with headers of the data: some on a disk, the last one in a store that has no ETag."""
+    count = index.num_chunks
+    if not count:
+        return source.size < len(MAGIC)
+    if int(index.ends[-1]) + len(MAGIC) <= source.size:
+        return False
+    some = {count - 1} if isinstance(source, RemoteSource) else {0, count // 3, count // 2, 2 * count // 3, count - 1}
+    return all(_header_agrees(index, chunk, source) for chunk in some)
+
+
+def _header_agrees(index: ChunkIndex, chunk: int, source: LocalSource | RemoteSource) -> bool:
     head = source.read(int(index.offsets[chunk]), HEADER_SIZE)
     if len(head) < HEADER_SIZE or head[:4] != MAGIC or index.dialect is None:
         return False

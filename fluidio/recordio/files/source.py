@@ -180,6 +180,9 @@ def _spool(stream: Any) -> BinaryIO:
     return cast(BinaryIO, spool)
 
 
+_IDENTITIES = ("ETag", "etag", "md5Hash", "generation", "Content-MD5", "Digest", "LastModified", "created")
+
+
 class RemoteSource:
     """A file behind an fsspec URL, read by ranges through one small window.
 
@@ -204,6 +207,8 @@ class RemoteSource:
                 hint="download the file or pass an open file object",
             )
         self.size = int(info["size"])
+        self.identity = next((f"{name} {info[name]}" for name in _IDENTITIES if info.get(name)), "")
+        """What changes with the content, "" when the store tells nothing such."""
         self._window = (0, b"")
         self.bytes_fetched = 0
 
@@ -211,13 +216,17 @@ class RemoteSource:
         size = min(size, self.size - offset)
         if size <= 0:
             return b""
-        if size > self.WINDOW:
-            return self._fetch(offset, size)
         start, data = self._window
         if not (start <= offset and offset + size <= start + len(data)):
+            if size > self.WINDOW:
+                return self._fetch(offset, size)
             start, data = offset, self._fetch(offset, min(self.WINDOW, self.size - offset))
             self._window = (start, data)
         return data[offset - start : offset - start + size]
+
+    def prefetch(self, offset: int, size: int) -> None:
+        """Fetch a range that is about to be read in pieces, in one request."""
+        self._window = (offset, self._fetch(offset, min(size, self.size - offset)))
 
     def _fetch(self, offset: int, size: int) -> bytes:
         self.bytes_fetched += size

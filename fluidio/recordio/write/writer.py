@@ -14,7 +14,10 @@ import numpy as np
 
 from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.recordio.decode.buffers import Buffer
-from fluidio.recordio.format.dialects import ELASTICDL, FLUID, GO, Dialect, Header, dialect_of
+from fluidio.recordio.files.index import ChunkIndex
+from fluidio.recordio.files.sidecar import put_index
+from fluidio.recordio.files.source import is_url
+from fluidio.recordio.format.dialects import ELASTICDL, FLUID, GO, HEADER_SIZE, Dialect, Header, dialect_of
 from fluidio.recordio.format.tensor_codec import TENSOR_DTYPES, encode_record
 from fluidio.recordio.write.encode import encode_block, record_sizes
 from fluidio.recordio.write.sample_buffer import SampleBuffer
@@ -97,6 +100,7 @@ class Writer:
         self._chunk = 0  # the number of the open chunk
         self._undo: tuple[int, int, int, int] | None = None  # what a call found, until it is done
         self._threads = threads
+        self._chunk_counts, self._chunk_sizes = array("q"), array("q")
         self.closed = False
         self.num_records = 0
         """Records taken so far."""
@@ -290,6 +294,8 @@ class Writer:
             raise ValueError(f"a chunk of {len(stored)} bytes does not fit its 32-bit size: set max_chunk_bytes")
         header = Header(count, self.dialect.checksum(stored), self._compressor_id, len(stored))
         self._write(self.dialect.pack(header), stored)
+        self._chunk_counts.append(count)
+        self._chunk_sizes.append(HEADER_SIZE + len(stored))
 
     def flush(self, *, sync: bool = False) -> None:
         """End the open chunk and hand everything to the operating system; `sync` waits for the disk."""
@@ -324,6 +330,14 @@ class Writer:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
         self._sink.close(keep=keep)
+        if keep and is_url(self.name):
+            put_index(self.name, self.chunk_index())
+
+    def chunk_index(self) -> ChunkIndex:
+        """Return the index of the chunks that this writer wrote, from its own first byte on."""
+        counts, sizes = np.array(self._chunk_counts, np.int64), np.array(self._chunk_sizes, np.int64)
+        ends = np.cumsum(sizes)
+        return ChunkIndex(ends - sizes, counts, ends, self.dialect)
 
     def __enter__(self) -> Writer:
         return self
