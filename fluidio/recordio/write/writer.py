@@ -7,7 +7,6 @@ from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from mmap import mmap
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +17,8 @@ from fluidio.recordio.files.index import ChunkIndex
 from fluidio.recordio.files.sidecar import put_index
 from fluidio.recordio.files.source import is_url
 from fluidio.recordio.format.dialects import ELASTICDL, FLUID, GO, HEADER_SIZE, Dialect, Header, dialect_of
-from fluidio.recordio.format.tensor_codec import TENSOR_DTYPES, encode_record
+from fluidio.recordio.format.tensor_codec import encode_record
+from fluidio.recordio.write.arguments import check_dtype, columns_of, copied
 from fluidio.recordio.write.encode import encode_block, record_sizes
 from fluidio.recordio.write.sample_buffer import SampleBuffer
 from fluidio.recordio.write.sink import LocalSink, open_sink
@@ -117,7 +117,7 @@ class Writer:
         if isinstance(record, str):
             record = record.encode()
         elif not isinstance(record, bytes):
-            record = _copied(record)
+            record = copied(record)
         size = len(record)
         if self._undo is not None:
             self._recover()
@@ -166,7 +166,7 @@ class Writer:
 
     def write_block(self, columns: RecordBlock | Sequence[Column | np.ndarray[Any, Any]]) -> None:
         """Add many tensor records at once: one for each row of the arrays, or as the columns say."""
-        block = columns if isinstance(columns, RecordBlock) else RecordBlock(_columns(columns))
+        block = columns if isinstance(columns, RecordBlock) else RecordBlock(columns_of(columns))
         if self.closed:
             raise ValueError(f"{self.name}: the writer is closed")
         for column in block.columns:
@@ -368,34 +368,3 @@ def _compressor_name(compressor: str | int) -> str:
     if compressor not in names:
         raise ValueError(f"compressor {compressor!r}: 0 (none), 1 (snappy) or a name")
     return names[int(compressor)]
-
-
-def _copied(record: Any) -> bytes:
-    """Return the bytes of a record that its owner may change before the chunk is complete."""
-    if isinstance(record, (bytearray, memoryview, array, mmap)):
-        return bytes(record)
-    hint = "write_tensors() and write_block() take arrays" if isinstance(record, np.ndarray) else "encode it first"
-    raise TypeError(f"a record is bytes or str, not {type(record).__name__}: {hint}")
-
-
-def _columns(columns: Any) -> list[Column]:
-    if isinstance(columns, (np.ndarray, Column, str, bytes)) or not isinstance(columns, Iterable):
-        raise TypeError(
-            f"write_block() takes a list with an array for each slot, not {type(columns).__name__}: "
-            "write_block([array]) writes records of one slot"
-        )
-    return [what if isinstance(what, Column) else Column(np.asarray(what)) for what in columns]
-
-
-def check_dtype(data: np.ndarray[Any, Any]) -> None:
-    """Refuse an array that would be read back as something else.
-
-    Raises:
-        TypeError: tensors have no such dtype; uint16 would come back as int16.
-    """
-    dtype = np.dtype(data.dtype).newbyteorder("=")
-    if dtype not in TENSOR_DTYPES:
-        raise TypeError(f"a tensor cannot hold {data.dtype}: convert it, e.g. to {_WIDER.get(dtype.name, 'float32')}")
-
-
-_WIDER = {"uint16": "int32", "uint32": "int64", "uint64": "int64", "float128": "float64"}
