@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from fluidio.conversion import storage
+from fluidio.conversion import storage, templates
 from fluidio.conversion.new_set import named_prefix
 from fluidio.conversion.templates import NAMES
 from fluidio.errors import ConversionError
@@ -18,21 +18,17 @@ HELP = "make RecordIO shards: from a template module in parallel, or from a padd
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "fluidio convert SOURCE --output PREFIX [options] [-- TEMPLATE ARGS]  |  --init NAME DIR"
+    parser.epilog = "example: fluidio convert imagenet.py --output out/train --partitions 8 -- --image_dir train"
     parser.add_argument("source", nargs="?", help="a template (script, folder or module), or dataset:mnist.train")
-    parser.add_argument("--output", metavar="PREFIX", help="what the paths or URLs of the shards begin with")
-    parser.add_argument("--partitions", "--shards", type=int, default=1, metavar="N", help="how many shards (1)")
-    parser.add_argument("--workers", type=int, metavar="M", help="processes (as many as there are processors)")
-    parser.add_argument("--executor", metavar="MODULE:FACTORY", help="run tasks there, e.g. on Dask or MPI")
-    parser.add_argument("--compressor", choices=["snappy", "none"], default="snappy")
-    parser.add_argument("--restart", action="store_true", help="throw earlier work for this output away")
-    parser.add_argument("--quiet", action="store_true", help="no progress line")
-    parser.add_argument("--init", nargs=2, metavar=("NAME", "DIR"), help=f"copy a template: {', '.join(NAMES)}")
+    _add_options(parser)
     parse = parser.parse_args
 
     def parse_args(args: Sequence[str], namespace: Any = None) -> argparse.Namespace:
         """Leave everything behind `--` to the template."""
         words = list(args)
         cut = words.index("--") if "--" in words else len(words)
+        if "--mindrecord_script" in words[:cut]:
+            return _as_mindrecord(words[:cut], words[cut + 1 :])
         found: argparse.Namespace = parse(words[:cut], namespace)
         found.template_args = words[cut + 1 :]
         return found
@@ -40,10 +36,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.parse_args = parse_args  # type: ignore[assignment,method-assign]
 
 
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    mindrecord = "--mindrecord_"  # MindRecord's spellings
+    parser.add_argument(f"{mindrecord}script", dest="script", help=argparse.SUPPRESS)
+    add = parser.add_argument
+    add("--output", f"{mindrecord}file", metavar="PREFIX", help="what the paths or URLs of the shards begin with")
+    add("--partitions", "--shards", f"{mindrecord}partitions", type=int, default=1, metavar="N", help="how many (1)")
+    add("--workers", f"{mindrecord}workers", type=int, metavar="M", help="processes (as many as there are processors)")
+    add("--executor", metavar="MODULE:FACTORY", help="run tasks there, e.g. on Dask or MPI")
+    add("--compressor", choices=["snappy", "none"], default="snappy")
+    add("--restart", action="store_true", help="throw earlier work for this output away")
+    add("--quiet", action="store_true", help="no progress line")
+    add("--init", nargs=2, metavar=("NAME", "DIR"), help=f"copy a template: {', '.join(NAMES)}")
+
+
+def _as_mindrecord(words: list[str], more: list[str]) -> argparse.Namespace:
+    """Parse a command of MindRecord's writer: the template's arguments stand among its own."""
+    parser = argparse.ArgumentParser(prog="fluidio convert", allow_abbrev=False)
+    _add_options(parser)
+    found, rest = parser.parse_known_args(words)
+    found.source, found.template_args = templates.path_of(found.script), rest + more
+    return found
+
+
 def run(args: argparse.Namespace) -> int:
     if args.init:
-        from fluidio.conversion import templates
-
         path = templates.copy(*args.init)
         print(f"{path}: edit it, then run `fluidio convert {path} --output PREFIX --partitions N`")
         return 0

@@ -1,18 +1,35 @@
-"""`fluidio records split | shuffle | recompress | cp`: other cuts and copies of the same records."""
+"""`fluidio records VERB`: look at records, cut, mix, copy and compare them; the verbs that look are in record_verbs."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-HELP = "split, shuffle, recompress or copy RecordIO files"
+from fluidio.cli import cp
+from fluidio.cli.record_verbs import VERBS, add_verbs, run_verb
+
+HELP = "head, cat, count, stats, sample, filter, select, map, merge, sort, diff, split, shuffle, recompress, cp"
+_EXAMPLES = {
+    "split": "example: fluidio records split a.recordio --shards 8 --output out/a",
+    "shuffle": "example: fluidio records shuffle 'out/a-*' --shards 8 --output mixed/a --seed 1",
+    "recompress": "example: fluidio records recompress 'mixed/a-*' --compressor none --output plain/",
+}
 _COMPRESSORS = ("snappy", "none", "gzip")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="split|shuffle|recompress|cp")
-    split = actions.add_parser("split", help="cut into shards of equal size, in order")
-    shuffle = actions.add_parser("shuffle", help="put all records in random order, in bounded memory")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="VERB")
+    add_verbs(actions)
+    split = actions.add_parser(
+        "split",
+        help="cut into shards of equal size, in order",
+        epilog="example: fluidio records split a.recordio --shards 8 --output out/a",
+    )
+    shuffle = actions.add_parser(
+        "shuffle",
+        help="put all records in random order, in bounded memory",
+        epilog="example: fluidio records shuffle 'out/a-*' --shards 8 --output mixed/a --seed 1",
+    )
     for action in (split, shuffle):
         action.add_argument("files", nargs="+", metavar="FILE")
         action.add_argument("--output", required=True, metavar="PREFIX", help="PREFIX-00000-of-... are written")
@@ -20,25 +37,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action.add_argument("--compressor", choices=_COMPRESSORS, default="snappy")
     shuffle.add_argument("--seed", type=int, default=0)
     shuffle.add_argument("--memory", type=int, default=256, metavar="MB", help="how much to hold at a time (256)")
-    recompress = actions.add_parser("recompress", help="the same records, packed otherwise")
+    recompress = actions.add_parser(
+        "recompress",
+        help="the same records, packed otherwise",
+        epilog="example: fluidio records recompress 'mixed/a-*' --compressor none --output plain/",
+    )
     recompress.add_argument("files", nargs="+", metavar="FILE")
     recompress.add_argument("--output", required=True, metavar="DIR")
     recompress.add_argument("--compressor", choices=_COMPRESSORS, required=True)
     recompress.add_argument("--dialect", choices=["fluid", "go", "elasticdl"])
-    copy = actions.add_parser("cp", help="copy to or from a store: parallel, verified, resumable")
-    copy.add_argument("files", nargs="+", metavar="FILE")
-    copy.add_argument("target", metavar="DIR", help="a folder or URL")
-    copy.add_argument("--workers", type=int, default=4, metavar="M")
-    copy.add_argument("--quiet", action="store_true", help="no progress line")
+    copy = actions.add_parser("cp", help=cp.HELP, epilog=cp.EXAMPLE)
+    cp.add_arguments(copy)
 
 
 def run(args: argparse.Namespace) -> int:
     if args.action == "cp":
-        from fluidio.conversion.copying import copy
-
-        paths = copy(args.files, args.target, workers=args.workers, progress=None if args.quiet else sys.stderr)
-        print(f"{len(paths)} files in {args.target}, compared by SHA-256")
-        return 0
+        return cp.run(args)
+    if args.action in VERBS:
+        return run_verb(args)
     if args.action == "recompress":
         return _recompress(args)
     from fluidio.conversion import reshard

@@ -109,6 +109,10 @@ def _program_python(sources: list[tuple[str, str]]) -> int:
 
 
 def _run_command(words: list[str], variables: dict[str, str]) -> int:
+    if words[:2] == ["paddle", "cp"]:  # of PaddlePaddle Cloud
+        from fluidio.cli.dispatch import main
+
+        return main(["cp", *words[2:]])
     try:
         return subprocess.run(words, env={**os.environ, **variables}, check=False).returncode
     except FileNotFoundError:

@@ -17,7 +17,7 @@ from fluidio.recordio.files.notes import read_manifest
 from fluidio.recordio.files.schema import Slot
 from fluidio.tensor.lod import LoD
 
-__all__ = ["read_rows", "rows_of"]
+__all__ = ["read_rows", "rows_of", "value_of"]
 
 
 def read_rows(output: str) -> Iterator[dict[str, Any]]:
@@ -42,15 +42,16 @@ def rows_of(path: Any, slots: list[Slot]) -> Iterator[dict[str, Any]]:
     """Yield the rows of one file."""
     with BlockReader(path) as reader:
         for record in records_of(reader):
-            yield {slot.name: _value(slot, array, lod) for slot, (array, lod) in zip(slots, record, strict=True)}
+            yield {slot.name: value_of(slot, array, lod) for slot, (array, lod) in zip(slots, record, strict=True)}
 
 
-def _value(slot: Slot, array: npt.NDArray[Any], lod: LoD) -> Any:
+def value_of(slot: Slot, array: npt.NDArray[Any], lod: LoD) -> Any:
+    """Return the Python value that a tensor of one record holds."""
     if slot.kind in ("int", "float", "bool", "cast number"):
         return array.item()
     if slot.kind in ("scalar", "cast scalar"):
         return array[0, 0]
-    if slot.kind == "bytes" and slot.is_text:
+    if slot.kind in ("bytes", "record") and slot.is_text:
         return array.tobytes()
     if slot.kind == "str":
         return array.tobytes().decode()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 
-__all__ = ["NAMES", "copy"]
+__all__ = ["NAMES", "copy", "path_of"]
 
 NAMES = ("csv", "imagenet", "jsonl", "tfrecord")
 _FILES = {"csv": "csv_rows", "imagenet": "imagenet", "jsonl": "json_lines", "tfrecord": "tfrecord"}
@@ -21,3 +21,10 @@ def copy(name: str, folder: str) -> str:
         raise FileExistsError(f"{target} exists; choose another folder")
     shutil.copyfile(os.path.join(os.path.dirname(__file__), f"{_FILES[name]}.py"), target)
     return target
+
+
+def path_of(name: str) -> str:
+    """Return the path of a template that comes with the package; another name or path stays as it is."""
+    if name not in NAMES or os.path.exists(name):
+        return name
+    return os.path.join(os.path.dirname(__file__), f"{_FILES[name]}.py")

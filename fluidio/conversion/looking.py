@@ -1,0 +1,127 @@
+"""Rows of RecordIO files for looking at: dicts by the names of the slots, only the columns that are asked for."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import itertools
+import pickle
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from fluidio import pickles
+from fluidio.conversion.formats import of_name
+from fluidio.conversion.formats.records import records_of
+from fluidio.conversion.reading import value_of
+from fluidio.errors import ConversionError
+from fluidio.recordio.decode.block import RecordBlock
+from fluidio.recordio.files.notes import slots_beside
+from fluidio.recordio.files.schema import Slot
+from fluidio.recordio.format.tensor_codec import decode_record
+
+__all__ = ["blocks_with_slots", "choose", "plain", "row_of_record", "rows", "rows_of_records", "short"]
+
+
+def blocks_with_slots(path: str) -> tuple[list[Slot], Iterator[RecordBlock]]:
+    """Return the slots and the blocks of a file, whatever its records are: tensors, pickled samples or bytes."""
+    told = slots_beside(path)
+    slots, blocks = of_name("recordio").read(path, told)
+    return (slots if told is not None else [_as_number(slot) for slot in slots]), blocks
+
+
+def _as_number(slot: Slot) -> Slot:
+    """Return a slot of which nothing is told, with single values taken for numbers."""
+    single = slot.kind == "array" and (slot.shape, slot.rows, slot.lod_level) == ((1,), 1, 0)
+    return dataclasses.replace(slot, kind="scalar") if single else slot
+
+
+def row_of_record(record: bytes, slots: Sequence[Slot] | None = None) -> dict[str, Any]:
+    """Return one record as a row: its tensors, the parts of its pickled sample, or its bytes."""
+    try:
+        tensors = decode_record(record)[0]
+    except ValueError:
+        tensors = []
+    if tensors:
+        known = slots or [Slot(f"slot_{n}", a.dtype.name, a.shape[1:], len(lod)) for n, (a, lod) in enumerate(tensors)]
+        return {slot.name: value_of(slot, array, lod) for slot, (array, lod) in zip(known, tensors)}
+    try:
+        sample = pickles.loads(record)
+    except (pickle.UnpicklingError, EOFError, ValueError):
+        return {"record": record}
+    values = sample if isinstance(sample, tuple) else (sample,)
+    return {slots[n].name if slots else f"slot_{n}": value for n, value in enumerate(values)}
+
+
+def rows_of_records(
+    records: Iterable[tuple[str, int, bytes]], columns: Collection[str] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield rows of records that were drawn from files."""
+    told: dict[str, list[Slot] | None] = {}
+    for path, _, record in records:
+        if path not in told:
+            told[path] = slots_beside(path)
+        row = row_of_record(record, told[path])
+        if columns is not None and (missing := [name for name in columns if name not in row]):
+            raise ConversionError(f"{path}: there is no column {missing[0]}; it has {', '.join(row)}")
+        yield row if columns is None else {name: row[name] for name in columns}
+
+
+def rows(paths: Sequence[str], columns: Collection[str] | None = None) -> Generator[dict[str, Any], None, None]:
+    """Yield the rows of some files.
+
+    Args:
+        columns: the names that are wanted; others are not decoded.
+
+    Raises:
+        ConversionError: a name is not there.
+    """
+    for path in paths:
+        slots, blocks = blocks_with_slots(path)
+        chosen = choose(path, slots, columns)
+        for block in blocks:
+            part = RecordBlock([block.columns[number] for number in chosen], len(block))
+            wanted = [slots[number] for number in chosen]
+            for record in records_of([part]) if chosen else itertools.repeat((), len(block)):
+                yield {slot.name: value_of(slot, array, lod) for slot, (array, lod) in zip(wanted, record)}
+
+
+def choose(path: str, slots: Sequence[Slot], columns: Collection[str] | None) -> list[int]:
+    """Return the numbers of the columns that are wanted."""
+    names = [slot.name for slot in slots]
+    if columns is None:
+        return list(range(len(names)))
+    missing = [name for name in columns if name not in names]
+    if missing and names:
+        raise ConversionError(f"{path}: there is no column {missing[0]}; it has {', '.join(names)}")
+    return [names.index(name) for name in columns if name in names]
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON can hold it; bytes that are no text become {"base64": ...}."""
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return {"base64": base64.b64encode(value).decode()}
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(name): plain(item) for name, item in value.items()}
+    return value
+
+
+def short(value: Any, limit: int = 60) -> str:
+    """Return a value in a few words, for a person."""
+    if isinstance(value, bytes):
+        return f"{len(value)} bytes" if len(value) > 40 or not value.isascii() else repr(value)
+    if isinstance(value, np.ndarray):
+        numbers = np.array2string(value.reshape(-1)[:4], separator=" ", precision=4)[1:-1]
+        return f"{value.dtype} {value.shape} [{numbers}{' ...' if value.size > 4 else ''}]"
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={short(item)}" for name, item in value.items())
+    text = repr(value)
+    return text if len(text) <= limit else text[: limit - 4] + " ..."

@@ -1,0 +1,90 @@
+"""Figures about the columns of some files: values of numbers, lengths of text and lists; block by block."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from fluidio.conversion.looking import blocks_with_slots, choose
+from fluidio.recordio.decode.block import Column
+from fluidio.recordio.files.schema import Slot
+
+__all__ = ["ColumnStats", "stats"]
+
+
+@dataclass
+class ColumnStats:
+    """One column. `least`, `most`, `mean` and `std` are of its numbers; lengths are of text, lists and sequences."""
+
+    name: str
+    type: str
+    records: int = 0
+    least: float | None = None
+    most: float | None = None
+    mean: float | None = None
+    std: float | None = None
+    not_finite: int = 0
+    shortest: int | None = None
+    longest: int | None = None
+    mean_length: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what is known as plain values."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+class _Gathered:
+    def __init__(self, slot: Slot) -> None:
+        self.slot = slot
+        self.stats = ColumnStats(slot.name, slot.text or f"{slot.dtype} {(slot.rows or '*', *slot.shape)}")
+        self._numbers = 0
+        self._sum = self._squares = 0.0
+        self._lengths = 0
+
+    def add(self, column: Column) -> None:
+        """Take a block's column in."""
+        stats = self.stats
+        stats.records += column.num_records
+        if self.slot.lod_level or self.slot.rows is None:
+            heights = np.diff(column.offsets())
+            if len(heights):
+                stats.shortest = min(int(heights.min()), stats.shortest if stats.shortest is not None else 1 << 62)
+                stats.longest = max(int(heights.max()), stats.longest or 0)
+                self._lengths += int(heights.sum())
+                stats.mean_length = self._lengths / stats.records
+        if not self.slot.text and column.data.size:
+            self._values(column.data)
+
+    def _values(self, data: Any) -> None:
+        stats, values = self.stats, data.astype(np.float64).reshape(-1)
+        finite = values[np.isfinite(values)]
+        stats.not_finite += len(values) - len(finite)
+        if not len(finite):
+            return
+        stats.least = min(float(finite.min()), stats.least if stats.least is not None else math.inf)
+        stats.most = max(float(finite.max()), stats.most if stats.most is not None else -math.inf)
+        # Chan's formula: sums of squares of large numbers would lose the digits that matter.
+        count, mean = len(finite), float(finite.mean())
+        delta = mean - self._sum
+        total = self._numbers + count
+        self._squares += float(((finite - mean) ** 2).sum()) + delta**2 * self._numbers * count / total
+        self._sum += delta * count / total
+        self._numbers = total
+        stats.mean, stats.std = self._sum, math.sqrt(self._squares / total)
+
+
+def stats(paths: Sequence[str], columns: Collection[str] | None = None) -> list[ColumnStats]:
+    """Return figures about the columns of some files, or of those that are named; others are not looked at."""
+    gathered: dict[str, _Gathered] = {}
+    for path in paths:
+        slots, blocks = blocks_with_slots(path)
+        chosen = choose(path, slots, columns)
+        for block in blocks:
+            for number in chosen:
+                slot = slots[number]
+                gathered.setdefault(slot.name, _Gathered(slot)).add(block.columns[number])
+    return [each.stats for each in gathered.values()]

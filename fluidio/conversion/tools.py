@@ -1,0 +1,304 @@
+"""Tools over records: count, sample, filter, select, map, merge, diff, sort. They stream, and hold little in memory."""
+
+from __future__ import annotations
+
+import heapq
+import importlib
+import json
+import os
+import pickle
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fluidio.conversion import storage
+from fluidio.conversion.looking import blocks_with_slots, choose, rows
+from fluidio.conversion.new_set import making, named_prefix
+from fluidio.conversion.reshard import split
+from fluidio.conversion.rows import RowBuffer, slots_of
+from fluidio.errors import ConversionError
+from fluidio.recordio import File, Writer
+from fluidio.recordio.decode.block import RecordBlock
+from fluidio.recordio.files import notes, schema
+from fluidio.recordio.files.part_files import temporary_folder
+from fluidio.recordio.files.schema import Slot
+from fluidio.recordio.files.sidecar import open_index
+from fluidio.recordio.files.source import is_url
+from fluidio.recordio.format.chunks import ChunkReader
+from fluidio.recordio.format.dialects import FLUID, Dialect
+
+__all__ = ["count", "diff", "filtered", "mapped", "merge", "sample", "select", "sorted_by"]
+
+_CHUNK = 4 << 20
+
+
+def count(paths: Sequence[str]) -> list[int]:
+    """Return the number of records of each file, from headers or indexes alone."""
+    return [open_index(path).num_records for path in paths]
+
+
+def sample(paths: Sequence[str], size: int, seed: int = 0) -> Iterator[tuple[str, int, bytes]]:
+    """Yield (path, number, record) of `size` records drawn without replacement, in their order; only they are read."""
+    counts = count(paths)
+    total = sum(counts)
+    chosen = np.sort(np.random.default_rng(seed).choice(total, min(size, total), replace=False))
+    ends = np.cumsum(counts)
+    for number, path in enumerate(paths):
+        before = int(ends[number]) - counts[number]
+        mine = chosen[(chosen >= before) & (chosen < ends[number])] - before
+        if len(mine):
+            with File(path) as file:
+                for record in mine.tolist():
+                    yield path, record, file.get(record)
+
+
+# -- new sets ----------------------------------------------------------------------------------------------------------
+
+
+def filtered(paths: Sequence[str], expression: str, output: str, shards: int = 1) -> tuple[list[str], int, int]:
+    """Keep the records for which a Python expression over the names of their slots is true.
+
+    Only the columns that the expression names are decoded; the records that stay are copied byte for byte.
+
+    Returns:
+        The new paths, and how many records stayed and how many there were.
+    """
+    try:
+        code = compile(expression, "<filter>", "eval")
+    except SyntaxError as error:
+        raise ConversionError(f"{expression!r} is no Python expression: {error}") from error
+    seen = kept = 0
+
+    def chosen() -> Iterator[bytes]:
+        nonlocal seen, kept
+        for path in paths:
+            slots, _ = blocks_with_slots(path)
+            known = [slot.name for slot in slots]
+            names = [name for name in code.co_names if name in known]
+            for record, row in zip(_records([path]), rows([path], names), strict=True):
+                seen += 1
+                if _true(code, expression, row, path, known):
+                    kept += 1
+                    yield record
+
+    made = _write(chosen(), output, shards, paths, notes.slots_of(paths))
+    return made, kept, seen
+
+
+def _true(code: Any, expression: str, row: dict[str, Any], path: str, known: list[str]) -> bool:
+    try:
+        return bool(eval(code, {"np": np, "__builtins__": __builtins__}, row))
+    except Exception as error:
+        problem = f"{type(error).__name__}: {error}; the names are {', '.join(known)}"
+        raise ConversionError(f"{path}: {expression!r}: {problem}") from error
+
+
+def select(paths: Sequence[str], columns: Sequence[str], output: str, shards: int = 1) -> list[str]:
+    """Write records with some columns only, in this order."""
+    slots, _ = blocks_with_slots(paths[0])
+    wanted = [slots[number] for number in choose(paths[0], slots, columns)]
+
+    def blocks() -> Iterator[RecordBlock]:
+        for path in paths:
+            theirs, found = blocks_with_slots(path)
+            chosen = choose(path, theirs, columns)
+            for block in found:
+                yield RecordBlock([block.columns[number] for number in chosen], len(block))
+
+    return _write_blocks(blocks(), output, shards, paths, wanted)
+
+
+def mapped(paths: Sequence[str], function: str | Callable[[dict[str, Any]], Any], output: str, shards: int = 1) -> Any:
+    """Write what a function makes of each row: a dict, None to drop it, or an iterable of dicts.
+
+    Args:
+        function: a callable, or "module:function".
+
+    Returns:
+        The new paths and the number of rows.
+    """
+    call = _function(function) if isinstance(function, str) else function
+    buffer: RowBuffer | None = None
+    slots: list[Slot] = []
+    total = 0
+
+    def blocks() -> Iterator[RecordBlock]:
+        nonlocal buffer, total
+        for row in _made(call, paths):
+            if buffer is None:
+                slots.extend(slots_of(row))
+                buffer = RowBuffer(slots, 1000, _CHUNK)
+            total += 1
+            if buffer.add(row):
+                yield buffer.take()
+        if buffer is not None and buffer.rows:
+            yield buffer.take()
+
+    made = _write_blocks(blocks(), output, shards, paths, slots)
+    return made, total
+
+
+def _made(call: Callable[[dict[str, Any]], Any], paths: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    for number, row in enumerate(rows(paths)):
+        try:
+            result = call(row)
+        except Exception as error:
+            raise ConversionError(f"row {number}: {type(error).__name__}: {error}") from error
+        if isinstance(result, Mapping):
+            yield result
+        elif result is not None:
+            yield from result
+
+
+def _function(name: str) -> Callable[[dict[str, Any]], Any]:
+    module, _, attribute = name.partition(":")
+    sys.path.insert(0, os.getcwd())
+    try:
+        found = getattr(importlib.import_module(module.removesuffix(".py")), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConversionError(f"{name}: expected module:function: {error}") from error
+    finally:
+        sys.path.remove(os.getcwd())
+    if not callable(found):
+        raise ConversionError(f"{name} is no function")
+    return found  # type: ignore[no-any-return]
+
+
+def merge(paths: Sequence[str], output: str, shards: int = 1) -> list[str]:
+    """Write the records of several sets into one, in order; their slots have to agree."""
+    told = [slots for path in paths if (slots := notes.slots_beside(path)) is not None]
+    for slots in told[1:]:
+        if len(slots) != len(told[0]) or not all(a.alike(b) for a, b in zip(slots, told[0])):
+            raise ConversionError(f"the slots differ: {'; '.join(map(str, told[0]))} and {'; '.join(map(str, slots))}")
+    return split(list(paths), output, shards)
+
+
+def sorted_by(
+    paths: Sequence[str], column: str, output: str, shards: int = 1, *, reverse: bool = False, memory: int = 256 << 20
+) -> list[str]:
+    """Write the records in the order of a column; equal ones keep their order. Runs that fit the memory are merged."""
+
+    def ordered(folder: str) -> Iterator[bytes]:
+        runs = []
+        for number, run in enumerate(_runs(paths, column, memory)):
+            run.sort(key=lambda item: item[0], reverse=reverse)
+            runs.append(os.path.join(folder, f"run-{number}"))
+            with Writer(runs[-1], "none", None, max_chunk_bytes=1 << 20) as writer:
+                for item in run:
+                    writer.write(pickle.dumps(item))
+        back = [(pickle.loads(record) for record in _records([run])) for run in runs]
+        for _, record in heapq.merge(*back, key=lambda item: item[0], reverse=reverse):
+            yield record
+
+    with temporary_folder(_place(output)) as folder:
+        return _write(ordered(folder), output, shards, paths, notes.slots_of(paths))
+
+
+def _runs(paths: Sequence[str], column: str, memory: int) -> Iterator[list[tuple[Any, bytes]]]:
+    """Yield lists of (key, record) that fit the memory."""
+    held: list[tuple[Any, bytes]] = []
+    size = 0
+    for record, row in zip(_records(paths), rows(paths, [column]), strict=True):
+        key = row[column]
+        if isinstance(key, (np.ndarray, list)):
+            raise ConversionError(f"{column} holds several values in a record: sort by a column of numbers or text")
+        held.append((key.item() if isinstance(key, np.generic) else key, record))
+        size += len(record) + 200
+        if size >= memory:
+            yield held
+            held, size = [], 0
+    if held:
+        yield held
+
+
+def diff(one: Sequence[str], other: Sequence[str], limit: int = 10) -> tuple[int, list[tuple[int, Any, Any]]]:
+    """Compare records in their order; return how many differ and the first of them as (number, one, other).
+
+    A record that is not there is None.
+    """
+    found: list[tuple[int, Any, Any]] = []
+    differing = number = 0
+    ours, theirs = _records(one), _records(other)
+    while True:
+        a, b = next(ours, None), next(theirs, None)
+        if a is None and b is None:
+            return differing, found
+        if a != b:
+            differing += 1
+            if len(found) < limit:
+                found.append((number, a, b))
+        number += 1
+
+
+def _records(paths: Iterable[str]) -> Iterator[bytes]:
+    for path in paths:
+        with ChunkReader(path) as reader:
+            for chunk in reader:
+                yield from chunk.records()
+
+
+def _place(output: str) -> str:
+    folder = tempfile.gettempdir() if is_url(output) else storage.parent(output)
+    storage.make_folder(folder)
+    return folder
+
+
+def _write(
+    records: Iterator[bytes], output: str, shards: int, sources: Sequence[str], slots: Sequence[Slot] | None
+) -> list[str]:
+    """Write records into a new set."""
+
+    def fill(writer: Writer) -> None:
+        for record in records:
+            writer.write(record)
+
+    return _fill(fill, output, shards, sources, lambda: slots, _dialect(sources))
+
+
+def _dialect(paths: Sequence[str]) -> Dialect:
+    return next((dialect for path in paths if (dialect := open_index(path).dialect) is not None), FLUID)
+
+
+def _write_blocks(
+    blocks: Iterator[RecordBlock], output: str, shards: int, sources: Sequence[str], slots: Sequence[Slot]
+) -> list[str]:
+    def fill(writer: Writer) -> None:
+        for block in blocks:
+            writer.write_block(block)
+
+    return _fill(fill, output, shards, sources, lambda: slots)
+
+
+def _fill(
+    fill: Callable[[Writer], None],
+    output: str,
+    shards: int,
+    sources: Sequence[str],
+    slots: Callable[[], Sequence[Slot] | None],
+    dialect: Dialect = FLUID,
+) -> list[str]:
+    """Write one file and put it in its place, cut into shards if there are to be several."""
+    output = named_prefix(output, sources[0])
+    if shards == 1:
+        with making(output, 1) as new:
+            total = _written(new.staged[0], fill, dialect)
+            new.placed(0)
+            entry = {"name": storage.name_of(new.targets[0]), "records": total}
+            new.finish({"records": total, "slots": schema.to_json(slots() or []), "shards": [entry]})
+        return new.targets
+    with temporary_folder(_place(output)) as folder:
+        whole = os.path.join(folder, "all")
+        _written(whole, fill, dialect)
+        told = slots()
+        if told:
+            storage.write(os.path.join(folder, notes.SLOTS), json.dumps(schema.to_json(told)).encode())
+        return split(whole, output, shards)
+
+
+def _written(path: str, fill: Callable[[Writer], None], dialect: Dialect) -> int:
+    with Writer(path, "snappy", 1000, dialect=dialect, max_chunk_bytes=_CHUNK) as writer:
+        fill(writer)
+    return writer.num_records

@@ -1,0 +1,182 @@
+"""The verbs of `fluidio records`: each does what it says, keeps names and text, and streams."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fluidio
+from fluidio.cli import main
+from fluidio.conversion import generate, read_rows
+from fluidio.conversion.stats import stats
+from fluidio.conversion.tools import diff, sorted_by
+from fluidio.errors import ConversionError
+from fluidio.recordio import File, Writer
+from fluidio.recordio.files.paths import expand
+from tests.conversion.templates import write
+
+TEMPLATE = """
+def task_number():
+    return 2
+
+def dict_data(task):
+    for n in range(task, 40, 2):
+        yield {"label": n % 7, "name": f"é{n}", "score": n / 4, "ids": list(range(n % 3 + 1)), "raw": bytes([n, 255])}
+"""
+ROWS = [
+    {"label": n % 7, "name": f"é{n}", "score": n / 4, "ids": list(range(n % 3 + 1)), "raw": bytes([n, 255])}
+    for n in [*range(0, 40, 2), *range(1, 40, 2)]
+]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> str:
+    generate(write(tmp_path, TEMPLATE), str(tmp_path / "in" / "x"), 2, workers=1)
+    return str(tmp_path / "in" / "x-*-of-*")
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> list[Any]:
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_head_and_cat_show_rows(data: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["records", "head", data, "-n", "2", "--json"]) == 0
+    assert lines(capsys)[1] == ROWS[1] | {"raw": {"base64": "Av8="}}
+    assert main(["records", "cat", data, "--json", "--columns", "name,label"]) == 0
+    assert lines(capsys) == [{"name": row["name"], "label": row["label"]} for row in ROWS]
+    assert main(["records", "head", data, "-n", "1"]) == 0
+    assert capsys.readouterr().out == "0: label=0, name='é0', score=0.0, ids=[0], raw=2 bytes\n"
+    assert main(["records", "cat", data, "--columns", "nonsense"]) == 1
+    assert "there is no column nonsense; it has label, name, score" in capsys.readouterr().err
+
+
+def test_pickles_and_bytes_are_shown_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fluidio.convert(str(tmp_path), lambda: iter([(1, "a"), (2, "b")]), 1, "p")
+    assert main(["records", "cat", str(tmp_path / "p-*"), "--json"]) == 0
+    assert lines(capsys) == [{"slot_0": 1, "slot_1": "a"}, {"slot_0": 2, "slot_1": "b"}]
+    with Writer(str(tmp_path / "raw")) as writer:
+        writer.write("line")
+    assert main(["records", "cat", str(tmp_path / "raw"), "--json"]) == 0
+    assert lines(capsys) == [{"record": "line"}]
+
+
+def test_count_takes_headers(data: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["records", "count", data]) == 0
+    assert capsys.readouterr().out == "40 records in 2 files, 20 to 20 in each\n"
+    assert main(["records", "count", expand(data)[0]]) == 0
+    assert capsys.readouterr().out == "20\n"
+    assert main(["records", "count", data, "--json"]) == 0
+    assert [each["records"] for each in lines(capsys)] == [20, 20]
+
+
+def test_stats_are_those_of_numpy(data: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = {each.name: each for each in stats(expand(data))}
+    scores = np.array([row["score"] for row in ROWS])
+    score = found["score"]
+    assert (score.records, score.least, score.most) == (40, 0.0, 9.75)
+    assert (score.mean, score.std) == (pytest.approx(scores.mean()), pytest.approx(scores.std()))
+    assert (found["ids"].shortest, found["ids"].longest) == (1, 3)
+    assert (found["name"].shortest, found["name"].longest, found["name"].mean) == (3, 4, None)
+    assert main(["records", "stats", data, "--columns", "label"]) == 0
+    assert capsys.readouterr().out.startswith("label: int64 (1, 1), 40 records, 0 to 6, mean 2.8")
+
+
+def test_a_sample_is_drawn_without_replacement(data: str, capsys: pytest.CaptureFixture[str]) -> None:
+    drawn = []
+    for seed in ("1", "1", "2"):
+        assert main(["records", "sample", data, "-n", "9", "--seed", seed, "--json", "--columns", "name"]) == 0
+        drawn.append([row["name"] for row in lines(capsys)])
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert len(set(drawn[0])) == 9
+    assert main(["records", "sample", data, "-n", "1000", "--json"]) == 0
+    assert len(lines(capsys)) == 40
+
+
+@pytest.mark.parametrize("shards", ["1", "3"])
+def test_filter_keeps_records_as_they_are(
+    data: str, shards: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = str(tmp_path / "out" / "y")
+    command = ["records", "filter", "label == 3 and len(name) > 2", data, "--output", output, "--shards", shards]
+    assert main(command) == 0
+    wanted = [row for row in ROWS if row["label"] == 3 and len(str(row["name"])) > 2]
+    assert f"{len(wanted)} records of 40 in {shards} shards" in capsys.readouterr().out
+    assert list(read_rows(output)) == wanted
+    assert main(["records", "filter", "labell == 3", data, "--output", output]) == 1
+    assert "the names are label, name, score" in capsys.readouterr().err
+    assert main(["records", "filter", "label ==", data, "--output", output]) == 1
+    assert list(read_rows(output)) == wanted  # a failure keeps what was there
+
+
+def test_select_and_map_make_new_columns(data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert main(["records", "select", "name,label", data, "--output", f"{tmp_path}/s/y", "--shards", "2"]) == 0
+    assert list(read_rows(f"{tmp_path}/s/y")) == [{"name": row["name"], "label": row["label"]} for row in ROWS]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "my_map", raising=False)
+    text = "def f(row):\n    return {'x': row['label'] * 2, 't': row['name'] + '!'} if row['label'] else None\n"
+    (tmp_path / "my_map.py").write_text(text)
+    assert main(["records", "map", "my_map:f", data, "--output", f"{tmp_path}/m/y"]) == 0
+    wanted = [{"x": int(str(row["label"])) * 2, "t": f"{row['name']}!"} for row in ROWS if row["label"]]
+    assert list(read_rows(f"{tmp_path}/m/y")) == wanted
+    assert main(["records", "map", "my_map:g", data, "--output", f"{tmp_path}/m/y"]) == 1
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_sort_is_stable_and_merges_runs(data: str, reverse: bool, tmp_path: Path) -> None:
+    output = str(tmp_path / "out" / "y")
+    sorted_by(expand(data), "label", output, 2, reverse=reverse, memory=2000)
+    assert list(read_rows(output)) == sorted(ROWS, key=lambda row: int(str(row["label"])), reverse=reverse)
+    with pytest.raises(ConversionError, match="ids holds several values"):
+        sorted_by(expand(data), "ids", output)
+
+
+def test_merge_joins_sets_of_one_kind(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["records", "merge", data, data, "--output", f"{tmp_path}/m/y", "--shards", "3"]) == 0
+    assert list(read_rows(f"{tmp_path}/m/y")) == ROWS + ROWS
+    assert main(["records", "select", "name", data, "--output", f"{tmp_path}/s/y"]) == 0
+    assert main(["records", "merge", data, f"{tmp_path}/s/y-*", "--output", f"{tmp_path}/m/z"]) == 1
+    assert "the slots differ" in capsys.readouterr().err
+
+
+def test_diff_tells_what_differs(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["records", "diff", data, data]) == 0
+    assert capsys.readouterr().out == "all records are equal\n"
+    assert main(["records", "diff", expand(data)[0], data]) == 1
+    assert capsys.readouterr().out.endswith("20 records differ\n")
+    assert diff(expand(data), expand(data)) == (0, [])
+
+
+def test_filtered_pickles_stay_pickles_of_their_dialect(tmp_path: Path) -> None:
+    fluidio.convert(str(tmp_path), lambda: iter([(n, "a") for n in range(5)]), 1, "p")
+    assert main(["records", "filter", "slot_0 > 2", str(tmp_path / "p-*"), "--output", str(tmp_path / "q")]) == 0
+    with File(str(tmp_path / "q-00000-of-00000")) as file:
+        assert [pickle.loads(record) for record in file] == [(3, "a"), (4, "a")]
+        assert file._index.dialect is not None and file._index.dialect.name == "go"
+
+
+def test_cp_has_a_short_form(data: str, tmp_path: Path) -> None:
+    assert main(["cp", data, str(tmp_path / "to"), "--quiet"]) == 0
+    assert (tmp_path / "to" / "x.manifest.json").is_file()
+    assert main(["run", "--", "paddle", "cp", data, str(tmp_path / "again"), "--quiet"]) == 0
+    assert len(list((tmp_path / "again").glob("x-*"))) == 2
+
+
+def test_the_spellings_of_mindrecord_work(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"a": 1}\n{"a": 2}\n')
+    command = ["convert", "--mindrecord_script", "jsonl", "--mindrecord_file", str(tmp_path / "x")]
+    command += ["--mindrecord_partitions", "2", "--workers", "1", "--quiet", "--files", str(tmp_path / "rows.jsonl")]
+    assert main(command) == 0
+    assert [row["a"] for row in read_rows(str(tmp_path / "x"))] == [1, 2]
+
+
+@pytest.mark.parametrize("verb", ["head", "cat", "count", "stats", "sample", "filter", "map", "sort", "diff", "split"])
+def test_every_verb_has_an_example(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["records", verb, "--help"])
+    assert f"example: fluidio records {verb} " in " ".join(capsys.readouterr().out.split())
