@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
+import itertools
 import json
 
+from fluidio.conversion.looking import rows, short
+from fluidio.errors import FluidioError
+from fluidio.recordio.files.notes import slots_beside
 from fluidio.recordio.files.paths import expand
+from fluidio.recordio.files.shard_sets import shard_of
 from fluidio.recordio.files.survey import SlotSurvey, Survey, survey
 
 HELP = "show dialect, chunks, layouts, a preview and damage of RecordIO files"
@@ -22,18 +28,63 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     found = [survey(path, verify=args.verify, preview=args.preview) for path in expand(args.files)]
     if args.json:
-        print(json.dumps([dataclasses.asdict(each) for each in found], indent=2))
+        listed = [dataclasses.asdict(each) | {"names": names_and_rows(each, 0)[0]} for each in found]
+        print(json.dumps(listed, indent=2))
     else:
-        for each in found:
-            print("\n".join(describe(each)))
+        for group in grouped(found):
+            print("\n".join([*describe(group[0], names_and_rows(group[0], args.preview)), *together(group)]))
             print()
         print("\n".join(opening(found)))
     return int(any(each.damage for each in found))
 
 
-def describe(found: Survey) -> list[str]:
-    """Return the lines about one file."""
+def grouped(surveys: list[Survey]) -> list[list[Survey]]:
+    """Return the files that are shown together: good shards of one set, whose records are alike; others alone."""
+    groups: dict[object, list[Survey]] = {}
+    for number, found in enumerate(surveys):
+        shard = shard_of(found.path)
+        layout = [(slot.dtype, slot.dims, slot.lod_levels) for slot in found.slots]
+        alone = shard is None or found.damage or not found.same_layout or found.notes
+        key = number if shard is None or alone else (shard.prefix, shard.last, found.content, str(layout))
+        groups.setdefault(key, []).append(found)
+    return list(groups.values())
+
+
+def together(group: list[Survey]) -> list[str]:
+    """Return the line about all shards of a set, if there are several."""
+    if len(group) == 1:
+        return []
+    records, size = sum(each.records for each in group), sum(each.size for each in group)
+    fewest, most = min(each.records for each in group), max(each.records for each in group)
+    line = (
+        f"  total    {len(group)} shards like this one: {records} records ({fewest} to {most} in each), {_bytes(size)}"
+    )
+    return [line, f"           the last is {group[-1].path}"]
+
+
+def names_and_rows(found: Survey, preview: int) -> tuple[list[str], list[str]]:
+    """Return the names of the slots that are told beside a file, and its first records by them."""
+    if found.content != "tensors" or found.damage or "<" in found.path:
+        return [], []
+    try:
+        slots = slots_beside(found.path)
+        if slots is None or len(slots) != len(found.slots):
+            return [], []
+        with contextlib.closing(rows([found.path])) as source:
+            texts = [short(row) for row in itertools.islice(source, max(0, preview))]
+    except (FluidioError, ValueError) as error:
+        return [], [f"({error})"]
+    return [slot.name for slot in slots], texts
+
+
+def describe(found: Survey, told: tuple[list[str], list[str]] = ([], [])) -> list[str]:
+    """Return the lines about one file.
+
+    Args:
+        told: names of its slots, and its first records by them, where they are known.
+    """
     lines = [found.path]
+    names, texts = told
     compressors = ", ".join(f"{count} {name}" for name, count in sorted(found.compressors.items()))
     facts = [
         ("dialect", ", ".join(found.dialects) or "none (no good chunk)"),
@@ -44,10 +95,10 @@ def describe(found: Survey) -> list[str]:
     ]
     lines += [f"  {name:<8} {value}" for name, value in facts]
     for number, slot in enumerate(found.slots):
-        lines.append(f"  slot {number:<3} {_slot(slot)}")
+        lines.append(f"  slot {number:<3} {names[number] + ': ' if names else ''}{_slot(slot)}")
     if not found.same_layout:
         lines.append("  layouts  differ between records: they cannot be batched together")
-    lines += [f"  record {number}: {text}" for number, text in enumerate(found.preview)]
+    lines += [f"  record {number}: {text}" for number, text in enumerate(texts or found.preview)]
     lines += [f"  note     {note}" for note in found.notes]
     if not found.damage:
         lines.append("  damage   none" + ("" if found.verified else " seen in the headers"))

@@ -14,6 +14,7 @@ import numpy as np
 from fluidio import pickles
 from fluidio.conversion.formats import of_name
 from fluidio.conversion.formats.records import records_of
+from fluidio.conversion.pictures import picture
 from fluidio.conversion.reading import value_of
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import RecordBlock
@@ -117,6 +118,9 @@ def plain(value: Any) -> Any:
 def short(value: Any, limit: int = 60) -> str:
     """Return a value in a few words, for a person."""
     if isinstance(value, bytes):
+        found = picture(value)
+        if found is not None:
+            return f"{found} ({len(value)} bytes)"
         return f"{len(value)} bytes" if len(value) > 40 or not value.isascii() else repr(value)
     if isinstance(value, np.ndarray):
         numbers = np.array2string(value.reshape(-1)[:4], separator=" ", precision=4)[1:-1]

@@ -80,7 +80,8 @@ def test_stats_are_those_of_numpy(data: str, capsys: pytest.CaptureFixture[str])
     scores = np.array([row["score"] for row in ROWS])
     score = found["score"]
     assert (score.records, score.least, score.most) == (40, 0.0, 9.75)
-    assert (score.mean, score.std) == (pytest.approx(scores.mean()), pytest.approx(scores.std()))
+    assert score.mean == pytest.approx(scores.mean())
+    assert score.std == pytest.approx(scores.std())
     assert (found["ids"].shortest, found["ids"].longest) == (1, 3)
     assert (found["name"].shortest, found["name"].longest, found["name"].mean) == (3, 4, None)
     assert main(["records", "stats", data, "--columns", "label"]) == 0
