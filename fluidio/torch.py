@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from fluidio.errors import RecordIOError, missing_dependency
 from fluidio.recordio import File, iter_batches
 from fluidio.recordio.files.named import names_of
 from fluidio.recordio.files.paths import expand
-from fluidio.recordio.files.ranges import partition
+from fluidio.recordio.files.resumable import Batches
 from fluidio.recordio.files.sidecar import open_index
 from fluidio.recordio.format.tensor_codec import decode_record
 
@@ -139,6 +139,8 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
         self._names = names_of(self._paths) if named else None
         self._place = None if rank is None or world_size is None else (rank, world_size)
         self._sender: tuple[int, int] | None = None
+        self._current: Batches | None = None
+        self._saved: dict[str, Any] | None = None
         self._passes = torch.zeros(1 + _PARTS, dtype=torch.int64).share_memory_()  # persistent workers see changes
 
     def set_epoch(self, epoch: int) -> None:
@@ -148,7 +150,7 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
 
     def __getstate__(self) -> dict[str, Any]:
         # A worker that is spawned does not know torch.distributed; it takes the rank of who sent the data set.
-        return self.__dict__ | {"_sender": _rank()}
+        return self.__dict__ | {"_sender": _rank(), "_current": None}
 
     def _part(self) -> tuple[int, int]:
         """Return which part of how many this process reads."""
@@ -165,22 +167,40 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
         self._passes[cell] = count + 1
         return int(self._passes[0]) + count
 
+    def state_dict(self) -> dict[str, Any]:
+        """Return where this pass is, in the process that reads: `StatefulDataLoader` of torchdata asks its workers."""
+        if self._current is None:
+            return {"epoch": None}
+        return self._current.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Let the next pass go on behind the last batch of a saved one, in its order."""
+        self._saved = dict(state) if state.get("epoch") is not None else None
+
     def __iter__(self) -> Iterator[Any]:
         part, parts = self._part()
-        batches = iter_batches(
-            partition(self._paths, parts, part),
+        saved, self._saved = self._saved, None
+        epoch = self._next_epoch(part) if saved is None else int(saved["epoch"])
+        if saved is not None:
+            self._passes[1 + part % _PARTS] = epoch + 1 - int(self._passes[0])
+        batches = self._current = iter_batches(
+            self._paths,
             self._batch_size,
             shuffle=self._shuffle,
             seed=self._seed,
-            epoch=self._next_epoch(part),
+            epoch=epoch,
             drop_last=self._drop_last,
+            part=(part, parts),
         )
+        if saved is not None:
+            batches.load_state_dict(saved)
         for batch in batches:
             if self._names is None:
                 yield tuple(_tensors(slot) for slot in batch)
             else:
                 named = self._names(batch)
                 yield {name: v if isinstance(v, list) else _tensors(v) for name, v in named.items()}
+        self._current = None
 
 
 _PARTS = 4095

@@ -21,7 +21,8 @@ from fluidio.recordio.files.ahead import Helpers, usual_threads
 from fluidio.recordio.files.index import build_index
 from fluidio.recordio.files.named import names_of
 from fluidio.recordio.files.paths import expand
-from fluidio.recordio.files.ranges import chunk_tasks, partition
+from fluidio.recordio.files.ranges import after, chunk_tasks, partition
+from fluidio.recordio.files.resumable import Batches
 from fluidio.recordio.files.source import is_url, opened
 from fluidio.recordio.files.tasks import Task
 from fluidio.recordio.format.chunks import OnError
@@ -135,11 +136,12 @@ def iter_batches(
     verify_inner: bool = False,
     threads: int | None = None,
     named: bool = False,
-) -> Iterator[Any]:
-    """Yield batches of `batch_size` records as tuples with one item for each slot.
+) -> Batches:
+    """Return an iterator of batches of `batch_size` records, as tuples with one item for each slot.
 
     An item is the array of the batch, or (array, LoD) where the records carry a LoD. The order depends on the files,
-    `seed` and `epoch`, never on `threads`.
+    `seed` and `epoch`, never on `threads`. What `state_dict()` of the iterator returns, `load_state_dict()` of another
+    goes on from.
 
     Args:
         paths: a path, glob, URL, file object or Task, or a list of them.
@@ -152,25 +154,31 @@ def iter_batches(
     """
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, got {batch_size}")
-    paths = expand(paths)
-    names = names_of(paths) if named else None
-    if part is not None:
-        paths = partition(paths, part[1], part[0], on_error=on_error)
-    random = np.random.default_rng([seed, epoch]) if shuffle else None  # importing numpy.random takes 10 ms
-    blocks = iter_blocks(
-        paths,
-        on_error=on_error,
-        verify_inner=verify_inner,
-        threads=threads,
-        order=random if shuffle is True else None,
-        block_size=None if shuffle else batch_size,
-    )
-    if random is not None:
-        window = _DEFAULT_WINDOW if shuffle is True else shuffle
-        blocks = shuffled(blocks, window, random, block_size=batch_size)
-    for batch in rebatch(blocks, batch_size, drop_last=drop_last):
-        items = tuple([(c.data, c.lod) if c.lod else c.data for c in batch.columns])
-        yield items if names is None else names(items)
+    files = expand(paths)
+
+    def make(skip: int) -> Iterator[Any]:
+        names = names_of(files) if named else None
+        found = partition(files, part[1], part[0], on_error=on_error) if part is not None else files
+        if skip and not shuffle and all(isinstance(each, (str, Task)) for each in found):
+            found, skip = after(found, skip * batch_size, on_error=on_error), 0
+        random = np.random.default_rng([seed, epoch]) if shuffle else None  # importing numpy.random takes 10 ms
+        blocks = iter_blocks(
+            found,
+            on_error=on_error,
+            verify_inner=verify_inner,
+            threads=threads,
+            order=random if shuffle is True else None,
+            block_size=None if shuffle else batch_size,
+        )
+        if random is not None:
+            window = _DEFAULT_WINDOW if shuffle is True else shuffle
+            blocks = shuffled(blocks, window, random, block_size=batch_size)
+        for batch in itertools.islice(rebatch(blocks, batch_size, drop_last=drop_last), skip, None):
+            items = tuple([(c.data, c.lod) if c.lod else c.data for c in batch.columns])
+            yield items if names is None else names(items)
+
+    facts = {"batch_size": batch_size, "shuffle": shuffle, "seed": seed, "epoch": epoch, "part": part and list(part)}
+    return Batches(make, facts)
 
 
 def iter_blocks(

@@ -13,7 +13,7 @@ from fluidio.recordio.files.sidecar import open_index
 from fluidio.recordio.files.tasks import Task
 from fluidio.recordio.format.chunks import OnError
 
-__all__ = ["chunk_tasks", "partition", "tasks"]
+__all__ = ["after", "chunk_tasks", "partition", "tasks"]
 
 
 def tasks(files: Any, records_per_task: int, *, on_error: OnError = "raise") -> list[Task]:
@@ -47,6 +47,17 @@ def partition(files: Any, n: int, i: int, *, on_error: OnError = "raise") -> lis
         if first < last:
             out.append(_task(path, index, first, last))
         before += stop - start
+    return out
+
+
+def after(files: Any, records: int, *, on_error: OnError = "raise") -> list[Task]:
+    """Return what comes after the first `records` records."""
+    out = []
+    for path, index, start, stop in _whole(files, on_error):
+        skipped = min(records, stop - start)
+        records -= skipped
+        if start + skipped < stop:
+            out.append(_task(path, index, start + skipped, stop))
     return out
 
 
