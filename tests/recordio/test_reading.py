@@ -139,7 +139,7 @@ def test_an_abandoned_iterator_leaves_no_thread(tmp_path: Path) -> None:
     path = numbered(tmp_path / "a", 500)
     batches = iter_batches(path, 3, threads=2)
     next(batches)
-    batches.close()  # type: ignore[attr-defined]
+    batches.close()
     assert not [thread for thread in threading.enumerate() if "recordio" in thread.name]
 
 
