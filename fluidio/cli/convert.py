@@ -19,7 +19,8 @@ HELP = "make RecordIO shards: from a template module in parallel, or from a padd
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "fluidio convert SOURCE --output PREFIX [options] [-- TEMPLATE ARGS]  |  --init NAME DIR"
     parser.epilog = "example: fluidio convert imagenet.py --output out/train --partitions 8 -- --image_dir train"
-    parser.add_argument("source", nargs="?", help="a template (script, folder or module), or dataset:mnist.train")
+    sources = "a template (script, folder or module), dataset:mnist.train, or files: Parquet, Arrow, CSV, JSON lines"
+    parser.add_argument("source", nargs="*", help=sources)
     _add_options(parser)
     parse = parser.parse_args
 
@@ -31,9 +32,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             return _as_mindrecord(words[:cut], words[cut + 1 :])
         found: argparse.Namespace = parse(words[:cut], namespace)
         found.template_args = words[cut + 1 :]
+        found.source = _source(parser, found)
         return found
 
     parser.parse_args = parse_args  # type: ignore[assignment,method-assign]
+
+
+def _source(parser: argparse.ArgumentParser, found: argparse.Namespace) -> str | None:
+    """Return the template that is meant; files are arguments of the one that reads them."""
+    files = found.source
+    if files and (template := templates.for_file(files[0])) is not None:
+        if any(templates.for_file(path) != template for path in files):
+            parser.error("files of one kind are expected: JSON lines, or tables")
+        found.name = files[0]
+        found.template_args = ["--files", *files, *found.template_args]
+        return template
+    if len(files) > 1:
+        parser.error(f"one template is expected, not {' '.join(files)}")
+    return files[0] if files else None
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -92,7 +108,7 @@ def _dataset(args: argparse.Namespace) -> int:
 def _template(args: argparse.Namespace) -> int:
     from fluidio.conversion.generate import generate
 
-    output = named_prefix(args.output, args.source)
+    output = named_prefix(args.output, getattr(args, "name", args.source))
     manifest = generate(
         args.source,
         output,

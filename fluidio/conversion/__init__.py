@@ -4,9 +4,10 @@
 function cannot share one.)
 """
 
+from fluidio.conversion.columns import Columns
 from fluidio.conversion.generate import generate
 from fluidio.conversion.reading import read_rows
 from fluidio.conversion.shards import convert, shard_name
 from fluidio.recordio.files.notes import read_manifest
 
-__all__ = ["convert", "generate", "read_manifest", "read_rows", "shard_name"]
+__all__ = ["Columns", "convert", "generate", "read_manifest", "read_rows", "shard_name"]

@@ -13,7 +13,7 @@ from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.recordio.files.schema import Slot
 
-__all__ = ["RowBuffer", "slots_of", "tensor_dtype"]
+__all__ = ["RowBuffer", "cast", "slots_of", "tensor_dtype"]
 
 Declared = Mapping[str, Any]
 _SCALARS: dict[type, tuple[str, str]] = {bool: ("bool", "bool"), int: ("int64", "int"), float: ("float64", "float")}
@@ -239,7 +239,7 @@ class _Arrays:
     def add(self, value: Any) -> int:
         array = value if isinstance(value, np.ndarray) else np.asarray(value)
         if self._declared:
-            array = _cast(array, self._dtype, "SCHEMA says")
+            array = cast(array, self._dtype, "SCHEMA says")
         elif not np.can_cast(array.dtype, self._dtype):
             raise ConversionError(f"an array of {array.dtype}, but the first row holds {self._dtype}")
         if array.shape != self._shape and not (array.size == 1 and self._shape == (1,)):
@@ -259,7 +259,7 @@ class _Arrays:
         return Column(data)
 
 
-def _cast(array: npt.NDArray[Any], dtype: np.dtype[Any], why: str) -> npt.NDArray[Any]:
+def cast(array: npt.NDArray[Any], dtype: np.dtype[Any], why: str) -> npt.NDArray[Any]:
     """Return numbers that fit a dtype, which may be narrower; those that do not are refused, never wrapped."""
     if np.can_cast(array.dtype, dtype) and not (array.dtype.kind in "iu" and dtype.kind == "f"):
         return array
@@ -273,12 +273,12 @@ def _cast(array: npt.NDArray[Any], dtype: np.dtype[Any], why: str) -> npt.NDArra
         raise ConversionError(f"numbers of {array.dtype}, but {why} {dtype}")
     try:
         with np.errstate(over="raise"):
-            cast = array.astype(dtype)
+            found = array.astype(dtype)
     except FloatingPointError:
         raise ConversionError(f"a number of {array.dtype} does not fit {dtype}") from None
-    if array.dtype.kind in "iu" and dtype == np.float64 and not np.array_equal(cast.astype(array.dtype), array):
+    if array.dtype.kind in "iu" and dtype == np.float64 and not np.array_equal(found.astype(array.dtype), array):
         raise ConversionError("an integer that is no float64 exactly")
-    return cast
+    return found
 
 
 class _Texts:
@@ -312,20 +312,45 @@ def _as_bytes(value: Any, is_str: bool) -> bytes:
 
 
 class _Lists:
+    """Lists of numbers: plain ones are gathered in one list and converted together."""
+
     def __init__(self, slot: Slot) -> None:
         self._dtype = np.dtype(slot.dtype)
         self._shape = slot.shape
+        plain: dict[str, set[type]] = {"int64": {int}, "float64": {float}} if slot.shape == (1,) else {}
+        self._kinds = plain.get(slot.dtype)
+        self._is_float = slot.dtype == "float64"
+        self._plain: list[Any] = []
         self._parts: list[npt.NDArray[Any]] = []
+        self._lengths: list[int] = []
 
     def add(self, value: Any) -> int:
+        if type(value) is list and set(map(type, value)) == self._kinds and (self._is_float or _fits(value)):
+            self._plain += value
+            self._lengths.append(len(value))
+            return 8 * len(value)
         array = _as_rows(value, self._dtype, self._shape)
+        self._settle()
         self._parts.append(array)
+        self._lengths.append(len(array))
         return array.nbytes
 
+    def _settle(self) -> None:
+        if self._plain:
+            self._parts.append(np.array(self._plain, self._dtype).reshape(-1, 1))
+            self._plain = []
+
     def take(self) -> Column:
-        parts, self._parts = self._parts, []
-        offsets = _offsets([len(part) for part in parts])
-        return Column(np.concatenate(parts), offsets, (offsets,))
+        self._settle()
+        offsets = _offsets(self._lengths)
+        data = np.concatenate([*self._parts, np.empty((0, *self._shape), self._dtype)])
+        self._parts, self._lengths = [], []
+        return Column(data, offsets, (offsets,))
+
+
+def _fits(values: list[int]) -> bool:
+    """Tell whether whole numbers fit 64 bits."""
+    return min(values) >= -(1 << 63) and max(values) < 1 << 63
 
 
 def _as_rows(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
@@ -336,8 +361,8 @@ def _as_rows(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> npt.ND
         raise ConversionError(f"a list of {array.dtype}, but the first row holds {dtype}")
     if array.ndim == 0 or (array.shape[1:] or (1,)) != shape:
         raise ConversionError(f"a list of shape {array.shape}, but items of the first row have {shape}")
-    cast = _cast(array, dtype, "the first row holds")
-    return cast.astype(dtype, copy=cast is array).reshape(-1, *shape)
+    found = cast(array, dtype, "the first row holds")
+    return found.astype(dtype, copy=found is array).reshape(-1, *shape)
 
 
 class _Nested:

@@ -21,9 +21,10 @@ import numpy as np
 from fluidio.conversion import storage
 from fluidio.conversion import template as templates
 from fluidio.conversion.board import telling
+from fluidio.conversion.columns import block_of, is_columns
 from fluidio.conversion.rows import RowBuffer, slots_of
 from fluidio.errors import ConversionError
-from fluidio.recordio import Writer
+from fluidio.recordio import RecordBlock, Writer
 from fluidio.recordio.files import schema
 from fluidio.recordio.files.index import ChunkIndex
 from fluidio.recordio.files.schema import Slot
@@ -156,7 +157,7 @@ class _Part:
         self.task, self.shard, self.rows = task, shard, 0
         self._remote = is_url(job.output)
         self._file = Hashed(stack.enter_context(storage.writing(job.part(shard, task))))
-        self._writer = Writer(self._file, job.compressor, job.chunk_records)
+        self._writer = Writer(self._file, job.compressor, job.chunk_records, max_chunk_bytes=2 * job.chunk_bytes)
         self.buffer: RowBuffer | None = None
 
     @property
@@ -170,6 +171,13 @@ class _Part:
         self.rows += self.buffer.rows
         self._writer.write_block(self.buffer.take())
         self._writer.flush()
+
+    def write_columns(self, block: RecordBlock) -> None:
+        """Write many rows, behind those that wait in the buffer."""
+        if self.buffer is not None and self.buffer.rows:
+            self.write()
+        self.rows += len(block)
+        self._writer.write_block(block)
 
     def close(self) -> None:
         if self.buffer is not None and self.buffer.rows:
@@ -189,10 +197,23 @@ def _write_rows(job: Job, task: int, functions: templates.Functions, outputs: li
     count = len(outputs)
     row.started = True
     for values in functions.dict_data(task):
+        many = is_columns(values)
+        if many:
+            found, block = block_of(values, functions.schema)
+            _compare(slots or found, found)
+        elif not slots:
+            found = slots_of(values, functions.schema)
         if not slots:
-            slots = slots_of(values, functions.schema)
+            slots = found
             for part in outputs:
                 part.buffer = RowBuffer(slots, job.chunk_records, job.chunk_bytes)
+        if many:
+            for number, part in enumerate(outputs):
+                part.write_columns(
+                    block if count == 1 else block.take(range((number - row.number) % count, len(block), count))
+                )
+            row.number += len(block)
+            continue
         if not isinstance(values, Mapping):
             raise ConversionError(f"a row is a dict of names and values, not {type(values).__name__}")
         part = outputs[row.number % count]
@@ -202,6 +223,13 @@ def _write_rows(job: Job, task: int, functions: templates.Functions, outputs: li
     for part in outputs:
         part.close()
     return slots
+
+
+def _compare(slots: list[Slot], found: list[Slot]) -> None:
+    if len(slots) != len(found) or not all(a.alike(b) and a.text == b.text for a, b in zip(slots, found)):
+        raise ConversionError(
+            f"these columns are {'; '.join(map(str, found))}, the ones before were {'; '.join(map(str, slots))}"
+        )
 
 
 class Hashed:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 
-__all__ = ["NAMES", "copy", "path_of"]
+__all__ = ["NAMES", "copy", "for_file", "path_of"]
 
-NAMES = ("csv", "imagenet", "jsonl", "tfrecord")
-_FILES = {"csv": "csv_rows", "imagenet": "imagenet", "jsonl": "json_lines", "tfrecord": "tfrecord"}
+NAMES = ("csv", "imagenet", "jsonl", "tables", "tfrecord")
+_FILES = {"csv": "csv_rows", "imagenet": "imagenet", "jsonl": "json_lines", "tables": "tables", "tfrecord": "tfrecord"}
 
 
 def copy(name: str, folder: str) -> str:
@@ -28,3 +28,11 @@ def path_of(name: str) -> str:
     if name not in NAMES or os.path.exists(name):
         return name
     return os.path.join(os.path.dirname(__file__), f"{_FILES[name]}.py")
+
+
+def for_file(path: str) -> str | None:
+    """Return the template that reads a data file directly, None when it is no such file."""
+    suffix = os.path.splitext(path)[1]
+    if suffix in (".jsonl", ".ndjson"):
+        return path_of("jsonl")
+    return path_of("tables") if suffix in (".parquet", ".pq", ".arrow", ".feather", ".csv", ".tsv") else None

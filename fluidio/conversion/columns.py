@@ -1,0 +1,93 @@
+"""Whole columns in place of rows: what a template may yield to be fast."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fluidio.conversion.rows import RowBuffer, cast, slots_of, tensor_dtype
+from fluidio.errors import ConversionError
+from fluidio.recordio.decode.block import Column, RecordBlock
+from fluidio.recordio.files.schema import Slot
+
+__all__ = ["Columns", "block_of", "is_columns"]
+
+
+class Columns(dict[str, Any]):
+    """Many rows at once: name -> array (one row for each item of the first dim) or list (one row for each item).
+
+    Example:
+        >>> Columns(image=np.zeros((100, 784), "float32"), label=np.arange(100), name=["a"] * 100)  # doctest: +SKIP
+    """
+
+
+def is_columns(value: Any) -> bool:
+    """Tell whether a template yielded many rows: `Columns`, an Arrow table or batch, or a DataFrame of pandas."""
+    return isinstance(value, Columns) or _is_arrow(value) or _is_frame(value)
+
+
+def block_of(value: Any, declared: Mapping[str, Any] | None = None) -> tuple[list[Slot], RecordBlock]:
+    """Return the slots and the records of what `is_columns`.
+
+    Raises:
+        ConversionError: columns of unequal length, or of what no tensor can hold.
+    """
+    if _is_frame(value):
+        value = Columns({str(name): _series(value[name]) for name in value.columns})
+    if _is_arrow(value):
+        return _from_arrow(value)
+    lengths = {name: len(column) for name, column in value.items()}
+    if not lengths or len(set(lengths.values())) > 1:
+        said = ", ".join(f"{name}: {length}" for name, length in lengths.items())
+        raise ConversionError(f"columns of one length are expected, not {said or 'none'}")
+    names = list(declared) if declared is not None else list(value)
+    if declared is not None and set(names) != set(value):
+        raise ConversionError(f"SCHEMA has {', '.join(names)}, the columns are {', '.join(value)}")
+    made = [_column(name, value[name], None if declared is None else declared[name]) for name in names]
+    return [slot for slot, _ in made], RecordBlock([column for _, column in made], next(iter(lengths.values())))
+
+
+def _column(name: str, values: Any, declared: Any) -> tuple[Slot, Column]:
+    if not isinstance(values, np.ndarray) or values.dtype == object or isinstance(declared, tuple):
+        return _from_items(name, list(values), declared)
+    if declared is not None and declared not in (str, bytes, "str", "bytes"):
+        values = cast(values, np.dtype(declared), "SCHEMA says").astype(declared, copy=False)
+    dtype = tensor_dtype(name, values.dtype)
+    kind = {"int64": "int", "float64": "float", "bool": "bool"}.get(dtype, "scalar") if values.ndim == 1 else "array"
+    data = values.reshape(-1, 1) if values.ndim == 1 else values
+    return Slot(name, dtype, tuple(data.shape[1:]), kind=kind), Column(data)
+
+
+def _from_items(name: str, items: list[Any], declared: Any) -> tuple[Slot, Column]:
+    """Return a column of strings, lists or anything else that a row may hold."""
+    if not items:
+        raise ConversionError(f"{name}: there are no rows, so its type is unknown")
+    slots = slots_of({name: items[0]}, None if declared is None else {name: declared})
+    buffer = RowBuffer(slots, len(items) + 1, 1 << 62)
+    for item in items:
+        buffer.add({name: item})
+    return slots[0], buffer.take().columns[0]
+
+
+def _from_arrow(value: Any) -> tuple[list[Slot], RecordBlock]:
+    from fluidio.conversion.formats import arrow
+
+    batches = value.to_batches() if hasattr(value, "to_batches") else [value]
+    slots = arrow.slots_of(value.schema)
+    return slots, RecordBlock.concat([arrow.to_block(batch, slots) for batch in batches])
+
+
+def _series(series: Any) -> Any:
+    """Return a column of pandas as an array, or as a list where it holds objects."""
+    array = series.to_numpy()
+    return array if array.dtype != object else list(array)
+
+
+def _is_arrow(value: Any) -> bool:
+    return type(value).__module__.startswith("pyarrow") and type(value).__name__ in ("RecordBatch", "Table")
+
+
+def _is_frame(value: Any) -> bool:
+    return type(value).__module__.startswith("pandas") and type(value).__name__ == "DataFrame"
