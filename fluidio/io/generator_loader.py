@@ -82,14 +82,15 @@ class GeneratorLoader(DataLoaderBase):
         queue_name, reader_name = self._free("lod_tensor_blocking_queue"), self._free("create_py_reader")
         queue = make_queue(queue_name, reader_name, self._capacity, block.program)
         slots = [(v.shape, v.dtype, v.lod_level) for v in self._feed_list]
-        reader = append_py_reader(block, queue_name, reader_name, queue, slots)
+        checked = [v.need_check_feed for v in self._feed_list]
+        reader = append_py_reader(block, queue_name, reader_name, queue, slots, checked)
         if self._use_double_buffer:
             reader = append_double_buffer(block, reader, self._free("double_buffer"))
         block.append_op(
             type="read",
             inputs={"Reader": [reader]},
             outputs={"Out": self._feed_list},
-            attrs={"infer_out": False, "drop_last": self._drop_last},
+            attrs={"drop_last": self._drop_last},
         )
         return FeedHandle(queue, self._feed_list)
 

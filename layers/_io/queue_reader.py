@@ -134,8 +134,10 @@ def make_queue(queue_name: str, reader_name: str, capacity: int, program: Progra
     return queue
 
 
-def append_py_reader(block: Block, queue_name: str, reader_name: str, queue: FeedQueue, slots: Any) -> Variable:
-    """Append the op that makes the run-time reader of a queue."""
+def append_py_reader(
+    block: Block, queue_name: str, reader_name: str, queue: FeedQueue, slots: Any, checked: Sequence[bool] = ()
+) -> Variable:
+    """Append the op that makes the run-time reader of a queue; `checked` says which slots came from `fluid.data`."""
     variable = block.create_var(name=reader_name, type=VarType.READER, persistable=True)
     variable.reader_slots = list(slots)
     variable.stop_gradient = True
@@ -147,7 +149,7 @@ def append_py_reader(block: Block, queue_name: str, reader_name: str, queue: Fee
             "shape_concat": [d for shape, _, _ in slots for d in shape],
             "lod_levels": [level for _, _, level in slots],
             "dtypes": [int(kind) for _, kind, _ in slots],
-            "need_check_feed": [0] * len(slots),
+            "need_check_feed": [int(check) for check in checked or [False] * len(slots)],
             "ranks": [len(shape) for shape, _, _ in slots],
         },
     )

@@ -65,6 +65,7 @@ def compare(real: dict[str, Any], ours: dict[str, Any]) -> list[Difference]:
         *_compare_program("startup", real["startup"], ours["startup"]),
         *(one for one in _compare_values(real["values"], ours["values"]) if not _decided(one, real["main"])),
         *_compare_saved(real.get("saved", {}), ours.get("saved", {})),
+        *([] if real.get("ended") == ours.get("ended") else [Difference("end", "of the data", "EOFException or not")]),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 __all__ = ["describe"]
@@ -15,8 +16,13 @@ def describe(program: Any) -> dict[str, Any]:
     variables: dict[str, Any] = {}
     for block in program.blocks:
         for name, var in block.vars.items():
-            variables[name] = _variable(var)
+            variables[_plain(name)] = _variable(var)
     return {"vars": variables, "ops": [[_op(op) for op in block.ops] for block in program.blocks]}
+
+
+def _plain(name: str) -> str:
+    """Leave out the number of a reader: readers are counted in the whole process."""
+    return re.sub(r"^(double_buffer|create_py_reader|lod_tensor_blocking_queue)_\d+$", r"\1", name)
 
 
 def _variable(var: Any) -> dict[str, Any]:
@@ -35,8 +41,8 @@ def _op(op: Any) -> dict[str, Any]:
     attrs = {name: _attr(op, name) for name in op.attr_names if name not in _UNCOMPARED}
     return {
         "type": op.type,
-        "in": {slot: list(op.input(slot)) for slot in op.input_names if op.input(slot)},
-        "out": {slot: list(op.output(slot)) for slot in op.output_names if op.output(slot)},
+        "in": {slot: list(map(_plain, op.input(slot))) for slot in op.input_names if op.input(slot)},
+        "out": {slot: list(map(_plain, op.output(slot))) for slot in op.output_names if op.output(slot)},
         "attrs": {name: value for name, value in attrs.items() if value is not None},
     }
 

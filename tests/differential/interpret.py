@@ -63,16 +63,47 @@ def _run(fluid: Any, case: dict[str, Any], programs: Any, builder: Builder, resu
     if case.get("save"):
         result["saved"] = _saved(fluid, exe, main)
     fetch = _flat(builder, case["fetch"])
-    for number in range(case.get("runs", 1)):
-        feed = {name: _fed(fluid, given["values"][number]) for name, given in case["inputs"].items()}
-        found = exe.run(main, feed=feed, fetch_list=[var for _, var in fetch], return_numpy=False)
+    variables = [var for _, var in fetch]
+    for number, feed in enumerate(_feeds(fluid, case, builder.loader)):
+        found = exe.run(main, feed=feed, fetch_list=variables, return_numpy=False)
         for (handle, _), value in zip(fetch, found):
             result["values"]["%d %s" % (number, handle)] = _value(value)
+    if builder.loader is not None and not case["reader"]["iterable"]:
+        result["ended"] = _ends(fluid, exe, main, variables)
+        builder.loader.reset()
     if case.get("persistables"):
         for name in sorted(var.name for var in main.list_vars() if var.persistable and int(var.type) == 7):
             held = fluid.global_scope().find_var(name)
             if held is not None:
                 result["values"]["end " + name] = _value(held.get_tensor())
+
+
+def _feeds(fluid: Any, case: dict[str, Any], loader: Any) -> Any:
+    """Yield what each run is fed with: a dict, what an iterable loader yields, or nothing where ops read."""
+    runs = range(case.get("runs", 1))
+    given = case["inputs"].items()
+    if loader is None:
+        return iter([{name: _fed(fluid, one["values"][number]) for name, one in given} for number in runs])
+
+    def batches() -> Any:
+        for number in runs:
+            yield [_fed(fluid, one["values"][number]) for _, one in given]
+
+    name = "decorate_batch_generator" if case["reader"]["kind"] == "PyReader" else "set_batch_generator"
+    getattr(loader, name)(batches, places=fluid.CPUPlace())
+    if case["reader"]["iterable"]:
+        return iter(loader())
+    loader.start()
+    return iter([None for _ in runs])
+
+
+def _ends(fluid: Any, exe: Any, main: Any, fetch: list[Any]) -> bool:
+    """Tell whether the run behind the last batch raises EOFException."""
+    try:
+        exe.run(main, fetch_list=fetch)
+    except fluid.core.EOFException:
+        return True
+    return False
 
 
 def _flat(builder: Builder, handles: list[str]) -> list[tuple[str, Any]]:

@@ -34,10 +34,13 @@ class Builder(BlockSteps):
         self.fluid = fluid
         self.case = case
         self.handles: dict[str, Any] = {}
+        self.loader: Any = None
 
     def build(self) -> None:
         for name, given in self.case["inputs"].items():
             self.handles[name] = self._input(name, given)
+        if self.case.get("reader"):
+            self.loader = self._loader(**self.case["reader"])
         self.steps(self.case["steps"])
 
     def steps(self, steps: list[dict[str, Any]]) -> None:
@@ -58,6 +61,13 @@ class Builder(BlockSteps):
             var = self.fluid.layers.data(append_batch_size=False, **facts)
         var.stop_gradient = given.get("stop_gradient", "float" not in given["dtype"])
         return var
+
+    def _loader(self, kind: str, **options: Any) -> Any:
+        """Return a loader that hands the inputs to the program."""
+        inputs = list(self.handles.values())
+        if kind == "PyReader":
+            return self.fluid.io.PyReader(feed_list=inputs, capacity=2, **options)
+        return self.fluid.io.DataLoader.from_generator(feed_list=inputs, capacity=2, **options)
 
     def value(self, written: Any) -> Any:
         """Return an argument: {"var": handle}, {"new": "ParamAttr", "kw": {}}, {"array": tensor}, or plain data."""

@@ -93,7 +93,8 @@ def _unfold_parts(attrs: dict[str, Any], sizes: tuple[int, ...]) -> tuple[window
     top, left, bottom, right = attrs["paddings"]
     pads = [(top, bottom), (left, right)]
     spans = windows.reach(attrs["kernel_sizes"], attrs["dilations"])
-    return pads, windows.out_sizes(sizes, spans, attrs["strides"], pads)
+    outs = windows.out_sizes(sizes, spans, attrs["strides"], pads)
+    return windows.reaching(sizes, spans, attrs["strides"], pads, outs), outs
 
 
 def _infer_unfold(c: InferContext) -> None:

@@ -136,4 +136,4 @@ def affine_channel_grad(k: Call, x: Any, scale: Any, dout: Any) -> Any:
 
 
 def _channel_axis(k: Call, ndim: int) -> int:
-    return ndim - 1 if k.attrs["data_layout"] == "NHWC" or ndim == 2 else 1
+    return ndim - 1 if k.attrs["data_layout"] != "NCHW" or ndim == 2 else 1

@@ -9,6 +9,8 @@ from tests.differential.ops_drawn import (
     reducing,
     sequences,
     shaping,
+    tensors,
+    two_stage,
     updates,
     vision,
 )
@@ -22,6 +24,8 @@ __all__ = [
     "reducing",
     "sequences",
     "shaping",
+    "tensors",
+    "two_stage",
     "updates",
     "vision",
 ]

@@ -36,6 +36,7 @@ def draw_program(family: str, rng: random.Random) -> dict[str, Any]:
         made = {"do": "method", "of": optimizer(d), "name": "minimize", "args": [var(total)], "out": "minimized"}
         d.steps.append(made)
     return {
+        **_reader(d),
         "inputs": d.inputs,
         "steps": d.steps,
         "fetch": list(dict.fromkeys(fetch)),
@@ -44,6 +45,14 @@ def draw_program(family: str, rng: random.Random) -> dict[str, Any]:
         "save": d.chance(0.2),
         "seed": d.size(1, 99),
     }
+
+
+def _reader(d: ProgramDraw) -> dict[str, Any]:
+    """At times let a loader hand in the data."""
+    if d.chance(0.75):
+        return {}
+    options = d.some(use_double_buffer=[True, False])
+    return {"reader": {"kind": d.pick("DataLoader", "PyReader"), "iterable": d.chance(), **options}}
 
 
 def _start(d: ProgramDraw, family: str) -> None:
