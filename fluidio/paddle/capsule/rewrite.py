@@ -248,7 +248,12 @@ class Rewriter(ast.NodeVisitor):
         dot = self.edits.data.rindex(b".", 0, end)
         parenthesis = self.edits.find(b"(", end, len(self.edits.data))
         self.edits.open(self.edits.start(node), f"{name}(")
-        self.edits.replace(dot, parenthesis + 1, ", " if node.args or node.keywords else "")
+        first = node.args[0] if node.args else None
+        bare = isinstance(first, ast.GeneratorExp) and self.edits.start(first) == parenthesis
+        separator = ", (" if bare else ", " if node.args or node.keywords else ""
+        self.edits.replace(dot, parenthesis + 1, separator)
+        if bare:  # `join(x for x in y)`: the generator shares the brackets of the call
+            self.edits.close(self.edits.end(node), ")")
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         full, root = self.bindings.dotted(node)

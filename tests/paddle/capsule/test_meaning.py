@@ -97,6 +97,11 @@ def test_nested_rewrites_compose() -> None:
     assert value(text) == "31"
 
 
+def test_a_generator_alone_in_a_call_gets_brackets_of_its_own() -> None:
+    assert value("import cPickle\na = ','.join(str(x / 2) for x in [4, 5])\n") == "2,2"
+    assert value("import cPickle\na = '|'.join((c for c in 'xy'))\n") == "x|y"
+
+
 def test_a_star_import_may_hide_numpy(tmp_path: object) -> None:
     assert "np.int" not in renew("from utils import *\nx = np.int(3)\n", "s.py").text
 
