@@ -12,10 +12,12 @@ from typing import Any
 
 from fluidio.errors import RecordIOError
 
-__all__ = ["ExplainedStore", "limits", "plain_errors"]
+__all__ = ["ExplainedStore", "fetch", "limits", "plain_errors"]
 
 CONNECT_SECONDS = 10
 SILENCE_SECONDS = 60
+SLOWEST = 10_000  # bytes a second
+_PIECE = 1 << 16
 _LIBRARIES = ("aiohttp", "botocore", "aiobotocore", "s3fs", "gcsfs", "adlfs", "azure", "fsspec", "requests", "urllib3")
 
 
@@ -35,6 +37,56 @@ def limits(protocol: str) -> dict[str, Any]:
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS)
         return {"client_kwargs": {"timeout": timeout}}
     return {}
+
+
+def fetch(store: Any, path: str, start: int, size: int, url: str) -> bytes:
+    """Return a range of a remote file, of just that size.
+
+    Raises:
+        RecordIOError: the server sends another range, too much, too little or too slowly.
+    """
+    inner = store._inner if isinstance(store, ExplainedStore) else store
+    with plain_errors(url):
+        if hasattr(inner, "set_session") and url.startswith("http"):
+            from fsspec.asyn import sync
+
+            data: bytes = sync(inner.loop, _fetch_http, inner, path, start, size, url)
+        else:
+            data = inner.cat_file(path, start=start, end=start + size)
+    if len(data) != size:
+        raise RecordIOError(
+            f"the server sent {len(data)} bytes of {size} at byte {start}", path=url, hint="run it again"
+        )
+    return data
+
+
+async def _fetch_http(store: Any, path: str, start: int, size: int, url: str) -> bytes:
+    """Ask for a range and take no more than that, whatever the server sends."""
+    import aiohttp
+
+    options = dict(store.kwargs)
+    options["headers"] = {**options.get("headers", {}), "Range": f"bytes={start}-{start + size - 1}"}
+    options["timeout"] = aiohttp.ClientTimeout(
+        total=SILENCE_SECONDS + size / SLOWEST, sock_connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS
+    )
+    session = await store.set_session()
+    async with session.get(store.encode_url(path), **options) as answer:
+        store._raise_not_found_for_status(answer, path)
+        whole = answer.status != 206
+        if (whole and start) or not (whole or answer.headers.get("Content-Range", "").startswith(f"bytes {start}-")):
+            raise RecordIOError(
+                "the server ignores ranges or sends others",
+                path=url,
+                hint="download the file or pass an open file object",
+            )
+        data = bytearray()
+        async for piece in answer.content.iter_chunked(_PIECE):
+            data += piece
+            if len(data) > size and not whole:
+                raise RecordIOError(f"the server sends more than {size} bytes at byte {start}", path=url)
+            if len(data) >= size:
+                break
+        return bytes(data[:size])
 
 
 class ExplainedStore:

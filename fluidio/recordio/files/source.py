@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, Protocol, cast, runtime_checkable
 
 from fluidio.errors import RecordIOError, missing_dependency
-from fluidio.recordio.files.network import ExplainedStore, limits
+from fluidio.recordio.files.network import ExplainedStore, fetch, limits
 from fluidio.recordio.files.pipes import is_pipe, open_pipe
 
 __all__ = ["LocalSource", "RemoteSource", "Source", "StreamSource", "is_url", "open_source"]
@@ -230,7 +230,7 @@ class RemoteSource:
 
     def _fetch(self, offset: int, size: int) -> bytes:
         self.bytes_fetched += size
-        return cast(bytes, self._fs.cat_file(self._path, start=offset, end=offset + size))
+        return fetch(self._fs, cast(str, self._path), offset, size, self.name)
 
     def readinto(self, offset: int, target: memoryview) -> int:
         data = self.read(offset, len(target))
