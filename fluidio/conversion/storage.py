@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import IO, Any, cast
 
+from fluidio.errors import ConversionError
 from fluidio.recordio.files.part_files import create_part, remove_dead_parts
 from fluidio.recordio.files.source import filesystem_of, is_url
 
@@ -62,7 +63,13 @@ def naming(path: str) -> Iterator[None]:
 
 
 def join(folder: str, name: str) -> str:
-    """Return the path or URL of a file in a folder."""
+    """Return the path or URL of a file in a folder.
+
+    Raises:
+        ConversionError: the name, which a store may have told, is that of a folder.
+    """
+    if name in ("", ".", ".."):
+        raise ConversionError(f"{folder}: {name!r} is no name for a file")
     return f"{folder.rstrip('/')}/{name}" if is_url(folder) else os.path.join(folder, name)
 
 

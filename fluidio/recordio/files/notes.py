@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -34,7 +35,16 @@ def read_manifest(output: str) -> dict[str, Any] | None:
     found = _json(path)
     if found is not None and not isinstance(found, dict):
         raise ConversionError(f"{path}: not a manifest: a {type(found).__name__}, an object is expected")
+    for shard in (found or {}).get("shards", []):
+        _check_name(shard, path)
     return found
+
+
+def _check_name(shard: Any, path: str) -> None:
+    """Refuse a shard that is no file beside its manifest: what it names is read, and replaced by the next set."""
+    name = shard.get("name") if isinstance(shard, dict) else None
+    if not isinstance(name, str) or name in ("", ".", "..") or re.search(r"[/\\\0]", name):
+        raise ConversionError(f"{path}: not a manifest: a shard is called {name!r}, a file's name is expected")
 
 
 def slots_beside(path: str) -> list[Slot] | None:
@@ -81,7 +91,7 @@ def _json(path: str) -> Any:
         raise
     try:
         return json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         if path.startswith("http"):  # a page in place of a 404
             return None
         raise ConversionError(f"{path}: not JSON: {error}") from error
