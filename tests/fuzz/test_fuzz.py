@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 
@@ -32,5 +33,14 @@ def test_damaged_inputs_give_our_errors_only(name: str) -> None:
 @pytest.mark.parametrize("name", TARGETS)
 def test_many_damaged_inputs_in_little_memory(name: str) -> None:
     command = [sys.executable, "-m", "tests.fuzz.run", name, "--count", "6000", "--seed", "1000"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=580)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+def test_the_c_code_holds_under_sanitizers() -> None:
+    command = [sys.executable, "-m", "tests.fuzz.sanitized", "recordio", "pickles", "--count", "1500"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=580)
     assert done.returncode == 0, done.stderr[-3000:]
