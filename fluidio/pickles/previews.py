@@ -46,7 +46,14 @@ def _pieces(value: Any, limit: int) -> Iterator[str]:
     elif isinstance(value, np.ndarray) and value.dtype.hasobject:
         yield f"array of objects {value.shape}"
     else:
-        yield repr(value)
+        yield _repr(value)
+
+
+def _repr(value: Any) -> str:
+    try:
+        return repr(value)
+    except ValueError:  # NumPy shows no times without a unit
+        return f"{type(value).__name__} of {getattr(value, 'dtype', 'something')}"
 
 
 def _items(values: Iterable[Any], opening: str, closing: str, limit: int) -> Iterator[str]:
