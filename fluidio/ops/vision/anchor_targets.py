@@ -50,12 +50,12 @@ class _Image:
             self.inside = np.flatnonzero((low & high).all(axis=1))
         self.anchors = anchors[self.inside]
         self.table = overlaps(np, self.anchors, self.truth, False)
-        self.best = self.table.max(axis=1)
-        self.nearest = self.table.argmax(axis=1)
+        self.best = self.table.max(axis=1, initial=0)  # an image without objects is all background
+        self.nearest = self.table.argmax(axis=1) if self.truth.size else np.zeros(self.inside.size, np.int64)
 
     def foreground(self, threshold: float) -> Any:
         """Return the anchors that overlap a true box enough, or as much as any anchor does."""
-        as_any = (np.abs(self.table - self.table.max(axis=0)) < _NEAR).any(axis=1)
+        as_any = (np.abs(self.table - self.table.max(axis=0, initial=0)) < _NEAR).any(axis=1)
         return np.flatnonzero(as_any | (self.best >= np.float32(threshold)))
 
     def background(self, threshold: float) -> Any:

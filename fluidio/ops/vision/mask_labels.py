@@ -76,7 +76,7 @@ def _of_image(attrs: dict[str, Any], objects: list[list[Any]], rois: Any, labels
         for n, (box, best) in enumerate(zip(boxes, nearest)):
             masks[n, labels[chosen[n]]] = _in_region(objects[best], box, side).reshape(-1)
     where = chosen.astype(np.int32)[:, None]
-    return [(boxes * scale).astype(rois.dtype), where, masks.reshape(chosen.size, -1)]
+    return [(boxes * scale).astype(rois.dtype), where, masks.reshape(chosen.size, classes * side * side)]
 
 
 def _infer(c: InferContext) -> None:

@@ -114,6 +114,9 @@ def roi_perspective_transform(k: Call, x: Any, rois: Any) -> Any:
     """Out = each quadrilateral region made a rectangle; Mask = where it is; TransformMatrix = how. On the host."""
     features, quads = k.dev.download(x), k.dev.download(rois)
     height, width = features.shape[2:]
+    k.out_lods["Out"] = k.lod("ROIs")
+    if not quads.shape[0]:
+        return _of_no_region(k, features)
     readings = [_Reading(k, quad, height, width) for quad in quads]
     images = region_images(k, rois, None)
     out = np.stack(
@@ -126,9 +129,15 @@ def roi_perspective_transform(k: Call, x: Any, rois: Any) -> Any:
     index = np.stack([np.stack([y * width + xs for y, xs, _ in r.corners()], axis=-1) for r in readings])
     weights = np.stack([np.stack([weight for _, _, weight in r.corners()], axis=-1) for r in readings])
     index = np.where(mask[:, 0, ..., None] > 0, index, -1)
-    k.out_lods["Out"] = k.lod("ROIs")
     found = (out, mask, np.stack([r.matrix for r in readings]), index.astype(np.int32), weights.astype(out.dtype))
     return tuple(k.dev.upload(part) for part in found)
+
+
+def _of_no_region(k: Call, x: Any) -> Any:
+    sides = (k.attrs["transformed_height"], k.attrs["transformed_width"])
+    shapes = ((x.shape[1], *sides), (1, *sides), (9,), (*sides, 4), (*sides, 4))
+    kinds = (x.dtype, np.int32, x.dtype, np.int32, x.dtype)
+    return tuple(k.dev.upload(np.zeros((0, *shape), kind)) for shape, kind in zip(shapes, kinds))
 
 
 @gradient("roi_perspective_transform", "X ROIs Out2InIdx Out2InWeights Out@GRAD", "X@GRAD")

@@ -29,10 +29,12 @@ def _infer(c: InferContext) -> None:
 def _sorted_out(attrs: dict[str, Any], boxes: Any, truth: Any, crowd: Any) -> tuple[Any, Any, Any]:
     """Return the boxes that show something, the true box of each, and those that show background."""
     table = overlaps(np, boxes, truth, False)
-    best = table.max(axis=1)
+    best = table.max(axis=1, initial=0)  # an image without objects is all background
     best[: crowd.size][crowd[: best.size] != 0] = -1
     foreground = np.flatnonzero(best >= np.float32(attrs["fg_thresh"]))
-    owner = (np.abs(best[foreground, None] - table[foreground]) < _NEAR).argmax(axis=1)
+    owner = np.zeros(0, np.int64)
+    if foreground.size:
+        owner = (np.abs(best[foreground, None] - table[foreground]) < _NEAR).argmax(axis=1)
     low, high = np.float32(attrs["bg_thresh_lo"]), np.float32(attrs["bg_thresh_hi"])
     background = np.flatnonzero((best >= low) & (best < high) & (best < np.float32(attrs["fg_thresh"])))
     if attrs["is_cascade_rcnn"]:
@@ -64,9 +66,9 @@ def _of_image(attrs: dict[str, Any], rois: Any, kinds: Any, crowd: Any, truth: A
     rows = np.flatnonzero(labels > 0)
     targets[rows, slot[rows]] = deltas[rows]
     inside[rows, slot[rows]] = 1
-    count = chosen.shape[0]
-    flat = inside.reshape(count, -1)
-    return [(chosen * scale).astype(rois.dtype), labels[:, None], targets.reshape(count, -1), flat, flat.copy()]
+    shape = (chosen.shape[0], 4 * attrs["class_nums"])
+    flat = inside.reshape(shape)
+    return [(chosen * scale).astype(rois.dtype), labels[:, None], targets.reshape(shape), flat, flat.copy()]
 
 
 @op(

@@ -181,4 +181,4 @@ def box_decoder_and_assign(k: Call, prior: Any, variance: Any, target: Any, scor
         best = s[:, 1:].argmax(axis=1) + 1
         chosen = s[np.arange(rows), best] > -1
         assigned[chosen] = boxes[np.arange(rows), best][chosen]
-    return k.dev.upload(boxes.reshape(rows, -1)), k.dev.upload(assigned)
+    return k.dev.upload(boxes.reshape(rows, 4 * classes)), k.dev.upload(assigned)
