@@ -18,7 +18,7 @@ from fluidio.executor.pruned import pruned_program, split_updates
 from fluidio.executor.turns import turn
 from fluidio.places import CPUPlace, CUDAPlace, PlaceLike, is_compiled_with_cuda
 from fluidio.program import Program, default_main_program
-from fluidio.program.site import describe, user_site
+from fluidio.program.call_site import describe, user_site
 from fluidio.tensor import Scope, global_scope
 
 __all__ = ["Executor"]

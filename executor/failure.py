@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fluidio.errors import DistributedError, EOFException, OpError, ReaderError
-from fluidio.program.site import describe
+from fluidio.program.call_site import describe
 
 if TYPE_CHECKING:
     from fluidio.executor.bind import Step

@@ -11,7 +11,7 @@ from fluidio.dtypes import VarType, to_numpy, to_vartype
 from fluidio.executor.dtype_watch import OddFeeds
 from fluidio.executor.frame import Frame
 from fluidio.program import Parameter, Program, Variable
-from fluidio.program.site import describe
+from fluidio.program.call_site import describe
 from fluidio.tensor import LoDTensor
 from fluidio.tensor.lod import NO_LOD, LoD
 

@@ -9,7 +9,7 @@ from fluidio.dtypes import to_vartype
 from fluidio.errors import EnforceNotMet
 from fluidio.executor.readers.base import Tensors
 from fluidio.program import Operator, Variable
-from fluidio.program.site import describe
+from fluidio.program.call_site import describe
 
 __all__ = ["check_item", "layout_of"]
 

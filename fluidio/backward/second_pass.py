@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from fluidio.backward.grad_vars import differentiable
 from fluidio.errors import not_supported
 from fluidio.program import Block, Operator
+from fluidio.program.call_site import describe
 from fluidio.program.op_def import GradMaker
-from fluidio.program.site import describe
 
 __all__ = ["COMPLETE_ATTR", "grad_maker", "tell_of_dropped"]
 

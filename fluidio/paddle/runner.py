@@ -17,7 +17,7 @@ from fluidio.distributed import fail
 from fluidio.errors import DeviceError, NotHere
 from fluidio.names.modules_here import AliasLoader
 from fluidio.paddle.sources import compile_source, install_capsule
-from fluidio.program.site import is_ours
+from fluidio.program.call_site import is_ours
 
 __all__ = ["run_module", "run_script"]
 

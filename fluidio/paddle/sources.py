@@ -16,7 +16,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from fluidio.paddle.capsule.modules import Renewed, renew
-from fluidio.program.site import is_ours
+from fluidio.program.call_site import is_ours
 
 __all__ = ["CapsuleFinder", "CapsuleLoader", "Loaded", "compile_source", "install_capsule", "is_users"]
 

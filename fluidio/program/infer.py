@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fluidio.dtypes import DTypeLike, VarType, to_vartype
 from fluidio.errors import EnforceNotMet
-from fluidio.program.site import describe
+from fluidio.program.call_site import describe
 
 if TYPE_CHECKING:
     from fluidio.program.operator import Operator

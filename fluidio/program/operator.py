@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fluidio.errors import EnforceNotMet
+from fluidio.program.call_site import user_site
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import OpDef, Slot, find_op
 from fluidio.program.op_proto import find_proto
 from fluidio.program.op_roles import OpRole
-from fluidio.program.site import user_site
 from fluidio.program.variable import Variable, check_text_options
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from fluidio.program import (
     program_guard,
     unique_name,
 )
-from fluidio.program.site import describe, user_site
+from fluidio.program.call_site import describe, user_site
 from fluidio.tensor import global_scope
 
 __all__ = ["append_py_reader", "create_py_reader_by_data", "make_queue", "py_reader"]
