@@ -17,7 +17,7 @@ __all__ = ["Crew"]
 
 T = TypeVar("T")
 
-_LOOK_ROUND = 1.0  # seconds after which a waiting consumer checks that the threads are still there
+_LIVENESS_POLL = 1.0  # seconds after which a waiting consumer checks that the threads are still there
 _LINGER = 1.0  # seconds for which an idle thread waits for more: a new one for each job would cost more than the job
 
 
@@ -58,7 +58,7 @@ class Crew(Generic[T]):
         """Wait for a job; a fork, whose threads stayed behind, is told instead of waiting for ever."""
         while True:
             try:
-                return future.result(_LOOK_ROUND)
+                return future.result(_LIVENESS_POLL)
             except FutureTimeout:
                 if self.deserted():
                     raise deserted_error(self._name) from None

@@ -28,7 +28,7 @@ except ImportError:  # not on Windows
 __all__ = ["OpenFiles"]
 
 Read = Future[list[RecordBlock | Exception]]
-_LOOK_ROUND = 1.0  # seconds
+_LIVENESS_POLL = 1.0  # seconds
 _OPEN = 256  # files that are read side by side, at most
 _SHARE = 4  # of the descriptors that a process may have, a reader takes one in so many
 
@@ -120,7 +120,7 @@ class OpenFiles(Reader):
 
     def _first_read(self) -> tuple[Cursor, Read]:
         if self._arrival:
-            done = wait([read for _, read in self._reads], _LOOK_ROUND, FIRST_COMPLETED).done
+            done = wait([read for _, read in self._reads], _LIVENESS_POLL, FIRST_COMPLETED).done
             return next((pair for pair in self._reads if pair[1] in done), self._reads[0])
         return self._reads[0]
 

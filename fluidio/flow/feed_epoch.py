@@ -20,7 +20,7 @@ __all__ = ["Epoch", "Tensors", "feed"]
 Tensors = list[tuple[Any, LoD]]
 """One batch: array and LoD of each slot."""
 
-_LOOK_ROUND = 1.0  # seconds after which a waiting consumer checks that somebody is still there
+_LIVENESS_POLL = 1.0  # seconds after which a waiting consumer checks that somebody is still there
 _PATIENCE = 0.0005  # seconds for which a waiting consumer lets a quick source gather a few items
 _GATHER = 16  # items that wake it before
 _QUICK = 0.00005  # seconds for an item of a source ...
@@ -36,7 +36,7 @@ class Epoch:
         self.refill_at = capacity // 2  # waking a full producer for each item would cost a thread switch each time
         self.produced = 0  # items since the producer had room again
         self.resumed = time.perf_counter()  # when that was
-        self.pace = self.step = _LOOK_ROUND  # seconds for an item on either side, at their best of late
+        self.pace = self.step = _LIVENESS_POLL  # seconds for an item on either side, at their best of late
         self.wake_at = min(_GATHER, capacity)  # two busy threads that take turns at each item cost more than the items
         self.eager = False
         self.closed = False
@@ -113,7 +113,7 @@ class Epoch:
                     self._data.wait(_PATIENCE)
                 self.eager = True  # nothing came so soon: the source is slow, and each item is wanted at once
                 while not self.items and not self.ended and not self.closed:
-                    if not self._data.wait(_LOOK_ROUND) and self._deserted():
+                    if not self._data.wait(_LIVENESS_POLL) and self._deserted():
                         raise deserted_error(name)
             finally:
                 self.consumers_waiting -= 1

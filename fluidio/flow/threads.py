@@ -20,7 +20,7 @@ __all__ = ["Channel", "Reader", "deserted_error", "producing", "pump"]
 T = TypeVar("T")
 Reader = Callable[[], Iterable[T]]
 
-_LOOK_ROUND = 1.0  # seconds after which a waiting consumer checks that its producers are still alive
+_LIVENESS_POLL = 1.0  # seconds after which a waiting consumer checks that its producers are still alive
 _JOIN = 2.0  # seconds to wait for a thread that may be inside the user's own blocking call
 
 
@@ -72,7 +72,7 @@ class Channel(Generic[T]):
         """Return the next items, at least one, or an empty list at the end; raise what a producer died of."""
         with self._not_empty:
             while not self._items and self._producers > 0 and not self._closed:
-                if not self._not_empty.wait(_LOOK_ROUND) and self.deserted():
+                if not self._not_empty.wait(_LIVENESS_POLL) and self.deserted():
                     raise deserted_error(self.name)
             taken = [self._items.popleft() for _ in range(min(most, len(self._items)))]
             if taken:

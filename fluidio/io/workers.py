@@ -33,7 +33,7 @@ __all__ = ["WorkerInfo", "get_worker_info", "iterate_batches"]
 Collate = Callable[[list[Any]], Any]
 
 _AHEAD = 2  # batches under way for each worker
-_LOOK_ROUND = 0.25  # seconds between looks at silent workers
+_LIVENESS_POLL = 0.25  # seconds between looks at silent workers
 _SHARED_FROM = 1 << 16  # bytes: smaller batches are quicker through the pipe
 _ALIGN = 64
 _epochs = itertools.count()
@@ -174,7 +174,7 @@ class _Worker:
                 )
 
         try:
-            return self._read(check, min(_LOOK_ROUND, timeout or _LOOK_ROUND))
+            return self._read(check, min(_LIVENESS_POLL, timeout or _LIVENESS_POLL))
         except (EOFError, ConnectionError):
             raise self.dead() from None
 

@@ -21,7 +21,7 @@ __all__ = ["multiprocess_reader"]
 
 _MESSAGE = 1 << 18  # bytes: small samples travel together
 _ITEMS, _END, _ERROR = b"i", b"e", b"x"
-_LOOK_ROUND = 0.25  # seconds between looks at a silent child
+_LIVENESS_POLL = 0.25  # seconds between looks at a silent child
 
 
 def multiprocess_reader(
@@ -85,7 +85,7 @@ class _Child:
     def receive(self) -> None:
         """Wait for the next message and take it in."""
         try:
-            message = messages.receive(self.connection, self._check, _LOOK_ROUND)
+            message = messages.receive(self.connection, self._check, _LIVENESS_POLL)
         except (EOFError, OSError):
             raise ReaderError(
                 f"multiprocess_reader: {processes.death_note(self.process)} while it ran readers[{self.number}]"
@@ -126,7 +126,7 @@ def _in_turn(children: list[_Child]) -> Iterator[Any]:
 def _as_they_come(children: list[_Child]) -> Iterator[Any]:
     living = {child.connection: child for child in children}
     while living:
-        ready = wait(list(living), _LOOK_ROUND) or [c for c, child in living.items() if not child.process.is_alive()]
+        ready = wait(list(living), _LIVENESS_POLL) or [c for c, child in living.items() if not child.process.is_alive()]
         for connection in ready:
             assert isinstance(connection, Connection)
             child = living[connection]

@@ -186,7 +186,7 @@ def test_xmap_needs_a_worker() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_reader_carried_over_a_fork_is_an_error_not_a_hang(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "_LOOK_ROUND", 0.05)
+    monkeypatch.setattr(threads, "_LIVENESS_POLL", 0.05)
     gate = threading.Event()
 
     def source() -> Iterator[int]:
