@@ -76,7 +76,7 @@ class ReadAhead(Generic[T]):
             if work.future.cancel():
                 self._left = work.offsets
             else:
-                self._lend_a_hand(work)
+                self._load_pending_inline(work)
                 self._ready.extend(zip(work.offsets, work.future.result()))
         if self._ready and self._ready[0][0] == offset:
             return self._ready.popleft()[1]
@@ -84,7 +84,7 @@ class ReadAhead(Generic[T]):
             self.stop()  # the reader went elsewhere
         return None
 
-    def _lend_a_hand(self, awaited: _Work[T]) -> None:
+    def _load_pending_inline(self, awaited: _Work[T]) -> None:
         """Read what no helper has begun instead of waiting for one of them."""
         for index, work in enumerate(self._pending):
             if awaited.future.done():
