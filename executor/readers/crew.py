@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Generic, TypeVar
 
-from fluidio.flow.threads import deserted_error
+from fluidio.flow.threads import dead_producers_error
 
 __all__ = ["Crew"]
 
@@ -41,8 +41,8 @@ class Crew(Generic[T]):
 
     def submit(self, job: Callable[[], T]) -> Future[T]:
         """Have a job done."""
-        if self.deserted():
-            raise deserted_error(self._name)
+        if self.producers_dead():
+            raise dead_producers_error(self._name)
         future: Future[T] = Future()
         with self._wake:
             self._jobs.append((job, future))
@@ -60,10 +60,10 @@ class Crew(Generic[T]):
             try:
                 return future.result(_LIVENESS_POLL)
             except FutureTimeout:
-                if self.deserted():
-                    raise deserted_error(self._name) from None
+                if self.producers_dead():
+                    raise dead_producers_error(self._name) from None
 
-    def deserted(self) -> bool:
+    def producers_dead(self) -> bool:
         """Tell whether this process is a fork of the one that the threads belong to."""
         return os.getpid() != self._home
 
@@ -90,7 +90,7 @@ class Crew(Generic[T]):
 
     def leave(self) -> None:
         """Forget the jobs that have not begun and send the threads home; do not wait for them."""
-        if self.deserted():
+        if self.producers_dead():
             return  # the lock may be held for ever
         with self._wake:
             self._leaving = True
@@ -100,7 +100,7 @@ class Crew(Generic[T]):
     def stop(self) -> None:
         """Forget the jobs that have not begun and wait for the others; the crew can be used again."""
         self.leave()
-        if self.deserted():
+        if self.producers_dead():
             return
         with self._wake:
             threads = list(self._threads)

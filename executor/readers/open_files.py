@@ -135,7 +135,7 @@ class OpenFiles(Reader):
         if self._shuffle:
             rng = np.random.default_rng((self._seed, self.epoch))
             files = [files[i] for i in rng.permutation(len(files))]
-        if self._crew.deserted():
+        if self._crew.producers_dead():
             self._crew = self._hire()
         self._turn = deque(files[: self._active])
         self._queued = deque(files[self._active :])

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from fluidio.errors import ReaderError
-from fluidio.flow.threads import deserted_error
+from fluidio.flow.threads import dead_producers_error
 from fluidio.tensor.lod import LoD
 
 __all__ = ["Epoch", "Tensors", "feed"]
@@ -113,14 +113,14 @@ class Epoch:
                     self._data.wait(_PATIENCE)
                 self.eager = True  # nothing came so soon: the source is slow, and each item is wanted at once
                 while not self.items and not self.ended and not self.closed:
-                    if not self._data.wait(_LIVENESS_POLL) and self._deserted():
-                        raise deserted_error(name)
+                    if not self._data.wait(_LIVENESS_POLL) and self._producers_dead():
+                        raise dead_producers_error(name)
             finally:
                 self.consumers_waiting -= 1
                 self.eager = False
         self.consumer_wait += time.perf_counter() - began
 
-    def _deserted(self) -> bool:
+    def _producers_dead(self) -> bool:
         gone = self.thread is not None and not self.thread.is_alive()
         return gone and not self.items and not self.ended
 

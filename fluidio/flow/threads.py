@@ -15,7 +15,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from fluidio.errors import ReaderError
 
-__all__ = ["Channel", "Reader", "deserted_error", "producing", "pump"]
+__all__ = ["Channel", "Reader", "dead_producers_error", "producing", "pump"]
 
 T = TypeVar("T")
 Reader = Callable[[], Iterable[T]]
@@ -72,8 +72,8 @@ class Channel(Generic[T]):
         """Return the next items, at least one, or an empty list at the end; raise what a producer died of."""
         with self._not_empty:
             while not self._items and self._producers > 0 and not self._closed:
-                if not self._not_empty.wait(_LIVENESS_POLL) and self.deserted():
-                    raise deserted_error(self.name)
+                if not self._not_empty.wait(_LIVENESS_POLL) and self.producers_dead():
+                    raise dead_producers_error(self.name)
             taken = [self._items.popleft() for _ in range(min(most, len(self._items)))]
             if taken:
                 self._not_full.notify(len(taken))
@@ -86,7 +86,7 @@ class Channel(Generic[T]):
             raise error
         raise ReaderError(f"{self.name}: the reader raised {type(error).__name__}: {error}") from error
 
-    def deserted(self) -> bool:
+    def producers_dead(self) -> bool:
         """Tell whether no thread is left that could deliver anything."""
         return bool(self.threads) and not any(thread.is_alive() for thread in self.threads)
 
@@ -135,7 +135,7 @@ def _run(target: Callable[[], None], channel: Channel[Any]) -> None:
         channel.done()
 
 
-def deserted_error(name: str) -> ReaderError:
+def dead_producers_error(name: str) -> ReaderError:
     """Return the error of a reader that was started in one process and is used in its fork."""
     return ReaderError(
         f"{name}: the threads behind this reader are gone: it was started before a fork and is used after it; "

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from fluidio.errors import ReaderError
-from fluidio.flow.threads import Channel, Reader, deserted_error, producing, pump
+from fluidio.flow.threads import Channel, Reader, dead_producers_error, producing, pump
 
 __all__ = ["buffered", "xmap_readers"]
 
@@ -108,8 +108,8 @@ def _wait(future: Future[T], results: Channel[Future[T]]) -> T:
         try:
             error = future.exception(timeout=1.0)
         except FutureTimeout:
-            if results.deserted() and not future.done():
-                raise deserted_error("xmap_readers") from None
+            if results.producers_dead() and not future.done():
+                raise dead_producers_error("xmap_readers") from None
             continue
         if error is None:
             return future.result()
