@@ -50,14 +50,14 @@ class QueueBuffer(DoubleBuffer):
         item = self.read_next()
         return None if item is None else block_of(on_host(item))
 
-    def let_go(self) -> None:
+    def abandon(self) -> None:
         """Let the threads of this epoch end without waiting for them: nobody reads on."""
         self._stop_soon()
         epoch: Any = self._queue.current
         epoch.abandon()
 
     def settle(self) -> None:
-        """Wait until nobody uses the stage, after `let_go`."""
+        """Wait until nobody uses the stage, after `abandon`."""
         with self._lock:
             self._stop()
 

@@ -44,7 +44,7 @@ class Shelf:
     def buffer(self, queue: FeedQueue, places: Sequence[Any]) -> QueueBuffer | None:
         """Return what brings the batches of a queue to these places ahead of time; None when one is no GPU."""
         if self._buffer is not None:
-            self._buffer.let_go()
+            self._buffer.abandon()
             self._buffer.settle()
             self._buffer = None
         if not all(map(_device, places)):
@@ -86,7 +86,7 @@ class LoaderIterator(Iterator[Any]):
         self._buffer = shelf.buffer(queue, places)
         if self._buffer is not None:
             self._read = self._buffer.read_next
-            weakref.finalize(self, self._buffer.let_go).atexit = False
+            weakref.finalize(self, self._buffer.abandon).atexit = False
 
     def __next__(self) -> Any:
         items: list[Tensors] = []
