@@ -14,9 +14,9 @@ import numpy as np
 from fluidio.errors import EnforceNotMet
 from fluidio.executor.readers.base import Reader, Spec
 from fluidio.executor.readers.blocks import BlockBuffer
-from fluidio.executor.readers.crew import Crew
 from fluidio.executor.readers.cursor import Cursor, open_blocks
 from fluidio.executor.readers.file import describe_file
+from fluidio.executor.readers.thread_pool import ThreadPool
 from fluidio.recordio import RecordBlock
 from fluidio.recordio.decode.buffers import Pool
 
@@ -77,7 +77,7 @@ class OpenFiles(Reader):
         self._seed = seed
         for path in self._paths:
             open_blocks(path).close()
-        self._crew = self._hire()
+        self._pool = self._new_pool()
         self._buffers = Pool()  # a chunk is decoded in one go, then its memory is free
         self._queued: deque[Cursor] = deque()  # files that have not begun
         self._turn: deque[Cursor] = deque()  # begun files whose next chunk nobody has asked for yet
@@ -87,10 +87,10 @@ class OpenFiles(Reader):
         self._waited = 0.0
         self._begin()
 
-    def _hire(self) -> Crew[list[RecordBlock | Exception]]:
-        crew: Crew[list[RecordBlock | Exception]] = Crew(self.name, self._threads)
-        weakref.finalize(self, crew.leave).atexit = False
-        return crew
+    def _new_pool(self) -> ThreadPool[list[RecordBlock | Exception]]:
+        pool: ThreadPool[list[RecordBlock | Exception]] = ThreadPool(self.name, self._threads)
+        weakref.finalize(self, pool.leave).atexit = False
+        return pool
 
     def _block(self, most: int) -> RecordBlock | None:
         return self._buffer.take(most, self._refill)
@@ -99,11 +99,11 @@ class OpenFiles(Reader):
         while not self._decoded:
             self._ask()
             if not self._reads:
-                self._crew.stop()
+                self._pool.stop()
                 return None
             began = perf_counter()
             pair = file, read = self._first_read()
-            self._decoded.extend(self._crew.result(read))
+            self._decoded.extend(self._pool.result(read))
             self._reads.remove(pair)  # not before it is here: waiting may be interrupted
             self._waited += perf_counter() - began
             if self._decoded:
@@ -128,15 +128,15 @@ class OpenFiles(Reader):
         """Keep the threads busy: one read for each file at most."""
         while self._turn and len(self._reads) < self._chunks_ahead:
             file = self._turn.popleft()
-            self._reads.append((file, self._crew.submit(file.read_chunk)))
+            self._reads.append((file, self._pool.submit(file.read_chunk)))
 
     def _begin(self) -> None:
         files = [Cursor(path, self._buffers, parks=self._parks) for path in self._paths]
         if self._shuffle:
             rng = np.random.default_rng((self._seed, self.epoch))
             files = [files[i] for i in rng.permutation(len(files))]
-        if self._crew.producers_dead():
-            self._crew = self._hire()
+        if self._pool.producers_dead():
+            self._pool = self._new_pool()
         self._turn = deque(files[: self._active])
         self._queued = deque(files[self._active :])
         if not self.holding:
@@ -160,7 +160,7 @@ class OpenFiles(Reader):
         return count - left + super().skip(left)
 
     def _stop(self) -> None:
-        self._crew.stop()
+        self._pool.stop()
         for file in [*self._turn, *(file for file, _ in self._reads)]:
             file.close()
         self._turn.clear()
@@ -171,7 +171,7 @@ class OpenFiles(Reader):
     def stats(self) -> dict[str, Any]:
         return {
             **super().stats(),
-            "producer_wait": self._crew.idle,
+            "producer_wait": self._pool.idle,
             "consumer_wait": self._waited,
             "queue_size": sum(read.done() for _, read in list(self._reads)),
             "capacity": self._chunks_ahead,

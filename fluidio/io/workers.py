@@ -115,27 +115,27 @@ class _Job:
 def _in_workers(job: _Job, batch_sampler: Iterable[Sequence[int]], timeout: float) -> Iterator[Any]:
     seed = _epoch_seed()
     home = os.getpid()
-    crew: list[_Worker] = []
+    workers: list[_Worker] = []
     try:
         with processes.uninterrupted():
             for number in range(job.workers):
-                crew.append(_Worker(number, seed + number & 0xFFFFFFFF, job, crew))
-        tasks = zip(itertools.cycle(crew), batch_sampler)
+                workers.append(_Worker(number, seed + number & 0xFFFFFFFF, job, workers))
+        tasks = zip(itertools.cycle(workers), batch_sampler)
         under_way: list[_Worker] = []
         for worker, indices in itertools.islice(tasks, _AHEAD * job.workers):
             worker.give(indices)
             under_way.append(worker)
         while under_way:
-            batch = under_way.pop(0).receive(crew, timeout)
+            batch = under_way.pop(0).receive(workers, timeout)
             for worker, indices in itertools.islice(tasks, 1):
                 worker.give(indices)
                 under_way.append(worker)
             yield batch
     finally:
-        for worker in crew:
+        for worker in workers:
             worker.connection.close()
         if os.getpid() == home:  # a fork may inherit this iterator and let go of it
-            processes.stop([worker.process for worker in crew])
+            processes.stop([worker.process for worker in workers])
 
 
 def _epoch_seed() -> int:
@@ -159,12 +159,12 @@ class _Worker:
         with contextlib.suppress(ConnectionError):
             self.connection.send(list(indices))
 
-    def receive(self, crew: Sequence[_Worker], timeout: float) -> Any:
+    def receive(self, workers: Sequence[_Worker], timeout: float) -> Any:
         """Return this worker's next batch."""
         latest = time.monotonic() + timeout
 
         def check() -> None:
-            for worker in crew:
+            for worker in workers:
                 if not worker.process.is_alive():  # a worker lives until the parent ends it
                     raise worker.dead()
             if timeout and time.monotonic() > latest:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import fluidio as fluid
-from fluidio.executor.readers.crew import Crew
+from fluidio.executor.readers.thread_pool import ThreadPool
 from fluidio.recordio import Writer
 from tests.executor.readers.subjects import SLOTS, Subject, py_reader, write_file, write_files
 
@@ -156,7 +156,7 @@ def test_an_interrupted_reader_says_that_it_must_be_reset(tmp_path: Path, monkey
     subject = Subject(lambda: layers.batch(layers.open_files(paths, is_test=True, **SLOTS), 7))
     assert subject.step() == list(range(7))
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Crew, "result", _interrupt)
+        patch.setattr(ThreadPool, "result", _interrupt)
         subject.step()
     for _ in range(2):
         with pytest.raises(fluid.core.EnforceNotMet, match="interrupted by KeyboardInterrupt"):

@@ -1,4 +1,4 @@
-"""Crew: threads that come when there is work and go when there is none."""
+"""ThreadPool: threads that come when there is work and go when there is none."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from fluidio.flow.threads import dead_producers_error
 
-__all__ = ["Crew"]
+__all__ = ["ThreadPool"]
 
 T = TypeVar("T")
 
@@ -21,8 +21,8 @@ _LIVENESS_POLL = 1.0  # seconds after which a waiting consumer checks that the t
 _LINGER = 1.0  # seconds for which an idle thread waits for more: a new one for each job would cost more than the job
 
 
-class Crew(Generic[T]):
-    """Runs jobs in order of arrival in at most `size` threads; an idle crew soon has no thread at all.
+class ThreadPool(Generic[T]):
+    """Runs jobs in order of arrival in at most `size` threads; an idle pool soon has no thread at all.
 
     Attributes:
         idle: seconds that its threads waited for jobs.
@@ -98,7 +98,7 @@ class Crew(Generic[T]):
             self._wake.notify_all()
 
     def stop(self) -> None:
-        """Forget the jobs that have not begun and wait for the others; the crew can be used again."""
+        """Forget the jobs that have not begun and wait for the others; the pool can be used again."""
         self.leave()
         if self.producers_dead():
             return
