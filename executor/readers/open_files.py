@@ -89,7 +89,7 @@ class OpenFiles(Reader):
 
     def _new_pool(self) -> ThreadPool[list[RecordBlock | Exception]]:
         pool: ThreadPool[list[RecordBlock | Exception]] = ThreadPool(self.name, self._threads)
-        weakref.finalize(self, pool.leave).atexit = False
+        weakref.finalize(self, pool.abandon).atexit = False
         return pool
 
     def _block(self, most: int) -> RecordBlock | None:

@@ -35,8 +35,8 @@ class ThreadPool(Generic[T]):
         self._jobs: deque[tuple[Callable[[], T], Future[T]]] = deque()
         self._threads: set[threading.Thread] = set()
         self._waiting = 0
-        self._leaving = False
-        self._home = os.getpid()
+        self._stopping = False
+        self._pid = os.getpid()
         self._wake = threading.Condition()
 
     def submit(self, job: Callable[[], T]) -> Future[T]:
@@ -65,12 +65,12 @@ class ThreadPool(Generic[T]):
 
     def producers_dead(self) -> bool:
         """Tell whether this process is a fork of the one that the threads belong to."""
-        return os.getpid() != self._home
+        return os.getpid() != self._pid
 
     def _work(self) -> None:
         while True:
             with self._wake:
-                if not self._jobs and not self._leaving:
+                if not self._jobs and not self._stopping:
                     self._wait()
                 if not self._jobs:
                     self._threads.discard(threading.current_thread())
@@ -88,22 +88,22 @@ class ThreadPool(Generic[T]):
         self._waiting -= 1
         self.idle += time.perf_counter() - began
 
-    def leave(self) -> None:
-        """Forget the jobs that have not begun and send the threads home; do not wait for them."""
+    def abandon(self) -> None:
+        """Forget the jobs that have not begun and let the threads end; do not wait for them."""
         if self.producers_dead():
             return  # the lock may be held for ever
         with self._wake:
-            self._leaving = True
+            self._stopping = True
             self._jobs.clear()
             self._wake.notify_all()
 
     def stop(self) -> None:
         """Forget the jobs that have not begun and wait for the others; the pool can be used again."""
-        self.leave()
+        self.abandon()
         if self.producers_dead():
             return
         with self._wake:
             threads = list(self._threads)
         for thread in threads:
             thread.join()
-        self._leaving = False
+        self._stopping = False

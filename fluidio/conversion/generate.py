@@ -16,7 +16,6 @@ import numpy as np
 
 from fluidio.conversion import pool, storage
 from fluidio.conversion import template as templates
-from fluidio.conversion.board import Board
 from fluidio.conversion.new_set import (
     FORMAT,
     named_prefix,
@@ -26,6 +25,7 @@ from fluidio.conversion.new_set import (
     write_manifest,
 )
 from fluidio.conversion.progress import Progress
+from fluidio.conversion.shared_progress import SharedProgress
 from fluidio.conversion.work import Job, Note, build_shard, read_note, run_task, shards_of, tasks_of
 from fluidio.errors import ConversionError
 from fluidio.recordio.files import schema
@@ -163,9 +163,9 @@ def _run(job: Job, workers: int, executor: Executor | str | None, progress: Prog
     while True:
         before = len(run.tasks) + len(run.shards)
         try:
-            board = Board(job.tasks)
-            with pool.local(min(workers, max(job.tasks, job.partitions)), board) as processes:
-                return run.on(processes, board)
+            shared = SharedProgress(job.tasks)
+            with pool.local(min(workers, max(job.tasks, job.partitions)), shared) as processes:
+                return run.on(processes, shared)
         except BrokenExecutor as error:
             deaths = deaths + 1 if len(run.tasks) + len(run.shards) == before else 0
             if deaths >= _DEATHS:
@@ -186,10 +186,10 @@ class _Run:
         self._first: Note | None = None
         self._rows = 0
 
-    def on(self, executor: Executor, board: Board | None = None) -> dict[str, list[Note]]:
+    def on(self, executor: Executor, shared: SharedProgress | None = None) -> dict[str, list[Note]]:
         """Submit everything that is left, shards as soon as their tasks are done, and wait for it.
 
-        With a board the progress moves inside of tasks too.
+        With `shared` the progress moves inside of tasks too.
         """
         work: dict[Future[Note], tuple[str, int]] = {}
         try:
@@ -199,16 +199,16 @@ class _Run:
             for shard in [s for s, missing in self._missing.items() if not missing and s not in self.shards]:
                 work[executor.submit(build_shard, self.job, shard)] = ("shard", shard)
             while work:
-                for future in wait(work, None if board is None else _GLANCE, FIRST_COMPLETED).done:
+                for future in wait(work, None if shared is None else _GLANCE, FIRST_COMPLETED).done:
                     kind, number = work.pop(future)
                     note = future.result()
-                    if kind == "task" and board is not None:
-                        board.clear(number)
-                        self._look(board)
+                    if kind == "task" and shared is not None:
+                        shared.clear(number)
+                        self._look(shared)
                     ready = self._finish(kind, number, note)
                     work.update({executor.submit(build_shard, self.job, s): ("shard", s) for s in ready})
-                if board is not None:
-                    self._look(board)
+                if shared is not None:
+                    self._look(shared)
                     self.progress.tell()
         except BaseException:
             for future in work:
@@ -219,9 +219,9 @@ class _Run:
             "shards": [self.shards[n] for n in range(self.job.partitions)],
         }
 
-    def _look(self, board: Board) -> None:
+    def _look(self, shared: SharedProgress) -> None:
         """Learn how far unfinished tasks are, taking them for as long as the finished ones."""
-        self.progress.running(*board.state(self._rows / len(self.tasks) if self.tasks else 0))
+        self.progress.running(*shared.state(self._rows / len(self.tasks) if self.tasks else 0))
 
     def _finish(self, kind: str, number: int, note: Note) -> list[int]:
         """Note that something is done and return the shards that can be joined now."""

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from typing import Any
 
-from fluidio.conversion.board import Board, report, serve
+from fluidio.conversion.shared_progress import SharedProgress, report, serve
 from fluidio.errors import ConversionError
 from fluidio.flow import processes
 
@@ -22,28 +22,28 @@ __all__ = ["as_executor", "from_name", "given", "local"]
 
 
 @contextlib.contextmanager
-def local(workers: int, board: Board | None = None) -> Iterator[Executor]:
+def local(workers: int, shared: SharedProgress | None = None) -> Iterator[Executor]:
     """Give a pool of `workers` processes; it is gone at the end of the block, whatever happened.
 
     Args:
-        board: where the workers write down how far they are.
+        shared: where the workers write down how far they are.
     """
     if workers < 1:
         raise ValueError(f"workers is {workers}, it should be at least 1")
     with warnings.catch_warnings():
         # See fluidio.flow.processes: the children touch none of the parent's locks.
         warnings.filterwarnings("ignore", message=r".*multi-threaded.*fork", category=DeprecationWarning)
-        pool = ProcessPoolExecutor(workers, processes.context(), _start_worker, (os.getpid(), board))
+        pool = ProcessPoolExecutor(workers, processes.context(), _start_worker, (os.getpid(), shared))
         try:
             yield pool
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _start_worker(parent: int, board: Board | None) -> None:
+def _start_worker(parent: int, shared: SharedProgress | None) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group: the parent decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    serve(board)
+    serve(shared)
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
 
 

@@ -20,9 +20,9 @@ import numpy as np
 
 from fluidio.conversion import storage
 from fluidio.conversion import template as templates
-from fluidio.conversion.board import telling
 from fluidio.conversion.columns import block_of, is_columns
 from fluidio.conversion.rows import RowBuffer, slots_of
+from fluidio.conversion.shared_progress import telling
 from fluidio.errors import ConversionError
 from fluidio.recordio import RecordBlock, Writer
 from fluidio.recordio.files import schema

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from fluidio.conversion import board, generate
-from fluidio.conversion.board import Board
+from fluidio.conversion import generate, shared_progress
 from fluidio.conversion.progress import Progress
+from fluidio.conversion.shared_progress import SharedProgress
 from tests.conversion.templates import NUMBERS, contents, write
 
 HELD = """
@@ -76,18 +76,18 @@ def test_other_executors_move_the_line_when_a_task_ends(tmp_path: Path) -> None:
 
 
 def test_unfinished_tasks_count_by_the_length_of_finished_ones() -> None:
-    told = Board(4)
-    board.serve(told)
+    told = SharedProgress(4)
+    shared_progress.serve(told)
     try:
-        board.report()  # no task: nothing to say
+        shared_progress.report()  # no task: nothing to say
         assert told.state(100) == (0, 0, 0.0)
-        with board.telling(2, lambda: (30, 4000)):
-            board.report()
-        with board.telling(1, lambda: (500, 6000)):
-            board.report()
-        board.report()  # the task is over: what it said last stays until it is cleared
+        with shared_progress.telling(2, lambda: (30, 4000)):
+            shared_progress.report()
+        with shared_progress.telling(1, lambda: (500, 6000)):
+            shared_progress.report()
+        shared_progress.report()  # the task is over: what it said last stays until it is cleared
     finally:
-        board.serve(None)
+        shared_progress.serve(None)
     assert told.state(100) == pytest.approx((530, 10000, 0.3 + 0.99))
     assert told.state(0) == (530, 10000, 0.0)  # no task is finished: nobody knows
     told.clear(1)

@@ -14,10 +14,10 @@ import numpy as np
 
 from fluidio.flow import processes
 
-__all__ = ["Board", "report", "serve", "telling"]
+__all__ = ["SharedProgress", "report", "serve", "telling"]
 
 
-class Board:
+class SharedProgress:
     """Rows and bytes of every task, as far as it is done; zero when it has not begun or is finished."""
 
     def __init__(self, tasks: int) -> None:
@@ -41,14 +41,14 @@ class Board:
 # -- in a worker -------------------------------------------------------------------------------------------------------
 
 _lock = threading.Lock()
-_board: Board | None = None
+_progress: SharedProgress | None = None
 _current: tuple[int, Callable[[], tuple[int, int]]] | None = None
 
 
-def serve(board: Board | None) -> None:
-    """Report what this process does on a board."""
-    global _board, _lock
-    _board, _lock = board, threading.Lock()  # the old one may have been held while this process was forked
+def serve(progress: SharedProgress | None) -> None:
+    """Report here what this process does."""
+    global _progress, _lock
+    _progress, _lock = progress, threading.Lock()  # the old one may have been held while this process was forked
 
 
 @contextlib.contextmanager
@@ -67,6 +67,6 @@ def telling(task: int, state: Callable[[], tuple[int, int]]) -> Iterator[None]:
 def report() -> None:
     """Write down how far the task of this process is."""
     with _lock:
-        if _board is not None and _current is not None:
+        if _progress is not None and _current is not None:
             task, state = _current
-            _board.cells[2 * task : 2 * task + 2] = state()
+            _progress.cells[2 * task : 2 * task + 2] = state()
