@@ -14,7 +14,7 @@ from fluidio.io.collate import default_collate_fn
 from fluidio.io.dataset_loader import DatasetLoader
 from fluidio.io.dataset_types import Dataset
 from fluidio.io.generator_loader import GeneratorLoader
-from fluidio.io.loader_iterator import LoaderIterator, Shelf, as_places, feeds_of
+from fluidio.io.loader_iterator import LoaderIterator, RingCache, as_places, feeds_of
 from fluidio.io.samplers import BatchSampler
 from fluidio.io.slot_dataset import InMemoryDataset, QueueDataset
 from fluidio.io.workers import iterate_batches
@@ -86,7 +86,7 @@ class DataLoader:
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
         self._live: weakref.ref[LoaderIterator] | None = None
-        self._shelf = Shelf()
+        self._ring_cache = RingCache()
 
     def __len__(self) -> int:
         return -(-len(self.batch_sampler) // len(self.places))
@@ -104,7 +104,7 @@ class DataLoader:
             return feeds_of(items, names, self.return_list, False)
 
         queue = FeedQueue("DataLoader", max(_AHEAD, len(self.places)))
-        iterator = LoaderIterator(queue, self.places, make, False, names, self._shelf)
+        iterator = LoaderIterator(queue, self.places, make, False, names, self._ring_cache)
         self._live = weakref.ref(iterator)
         queue.start(from_batches(self._batches, names))
         return iterator

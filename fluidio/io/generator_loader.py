@@ -9,7 +9,7 @@ from typing import Any
 
 from fluidio.errors import EnforceNotMet
 from fluidio.flow.feed_queue import FeedQueue
-from fluidio.io.loader_iterator import LoaderIterator, Shelf, as_places, feeds_of
+from fluidio.io.loader_iterator import LoaderIterator, RingCache, as_places, feeds_of
 from fluidio.layers._io.feed_source import Source, from_batches, from_sample_lists, from_samples
 from fluidio.layers._io.queue_reader import append_double_buffer, append_py_reader, make_queue
 from fluidio.layers._io.reader_handle import FeedHandle
@@ -68,7 +68,7 @@ class GeneratorLoader(DataLoaderBase):
         self._places: list[Any] | None = None
         self._source: Source | None = None
         self._live: weakref.ref[LoaderIterator] | None = None
-        self._shelf = Shelf()
+        self._ring_cache = RingCache()
         self._own: LoaderIterator | None = None
         self._dropped = 0
         self._skip = 0
@@ -202,7 +202,7 @@ class GeneratorLoader(DataLoaderBase):
         queue.skip, self._skip = self._skip, 0
         queue.told = self._told  # once, and not in every epoch
         make = partial(feeds_of, names=self._feed_names, return_list=self._return_list, place0_only=self._place0_only)
-        iterator = LoaderIterator(queue, self._places, make, self._drop_last, self._feed_names, self._shelf)
+        iterator = LoaderIterator(queue, self._places, make, self._drop_last, self._feed_names, self._ring_cache)
         self._live = weakref.ref(iterator)
         queue.start(self._source)
         return iterator

@@ -15,7 +15,7 @@ from fluidio.flow.run_counters import TALLY
 from fluidio.places import CUDAPlace, cuda_means_cpu, unwrap
 from fluidio.tensor import LoDTensor
 
-__all__ = ["LoaderIterator", "Shelf", "as_places", "feeds_of"]
+__all__ = ["LoaderIterator", "RingCache", "as_places", "feeds_of"]
 
 _SLOTS = 4  # the loop variable keeps a batch while the next one is asked for
 
@@ -33,7 +33,7 @@ def feeds_of(items: Sequence[Tensors], names: Sequence[str], return_list: bool, 
     return [dict(zip(names, item)) for item in tensors]
 
 
-class Shelf:
+class RingCache:
     """Where a loader keeps the copy rings of its GPUs from epoch to epoch, so that their memory is made once."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class LoaderIterator(Iterator[Any]):
         make: turns the batches of a step into what the user gets.
         drop_last: drop a last step that has not a batch for every place.
         expected: names of the variables that each batch feeds.
-        shelf: the loader's.
+        ring_cache: the loader's.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class LoaderIterator(Iterator[Any]):
         make: Callable[[list[Tensors]], Any],
         drop_last: bool,
         expected: Sequence[str],
-        shelf: Shelf,
+        ring_cache: RingCache,
     ) -> None:
         self._queue = queue
         self._places = places
@@ -83,7 +83,7 @@ class LoaderIterator(Iterator[Any]):
         self._expected = expected
         self._on_device = [_device(place) for place in places]
         self._read: Callable[[], Tensors | None] = queue.take
-        self._buffer = shelf.buffer(queue, places)
+        self._buffer = ring_cache.buffer(queue, places)
         if self._buffer is not None:
             self._read = self._buffer.read_next
             weakref.finalize(self, self._buffer.abandon).atexit = False
