@@ -197,21 +197,20 @@ def _write_rows(job: Job, task: int, functions: templates.Functions, outputs: li
     count = len(outputs)
     row.started = True
     for values in functions.dict_data(task):
-        many = is_columns(values)
-        if many:
+        block = None
+        if is_columns(values):
             found, block = block_of(values, functions.schema)
             _compare(slots or found, found)
-        elif not slots:
-            found = slots_of(values, functions.schema)
+        else:
+            found = slots or slots_of(values, functions.schema)
         if not slots:
             slots = found
             for part in outputs:
                 part.buffer = RowBuffer(slots, job.chunk_records, job.chunk_bytes)
-        if many:
+        if block is not None:
             for number, part in enumerate(outputs):
-                part.write_columns(
-                    block if count == 1 else block.take(range((number - row.number) % count, len(block), count))
-                )
+                mine = range((number - row.number) % count, len(block), count)
+                part.write_columns(block if count == 1 else block.take(mine))
             row.number += len(block)
             continue
         if not isinstance(values, Mapping):

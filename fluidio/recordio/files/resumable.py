@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any
 
 __all__ = ["Batches"]
@@ -36,7 +36,7 @@ class Batches(Iterator[Any]):
     def close(self) -> None:
         """Stop the threads that read ahead; there are no more batches."""
         rest, self._rest = self._rest, iter(())
-        if rest is not None and hasattr(rest, "close"):
+        if isinstance(rest, Generator):
             rest.close()
 
     def state_dict(self) -> dict[str, Any]:
