@@ -13,12 +13,13 @@ from typing import Any
 
 from fluidio.backward.arriving import fill_inputs, has_gradient, tell_of_lost
 from fluidio.backward.blocks import block_gradients
-from fluidio.backward.grad_vars import array_gradient, create_grad, differentiable
+from fluidio.backward.grad_vars import create_grad, differentiable
+from fluidio.backward.parts import partial_name
 from fluidio.backward.pass_names import put_away_earlier, take_back_earlier
+from fluidio.backward.recompute import Recompute, seed_dropouts
 from fluidio.backward.saved_values import Versions
 from fluidio.backward.second_pass import COMPLETE_ATTR, grad_maker, tell_of_dropped
 from fluidio.dtypes import VarType
-from fluidio.era import era
 from fluidio.program import Block, Operator, OpRole, Parameter, Program, Variable
 from fluidio.program.collector import without_collections
 from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, GradOp, grad_name
@@ -42,7 +43,7 @@ def append_backward(
         no_grad_set: variables (or names) to treat as constants.
         callbacks: each is called as `f(block=..., context=...)` behind every gradient op; `context` maps the names of
             gradients to those of their variables.
-        checkpoints: accepted; nothing is recomputed, memory is freed after the last use as it is.
+        checkpoints: variables (or names) to keep; what is computed between them is computed again on the way back.
 
     Returns:
         (parameter, gradient variable) for each parameter that has a gradient.
@@ -53,8 +54,11 @@ def append_backward(
     program._loss_name = loss.name  # type: ignore[attr-defined]
     block = program.global_block()
     no_grad = _no_grad_names(program, no_grad_set)
+    if checkpoints:
+        seed_dropouts(block)
     end = _last_producer(block, loss.name)
     ops = ops_towards(block, {loss.name}, block.ops[: end + 1])
+    recompute = Recompute(block, ops, _names(checkpoints)) if checkpoints else None
     tell_of_dropped(block, ops, {loss.name}, no_grad)
     earlier = put_away_earlier(block)
     no_grad = {earlier.get(name, name) for name in no_grad}
@@ -62,7 +66,8 @@ def append_backward(
     with program._role(OpRole.Backward):
         _append_loss_gradient(loss)
         after = _call_each(callbacks) if callbacks else None
-        done = append_grad_ops(block, ops, {loss.name: grad_name(loss.name)}, no_grad, block, after=after)
+        seeds = {loss.name: grad_name(loss.name)}
+        done = append_grad_ops(block, ops, seeds, no_grad, block, after=after, recompute=recompute)
     renamed = take_back_earlier(block, earlier)
     return _params_and_grads(program, parameter_list, {name: renamed.get(grad, grad) for name, grad in done.items()})
 
@@ -102,6 +107,10 @@ def _append_loss_gradient(loss: Variable) -> None:
     op._attrs["op_role"] = int(OpRole.Backward | OpRole.Loss)
 
 
+def _names(variables: Iterable[Any]) -> set[str]:
+    return {v.name if isinstance(v, Variable) else str(v) for v in variables}
+
+
 def _no_grad_names(program: Program, given: Iterable[Any] | None) -> set[str]:
     names = {v.name if isinstance(v, Variable) else str(v) for v in given or ()}
     return names | {v.name for block in program.blocks for v in block.vars.values() if _is_constant(v)}
@@ -130,6 +139,7 @@ def append_grad_ops(
     target: Block,
     body: bool = False,
     after: Callable[[Block], None] | None = None,
+    recompute: Recompute | None = None,
 ) -> dict[str, str]:
     """Append the gradient ops of `ops` (of `block`) to `target` and return {variable: name of its gradient}.
 
@@ -138,6 +148,7 @@ def append_grad_ops(
         no_grad: names that are constants.
         body: the block is the body of a loop or branch.
         after: called with `target` behind each op.
+        recompute: what to compute again.
     """
     no_grad = _constants(block, ops, no_grad)
     pending: defaultdict[str, list[str]] = defaultdict(list)
@@ -165,6 +176,8 @@ def append_grad_ops(
         alive = [name for name in outputs if name not in no_grad and settle(name)]
         if not alive or all(name in no_grad for name in op.input_arg_names):
             continue
+        if recompute is not None:
+            recompute.before(op, target)
         # The op replaced the variable: what comes from before it is another value with another gradient.
         replaced = versions.replaced(op)
         if _has_block(op):
@@ -177,6 +190,8 @@ def append_grad_ops(
         for grad_op in grad_ops:
             if not _has_block(op):
                 versions.apply(grad_op, op)
+            if recompute is not None:
+                recompute.apply(grad_op, op)
             fill_inputs(grad_op, block, target, done)
             for name in replaced:
                 done.pop(name, None)
@@ -221,69 +236,12 @@ def _append(
     for slot, names in grad_op.outputs.items():
         outputs[slot] = []
         for name in names:
-            outputs[slot].append(_partial(name, block, target, pending, outputs))
+            outputs[slot].append(partial_name(name, block, target, pending, outputs))
     grad_op.outputs = outputs
     role = {"op_role": int(OpRole.Backward)}
     attrs = {k: v for k, v in grad_op.attrs.items() if k not in ("op_role", "op_role_var")}
     made = target.append_op(type=grad_op.type, inputs=grad_op.inputs, outputs=grad_op.outputs, attrs={**attrs, **role})
     made.site = forward.site
-
-
-def _partial(
-    name: str, block: Block, target: Block, pending: defaultdict[str, list[str]], outputs: dict[str, list[str]]
-) -> str:
-    """Return the name under which a gradient op writes: `x@GRAD`, or one of several parts of it.
-
-    `outputs` are the names that the op has so far: x * x has two parts in one op.
-    """
-    if name == EMPTY or not name.endswith(GRAD_SUFFIX):
-        return name
-    base = name.removesuffix(GRAD_SUFFIX)
-    variable = block._find_var_recursive(base)
-    if variable is not None and variable.type is VarType.LOD_TENSOR_ARRAY:
-        # The gradient of an array is one array that all ops add to, entry by entry.
-        array_gradient(block, target, variable)
-        pending[base] = [name]
-        return name
-    parts = pending[base]
-    if len(parts) == 1 and parts[0] == name:
-        # A second part: the first one gives up the plain name.
-        renamed = _part_name(name, block, 0)
-        create_grad(target, variable, renamed)
-        _rename_last_writer(target, name, renamed, outputs)
-        parts[0] = renamed
-    if parts:
-        name = _part_name(name, block, len(parts))
-    parts.append(name)
-    create_grad(target, variable, name)
-    return name
-
-
-def _part_name(name: str, block: Block, number: int) -> str:
-    where = f"block{block.idx}@" if era().parts_name_their_block else ""
-    return f"{name}@RENAME@{where}{number}"
-
-
-def _rename_last_writer(target: Block, old: str, new: str, outputs: dict[str, list[str]]) -> None:
-    for names in outputs.values():
-        if old in names:
-            names[names.index(old)] = new
-            return
-    writer = _last_writer(target, old)
-    if writer is not None:
-        writer._rename_output(old, new)
-        return
-    # Nobody here wrote it: it was put into this block, so take it under the new name first.
-    target._insert_op(0, type="assign", inputs={"X": [old]}, outputs={"Out": [new]})
-
-
-def _last_writer(block: Block, name: str) -> Operator | None:
-    """Return the last op of a block that writes a name; the variable knows it, unless it was renamed."""
-    variable = block.vars.get(name)
-    op = None if variable is None else variable.op
-    if op is not None and op.block is block and name in op.output_arg_names:
-        return op
-    return next((op for op in reversed(block.ops) if name in op.output_arg_names), None)
 
 
 def _params_and_grads(

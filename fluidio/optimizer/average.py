@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -108,16 +109,27 @@ class ModelAverage(Optimizer, _Swapped):
 class ExponentialMovingAverage(_Swapped):
     """Keep decay * average + (1 - decay) * parameter beside each parameter; build it after `minimize`.
 
-    Fluid: `apply` divided the average by 1 - decay^t in place, so that a second `apply` did it twice; here the
-    average itself is left alone.
+    Fluid: `apply` divides the average by 1 - decay^t in place, so that a second `apply` does it again and the numbers
+    grow; so it is here, with a warning.
 
     Args:
         decay: the rate.
-        thres_steps: a Variable of steps t; the rate is then min(decay, (t + 1) / (t + 10)).
+        thres_steps: a Variable of steps t; the rate is then min(decay, (t + 1) / (t + 10)). Fluid: integers have no
+            effect.
+        keep_average: leave the average as it is when it is applied.
     """
 
-    def __init__(self, decay: float = 0.999, thres_steps: Variable | None = None, name: str | None = None) -> None:
+    def __init__(
+        self,
+        decay: float = 0.999,
+        thres_steps: Variable | None = None,
+        name: str | None = None,
+        *,
+        keep_average: bool = False,
+    ) -> None:
         super().__init__()
+        self._keep_average = keep_average
+        self._applied = False
         self._decay = decay
         self._thres_steps = thres_steps
         self._name = name or ""
@@ -138,8 +150,14 @@ class ExponentialMovingAverage(_Swapped):
             name="scheduled_ema_decay_rate", shape=[1], dtype="float32", persistable=True, stop_gradient=True
         )
         helper.set_variable_initializer(variable, Constant(float(self._decay)))
-        if self._thres_steps is not None:
-            steps = _cast(self._thres_steps, VarType.FP32)
+        if self._thres_steps is not None and self._thres_steps.dtype in (VarType.INT32, VarType.INT64):
+            warnings.warn(
+                "ExponentialMovingAverage(thres_steps=...) of integers: Fluid 1.8.5 divides them as integers, so the "
+                f"rate is always {self._decay}; cast thres_steps to float32 for a rate that grows",
+                stacklevel=3,
+            )
+        elif self._thres_steps is not None:
+            steps = self._thres_steps
             ratio = (steps + 1.0) / (steps + 10.0)
             # min(decay, ratio) = decay - relu(decay - ratio), without a variable to hold the constant
             excess = helper.create_variable_for_type_inference("float32")
@@ -172,10 +190,24 @@ class ExponentialMovingAverage(_Swapped):
             held, aside = block._clone_variable(param), block._clone_variable(copy)
             average = block._clone_variable(self._averages[param.name])
             block.append_op(type="assign", inputs={"X": [held]}, outputs={"Out": [aside]})
-            block.append_op(
-                type="elementwise_div", inputs={"X": [average], "Y": [safe]}, outputs={"Out": [held]},
-                attrs={"axis": -1},
-            )  # fmt: skip
+            inputs = {"X": [average], "Y": [safe]}
+            block.append_op(type="elementwise_div", inputs=inputs, outputs={"Out": [held]}, attrs={"axis": -1})
+            if not self._keep_average:
+                block.append_op(type="assign", inputs={"X": [held]}, outputs={"Out": [average]})
+
+    @contextlib.contextmanager
+    def apply(self, executor: Any, need_restore: bool = True) -> Iterator[None]:
+        """Use the averages inside the block; `need_restore=False` keeps them until `restore`."""
+        if self._applied and not self._keep_average:
+            warnings.warn(
+                "ExponentialMovingAverage.apply for a second time: Fluid 1.8.5 corrects the average in place, so it is "
+                "now corrected twice, and so it is here, for the same numbers; "
+                "ExponentialMovingAverage(..., keep_average=True) leaves it as it is",
+                stacklevel=3,
+            )
+        self._applied = True
+        with super().apply(executor, need_restore):
+            yield
 
     def update(self) -> None:
         """Append the ops that carry the averages on; call it once, after `minimize`."""

@@ -161,16 +161,26 @@ class Optimizer:
         callbacks: Any = None,
     ) -> ParamsGrads:
         """Append the gradient ops and return (parameter, gradient) pairs."""
+        with program_guard(loss.block.program, startup_program or default_startup_program()):
+            return self._backward(loss, parameter_list, no_grad_set, callbacks)
+
+    def _backward(
+        self,
+        loss: Variable,
+        parameter_list: Sequence[Any] | None,
+        no_grad_set: Iterable[Any] | None,
+        callbacks: Any,
+        checkpoints: Sequence[Any] | None = None,
+    ) -> ParamsGrads:
         if list(loss.shape) not in ([1], []):
             raise AssertionError(
                 f"The loss.shape should be (1L,), but the current loss.shape is {loss.shape}. Maybe that you should "
                 "call fluid.layers.mean to process the current loss."
             )
         self._dtype = loss.dtype
-        with program_guard(loss.block.program, startup_program or default_startup_program()):
-            pairs = append_backward(loss, parameter_list or self._parameter_list, no_grad_set, callbacks)
-            append_error_clip_ops(loss.block)
-            return pairs
+        pairs = append_backward(loss, parameter_list or self._parameter_list, no_grad_set, callbacks, checkpoints)
+        append_error_clip_ops(loss.block)
+        return pairs
 
     @without_collections()
     def apply_gradients(self, params_grads: ParamsGrads) -> list[Operator]:

@@ -37,9 +37,10 @@ class LookaheadOptimizer:
         with program_guard(main, startup):
             helper = LayerHelper("lookahead")
             slow = {p.name: self._slow_copy(p, main, startup) for p in main.all_parameters()}
+            alpha = _constant(helper, "lookahead_alpha", self.alpha, "float32")
             due = self._due(helper)
             for fast in main.all_parameters():
-                moved = slow[fast.name] + (fast - slow[fast.name]) * (due * self.alpha)
+                moved = slow[fast.name] + (fast - slow[fast.name]) * (due * alpha)
                 main.global_block().append_op(type="assign", inputs={"X": [moved]}, outputs={"Out": [slow[fast.name]]})
                 # A product with 0 or 1 keeps every finite value as it is.
                 kept = slow[fast.name] * due + fast * (1.0 - due)
@@ -56,8 +57,8 @@ class LookaheadOptimizer:
 
     def _due(self, helper: LayerHelper) -> Variable:
         """Return 1.0 in every k-th step and 0.0 in the others."""
-        step = _constant(helper, "lookahead_step", 0)
         period = _constant(helper, "lookahead_k", self.k)
+        step = _constant(helper, "lookahead_step", 0)
         helper.append_op(type="increment", inputs={"X": [step]}, outputs={"Out": [step]}, attrs={"step": 1.0})
         rest = helper.create_variable_for_type_inference("int32")
         helper.append_op(
@@ -71,25 +72,23 @@ class LookaheadOptimizer:
         return due
 
 
-def _constant(helper: LayerHelper, name: str, value: int) -> Variable:
-    variable = helper.create_global_variable(
-        name=name, shape=[1], dtype="int32", persistable=True, stop_gradient=True
-    )  # fmt: skip
+def _constant(helper: LayerHelper, name: str, value: float, dtype: str = "int32") -> Variable:
+    variable = helper.create_global_variable(name=name, shape=[1], dtype=dtype, persistable=True, stop_gradient=True)
     helper.set_variable_initializer(variable, Constant(float(value)))
     return variable
 
 
 class RecomputeOptimizer(Optimizer):
-    """Train as the optimizer inside does.
+    """Train as the optimizer inside does, with less memory: what lies between checkpoints is computed again.
 
-    Fluid: values between checkpoints were dropped and computed again to save memory. The numbers are the same; here
-    values are freed after their last use and nothing is computed twice.
+    Fluid: a batch_norm between checkpoints moves its running mean and variance twice in each step.
     """
 
     def __init__(self, optimizer: Optimizer) -> None:
         self._optimizer = optimizer
         self._checkpoints: list[Any] | None = None
         self._learning_rate = optimizer._learning_rate
+        self._learning_rate_map = optimizer._learning_rate_map
 
     def _set_checkpoints(self, checkpoints: list[Any]) -> None:
         self._checkpoints = checkpoints
@@ -99,9 +98,11 @@ class RecomputeOptimizer(Optimizer):
 
     def backward(
         self, loss: Variable, startup_program: Program | None = None, parameter_list: Sequence[Any] | None = None,
-        no_grad_set: Iterable[Any] | None = None, callbacks: Any = None,
+        no_grad_set: Iterable[Any] | None = None, callbacks: Any = None, checkpoints: Any = None,
     ) -> ParamsGrads:  # fmt: skip
-        return self._optimizer.backward(loss, startup_program, parameter_list, no_grad_set, callbacks)
+        kept = checkpoints or self._checkpoints
+        with program_guard(loss.block.program, startup_program or default_startup_program()):
+            return self._optimizer._backward(loss, parameter_list, no_grad_set, callbacks, kept)
 
     def apply_gradients(self, params_grads: ParamsGrads) -> list[Operator]:
         return self._optimizer.apply_gradients(params_grads)
@@ -115,7 +116,14 @@ class RecomputeOptimizer(Optimizer):
         self, loss: Variable, startup_program: Program | None = None, parameter_list: Sequence[Any] | None = None,
         no_grad_set: Iterable[Any] | None = None, grad_clip: Any = None,
     ) -> tuple[list[Operator], ParamsGrads]:  # fmt: skip
-        return self._optimizer.minimize(loss, startup_program, parameter_list, no_grad_set, grad_clip)
+        if not isinstance(loss, Variable):
+            raise AssertionError(f"The loss should be a Variable, got {type(loss).__name__}")
+        if self._checkpoints is None:
+            raise AssertionError("You should call _set_checkpoints first")
+        if grad_clip is not None:
+            self._optimizer._grad_clip = grad_clip
+        pairs = self.backward(loss, startup_program, parameter_list, no_grad_set)
+        return self.apply_optimize(loss, startup_program, pairs), pairs
 
 
 class PipelineOptimizer:

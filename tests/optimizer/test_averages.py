@@ -28,7 +28,7 @@ def steps(count: int, after: Any) -> tuple[Any, list[Any], Any]:
 
 def test_the_moving_average_is_unbiased_and_swapped_in_and_out() -> None:
     def average() -> Any:
-        made = O.ExponentialMovingAverage(0.9, name="mean_")
+        made = O.ExponentialMovingAverage(0.9, name="mean_", keep_average=True)
         made.update()
         return made
 
@@ -50,7 +50,8 @@ def test_the_moving_average_is_unbiased_and_swapped_in_and_out() -> None:
 
 def test_thres_steps_begin_with_a_smaller_decay() -> None:
     def average() -> Any:
-        made = O.ExponentialMovingAverage(0.999, thres_steps=fluid.layers.autoincreased_step_counter(begin=0))
+        counter = fluid.layers.cast(fluid.layers.autoincreased_step_counter(begin=0), "float32")
+        made = O.ExponentialMovingAverage(0.999, thres_steps=counter)
         made.update()
         return made
 

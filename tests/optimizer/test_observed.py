@@ -78,3 +78,66 @@ def test_ftrl_gives_the_numbers_of_1_8_5() -> None:
     for _ in range(3):
         exe.run()
     np.testing.assert_allclose(fluid.fetch_var("p"), [0.289537, 0.385912, 0.680292], atol=1e-6)
+
+
+def _counting_weight() -> tuple[Any, Any]:
+    """Return a weight that grows by 1 in each step, and its loss."""
+    weight = L.create_parameter([1], "float32", name="w", default_initializer=fluid.initializer.Constant(1.0))
+    loss = L.reduce_sum(weight)
+    O.SGD(-1.0).minimize(loss)
+    return weight, loss
+
+
+def _averages(average: Any, rounds: int, steps: int) -> list[float]:
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(fluid.default_startup_program())
+    seen = []
+    for _ in range(rounds):
+        for _ in range(steps):
+            exe.run()
+        with average.apply(exe):
+            seen.append(float(fluid.fetch_var("w").item()))
+    return seen
+
+
+@pytest.mark.filterwarnings("ignore:.*(keep_average=True|cast thres_steps)")
+@pytest.mark.parametrize(
+    ("steps_dtype", "expected"),
+    [
+        (None, [2.52632, 8.45105, 17.25577, 27.38591]),
+        ("float32", [2.83636, 4.58966, 6.36029, 8.14601]),
+        ("int64", [2.52632, 8.45105, 17.25577, 27.38591]),
+    ],
+)
+def test_a_moving_average_applied_again_is_corrected_again(steps_dtype: str | None, expected: list[float]) -> None:
+    _counting_weight()
+    steps = None if steps_dtype is None else L.cast(L.autoincreased_step_counter("steps"), steps_dtype)
+    average = O.ExponentialMovingAverage(0.9, thres_steps=steps)
+    average.update()
+    assert _averages(average, 4, 2) == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_moving_average_tells_of_it_and_can_be_kept() -> None:
+    _counting_weight()
+    average = O.ExponentialMovingAverage(0.9)
+    average.update()
+    with pytest.warns(UserWarning, match="keep_average=True"):
+        _averages(average, 2, 2)
+    with fluid.program_guard(fluid.Program(), fluid.Program()), fluid.scope_guard(fluid.Scope()):
+        _counting_weight()
+        kept = O.ExponentialMovingAverage(0.9, keep_average=True)
+        kept.update()
+        assert _averages(kept, 4, 2) == pytest.approx([2.52632, 3.63129, 4.80522, 6.0466], rel=1e-5)
+
+
+def test_the_window_of_a_model_average_is_whole_steps() -> None:
+    _counting_weight()
+    average = O.ModelAverage(0.5, min_average_window=2, max_average_window=4)
+    assert _averages(average, 9, 1) == [2.0, 2.5, 3.0, 4.5, 5.0, 5.5, 7.0, 7.5, 8.0]
+
+
+def test_lookahead_keeps_its_constants_under_the_names_of_1_8_5() -> None:
+    weight = L.create_parameter([1], "float32", name="w")
+    O.LookaheadOptimizer(O.SGD(0.1), alpha=0.5, k=3).minimize(L.reduce_sum(weight))
+    names = {v.name for v in fluid.default_main_program().list_vars() if v.persistable}
+    assert names == {"w", "w@SLOW", "learning_rate_0", "lookahead_alpha", "lookahead_k", "lookahead_step"}

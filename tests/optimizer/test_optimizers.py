@@ -13,6 +13,13 @@ from fluidio import optimizer as O
 from fluidio.regularizer import L2Decay
 from tests.optimizer.helpers import batch, build, op_types, train, weight
 
+
+def _recompute(inner: Any) -> Any:
+    made = O.RecomputeOptimizer(inner)
+    made._set_checkpoints([])
+    return made
+
+
 MAKERS: dict[str, Callable[[], Any]] = {
     "sgd": lambda: O.SGD(0.05),
     "momentum": lambda: O.Momentum(0.02, 0.9),
@@ -28,7 +35,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "ftrl": lambda: O.Ftrl(0.5),
     "lamb": lambda: O.Lamb(0.05),
     "dpsgd": lambda: O.Dpsgd(0.02, clip=10.0, batch_size=16.0, sigma=1e-4),
-    "recompute": lambda: O.RecomputeOptimizer(O.SGD(0.05)),
+    "recompute": lambda: _recompute(O.SGD(0.05)),
     "lookahead": lambda: O.LookaheadOptimizer(O.SGD(0.05), alpha=0.5, k=2),
 }
 

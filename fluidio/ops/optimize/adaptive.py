@@ -121,7 +121,7 @@ def average_accumulates(
     if done % _MOVE_EVERY == 0:
         sum_2 += sum_1
         sum_1[...] = 0
-    window = min(a["max_average_window"], done * a["average_window"])
+    window = min(a["max_average_window"], int(done * a["average_window"]))  # Fluid: whole steps
     if held >= a["min_average_window"] and held >= window:
         k.xp.add(sum_1, sum_2, out=sum_3)
         sum_1[...] = 0

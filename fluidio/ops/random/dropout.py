@@ -68,6 +68,17 @@ def dropout_grad(k: Call, mask: Any, dout: Any) -> Any:
     return dout * mask / dout.dtype.type(np.float32(1) - p) if upscale else dout * mask
 
 
+def _infer_seed(c: InferContext) -> None:
+    c.set("Out", (1,), VarType.INT32, 0)
+
+
+@op("seed", "", "Out", {"seed": 0}, infer=_infer_seed, grad=False, lod="none")
+def seed(k: Call) -> Any:
+    """Out = the seed, another one in each run if it is 0."""
+    drawn = k.attrs["seed"] or random_engine.os_seed() % (2**31 - 1) + 1
+    return k.dev.upload(np.array([drawn], np.int32))
+
+
 def _infer_random_crop(c: InferContext) -> None:
     shape, wanted = c.shape("X"), c.attrs["shape"]
     c.check(len(wanted) <= len(shape), f"shape {wanted} has more dims than X {list(shape)}")
