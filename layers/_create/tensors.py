@@ -153,9 +153,24 @@ def assign(input: Any, output: Variable | None = None) -> Variable:
     return output
 
 
+def join_array(helper: LayerHelper, array: Variable, axis: int, use_stack: bool) -> Variable:
+    """Join or stack the entries of an array of tensors."""
+    out = helper.create_variable_for_type_inference(array.dtype)
+    index = helper.create_variable_for_type_inference("int32")
+    helper.append_op(
+        type="tensor_array_to_tensor",
+        inputs={"X": [array]},
+        outputs={"Out": [out], "OutIndex": [index]},
+        attrs={"axis": axis, "use_stack": use_stack},
+    )
+    return out
+
+
 def concat(input: Any, axis: Any = 0, name: str | None = None) -> Variable:
     """Tensors one after the other along axis."""
     helper = LayerHelper("concat", name=name)
+    if isinstance(input, Variable) and input.type is VarType.LOD_TENSOR_ARRAY:
+        return join_array(helper, input, axis, use_stack=False)
     parts = list(input) if isinstance(input, (list, tuple)) else [input]
     inputs: dict[str, Any] = {"X": [check_variable("concat", "input", part) for part in parts]}
     attrs: dict[str, Any] = {}

@@ -231,12 +231,13 @@ def data_norm(
     """Normalise each column by sums over all batches seen so far.
 
     Args:
-        param_attr: a dict of start values: batch_size (1e4), batch_sum (0), batch_square (1e4).
+        param_attr: a dict of start values: batch_size (1e4), batch_sum (0), batch_square (1e4), scale_w (1), bias (0).
         moving_mean_name, moving_variance_name, do_model_average_for_mean_and_var: without effect, as in Fluid.
         sync_stats: without effect; there is one trainer.
+        enable_scale_and_shift: multiply by a trained scale and add a trained bias, by column.
     """
-    if slot_dim != -1 or enable_scale_and_shift:
-        raise NotImplementedError("data_norm: slot_dim and enable_scale_and_shift are not supported; leave them out")
+    if slot_dim != -1:
+        raise NotImplementedError("data_norm: slot_dim is not supported; leave it out")
     ignored = {
         "moving_mean_name": moving_mean_name is not None,
         "moving_variance_name": moving_variance_name is not None,
@@ -246,16 +247,18 @@ def data_norm(
     for keyword in (keyword for keyword, given in ignored.items() if given):
         warn_ignored("data_norm", keyword)
     helper = LayerHelper("data_norm", input=input, act=act, name=name)
-    starts = {"batch_size": 1e4, "batch_sum": 0.0, "batch_square": 1e4}
+    starts = {"batch_size": 1e4, "batch_sum": 0.0, "batch_square": 1e4, "scale_w": 1.0, "bias": 0.0}
     if isinstance(param_attr, dict):
         starts.update({key: param_attr[key] for key in starts if key in param_attr})
     prefix = name or "dn"
     inputs: dict[str, Any] = {"X": [input]}
-    for slot, suffix, key in (
+    kept = [
         ("BatchSize", "batch_size", "batch_size"),
         ("BatchSum", "batch_sum", "batch_sum"),
         ("BatchSquareSum", "batch_square_sum", "batch_square"),
-    ):
+    ]
+    affine = [("scale_w", "scale_w", "scale_w"), ("bias", "bias", "bias")] if enable_scale_and_shift else []
+    for slot, suffix, key in [*affine, *kept]:
         attr = ParamAttr(name=f"{prefix}.{suffix}", initializer=Constant(float(starts[key])), trainable=True)
         inputs[slot] = [helper.create_parameter(attr, [input.shape[-1]], input.dtype)]
     means = helper.create_variable(dtype=input.dtype, stop_gradient=True)
@@ -265,7 +268,12 @@ def data_norm(
         type="data_norm",
         inputs=inputs,
         outputs={"Y": [out], "Means": [means], "Scales": [scales]},
-        attrs={"epsilon": epsilon, "data_layout": data_layout, "summary_decay_rate": summary_decay_rate},
+        attrs={
+            "epsilon": epsilon,
+            "data_layout": data_layout,
+            "summary_decay_rate": summary_decay_rate,
+            "enable_scale_and_shift": enable_scale_and_shift,
+        },
     )
     return helper.append_activation(out)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from fluidio.dtypes import VarType
 from fluidio.layer_helper import LayerHelper
+from fluidio.layers._create.tensors import join_array
 from fluidio.layers.arguments import apply, check_variable, dims_as_variables, has_variables, plain_dims
 from fluidio.program import Variable
 
@@ -127,6 +129,8 @@ def flatten(x: Variable, axis: int = 1, name: str | None = None) -> Variable:
 def stack(x: Any, axis: int = 0) -> Variable:
     """Tensors of one shape along a new axis."""
     helper = LayerHelper("stack")
+    if isinstance(x, Variable) and x.type is VarType.LOD_TENSOR_ARRAY:
+        return join_array(helper, x, axis, use_stack=True)
     parts = list(x) if isinstance(x, (list, tuple)) else [x]
     out = helper.create_variable_for_type_inference(parts[0].dtype)
     helper.append_op(type="stack", inputs={"X": parts}, outputs={"Y": [out]}, attrs={"axis": axis})

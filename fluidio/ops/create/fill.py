@@ -133,13 +133,25 @@ def uniform_random(k: Call, shape_tensor: Any, shape_list: list[Any]) -> Any:
     return k.dev.upload(values)
 
 
-@op("gaussian_random", "", "Out", {"shape": [], "dtype": VarType.FP32, "mean": 0.0, "std": 1.0, "seed": 0},
+def _given_shape(k: Call, shape_tensor: Any, shape_list: list[Any]) -> list[int]:
+    """Return the shape that a tensor or a list of numbers holds, else the attribute."""
+    if shape_tensor is not None:
+        return [int(d) for d in k.dev.download(shape_tensor)]
+    if shape_list:
+        return [int(k.dev.download(d).reshape(-1)[0]) for d in shape_list]
+    shape: list[int] = k.attrs["shape"]
+    return shape
+
+
+@op("gaussian_random", "ShapeTensor? ShapeTensorList*?", "Out",
+    {"shape": [], "dtype": VarType.FP32, "mean": 0.0, "std": 1.0, "seed": 0},
     infer=_declared, grad=False, lod="none")  # fmt: skip
-def gaussian_random(k: Call) -> Any:
+def gaussian_random(k: Call, shape_tensor: Any, shape_list: list[Any]) -> Any:
     """Out = normal numbers."""
     a = k.attrs
     seed = a["seed"] or random_engine.os_seed()
-    return k.dev.upload(random_engine.normal(seed, a["shape"], a["mean"], a["std"], to_numpy(a["dtype"])))
+    shape = _given_shape(k, shape_tensor, shape_list)
+    return k.dev.upload(random_engine.normal(seed, shape, a["mean"], a["std"], to_numpy(a["dtype"])))
 
 
 @op("truncated_gaussian_random", "", "Out", {"shape": [], "dtype": VarType.FP32, "mean": 0.0, "std": 1.0, "seed": 0},

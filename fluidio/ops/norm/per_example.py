@@ -50,7 +50,8 @@ def _infer_layer_norm(c: InferContext) -> None:
     infer=_infer_layer_norm, grad=True)  # fmt: skip
 def layer_norm(k: Call, x: Any, scale: Any, bias: Any) -> Any:
     """Y = each row (the dims from begin_norm_axis on) with mean 0 and variance 1, times Scale plus Bias."""
-    rows = x.reshape(math.prod(x.shape[: k.attrs["begin_norm_axis"]]), -1)
+    begin = k.attrs["begin_norm_axis"]
+    rows = x.reshape(math.prod(x.shape[:begin]), math.prod(x.shape[begin:]))
     out, mean, variance, _ = _standardise(k.xp, rows, k.attrs["epsilon"])
     if scale is not None:
         out *= scale.reshape(1, -1)
@@ -61,7 +62,7 @@ def layer_norm(k: Call, x: Any, scale: Any, bias: Any) -> Any:
 
 @gradient("layer_norm", "X Scale Bias Mean Variance Y@GRAD", "X@GRAD Scale@GRAD Bias@GRAD")
 def layer_norm_grad(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, dy: Any) -> Any:
-    rows = x.reshape(mean.shape[0], -1)
+    rows = x.reshape(mean.shape[0], math.prod(x.shape[k.attrs["begin_norm_axis"] :]))
     d = dy.reshape(rows.shape)
     inverse = 1 / k.xp.sqrt(variance[:, None] + k.attrs["epsilon"])
     normal = (rows - mean[:, None]) * inverse

@@ -134,21 +134,29 @@ def _infer_data_norm(c: InferContext) -> None:
     c.set("Scales", (c.shape("X")[-1],), c.dtype("X"))
 
 
-@op("data_norm", "X BatchSize BatchSum BatchSquareSum", "Y Means Scales", {"epsilon": 1e-5, "data_layout": "NCHW"},
+@op("data_norm", "X scale_w? bias? BatchSize BatchSum BatchSquareSum", "Y Means Scales",
+    {"epsilon": 1e-5, "data_layout": "NCHW", "enable_scale_and_shift": False},
     infer=_infer_data_norm, grad=True)  # fmt: skip
-def data_norm(k: Call, x: Any, size: Any, total: Any, squares: Any) -> Any:
-    """Y = (X - mean) scale by running sums: mean = sum / size, scale = sqrt(size / square sum)."""
+def data_norm(k: Call, x: Any, scale_w: Any, bias: Any, size: Any, total: Any, squares: Any) -> Any:
+    """Y = (X - mean) scale by running sums: mean = sum / size, scale = sqrt(size / square sum).
+
+    Then times scale_w plus bias, where they are given.
+    """
     means, scales = total / size, k.xp.sqrt(size / squares)
-    return (x - means) * scales, means, scales
+    normal = (x - means) * scales
+    return normal if scale_w is None else normal * scale_w + bias, means, scales
 
 
-@gradient("data_norm", "X Means Scales Y@GRAD", "X@GRAD BatchSize@GRAD BatchSum@GRAD BatchSquareSum@GRAD")
-def data_norm_grad(k: Call, x: Any, means: Any, scales: Any, dy: Any) -> Any:
+@gradient("data_norm", "X scale_w Means Scales Y@GRAD",
+          "X@GRAD scale_w@GRAD bias@GRAD BatchSize@GRAD BatchSum@GRAD BatchSquareSum@GRAD")  # fmt: skip
+def data_norm_grad(k: Call, x: Any, scale_w: Any, means: Any, scales: Any, dy: Any) -> Any:
     """Fluid: what stands in for the gradients of the sums is what the batch adds to them."""
     rows = x.shape[0]
     centred = x - means
     return (
-        dy * scales if k.wants("X@GRAD") else None,
+        dy * (scales if scale_w is None else scales * scale_w) if k.wants("X@GRAD") else None,
+        (dy * centred * scales).sum(axis=0) if k.wants("scale_w@GRAD") else None,
+        dy.sum(axis=0) if k.wants("bias@GRAD") else None,
         k.xp.full_like(means, rows),
         x.sum(axis=0),
         (centred * centred).sum(axis=0) + rows * x.dtype.type(k.attrs["epsilon"]),

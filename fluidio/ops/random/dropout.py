@@ -28,12 +28,13 @@ def _mask(k: Call, shape: tuple[int, ...], seed_tensor: Any) -> Any:
     seed = k.attrs["seed"] if seed_tensor is None else int(k.dev.download(seed_tensor).reshape(-1)[0])
     fixed = seed != 0 if seed_tensor is not None else k.attrs["fix_seed"]
     key = ("mask", shape, seed)
-    if fixed and key in k.state:
+    keeps = fixed and seed_tensor is None  # a seed that is drawn in each run would fill the memory
+    if keeps and key in k.state:
         return k.state[key].copy()
     used = seed if fixed else random_engine.os_seed()
     drawn = random_engine.canonical(used, int(np.prod(shape)))
     mask = k.dev.upload((drawn >= np.float32(k.attrs["dropout_prob"])).astype(np.uint8).reshape(shape))
-    if fixed:
+    if keeps:
         k.state[key] = mask.copy()
     return mask
 
@@ -66,17 +67,6 @@ def dropout_grad(k: Call, mask: Any, dout: Any) -> Any:
     if p == 1:
         return k.xp.zeros_like(dout)
     return dout * mask / dout.dtype.type(np.float32(1) - p) if upscale else dout * mask
-
-
-def _infer_seed(c: InferContext) -> None:
-    c.set("Out", (1,), VarType.INT32, 0)
-
-
-@op("seed", "", "Out", {"seed": 0}, infer=_infer_seed, grad=False, lod="none")
-def seed(k: Call) -> Any:
-    """Out = the seed, another one in each run if it is 0."""
-    drawn = k.attrs["seed"] or random_engine.os_seed() % (2**31 - 1) + 1
-    return k.dev.upload(np.array([drawn], np.int32))
 
 
 def _infer_random_crop(c: InferContext) -> None:

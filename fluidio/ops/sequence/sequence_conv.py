@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -54,8 +55,6 @@ def sequence_conv(k: Call, x: Any, padding: Any, weight: Any) -> Any:
     """Out = the window of contextLength rows around each row, times Filter; zeros beyond the ends of a sequence."""
     if k.attrs["contextStride"] != 1:
         raise EnforceNotMet(f"sequence_conv: contextStride must be 1, got {k.attrs['contextStride']}")
-    if padding is not None or k.attrs["paddingTrainable"]:
-        not_supported("sequence_conv(paddingTrainable=True)", "leave the padding to zeros (padding=True)")
     offsets = last_level(k, "X", x.shape[0])
     k.out_lods["Out"] = k.lod("X")
     rows, filters = x.shape[0], weight.shape[1]
@@ -67,11 +66,30 @@ def sequence_conv(k: Call, x: Any, padding: Any, weight: Any) -> Any:
         unseen = outside[(outside >= first) & (outside < last)] + shift
         products[k.dev.upload(unseen), j] = 0
         out[first:last] += products[first + shift : last + shift, j]
+    if padding is not None:
+        for row, pad, j in _padded(offsets, start, length):
+            out[row] += padding[pad] @ weight.reshape(length, -1, filters)[j]
     return out
 
 
-@gradient("sequence_conv", "X Filter Out@GRAD", "X@GRAD Filter@GRAD")
-def sequence_conv_grad(k: Call, x: Any, weight: Any, dout: Any) -> Any:
+def _padded(offsets: IntArray, start: int, length: int) -> Iterator[tuple[int, int, int]]:
+    """Yield (row, row of PaddingData, position of the window) where a window leaves its sequence.
+
+    The rows of PaddingData before a sequence come first, then those behind it.
+    """
+    before = max(0, -start)
+    for begin, end in zip(offsets[:-1].tolist(), offsets[1:].tolist()):
+        for row in range(begin, end):
+            for j in range(length):
+                seen = row + start + j
+                if seen < begin:
+                    yield row, before + seen - begin, j
+                elif seen >= end:
+                    yield row, before + seen - end, j
+
+
+@gradient("sequence_conv", "X PaddingData Filter Out@GRAD", "X@GRAD PaddingData@GRAD Filter@GRAD")
+def sequence_conv_grad(k: Call, x: Any, padding: Any, weight: Any, dout: Any) -> Any:
     offsets = last_level(k, "X", x.shape[0])
     k.out_lods["X@GRAD"] = k.lod("X")
     rows, width = x.shape
@@ -88,7 +106,15 @@ def sequence_conv_grad(k: Call, x: Any, weight: Any, dout: Any) -> Any:
         dweight = (x.T @ flat).reshape(width, length, filters).transpose(1, 0, 2).reshape(weight.shape)
     if k.wants("X@GRAD"):
         dx = flat @ _by_position(weight, length).T
-    return dx, dweight
+    if padding is None:
+        return dx, None, dweight
+    dpadding = k.xp.zeros_like(padding)
+    by_position = weight.reshape(length, -1, filters)
+    for row, pad, j in _padded(offsets, start, length):
+        dpadding[pad] += by_position[j] @ dout[row]
+        if dweight is not None:
+            dweight.reshape(by_position.shape)[j] += k.xp.outer(padding[pad], dout[row])
+    return dx, dpadding, dweight
 
 
 # -- row_conv ------------------------------------------------------------------------------------------------------
@@ -153,13 +179,30 @@ def _patches(k: Call, x: Any) -> tuple[Any, tuple[int, int, int, int]]:
     return k.xp.pad(x, ((0, 0), (0, 0), (up, down), (left, right))), (oh, ow, kh, kw)
 
 
+def _patches_of_real_sizes(k: Call, x: Any, sizes: Any) -> Any:
+    """Return for each image the patches within its own size, which is given before it was scaled by out_stride."""
+    high, wide = (np.ceil(sizes[:, dim] / k.attrs["out_stride"][dim]).astype(int) for dim in (0, 1))
+    up, left, down, right = k.attrs["paddings"]
+    padded, (oh, ow, kh, kw) = _patches(k, x)
+    sh, sw = k.attrs["strides"]
+    found, counts = [], []
+    for image in range(x.shape[0]):
+        rows = min(_steps(int(high[image]), up, down, kh, sh), oh)
+        columns = min(_steps(int(wide[image]), left, right, kw, sw), ow)
+        for i, j in np.ndindex(max(rows, 0), max(columns, 0)):
+            found.append(padded[image, :, i * sh : i * sh + kh, j * sw : j * sw + kw].reshape(-1))
+        counts.append(max(rows, 0) * max(columns, 0))
+    k.out_lods["Out"] = (np.cumsum([0, *counts]).astype(np.int64),)
+    return k.xp.stack(found) if found else k.xp.empty((0, x.shape[1] * kh * kw), x.dtype)
+
+
 @op("im2sequence", "X Y?", "Out",
     {"kernels": [1, 1], "strides": [1, 1], "paddings": [0, 0, 0, 0], "out_stride": [1, 1]},
     infer=_infer_im2sequence, grad=True, lod="kernel")  # fmt: skip
 def im2sequence(k: Call, x: Any, sizes: Any) -> Any:
     """Out = the patches of each image, row by row, as a sequence; columns are channel, height, width of a patch."""
     if sizes is not None:
-        not_supported("im2sequence(input_image_size=...)", "crop the images to their real size first")
+        return _patches_of_real_sizes(k, x, np.asarray(k.dev.download(sizes)))
     padded, (oh, ow, kh, kw) = _patches(k, x)
     sh, sw = k.attrs["strides"]
     k.out_lods["Out"] = (np.arange(x.shape[0] + 1, dtype=np.int64) * (oh * ow),)
@@ -173,6 +216,8 @@ def im2sequence(k: Call, x: Any, sizes: Any) -> Any:
 
 @gradient("im2sequence", "X Out@GRAD", "X@GRAD")
 def im2sequence_grad(k: Call, x: Any, dout: Any) -> Any:
+    if k.op.input("Y"):
+        not_supported("the gradient of im2sequence(input_image_size=...)", "Fluid has none either")
     padded, (oh, ow, kh, kw) = _patches(k, x)
     sh, sw = k.attrs["strides"]
     up, left, _, _ = k.attrs["paddings"]

@@ -185,7 +185,8 @@ def _slice_rows(k: Call, x: Any, offset: Any, length: Any) -> tuple[IntArray, Lo
     have = np.diff(offsets)
     if begin.size != have.size or count.size != have.size:
         raise EnforceNotMet(f"X has {have.size} sequences, Offset {begin.size} and Length {count.size} entries")
-    bad = np.flatnonzero((begin < 0) | (count <= 0) | (begin + count > have))
+    nothing = (count == 0) & (have == 0)  # an empty sequence stays empty
+    bad = np.flatnonzero((begin < 0) | ((count <= 0) & ~nothing) | (begin + count > have))
     if bad.size:
         i = int(bad[0])
         raise EnforceNotMet(f"sequence {i} has {have[i]} rows; offset {begin[i]} with length {count[i]} is outside it")

@@ -31,7 +31,9 @@ def _sizes(attrs: dict[str, Any], sizes: tuple[int, ...], kernel: tuple[int, ...
     """Return the output's spatial sizes; -1 for an unknown input."""
     known = [max(n, 1) for n in sizes]
     pads = windows.padding_pairs(attrs, known, kernel, attrs["strides"])
-    spans = windows.reach(kernel, attrs["dilations"])
+    # Fluid: SAME takes no dilation.
+    dilations = [1] * len(kernel) if attrs["padding_algorithm"] == "SAME" else attrs["dilations"]
+    spans = windows.reach(kernel, dilations)
     plain = [
         -1 if n < 0 else (n - 1) * s - before - after + k
         for n, k, s, (before, after) in zip(sizes, spans, attrs["strides"], pads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from fluidio.dtypes import VarType
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
+from fluidio.ops.sequence.ragged import last_level
 from fluidio.ops.vision.detection_boxes import overlaps
 from fluidio.program.infer import InferContext
 
@@ -48,11 +50,15 @@ def suppress(boxes: Any, scores: Any, attrs: dict[str, Any]) -> Any:
 
 
 def _of_image(boxes: Any, scores: Any, attrs: dict[str, Any]) -> tuple[Any, Any]:
-    """Return the detections [label, score, box] of one image and the numbers of their boxes, class by class."""
+    """Return the detections [label, score, box] of one image and the numbers of their boxes, class by class.
+
+    Boxes are [n, 4] for all classes or [n, classes, 4], scores [classes, n].
+    """
+    by_class = boxes if boxes.ndim == 3 else np.broadcast_to(boxes[:, None], (boxes.shape[0], scores.shape[0], 4))
     labels, picks = [], []
     for label in range(scores.shape[0]):
         if label != attrs["background_label"]:
-            kept = suppress(boxes, scores[label], attrs)
+            kept = suppress(by_class[:, label], scores[label], attrs)
             labels.append(np.full(kept.size, label))
             picks.append(kept)
     label_of = np.concatenate(labels) if labels else np.zeros(0, np.int64)
@@ -61,12 +67,20 @@ def _of_image(boxes: Any, scores: Any, attrs: dict[str, Any]) -> tuple[Any, Any]
         best = np.argsort(-scores[label_of, pick], kind="stable")[: attrs["keep_top_k"]]
         best = best[np.argsort(label_of[best], kind="stable")]
         label_of, pick = label_of[best], pick[best]
-    rows = np.concatenate([label_of[:, None], scores[label_of, pick][:, None], boxes[pick]], axis=1)
+    if boxes.ndim == 3:
+        order = np.lexsort((pick, label_of))  # Fluid: by number where classes have boxes of their own
+        label_of, pick = label_of[order], pick[order]
+    rows = np.concatenate([label_of[:, None], scores[label_of, pick][:, None], by_class[pick, label_of]], axis=1)
     return rows.astype(boxes.dtype), pick
 
 
 def _infer(c: InferContext) -> None:
     boxes, scores = c.shape("BBoxes"), c.shape("Scores")
+    if len(scores) == 2 and len(boxes) == 3:  # boxes by class, images by LoD
+        c.check(boxes[1:] == (scores[1], 4), f"Scores {list(scores)} need BBoxes [{scores[0]}, {scores[1]}, 4]")
+        c.set("Out", (-1, 6), c.dtype("BBoxes"), 1)
+        c.set("Index", (-1, 1), VarType.INT64, 1)
+        return
     c.check(len(scores) == 3, f"Scores must have shape [N, classes, boxes], it has {list(scores)}")
     c.check(len(boxes) == 3 and boxes[2] == 4, f"BBoxes must have shape [N, boxes, 4], it has {list(boxes)}")
     c.check(boxes[1] == scores[2] or min(boxes[1], scores[2]) < 0, f"{boxes[1]} boxes but {scores[2]} scores")
@@ -74,18 +88,29 @@ def _infer(c: InferContext) -> None:
     c.set("Index", (boxes[1], 1), VarType.INT64, 1)  # Fluid: and yet the numbers are int32
 
 
+def _images(k: Call, boxes: Any, scores: Any) -> tuple[list[tuple[Any, Any]], list[int]]:
+    """Return boxes and scores [classes, n] of each image, and the number of its first box."""
+    if boxes.ndim == 3 and scores.ndim == 3:
+        return list(zip(boxes, scores)), [i * boxes.shape[1] for i in range(boxes.shape[0])]
+    if boxes.ndim != 3 or scores.ndim != 2:
+        raise EnforceNotMet(f"BBoxes {list(boxes.shape)} and Scores {list(scores.shape)} must have 3 dims, or 3 and 2")
+    ends = last_level(k, "Scores", scores.shape[0]).tolist()
+    pairs = list(itertools.pairwise(ends))
+    classes = boxes.shape[1]
+    return [(boxes[a:b], scores[a:b].T) for a, b in pairs], [a * classes for a, _ in pairs]
+
+
 def _detect(k: Call, boxes: Any, scores: Any) -> tuple[Any, Any]:
     b, s = k.dev.download(boxes), k.dev.download(scores)
-    if b.ndim != 3 or s.ndim != 3:
-        raise EnforceNotMet(f"BBoxes {list(b.shape)} and Scores {list(s.shape)} must have 3 dims")
-    found = [_of_image(b[i], s[i], k.attrs) for i in range(b.shape[0])]
+    images, starts = _images(k, b, s)
+    found = [_of_image(*image, k.attrs) for image in images]
     counts = [rows.shape[0] for rows, _ in found]
     if not sum(counts):
         # Fluid: nothing found at all is one row of one number, -1.
         k.out_lods["Out"] = k.out_lods["Index"] = (np.array([0, 1], np.int64),)
         return np.full((1, 1), -1, b.dtype), np.full((1, 1), -1, np.int32)
     k.out_lods["Out"] = k.out_lods["Index"] = (np.cumsum([0, *counts]).astype(np.int64),)
-    places = [pick + i * b.shape[1] for i, (_, pick) in enumerate(found)]
+    places = [pick + start for start, (_, pick) in zip(starts, found)]
     rows = np.concatenate([rows for rows, _ in found])
     return rows, np.concatenate(places).astype(np.int32).reshape(-1, 1)
 

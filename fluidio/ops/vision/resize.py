@@ -128,6 +128,9 @@ def _register(name: str, method: str) -> None:
     def kernel(k: Call, x: Any, out_size: Any, size_list: Any, scale: Any) -> Any:
         """Out = X resized."""
         sizes = _spatial(k, x.shape)
+        if x.dtype.kind in "iu":  # Fluid: computed in floats and cut
+            resized = _apply(k, x.astype(np.float32), sizes, _sizes(k, sizes, out_size, size_list, scale), False)
+            return resized.astype(x.dtype)
         return _apply(k, x, sizes, _sizes(k, sizes, out_size, size_list, scale), False)
 
     @gradient(name, "X Out@GRAD", "X@GRAD", carried="OutSize SizeTensor Scale")
