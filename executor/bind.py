@@ -47,10 +47,34 @@ def bind(op: Operator, slot_of: Callable[[str], int], persists: Callable[[int], 
     if record.raw:
         return Step(op, call, lambda f: kernel(call, f), reads, writes)
     run = _simple(call, kernel, record) or _general(call, kernel, record)
+    apart = _updated_elsewhere(call)
+    if apart:
+        run = _sparing(run, apart)
     stored = [slot for slot in writes if persists(slot)]
     if stored:
         run = _storing(run, stored, [slot for slot in stored if slot not in reads], reads)
     return Step(op, call, run, reads, writes)
+
+
+def _updated_elsewhere(call: Call) -> list[int]:
+    """Return the inputs that a kernel would update in place (Param) although its output is another (ParamOut)."""
+    pairs = ((slots, call.outs.get(f"{name}Out", ())) for name, slots in call.ins.items())
+    return [i for slots, outs in pairs for i, out in zip(slots, outs) if out not in (-1, i)]
+
+
+def _sparing(run: Run, inputs: list[int]) -> Run:
+    """Let a kernel work on copies of some inputs, so that the variables keep their values."""
+
+    def sparing(f: Frame) -> None:
+        values = f.values
+        kept = [values[i] for i in inputs]
+        for i, value in zip(inputs, kept):
+            values[i] = value.copy()
+        run(f)
+        for i, value in zip(inputs, kept):
+            values[i] = value
+
+    return sparing
 
 
 def _as_float32(value: Any) -> Any:

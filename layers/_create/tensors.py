@@ -10,6 +10,7 @@ import numpy as np
 from fluidio.dtypes import DTypeLike, VarType, to_vartype
 from fluidio.initializer import Constant
 from fluidio.layer_helper import LayerHelper
+from fluidio.layers._create.joined import join_array
 from fluidio.layers.arguments import apply, check_variable
 from fluidio.param_attr import ParamAttr
 from fluidio.program import Variable
@@ -151,19 +152,6 @@ def assign(input: Any, output: Variable | None = None) -> Variable:
     }
     helper.append_op(type="assign_value", outputs={"Out": [output]}, attrs=attrs)
     return output
-
-
-def join_array(helper: LayerHelper, array: Variable, axis: int, use_stack: bool) -> Variable:
-    """Join or stack the entries of an array of tensors."""
-    out = helper.create_variable_for_type_inference(array.dtype)
-    index = helper.create_variable_for_type_inference("int32")
-    helper.append_op(
-        type="tensor_array_to_tensor",
-        inputs={"X": [array]},
-        outputs={"Out": [out], "OutIndex": [index]},
-        attrs={"axis": axis, "use_stack": use_stack},
-    )
-    return out
 
 
 def concat(input: Any, axis: Any = 0, name: str | None = None) -> Variable:

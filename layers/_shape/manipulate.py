@@ -7,7 +7,7 @@ from typing import Any
 
 from fluidio.dtypes import VarType
 from fluidio.layer_helper import LayerHelper
-from fluidio.layers._create.tensors import join_array
+from fluidio.layers._create.joined import join_array
 from fluidio.layers.arguments import apply, check_variable, dims_as_variables, has_variables, plain_dims
 from fluidio.program import Variable
 

@@ -141,3 +141,19 @@ def test_lookahead_keeps_its_constants_under_the_names_of_1_8_5() -> None:
     O.LookaheadOptimizer(O.SGD(0.1), alpha=0.5, k=3).minimize(L.reduce_sum(weight))
     names = {v.name for v in fluid.default_main_program().list_vars() if v.persistable}
     assert names == {"w", "w@SLOW", "learning_rate_0", "lookahead_alpha", "lookahead_k", "lookahead_step"}
+
+
+def test_an_update_into_other_variables_leaves_the_inputs_alone() -> None:
+    shapes = {"Param": 0, "Grad": 1, "AvgSquaredGrad": 2, "AvgSquaredUpdate": 3}
+    inputs = {slot: fluid.data(slot, [3, 2]) for slot in shapes}
+    block = fluid.default_main_program().global_block()
+    outputs = {f"{slot}Out": block.create_var(name=f"{slot}Out", dtype="float32") for slot in shapes if slot != "Grad"}
+    block.append_op(type="adadelta", inputs=inputs, outputs=outputs, attrs={"rho": 0.9, "epsilon": 1e-6})
+    feed = {
+        slot: np.random.RandomState(seed).uniform(0.1, 1, (3, 2)).astype("float32") for slot, seed in shapes.items()
+    }
+    fetched = fluid.Executor(fluid.CPUPlace()).run(feed=feed, fetch_list=[*outputs.values(), inputs["Param"]])
+    np.testing.assert_allclose(fetched[0].ravel()[:3], [0.05637, -0.82869, 0.56026], atol=1e-5)
+    np.testing.assert_allclose(fetched[1].ravel()[:3], [0.46575, 0.16699, 0.53623], atol=1e-5)
+    np.testing.assert_allclose(fetched[2].ravel()[:3], [0.56504, 0.91083, 0.32631], atol=1e-5)
+    np.testing.assert_array_equal(fetched[3], feed["Param"])

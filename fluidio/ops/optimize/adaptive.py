@@ -44,16 +44,19 @@ def decayed_adagrad(k: Call, param: Any, grad: Any, moment: Any, rate: Any) -> A
 def adadelta(k: Call, param: Any, grad: Any, mean_grad: Any, mean_update: Any) -> Any:
     """Scale the gradient by the ratio of the running root means of updates and gradients; there is no rate.
 
-    Fluid: the mean of the updates is carried on first, and the parameter moves by the new one.
+    Fluid: the mean of the updates is carried on first, and the parameter moves by the new one; by the old one where the
+    new mean goes to another variable.
     """
     grad, rho, epsilon = dense(k, grad), single(k.attrs["rho"]), k.attrs["epsilon"]
     mean_grad *= rho
     mean_grad += (1 - rho) * grad * grad
     below = mean_grad + epsilon
     squared = (mean_update + epsilon) / below * grad * grad
+    apart = k.ins["AvgSquaredUpdate"] != k.outs["AvgSquaredUpdateOut"]
+    step = mean_update.copy() if apart else mean_update
     mean_update *= rho
     mean_update += (1 - rho) * squared
-    param -= k.xp.sqrt((mean_update + epsilon) / below) * grad
+    param -= k.xp.sqrt((step + epsilon) / below) * grad
     return param, mean_grad, mean_update
 
 
