@@ -52,7 +52,9 @@ def append_backward(
         raise TypeError(f"The loss of append_backward must be a Variable, got {loss!r} ({type(loss).__name__})")
     program = loss.block.program
     program._loss_name = loss.name  # type: ignore[attr-defined]
-    block = program.global_block()
+    block = loss.block
+    target = program.current_block()  # inside a branch, gradients are computed where the branch is taken
+    _check_sees(target, loss)
     no_grad = _no_grad_names(program, no_grad_set)
     if checkpoints:
         seed_dropouts(block)
@@ -64,12 +66,15 @@ def append_backward(
     no_grad = {earlier.get(name, name) for name in no_grad}
     block.ops[end]._attrs["op_role"] = int(OpRole.Forward | OpRole.Loss)
     with program._role(OpRole.Backward):
-        _append_loss_gradient(loss)
+        _append_loss_gradient(target, loss)
         after = _call_each(callbacks) if callbacks else None
         seeds = {loss.name: grad_name(loss.name)}
-        done = append_grad_ops(block, ops, seeds, no_grad, block, after=after, recompute=recompute)
+        done = append_grad_ops(block, ops, seeds, no_grad, target, after=after, recompute=recompute)
+        done.update(_around(block, done, no_grad, target, after))
     renamed = take_back_earlier(block, earlier)
-    return _params_and_grads(program, parameter_list, {name: renamed.get(grad, grad) for name, grad in done.items()})
+    if target is not block:
+        renamed = {}
+    return _params_and_grads(target, parameter_list, {name: renamed.get(grad, grad) for name, grad in done.items()})
 
 
 def _call_each(callbacks: Sequence[Callable[..., None]]) -> Callable[[Block], None]:
@@ -95,8 +100,32 @@ def _last_producer(block: Block, name: str) -> int:
     raise ValueError(f"no op of the program's main block produces the loss {name!r}: nothing to differentiate")
 
 
-def _append_loss_gradient(loss: Variable) -> None:
-    block = loss.block
+def _check_sees(target: Block, loss: Variable) -> None:
+    seen: Block | None = target
+    while seen is not None and seen is not loss.block:
+        seen = seen.parent
+    if seen is None:
+        raise ValueError(
+            f"the loss {loss.name!r} is computed inside a branch or loop: nothing to differentiate outside of it; call "
+            "minimize inside, too"
+        )
+
+
+def _around(
+    block: Block, done: dict[str, str], no_grad: set[str], target: Block, after: Callable[[Block], None] | None
+) -> dict[str, str]:
+    """Go on with the ops of the blocks around the loss's own, from the gradients that their variables have."""
+    found: dict[str, str] = {}
+    outer = block.parent
+    while outer is not None:
+        known = {name: grad for name, grad in {**done, **found}.items() if name in outer.vars}
+        ops = ops_towards(outer, set(known))
+        found.update(append_grad_ops(outer, ops, known, no_grad, target, after=after))
+        outer = outer.parent
+    return found
+
+
+def _append_loss_gradient(block: Block, loss: Variable) -> None:
     seed = create_grad(block, loss, grad_name(loss.name))
     shape = [d if d > 0 else 1 for d in loss.shape] or [1]
     op = block.append_op(
@@ -245,19 +274,19 @@ def _append(
 
 
 def _params_and_grads(
-    program: Program, parameter_list: Sequence[Any] | None, gradients: dict[str, str]
+    target: Block, parameter_list: Sequence[Any] | None, gradients: dict[str, str]
 ) -> list[tuple[Parameter, Variable]]:
     """Return the parameters that this pass has reached, with the gradients that it gave them."""
-    block = program.global_block()
+    block = target.program.global_block()
     if parameter_list is None:
-        names = [p.name for p in program.all_parameters() if p.trainable]
+        names = [p.name for p in target.program.all_parameters() if p.trainable]
     else:
         names = [p.name if isinstance(p, Variable) else str(p) for p in parameter_list]
     found = []
     for name in names:
         parameter = block.var(name)
         if name in gradients:
-            gradient = block.var(gradients[name])
+            gradient = target.var(gradients[name])
             found.append((parameter, gradient))
             if gradient.op is not None:
                 gradient.op._attrs["op_role_var"] = [*gradient.op._attrs.get("op_role_var", ()), name, gradient.name]

@@ -165,6 +165,22 @@ def _lstm_cell(scope: str, width: int, options: _Options) -> Cell:
     return step
 
 
+def _of_layer(options: _Options, way: str, layer: int) -> _Options:
+    """Return the options of one layer: names given for the parameters get the way, "w" or "b", and its number."""
+    found = copy.copy(options)
+    found.param_attr = _with_suffix(options.param_attr, f"_{way}_w_{layer}")
+    found.bias_attr = _with_suffix(options.bias_attr, f"_{way}_b_{layer}")
+    return found
+
+
+def _with_suffix(attr: Any, suffix: str) -> Any:
+    named = copy.copy(ParamAttr._to_attr(attr)) if attr is not None else None
+    if isinstance(named, ParamAttr) and named.name is not None:
+        named.name += suffix
+        return named
+    return attr
+
+
 def _one_way(
     cells: list[Cell],
     x: Variable,
@@ -220,10 +236,14 @@ def _run(
     ways = 2 if bidirectional else 1
     cells = [
         [
-            make(f"{name}{suffix}_layers_{layer}", input.shape[-1] if layer == 0 else options.size, options)
+            make(
+                f"{name}{suffix}_layers_{layer}",
+                input.shape[-1] if layer == 0 else options.size,
+                _of_layer(options, way, layer),
+            )
             for layer in range(num_layers)
         ]
-        for suffix in ("", "_reverse")[:ways]
+        for suffix, way in (("", "fw"), ("_reverse", "bw"))[:ways]
     ]
     x = layers.transpose(input, [1, 0, 2]) if batch_first else input
     mask = None

@@ -198,7 +198,7 @@ class Optimizer:
 
     def _append_updates(self, params_grads: Sequence[Any]) -> list[Operator]:
         program = params_grads[0][0].block.program if params_grads else default_main_program()
-        block = program.global_block()
+        block = program.current_block()
         self.helper = LayerHelper(type(self).__name__)
         first = len(block.ops)
         active = [(p, g) for p, g in params_grads if g is not None and p.trainable]
