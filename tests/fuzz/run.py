@@ -1,7 +1,7 @@
 """Attack the parsers of foreign bytes for as long as you like.
 
     python -m tests.fuzz.run [TARGET ...] [--count 20000] [--seed 0]
-    python -m tests.fuzz.run TARGET --atheris      guided by coverage; needs `pip install atheris`
+    python -m tests.fuzz.guided TARGET             guided by coverage
 
 Half of the inputs have repaired checksums. A find is any exception that a parser is not allowed to raise, five seconds
 for one input, or more memory than 512 MB; the input is kept in tests/fuzz/corpus/TARGET.
@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import hashlib
-import importlib
 import random
 import signal
 import sys
@@ -86,23 +85,12 @@ def _limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 
-def _guided(name: str, arguments: list[str]) -> None:
-    atheris: Any = importlib.import_module("atheris")
-    atheris.instrument_all()
-    atheris.Setup([sys.argv[0], *arguments], lambda data: TARGETS[name].attack(bytes(data)))
-    atheris.Fuzz()
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("targets", nargs="*", help=", ".join(TARGETS))
     parser.add_argument("--count", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--atheris", action="store_true")
-    options, rest = parser.parse_known_args()
-    if options.atheris:
-        _guided(options.targets[0], rest)
-        return
+    options = parser.parse_args()
     for name in options.targets or TARGETS:
         TARGETS[name].attack(TARGETS[name].seeds()[0])  # everything is imported before memory is limited
     _limit_memory()
