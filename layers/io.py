@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from fluidio.distributed import trainer_count
 from fluidio.dtypes import DTypeLike, VarType, to_vartype
 from fluidio.era import era
 from fluidio.errors import EnforceNotMet
@@ -135,6 +136,8 @@ def open_files(
     shuffle_files: bool = False,
     seed: int | None = None,
     deterministic: bool = True,
+    trainers: int | str | None = None,
+    trainer_id: int | None = None,
 ) -> Variable:
     """Read the records of several RecordIO files; reading ahead begins with the startup program.
 
@@ -153,6 +156,10 @@ def open_files(
         shuffle_files: another order of the files in each epoch.
         seed: for `shuffle_files`; the program's random_seed by default.
         deterministic: False gives out records as they are ready.
+        trainers, trainer_id: divide the records among trainers: in every step each takes a part of the next
+            `trainers * batch_size` records. All have the same number of steps, every record is read once in an epoch,
+            and another number of trainers can go on in the middle of an epoch (`state_dict`). trainers="env" takes both
+            from the environment. By default every file given is read.
     """
     if era().open_files_eighth_is_for_parallel:
         is_test = None  # the 8th positional argument was for_parallel
@@ -172,7 +179,25 @@ def open_files(
         "seed": _seed(seed),
     }
     reader = _source("open_files", "multi_file_reader", shapes, lod_levels, dtypes, attrs)
+    reader.trainer_share = _trainer_share(trainers, trainer_id, deterministic)
     return multi_pass(reader, pass_num) if pass_num > 1 else reader
+
+
+def _trainer_share(trainers: int | str | None, trainer_id: int | None, deterministic: bool) -> tuple[int, int] | None:
+    """Return (trainers, trainer id) for a reader whose records are divided, else None."""
+    if trainers is None:
+        if trainer_id is not None:
+            raise ValueError(f"open_files: trainer_id={trainer_id} needs trainers=, their number")
+        return None
+    if trainers == "env":
+        trainer_id, trainers = trainer_count()
+    if not isinstance(trainers, int) or trainers < 1:
+        raise ValueError(f"open_files: trainers={trainers!r}: expected a number, or 'env'")
+    if trainer_id is None or not 0 <= trainer_id < trainers:
+        raise ValueError(f"open_files: trainer_id={trainer_id} of {trainers} trainers: expected 0 to {trainers - 1}")
+    if not deterministic:
+        raise ValueError("open_files: deterministic=False has another order on every trainer; records would be lost")
+    return trainers, trainer_id
 
 
 def random_data_generator(
@@ -217,6 +242,7 @@ def _decorate(op: str, reader: Variable, attrs: dict[str, Any], name: str | None
 
 def _keep_methods(new: Variable, reader: Variable) -> None:
     attach_file_handle(new)
+    new.trainer_share = reader.trainer_share
     for method in (
         "start", "reset", "stats", "state_dict", "load_state_dict", "queue", "decorate_tensor_provider",
         "decorate_batch_generator", "decorate_paddle_reader", "decorate_sample_list_generator",
@@ -254,7 +280,13 @@ def batch(reader: Variable, batch_size: int, *, drop_last: bool | None = None) -
     merged wrongly; a strict era does so again.
     """
     drop = not era().keep_leftover_batch if drop_last is None else bool(drop_last)
-    return _decorate("create_batch_reader", reader, {"batch_size": int(batch_size), "discard_leftover": drop})
+    attrs: dict[str, Any] = {"batch_size": int(batch_size), "discard_leftover": drop}
+    share = getattr(reader, "trainer_share", None)
+    if share is not None:
+        attrs["trainers"], attrs["trainer_id"] = share
+    new = _decorate("create_batch_reader", reader, attrs)
+    new.trainer_share = None  # from here on every trainer has its own records
+    return new
 
 
 def double_buffer(reader: Variable, place: Any = None, name: str | None = None) -> Variable:
@@ -301,6 +333,9 @@ def read_file(reader: Variable | None = None, *, file_obj: Variable | None = Non
     reader = file_obj if reader is None else reader
     if not isinstance(reader, Variable) or reader.type is not VarType.READER:
         raise TypeError(f"read_file takes a reader (the result of open_files, py_reader, batch, ...), got {reader!r}")
+    if reader.trainer_share is not None:
+        trainers, trainer = reader.trainer_share
+        reader = _decorate("create_share_reader", reader, {"trainers": trainers, "trainer_id": trainer})
     helper = LayerHelper("read_file")
     outputs = [
         helper.create_variable_for_type_inference(stop_gradient=True, dtype="float32") for _ in reader.reader_slots

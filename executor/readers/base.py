@@ -229,13 +229,23 @@ class Reader:
 
     def state_dict(self) -> dict[str, Any]:
         """Return where this reader stands: numbers only, never data."""
+        records = self.records_at(self.delivered)
         return {
             "version": 1,
             "reader": self.name,
             "epoch": self.epoch,
             "items": self.delivered,
             "chain": self.fingerprint(),
+            **({} if records is None else {"records": records}),
         }
+
+    def records_at(self, items: int) -> int | None:
+        """Return how many records of the epoch all trainers have read after these items; None without trainers."""
+        return None if self.underlying is None else self.underlying.records_at(items)
+
+    def skip_records(self, count: int) -> int:
+        """Pass over records of a fresh epoch, below the reader that divides them among trainers."""
+        return self.skip(count) if self.underlying is None else self.underlying.skip_records(count)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where `state_dict()` was taken; EnforceNotMet when it belongs to other files or another chain."""
@@ -255,7 +265,11 @@ class Reader:
         source.holding = True
         try:
             self.start(int(state["epoch"]))
-            missing = wanted - self.skip(wanted)
+            if "records" in state:
+                self.skip_records(int(state["records"]))
+                missing = 0  # the last step of an epoch may have had fewer
+            else:
+                missing = wanted - self.skip(wanted)
         finally:
             source.holding = False
         if missing:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.distributed.shares import next_step, share
 from fluidio.errors import EnforceNotMet
 from fluidio.executor.readers.base import Reader, Spec, Tensors
 from fluidio.flow.run_counters import TALLY
@@ -23,6 +24,8 @@ class Batch(Reader):
         batch_size: records (not rows) in a batch.
         drop_last: drop the short last batch; said once in a warning and counted in `stats()`.
         fluids_lods: merge LoDs as Fluid did, wrongly where a record holds several sequences.
+        share: (trainers, trainer): take this trainer's part of the records of all trainers' batches. Places are saved
+            as numbers of records, so that another number of trainers can go on there.
     """
 
     light = True
@@ -36,9 +39,13 @@ class Batch(Reader):
         spec: Spec = (),
         *,
         fluids_lods: bool = False,
+        share: tuple[int, int] | None = None,
     ) -> None:
         super().__init__(name, spec, underlying)
         self._size = batch_size
+        self._share = share
+        self._kept: list[RecordBlock] = []  # records that were read to see whether the epoch goes on
+        self._resumed_at = 0  # records of the epoch before the first item that was given out
         self._drop_last = drop_last
         self._fluids_lods = fluids_lods
         self._warned = False
@@ -54,12 +61,7 @@ class Batch(Reader):
                 self._allocate = None
 
     def _next(self) -> Tensors | None:
-        assert self.underlying is not None
-        parts = self.underlying.read_blocks(self._size)
-        count = sum(map(len, parts))
-        if count < self._size and self._drop_last:
-            self._drop(count)
-            return None
+        parts = self._records() if self._share is None else self._shared_records(*self._share)
         if not parts:
             return None
         try:
@@ -67,6 +69,37 @@ class Batch(Reader):
         except ValueError as error:
             raise EnforceNotMet(f"batch reader {self.name}: {error}") from error
         return _with_fluids_lods(tensors, parts) if self._fluids_lods else tensors
+
+    def _records(self) -> list[RecordBlock]:
+        assert self.underlying is not None
+        parts = self.underlying.read_blocks(self._size)
+        count = sum(map(len, parts))
+        if count < self._size and self._drop_last:
+            self._drop(count)
+            return []
+        return parts
+
+    def _shared_records(self, trainers: int, trainer: int) -> list[RecordBlock]:
+        """Return this trainer's part of what all trainers read in this step."""
+        assert self.underlying is not None
+        ahead = self._size * trainers + trainers  # enough to tell whether a further step has a record for each
+        parts = [*self._kept, *self.underlying.read_blocks(ahead - sum(map(len, self._kept)))]
+        left = sum(map(len, parts))
+        count = next_step(left, self._size, trainers, self._drop_last)
+        if count < trainers:
+            self._end_of_shares(left, trainers)
+            return []
+        self._kept = _cut(parts, count, left)
+        return _cut(parts, *share(count, trainers, trainer))
+
+    def _end_of_shares(self, left: int, trainers: int) -> None:
+        self._kept = []
+        if self._drop_last:
+            self._drop(left)
+        elif left:
+            raise EnforceNotMet(
+                f"batch reader {self.name}: {left} records for {trainers} trainers: every trainer needs one"
+            )
 
     def _drop(self, count: int) -> None:
         if not count:
@@ -80,14 +113,51 @@ class Batch(Reader):
                 f"{self._size}; layers.batch(..., drop_last=False) delivers them"
             )
 
+    # -- places -------------------------------------------------------------------------------------------------
+
+    def records_at(self, items: int) -> int | None:
+        if self._share is None:
+            return None
+        return self._resumed_at + items * self._size * self._share[0]
+
+    def skip_records(self, count: int) -> int:
+        assert self.underlying is not None
+        self._resumed_at = self.underlying.skip(count)
+        return self._resumed_at
+
+    def fingerprint(self) -> list[Any]:
+        """Leave out what may differ between trainers, and between a run and the one that resumes it."""
+        *below, mine = super().fingerprint()
+        changing = ("trainers", "trainer_id") if self._share is None else ("trainers", "trainer_id", "batch_size")
+        return [*below, [word for word in mine if not (isinstance(word, list) and word[0] in changing)]]
+
+    def _begin(self) -> None:
+        self._kept, self._resumed_at = [], 0
+
+    def _stop(self) -> None:
+        self._kept = []
+
     def skip(self, count: int) -> int:
         assert self.underlying is not None
+        if self._share is not None and count:
+            raise EnforceNotMet(f"batch reader {self.name}: the state was saved without trainers")
         records = self.underlying.skip(count * self._size)
         self.delivered = records // self._size if self._drop_last else -(-records // self._size)
         return self.delivered
 
     def stats(self) -> dict[str, Any]:
         return {**super().stats(), "batch_size": self._size}
+
+
+def _cut(parts: list[RecordBlock], start: int, stop: int) -> list[RecordBlock]:
+    """Return records start..stop of some blocks."""
+    found, before = [], 0
+    for part in parts:
+        low, high = max(start - before, 0), min(stop - before, len(part))
+        if low < high:
+            found.append(part if high - low == len(part) else part.slice(low, high))
+        before += len(part)
+    return found
 
 
 def _with_fluids_lods(tensors: Tensors, parts: list[RecordBlock]) -> Tensors:

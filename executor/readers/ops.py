@@ -31,6 +31,7 @@ from fluidio.executor.readers.open_files import OpenFiles
 from fluidio.executor.readers.queue import QueueReader
 from fluidio.executor.readers.queue_buffer import QueueBuffer
 from fluidio.executor.readers.random_data import RandomData
+from fluidio.executor.readers.share import Share
 from fluidio.executor.readers.shuffle import Shuffle
 from fluidio.executor.readers.wait_clock import WaitClock
 from fluidio.flow.feed_queue import FeedQueue
@@ -261,11 +262,17 @@ _decorator(
     positive("buffer_size"),
 )  # fmt: skip
 _decorator(
-    "create_batch_reader", {"batch_size": 1, "discard_leftover": True},
+    "create_batch_reader", {"batch_size": 1, "discard_leftover": True, "trainers": 0, "trainer_id": 0},
     lambda k, f, name, below, spec: Batch(
-        name, below, k.attrs["batch_size"], k.attrs["discard_leftover"], spec, fluids_lods=era().strict
+        name, below, k.attrs["batch_size"], k.attrs["discard_leftover"], spec, fluids_lods=era().strict,
+        share=(k.attrs["trainers"], k.attrs["trainer_id"]) if k.attrs["trainers"] else None,
     ),
     positive("batch_size"),
+)  # fmt: skip
+_decorator(
+    "create_share_reader", {"trainers": 1, "trainer_id": 0},
+    lambda k, f, name, below, spec: Share(name, below, k.attrs["trainers"], k.attrs["trainer_id"], spec),
+    positive("trainers"),
 )  # fmt: skip
 _decorator(
     "create_multi_pass_reader", {"pass_num": 1},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fluidio.io.checkpoints import Checkpoints
 from fluidio.io.collate import default_collate_fn
 from fluidio.io.data_loader import DataLoader
 from fluidio.io.dataset_types import Dataset
@@ -41,6 +42,7 @@ from fluidio.reader import (
 
 __all__ = [
     "BatchSampler",
+    "Checkpoints",
     "ComposeNotAligned",
     "DataLoader",
     "Dataset",

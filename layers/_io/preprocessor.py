@@ -95,4 +95,5 @@ class Preprocessor:
                 "sink_var_names": self.sink_var_names,
             },
         )
+        self.reader.trainer_share = self.underlying_reader.trainer_share
         return attach_file_handle(self.reader)

@@ -1,0 +1,67 @@
+"""Share: of every few items in a row the one that is this trainer's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluidio.errors import EnforceNotMet
+from fluidio.executor.readers.base import Reader, Spec, Tensors
+from fluidio.flow.run_counters import TALLY
+
+__all__ = ["Share"]
+
+
+class Share(Reader):
+    """Divides items that are not batched here among trainers: item s * trainers + i goes to trainer i in step s.
+
+    Items at the end of an epoch that are too few for all trainers are dropped: all trainers have the same steps.
+    """
+
+    def __init__(self, name: str, underlying: Reader, trainers: int, trainer: int, spec: Spec = ()) -> None:
+        super().__init__(name, spec, underlying)
+        self._trainers = trainers
+        self._trainer = trainer
+        self._resumed_at = 0
+        self._warned = False
+
+    def _next(self) -> Tensors | None:
+        assert self.underlying is not None
+        mine: Tensors | None = None
+        for index in range(self._trainers):
+            item = self.underlying.read_next()
+            if item is None:
+                self._drop(index)
+                return None
+            if index == self._trainer:
+                mine = item
+        return mine
+
+    def _drop(self, count: int) -> None:
+        self.dropped += count
+        TALLY.add(dropped=count)
+        if count and not self._warned:
+            self._warned = True
+            self.untold = (
+                f"reader {self.name}: the last {count:,} items of each epoch are dropped, too few for "
+                f"{self._trainers} trainers; layers.batch divides records evenly"
+            )
+
+    def records_at(self, items: int) -> int | None:
+        return self._resumed_at + items * self._trainers
+
+    def skip_records(self, count: int) -> int:
+        assert self.underlying is not None
+        self._resumed_at = self.underlying.skip(count)
+        return self._resumed_at
+
+    def skip(self, count: int) -> int:
+        if count:
+            raise EnforceNotMet(f"reader {self.name}: the state was saved without trainers")
+        return 0
+
+    def fingerprint(self) -> list[Any]:
+        *below, _ = super().fingerprint()
+        return [*below, ["create_share_reader"]]
+
+    def _begin(self) -> None:
+        self._resumed_at = 0
