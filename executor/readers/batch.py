@@ -108,9 +108,10 @@ class Batch(Reader):
         TALLY.add(dropped=count)
         if not self._warned:
             self._warned = True
+            each = "" if self._share is None else f" for each of {self._share[0]} trainers"
             self.untold = (
                 f"batch reader {self.name} drops the last {count:,} records of each epoch, too few for a batch of "
-                f"{self._size}; layers.batch(..., drop_last=False) delivers them"
+                f"{self._size}{each}; layers.batch(..., drop_last=False) delivers them"
             )
 
     # -- places -------------------------------------------------------------------------------------------------

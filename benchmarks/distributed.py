@@ -1,0 +1,175 @@
+"""Two trainers against one, beside PyTorch's DistributedDataParallel, in one run, one maths thread each.
+
+Run: python -m benchmarks.distributed --steps 100   (needs the extra `torch`)
+
+For each model: samples/s of one and of two trainers with batches of 256 each, their ratio, the same for DDP, and the
+bytes that a trainer sends in a step over the bytes of its gradients, counted at the loopback device.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+BATCH, CLASSES = 256, 10
+MODELS = ("mlp", "resnet")
+_HERE = Path(__file__).resolve()
+
+
+def data(model: str) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    shape = (BATCH, 784) if model == "mlp" else (BATCH, 3, 16, 16)
+    return {"x": rng.random(shape).astype("float32"), "y": rng.integers(0, CLASSES, (BATCH, 1))}
+
+
+def fluidio_step(model: str, rank: int, size: int, endpoints: str) -> Any:
+    """Build the model with fluidio; return a function that trains one step."""
+    import fluidio as fluid
+
+    L = fluid.layers
+    batch = data(model)
+    x = L.data("x", list(batch["x"].shape[1:]))
+    y = L.data("y", [1], dtype="int64")
+    if model == "mlp":
+        out = L.fc(L.fc(x, 512, act="relu"), 512, act="relu")
+    else:
+        out = L.conv2d(x, 16, 3, padding=1, act="relu")
+        for _ in range(3):
+            inner = L.conv2d(L.conv2d(out, 16, 3, padding=1, act="relu"), 16, 3, padding=1)
+            out = L.relu(L.elementwise_add(out, inner))
+        out = L.pool2d(out, global_pooling=True, pool_type="avg")
+    loss = L.mean(L.softmax_with_cross_entropy(L.fc(out, CLASSES), y))
+    fluid.optimizer.SGD(0.01).minimize(loss)
+    main, startup = fluid.default_main_program(), fluid.default_startup_program()
+    if size > 1:
+        config = fluid.DistributeTranspilerConfig()
+        config.mode = "nccl2"
+        fluid.DistributeTranspiler(config).transpile(rank, trainers=endpoints)
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(startup)
+    return lambda: exe.run(main, feed=batch, fetch_list=[loss])
+
+
+def torch_step(model: str, rank: int, size: int, endpoints: str) -> Any:
+    """Build the same model with PyTorch; return a function that trains one step."""
+    import torch
+    import torch.distributed as dist
+    from torch import nn
+
+    torch.set_num_threads(1)
+
+    class Block(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a, self.b = nn.Conv2d(16, 16, 3, padding=1), nn.Conv2d(16, 16, 3, padding=1)
+
+        def forward(self, x: Any) -> Any:
+            return torch.relu(x + self.b(torch.relu(self.a(x))))
+
+    if model == "mlp":
+        net: Any = nn.Sequential(
+            nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, CLASSES)
+        )
+    else:
+        head = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, CLASSES)]
+        net = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), nn.ReLU(), *(Block() for _ in range(3)), *head)
+    if size > 1:
+        host, port = endpoints.split(",")[0].split(":")
+        dist.init_process_group("gloo", init_method=f"tcp://{host}:{port}", rank=rank, world_size=size)
+        net = nn.parallel.DistributedDataParallel(net)
+    optimizer, criterion = torch.optim.SGD(net.parameters(), 0.01), nn.CrossEntropyLoss()
+    batch = data(model)
+    x, y = torch.from_numpy(batch["x"]), torch.from_numpy(batch["y"].reshape(-1))
+
+    def step() -> None:
+        optimizer.zero_grad()
+        criterion(net(x), y).backward()
+        optimizer.step()
+
+    return step
+
+
+def worker(args: argparse.Namespace) -> None:
+    """Train and print the seconds of the measured steps."""
+    make = fluidio_step if args.engine == "fluidio" else torch_step
+    step = make(args.model, args.rank, args.size, args.endpoints)
+    for _ in range(5):
+        step()
+    sent = _sent()
+    began = time.perf_counter()
+    for _ in range(args.steps):
+        step()
+    seconds = time.perf_counter() - began
+    print(json.dumps({"seconds": seconds, "sent": _sent() - sent}), flush=True)
+
+
+def _sent() -> int:
+    """Return the bytes that the loopback device has sent: those of all processes."""
+    for line in Path("/proc/net/dev").read_text().splitlines():
+        name, _, numbers = line.partition(":")
+        if name.strip() == "lo":
+            return int(numbers.split()[8])
+    return 0
+
+
+def rate(engine: str, model: str, size: int, steps: int) -> tuple[float, float]:
+    """Return samples/s of all trainers together, and the bytes that one of them sends in a step."""
+    from tests.distributed.jobs import endpoints
+
+    names = ",".join(endpoints(size))
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(_HERE.parent.parent)}
+    started = []
+    for rank in range(size):
+        words = ["--worker", "--engine", engine, "--model", model, "--rank", str(rank), "--size", str(size)]
+        command = [sys.executable, str(_HERE), *words, "--endpoints", names, "--steps", str(steps)]
+        started.append(subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True))
+    found = [json.loads(process.communicate(timeout=600)[0].strip().splitlines()[-1]) for process in started]
+    slowest = max(one["seconds"] for one in found)
+    return BATCH * size * steps / slowest, max(one["sent"] for one in found) / steps / size
+
+
+def gradient_bytes(model: str) -> int:
+    """Return the bytes of all gradients of a model."""
+    import fluidio as fluid
+
+    with (
+        fluid.program_guard(fluid.Program(), fluid.Program()),
+        fluid.unique_name.guard(),
+        fluid.scope_guard(fluid.Scope()),
+    ):
+        fluidio_step(model, 0, 1, "")
+        return sum(4 * int(np.prod(p.shape)) for p in fluid.default_main_program().all_parameters())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--engine", default="fluidio", help=argparse.SUPPRESS)
+    parser.add_argument("--model", default="mlp", help=argparse.SUPPRESS)
+    parser.add_argument("--rank", type=int, default=0, help=argparse.SUPPRESS)
+    parser.add_argument("--size", type=int, default=1, help=argparse.SUPPRESS)
+    parser.add_argument("--endpoints", default="", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.worker:
+        worker(args)
+        return
+    for model in args.models:
+        size = gradient_bytes(model)
+        for engine in ("fluidio", "torch"):
+            (one, _), (two, sent) = rate(engine, model, 1, args.steps), rate(engine, model, 2, args.steps)
+            rates = f"1 trainer {one:9,.0f}/s   2 trainers {two:9,.0f}/s   ratio {two / one:.2f}"
+            print(f"{model:7} {engine:8} {rates}   sent by each / gradient {sent / size:.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
