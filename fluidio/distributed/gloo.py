@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import threading
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -127,18 +130,26 @@ class GlooCommunicator:
             except RuntimeError as error:
                 if work.is_completed():
                     self._fail(error, late="imed out" in str(error))
-                if not announced:
-                    announced = True
-                    with self._meeting.told():
-                        self._meeting.put("at", self.members[self.rank].trainer, str(count))
                 if time.monotonic() - begin >= limit:
                     self._fail(error, late=True)
+                if not announced:
+                    announced = True
+                    self._announce(count)
+
+    def _announce(self, count: int) -> None:
+        """Leave a note that this trainer waits; in a thread, as the meeting point may be what is missing."""
+
+        def note() -> None:
+            with contextlib.suppress(RuntimeError):
+                self._meeting.put("at", self.members[self.rank].trainer, str(count))
+
+        threading.Thread(target=note, name="fluidio-waits", daemon=True).start()
 
     def _fail(self, error: BaseException, *, late: bool) -> NoReturn:
         me = self.members[self.rank]
         others = [m for m in self.members if m is not me]
         try:
-            blamed = self._meeting.roll_call(others, self._count, late)
+            blamed = self._meeting.bounded(lambda: self._meeting.roll_call(others, self._count, late))
         except DistributedError as gone:
             self._broken = gone
             raise
@@ -183,7 +194,7 @@ class _LastOne(Alone):
 
 def _give_up(meeting: Meeting, me: Member, reason: str) -> None:
     try:
-        meeting.put("failed", me.trainer, f"gave up: {reason}")
+        meeting.bounded(partial(meeting.put, "failed", me.trainer, f"gave up: {reason}"))
     except RuntimeError:
         return  # the meeting point is gone: its silence says the same
     meeting.close()

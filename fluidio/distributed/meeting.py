@@ -9,8 +9,8 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from fluidio.distributed.communicator import Member
 from fluidio.distributed.membership import split_endpoint
@@ -18,8 +18,10 @@ from fluidio.errors import DistributedError, missing_dependency
 
 __all__ = ["Meeting", "import_torch", "local_address"]
 
+T = TypeVar("T")
 _BEAT = 1.0  # seconds between signs of life
 _SILENCE = 3.5  # seconds without one after which a process counts as gone
+_ANSWER = _SILENCE + 4.0  # seconds that a look at the store may take when something is wrong
 _SAY_SO = 3.0  # seconds of waiting for a process that is not up yet before a line says so
 
 
@@ -76,6 +78,26 @@ class Meeting:
         """Return what a trainer has left; "" for nothing yet."""
         key = f"{kind}/{trainer}"
         return str(self._store.get(key).decode()) if self._store.check([key]) else ""
+
+    def bounded(self, call: Callable[[], T]) -> T:
+        """Return what a call to the store returns; DistributedError if it does not come back: the link may be cut."""
+        found: list[T] = []
+        errors: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                found.append(call())
+            except BaseException as error:
+                errors.append(error)
+
+        thread = threading.Thread(target=run, name="fluidio-meeting", daemon=True)
+        thread.start()
+        thread.join(_ANSWER)
+        if errors:
+            raise errors[0]
+        if not found:
+            raise DistributedError(f"the process at the meeting point {self.address} does not answer any more")
+        return found[0]
 
     @contextlib.contextmanager
     def told(self) -> Iterator[None]:

@@ -60,7 +60,7 @@ class Job:
         self.processes.append(process)
         return process
 
-    def wait(self, seconds: float = 120) -> list[Ended]:
+    def wait(self, seconds: float = 280) -> list[Ended]:
         """Return how all processes ended; fail if one does not."""
         deadline = time.monotonic() + seconds
         ended = []
@@ -74,7 +74,7 @@ def _clean_environment() -> dict[str, str]:
     """Return this process's environment without what a launcher may have put there."""
     launchers = ("PADDLE_", "OMPI_", "PMI", "TORCHELASTIC_", "RANK", "WORLD_SIZE", "MASTER_", "TRAINING_ROLE")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(launchers)}
-    return {**kept, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "FLUIDIO_TIMEOUT": "30"}
+    return {**kept, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "FLUIDIO_TIMEOUT": "120"}
 
 
 def fluidio_run(script: str | Path, *words: str | Path, fluid: str = "1.8") -> list[str]:

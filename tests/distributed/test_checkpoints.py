@@ -19,6 +19,8 @@ from fluidio.io import checkpoints as module
 from fluidio.recordio import Writer
 from tests.distributed.jobs import Job, endpoints, fluidio_run, needs_torch, paddle_variables
 
+pytestmark = pytest.mark.timeout(300)  # several processes, maybe on a busy machine
+
 L = fluid.layers
 
 

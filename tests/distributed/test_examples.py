@@ -10,6 +10,8 @@ import pytest
 from tests.distributed.jobs import Job, endpoints, needs_torch
 from tests.house.repository import ROOT
 
+pytestmark = pytest.mark.timeout(300)  # several processes, maybe on a busy machine
+
 
 def output(name: str, *words: str) -> str:
     port = endpoints(1)[0].rpartition(":")[2]

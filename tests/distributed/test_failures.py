@@ -13,8 +13,10 @@ import pytest
 
 from tests.distributed.jobs import Ended, Job, endpoints, fluidio_run, mpiexec, needs_mpi, needs_torch, paddle_variables
 
+pytestmark = pytest.mark.timeout(300)  # several processes, maybe on a busy machine
 
-def run(tmp_path: Path, steps: str, *words: str, limit: str = "30") -> list[Ended]:
+
+def run(tmp_path: Path, steps: str, *words: str, limit: str = "100") -> list[Ended]:
     """Run trainers started with Paddle's variables; the one that misbehaves is ended at last."""
     count = len(steps.split(","))
     names = endpoints(count)
@@ -25,7 +27,7 @@ def run(tmp_path: Path, steps: str, *words: str, limit: str = "30") -> list[Ende
             job.start(fluidio_run("uneven.py", tmp_path, steps, *words), env)
         others = [process for trainer, process in enumerate(job.processes) if trainer != bad]
         for process in others:
-            process.wait(120)
+            process.wait(250)
         if bad >= 0 and job.processes[bad].poll() is None:
             job.processes[bad].send_signal(signal.SIGKILL)
         return job.wait()
@@ -61,16 +63,16 @@ def test_trainers_of_mpiexec_with_fewer_steps_leave(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("action", "limit", "reason"),
     [
-        ("kill", "30", "is gone"),
+        ("kill", "100", "is gone"),
         pytest.param("stop", "8", "is gone", marks=pytest.mark.slow),
         pytest.param("sleep", "8", "lives, but does not come", marks=pytest.mark.slow),
-        pytest.param("raise", "30", "gave up: ValueError: a mistake in the script", marks=pytest.mark.slow),
+        pytest.param("raise", "100", "gave up: ValueError: a mistake in the script", marks=pytest.mark.slow),
     ],
 )
 def test_a_trainer_that_is_lost_is_an_error_that_names_it(action: str, limit: str, reason: str, tmp_path: Path) -> None:
     begin = time.monotonic()
     ended = run(tmp_path, "5,5,5", "1", action, "2", limit=limit)
-    assert time.monotonic() - begin < 60
+    assert time.monotonic() - begin < 120
     for trainer in (0, 2):
         assert ended[trainer].status == 1
         last = ended[trainer].output.strip().splitlines()[-1]

@@ -21,6 +21,7 @@ from tests.distributed.jobs import (
     paddle_variables,
 )
 
+pytestmark = pytest.mark.timeout(300)  # several processes, maybe on a busy machine
 OPTIMIZERS = ("sgd", "momentum", "adam", "decay")
 QUICK = [pytest.param(name, marks=[] if name == "adam" else [pytest.mark.slow]) for name in OPTIMIZERS]
 

@@ -10,6 +10,8 @@ import pytest
 from fluidio.paddle.distributed.launch import launch
 from tests.distributed.jobs import Job, endpoints, fluidio_run, needs_torch
 
+pytestmark = pytest.mark.timeout(300)  # several processes, maybe on a busy machine
+
 VARIABLES = "import os, sys; open(sys.argv[1] + os.environ['PADDLE_TRAINER_ID'], 'w').write(repr(dict(os.environ)))"
 
 

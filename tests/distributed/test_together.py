@@ -9,6 +9,8 @@ import pytest
 
 from tests.distributed.jobs import Job, endpoints, fluidio_run, mpiexec, needs_mpi, needs_torch, paddle_variables
 
+pytestmark = pytest.mark.timeout(300)  # several processes, maybe on a busy machine
+
 
 @needs_torch
 @pytest.mark.parametrize("trainers", [2, pytest.param(3, marks=pytest.mark.slow)])

@@ -76,7 +76,7 @@ class Collective(Fleet):
         strategy.trainers_endpoints = role.get_trainer_endpoints()
         self._origin_program, self.startup_program = main, startup
         self.main_program = CompiledProgram(main).with_data_parallel(
-            build_strategy=strategy, exec_strategy=strategy.exec_strategy
+            self._loss_name, build_strategy=strategy, exec_strategy=strategy.exec_strategy
         )
 
     def init_worker(self) -> None:

@@ -46,6 +46,7 @@ class DistributedOptimizer:
         one = loss[0] if isinstance(loss, (list, tuple)) else loss
         begin = startup[0] if isinstance(startup, (list, tuple)) else startup
         ops, pairs = self._optimizer.minimize(one, begin, parameter_list, no_grad_set)
+        self._fleet._loss_name = one.name
         self._fleet._distribute(one.block.program, begin or default_startup_program(), self._strategy)
         return ops, list(pairs)
 
@@ -60,6 +61,7 @@ class Fleet:
         self._role_maker: RoleMakerBase | None = None
         self._executor: Executor | None = None
         self._is_initialized = False
+        self._loss_name = ""
         self.main_program: Any = None
         self.startup_program: Any = None
 
