@@ -86,7 +86,7 @@ def plain(d: OpDraw) -> None:
     if d.op in ("isfinite", "isinf", "isnan") and d.chance():
         x.ravel()[0] = d.pick(float("inf"), float("nan"), float("-inf"))
     d.put(_IN_SLOT.get(d.op, "X"), x, lod=lod)
-    if d.op in ("is_empty", "shape", "size", "isfinite", "isinf", "isnan"):
+    if d.op in ("is_empty", "shape", "size", "isfinite", "isinf", "isnan", "fill_zeros_like"):
         d.no_grad()
 
 
@@ -100,6 +100,8 @@ def with_attrs(d: OpDraw) -> None:
         d.real(name, default, low, high)
         if d.op in _NEEDED:
             d.attrs.setdefault(name, default)
+    if d.op == "clip_by_norm":
+        d.no_grad()  # it has none
     if d.op == "scale":
         d.attr("bias_after_scale", True, False)
         if d.chance(0.2):
