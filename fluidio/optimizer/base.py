@@ -236,7 +236,6 @@ class Optimizer:
                 "loss connected to one, and is no variable between them marked stop_gradient?",
                 stacklevel=2,
             )
-            return [], []
         if grad_clip is not None:
             self._grad_clip = grad_clip
         return self.apply_optimize(loss, startup_program, params_grads), params_grads
