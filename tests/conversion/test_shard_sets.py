@@ -141,9 +141,12 @@ def test_a_manifest_cannot_name_files_of_others_for_removal(tmp_path: Path) -> N
     other.mkdir()
     touch(other, "x-00000-of-00000")
     touch(tmp_path, "y-00000-of-00000")
-    listed = "../other/x-00000-of-00000", "y-00000-of-00000", str(other / "x-00000-of-00000")
-    shards = ", ".join(f'{{"name": "{name}"}}' for name in listed)
-    (tmp_path / "x.manifest.json").write_text(f'{{"shards": [{shards}]}}')
+    manifest = tmp_path / "x.manifest.json"
+    for name in ("../other/x-00000-of-00000", str(other / "x-00000-of-00000")):
+        manifest.write_text(f'{{"shards": [{{"name": "{name}"}}]}}')
+        with pytest.raises(ConversionError, match="not a manifest"):
+            samples(str(tmp_path / "x"), 1, range(3))
+    manifest.write_text('{"shards": [{"name": "y-00000-of-00000"}]}')
     samples(str(tmp_path / "x"), 1, range(3))
     assert (other / "x-00000-of-00000").exists() and (tmp_path / "y-00000-of-00000").exists()
 
