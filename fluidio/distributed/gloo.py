@@ -151,8 +151,13 @@ class GlooCommunicator:
         try:
             blamed = self._meeting.bounded(lambda: self._meeting.roll_call(others, self._count, late))
         except DistributedError as gone:
-            self._broken = gone
-            raise
+            names = ", ".join(map(str, others))
+            self._broken = DistributedError(
+                f"{gone}. {me} waited for {names}, cannot go on, and has not applied this step.",
+                trainers=[member.trainer for member in others],
+                hosts=[member.host for member in others],
+            )
+            raise self._broken from error
         if blamed:
             problem = "; ".join(f"{member} {reason}" for member, reason in blamed)
         else:
