@@ -64,7 +64,7 @@ def dies_after(steps: int, act: Callable[[], object]) -> bool:
 
     for name in ("replace", "unlink", "fsync", "open"):
         setattr(os, name, counted(getattr(os, name)))
-    vars(whole_files)["open"] = counted(open)
+    whole_files.__dict__["open"] = counted(open)
     try:
         act()
     except BaseException as error:

@@ -83,7 +83,7 @@ def _infer(c: InferContext) -> None:
         return
     c.check(len(scores) == 3, f"Scores must have shape [N, classes, boxes], it has {list(scores)}")
     c.check(len(boxes) == 3 and boxes[2] == 4, f"BBoxes must have shape [N, boxes, 4], it has {list(boxes)}")
-    c.check(boxes[1] == scores[2] or min(boxes[1], scores[2]) < 0, f"{boxes[1]} boxes but {scores[2]} scores")
+    c.check(boxes[1] == scores[-1] or min(boxes[1], scores[-1]) < 0, f"{boxes[1]} boxes but {scores[-1]} scores")
     c.set("Out", (boxes[1], 6), c.dtype("BBoxes"), 1)
     c.set("Index", (boxes[1], 1), VarType.INT64, 1)  # Fluid: and yet the numbers are int32
 
