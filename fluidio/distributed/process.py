@@ -6,6 +6,7 @@ import atexit
 import os
 import socket
 import sys
+import threading
 import types
 from typing import Any
 
@@ -16,6 +17,10 @@ from fluidio.distributed.membership import Membership
 from fluidio.errors import DistributedError
 
 __all__ = ["declare", "fail", "group", "is_alone", "leave", "membership", "serve"]
+
+# Threads of meeting.py and gloo.py that talk to the store, and how long a process that ends waits for each.
+_STORE_THREADS = ("fluidio-meeting", "fluidio-signs-of-life", "fluidio-waits")
+_LAST_WORDS = 5.0
 
 _membership: Membership | None = None
 _group: Group | None = None
@@ -117,3 +122,12 @@ def _leave_quietly() -> None:
         leave()
     except DistributedError as error:
         print(f"fluidio: {error}", file=sys.stderr)
+    finally:
+        _await_store_calls()
+
+
+def _await_store_calls() -> None:
+    """Let threads that talk to the meeting point come back: one that ends inside C++ aborts the process."""
+    for thread in threading.enumerate():
+        if thread.name in _STORE_THREADS:
+            thread.join(_LAST_WORDS)
