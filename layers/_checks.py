@@ -68,11 +68,16 @@ class _Check:
             raise TypeError(f"The data type of '{self.argument}' in {layer}: {error}") from error
 
 
-def add_checks(modules: Iterable[ModuleType]) -> None:
-    """Put the checks in front of the layers of some modules; a layer stays one function wherever it is shown."""
+def add_checks(modules: Iterable[ModuleType], names: Iterable[str] | None = None) -> None:
+    """Put the checks in front of the layers of some modules; a layer stays one function wherever it is shown.
+
+    Args:
+        names: the layers to check; all of the table if None.
+    """
+    chosen = _table() if names is None else {name: _table()[name] for name in names}
     wrapped: dict[int, Callable[..., Any]] = {}
     for module in modules:
-        for name, checks in _table().items():
+        for name, checks in chosen.items():
             layer = vars(module).get(name)
             if inspect.isfunction(layer) and not hasattr(layer, "_checks"):
                 if id(layer) not in wrapped:

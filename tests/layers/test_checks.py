@@ -31,6 +31,8 @@ CALLS: list[tuple[str, Any, bool]] = [
     ("embedding of int32", lambda: L.embedding(_data("int32", (4, 1)), [5, 3]), True),
     ("embedding of int64", lambda: L.embedding(_data("int64", (4, 1)), [5, 3]), False),
     ("fluid.embedding of int32", lambda: fluid.embedding(_data("int32"), [5, 3]), True),
+    ("fluid.one_hot of floats", lambda: fluid.one_hot(_data(), 3), False),
+    ("layers.one_hot of floats", lambda: L.one_hot(_data("float32", (4, 1)), 3), True),
     ("cross entropy with int32 labels", lambda: L.cross_entropy(_data(), _data("int32", (4, 1))), False),
     ("a sum with an array", lambda: L.elementwise_add(_data(), ARRAY), True),
     ("a comparison of booleans", lambda: L.less_than(_data("bool"), _data("bool")), True),
