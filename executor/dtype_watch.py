@@ -22,11 +22,25 @@ _XY = ("X", "Y")
 _FILTER = ("Input", "Filter", "Bias")
 _NORM = ("X", "Scale", "Bias")
 _ALIKE = {
-    "mul": _XY, "matmul": _XY, "elementwise_add": _XY, "elementwise_sub": _XY, "elementwise_mul": _XY,
-    "elementwise_div": _XY, "elementwise_max": _XY, "elementwise_min": _XY, "elementwise_pow": _XY, "sum": ("X",),
-    "concat": ("X",), "conv2d": _FILTER, "depthwise_conv2d": _FILTER, "conv3d": _FILTER, "conv2d_transpose": _FILTER,
-    "conv3d_transpose": _FILTER, "batch_norm": _NORM, "layer_norm": _NORM,
-}  # fmt: skip
+    "mul": _XY,
+    "matmul": _XY,
+    "elementwise_add": _XY,
+    "elementwise_sub": _XY,
+    "elementwise_mul": _XY,
+    "elementwise_div": _XY,
+    "elementwise_max": _XY,
+    "elementwise_min": _XY,
+    "elementwise_pow": _XY,
+    "sum": ("X",),
+    "concat": ("X",),
+    "conv2d": _FILTER,
+    "depthwise_conv2d": _FILTER,
+    "conv3d": _FILTER,
+    "conv2d_transpose": _FILTER,
+    "conv3d_transpose": _FILTER,
+    "batch_norm": _NORM,
+    "layer_norm": _NORM,
+}
 """The inputs of an op that Fluid's kernels read as one dtype."""
 
 

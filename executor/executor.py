@@ -223,10 +223,17 @@ class Executor:
             reader.reset()
 
     def train_from_dataset(
-        self, program: Any = None, dataset: Any = None, scope: Scope | None = None, thread: int = 0,
-        debug: bool = False, fetch_list: Any = None, fetch_info: Any = None, print_period: int = 100,
+        self,
+        program: Any = None,
+        dataset: Any = None,
+        scope: Scope | None = None,
+        thread: int = 0,
+        debug: bool = False,
+        fetch_list: Any = None,
+        fetch_info: Any = None,
+        print_period: int = 100,
         fetch_handler: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Run the program for every batch of a `fluid.DatasetFactory` dataset.
 
         Args:

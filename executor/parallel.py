@@ -92,9 +92,14 @@ class ParallelPlan:
     """A program compiled for several places, one set of feeds and one of fetches."""
 
     def __init__(
-        self, program: Program, feeds: Sequence[str], fetches: Sequence[str], places: Sequence[Any], scale: float,
+        self,
+        program: Program,
+        feeds: Sequence[str],
+        fetches: Sequence[str],
+        places: Sequence[Any],
+        scale: float,
         balance: bool,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.version = program._version
         self.plans = [Plan(program, feeds, fetches, backend_for(place), reads_first=True) for place in places]
         self._scale = scale

@@ -80,9 +80,15 @@ class Timeline:
         process = os.getpid()
         events = [
             {
-                "name": event.name, "cat": "op", "ph": "X", "pid": process, "tid": event.thread,
-                "ts": event.start / 1000, "dur": event.duration / 1000, "args": {"output": event.output},
+                "name": event.name,
+                "cat": "op",
+                "ph": "X",
+                "pid": process,
+                "tid": event.thread,
+                "ts": event.start / 1000,
+                "dur": event.duration / 1000,
+                "args": {"output": event.output},
             }
             for event in self.events
-        ]  # fmt: skip
+        ]
         return json.dumps({"traceEvents": events, "displayTimeUnit": "ms"})

@@ -129,9 +129,11 @@ class GradientClipByGlobalNorm(GradientClipBase):
     """All gradients of a group are scaled by one factor, so that their common norm is at most `clip_norm`."""
 
     def __init__(
-        self, clip_norm: float, group_name: str = "default_group",
+        self,
+        clip_norm: float,
+        group_name: str = "default_group",
         need_clip: Callable[[Parameter], bool] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(need_clip)
         self.clip_norm = float(clip_norm)
         self.group_name = group_name

@@ -61,16 +61,23 @@ class ChunkEvaluator(Evaluator):
     """Precision, recall and F1 of chunks over all batches since `reset`."""
 
     def __init__(
-        self, input: Variable, label: Variable, chunk_scheme: str, num_chunk_types: int,
+        self,
+        input: Variable,
+        label: Variable,
+        chunk_scheme: str,
+        num_chunk_types: int,
         excluded_chunk_types: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__("chunk_eval")
         names = ("num_infer_chunks", "num_label_chunks", "num_correct_chunks")
         states = [self._create_state(name, "int64", [1]) for name in names]
         precision, recall, f1, infer, labels, correct = layers.chunk_eval(
-            input=input, label=label, chunk_scheme=chunk_scheme, num_chunk_types=num_chunk_types,
+            input=input,
+            label=label,
+            chunk_scheme=chunk_scheme,
+            num_chunk_types=num_chunk_types,
             excluded_chunk_types=excluded_chunk_types,
-        )  # fmt: skip
+        )
         for state, count in zip(states, (infer, labels, correct)):
             layers.sums(input=[state, count], out=state)
         self.metrics += [precision, recall, f1]
@@ -112,10 +119,17 @@ class DetectionMAP(Evaluator):
     """Mean average precision of detections, of the batch and of all batches since `reset`."""
 
     def __init__(
-        self, input: Variable, gt_label: Variable, gt_box: Variable, gt_difficult: Variable | None = None,
-        class_num: int | None = None, background_label: int = 0, overlap_threshold: float = 0.5,
-        evaluate_difficult: bool = True, ap_version: str = "integral",
-    ) -> None:  # fmt: skip
+        self,
+        input: Variable,
+        gt_label: Variable,
+        gt_box: Variable,
+        gt_difficult: Variable | None = None,
+        class_num: int | None = None,
+        background_label: int = 0,
+        overlap_threshold: float = 0.5,
+        evaluate_difficult: bool = True,
+        ap_version: str = "integral",
+    ) -> None:
         super().__init__("map_eval")
         label = layers.cast(x=gt_label, dtype=gt_box.dtype)
         parts = [label, gt_box]
@@ -136,9 +150,15 @@ class DetectionMAP(Evaluator):
         self.has_state = self._create_state("has_state", "int32", [1])
         self.states.remove(self.has_state)
         overall = layers.detection_map(
-            input, truth, class_num, background_label, has_state=self.has_state, input_states=states,
-            out_states=states, **options,
-        )  # fmt: skip
+            input,
+            truth,
+            class_num,
+            background_label,
+            has_state=self.has_state,
+            input_states=states,
+            out_states=states,
+            **options,
+        )
         layers.fill_constant(shape=[1], value=1, dtype="int32", out=self.has_state)
         self.cur_map = now
         self.accum_map = overall

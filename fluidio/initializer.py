@@ -33,7 +33,7 @@ __all__ = [
     "XavierInitializer",
     "force_init_on_cpu",
     "init_on_cpu",
-]  # fmt: skip
+]
 
 
 class Initializer:
@@ -104,9 +104,14 @@ class UniformInitializer(_Random):
     """Uniform in [low, high]; on request `diag_val` at `diag_num` places, `diag_step` + 1 apart."""
 
     def __init__(
-        self, low: float = -1.0, high: float = 1.0, seed: int = 0, diag_num: int = 0, diag_step: int = 0,
+        self,
+        low: float = -1.0,
+        high: float = 1.0,
+        seed: int = 0,
+        diag_num: int = 0,
+        diag_step: int = 0,
         diag_val: float = 1.0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(seed)
         if low is None or high is None or high < low:
             raise AssertionError(f"Uniform needs low <= high, got {low} and {high}")

@@ -173,9 +173,13 @@ class LayerHelper:
         return self._declare(attr, [int(d) for d in shape], kind, stop_gradient, type)
 
     def _declare(
-        self, attr: ParamAttr, shape: list[int], dtype: VarType, stop_gradient: bool = False,
+        self,
+        attr: ParamAttr,
+        shape: list[int],
+        dtype: VarType,
+        stop_gradient: bool = False,
         type: VarType = VarType.LOD_TENSOR,
-    ) -> Parameter:  # fmt: skip
+    ) -> Parameter:
         existing = self.main_program.global_block().vars.get(attr.name or "")
         if isinstance(existing, Parameter):
             if list(existing.shape) != shape:

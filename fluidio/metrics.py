@@ -163,8 +163,11 @@ class ChunkEvaluator(MetricBase):
         self.num_correct_chunks: Any = 0
 
     def update(self, num_infer_chunks: Any, num_label_chunks: Any, num_correct_chunks: Any) -> None:  # type: ignore[override]
-        counts = {"num_infer_chunks": num_infer_chunks, "num_label_chunks": num_label_chunks,
-                  "num_correct_chunks": num_correct_chunks}  # fmt: skip
+        counts = {
+            "num_infer_chunks": num_infer_chunks,
+            "num_label_chunks": num_label_chunks,
+            "num_correct_chunks": num_correct_chunks,
+        }
         for name, count in counts.items():
             if not (_is_number(count) or isinstance(count, np.ndarray)):
                 raise ValueError(f"The '{name}' must be a number(int) or a numpy ndarray.")

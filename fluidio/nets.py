@@ -18,29 +18,63 @@ __all__ = [
 
 
 def simple_img_conv_pool(
-    input: Variable, num_filters: int, filter_size: Any, pool_size: Any, pool_stride: Any, pool_padding: Any = 0,
-    pool_type: str = "max", global_pooling: bool = False, conv_stride: Any = 1, conv_padding: Any = 0,
-    conv_dilation: Any = 1, conv_groups: int = 1, param_attr: Any = None, bias_attr: Any = None,
-    act: str | None = None, use_cudnn: bool = True,
-) -> Variable:  # fmt: skip
+    input: Variable,
+    num_filters: int,
+    filter_size: Any,
+    pool_size: Any,
+    pool_stride: Any,
+    pool_padding: Any = 0,
+    pool_type: str = "max",
+    global_pooling: bool = False,
+    conv_stride: Any = 1,
+    conv_padding: Any = 0,
+    conv_dilation: Any = 1,
+    conv_groups: int = 1,
+    param_attr: Any = None,
+    bias_attr: Any = None,
+    act: str | None = None,
+    use_cudnn: bool = True,
+) -> Variable:
     """One convolution and one pooling."""
     convolved = layers.conv2d(
-        input=input, num_filters=num_filters, filter_size=filter_size, stride=conv_stride, padding=conv_padding,
-        dilation=conv_dilation, groups=conv_groups, param_attr=param_attr, bias_attr=bias_attr, act=act,
+        input=input,
+        num_filters=num_filters,
+        filter_size=filter_size,
+        stride=conv_stride,
+        padding=conv_padding,
+        dilation=conv_dilation,
+        groups=conv_groups,
+        param_attr=param_attr,
+        bias_attr=bias_attr,
+        act=act,
         use_cudnn=use_cudnn,
-    )  # fmt: skip
+    )
     pooled: Variable = layers.pool2d(
-        input=convolved, pool_size=pool_size, pool_type=pool_type, pool_stride=pool_stride, pool_padding=pool_padding,
-        global_pooling=global_pooling, use_cudnn=use_cudnn,
-    )  # fmt: skip
+        input=convolved,
+        pool_size=pool_size,
+        pool_type=pool_type,
+        pool_stride=pool_stride,
+        pool_padding=pool_padding,
+        global_pooling=global_pooling,
+        use_cudnn=use_cudnn,
+    )
     return pooled
 
 
 def img_conv_group(
-    input: Variable, conv_num_filter: Sequence[int], pool_size: Any, conv_padding: Any = 1, conv_filter_size: Any = 3,
-    conv_act: str | None = None, param_attr: Any = None, conv_with_batchnorm: Any = False,
-    conv_batchnorm_drop_rate: Any = 0.0, pool_stride: Any = 1, pool_type: str = "max", use_cudnn: bool = True,
-) -> Variable:  # fmt: skip
+    input: Variable,
+    conv_num_filter: Sequence[int],
+    pool_size: Any,
+    conv_padding: Any = 1,
+    conv_filter_size: Any = 3,
+    conv_act: str | None = None,
+    param_attr: Any = None,
+    conv_with_batchnorm: Any = False,
+    conv_batchnorm_drop_rate: Any = 0.0,
+    pool_stride: Any = 1,
+    pool_type: str = "max",
+    use_cudnn: bool = True,
+) -> Variable:
     """Several convolutions, each with batch norm and dropout on request, and one pooling: a block of VGG.
 
     What is not a list holds for every convolution.
@@ -53,9 +87,14 @@ def img_conv_group(
     out = input
     for index, filters in enumerate(conv_num_filter):
         out = layers.conv2d(
-            input=out, num_filters=filters, filter_size=sizes[index], padding=paddings[index],
-            param_attr=attrs[index], act=None if norms[index] else conv_act, use_cudnn=use_cudnn,
-        )  # fmt: skip
+            input=out,
+            num_filters=filters,
+            filter_size=sizes[index],
+            padding=paddings[index],
+            param_attr=attrs[index],
+            act=None if norms[index] else conv_act,
+            use_cudnn=use_cudnn,
+        )
         if norms[index]:
             out = layers.batch_norm(input=out, act=conv_act)
             if abs(drops[index]) > 1e-5:
@@ -75,14 +114,23 @@ def _each(value: Any, count: int) -> list[Any]:
 
 
 def sequence_conv_pool(
-    input: Variable, num_filters: int, filter_size: int, param_attr: Any = None, act: str = "sigmoid",
-    pool_type: str = "max", bias_attr: Any = None,
-) -> Variable:  # fmt: skip
+    input: Variable,
+    num_filters: int,
+    filter_size: int,
+    param_attr: Any = None,
+    act: str = "sigmoid",
+    pool_type: str = "max",
+    bias_attr: Any = None,
+) -> Variable:
     """One convolution over sequences and one pooling to a row for each."""
     convolved = layers.sequence_conv(
-        input=input, num_filters=num_filters, filter_size=filter_size, param_attr=param_attr, bias_attr=bias_attr,
+        input=input,
+        num_filters=num_filters,
+        filter_size=filter_size,
+        param_attr=param_attr,
+        bias_attr=bias_attr,
         act=act,
-    )  # fmt: skip
+    )
     return layers.sequence_pool(input=convolved, pool_type=pool_type)
 
 

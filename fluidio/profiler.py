@@ -96,10 +96,15 @@ def report(events: Sequence[Event], place: str, sorted_key: str | None) -> str:
     whole = sum(row[2] for row in rows)
     order = f"Sorted by {sorted_key} in descending order" if column is not None else "Sorted by first appearance"
     lines = [
-        "", "------------------------->     Profiling Report     <-------------------------", "",
-        f"Place: {place}", "Time unit: ms", order, "",
+        "",
+        "------------------------->     Profiling Report     <-------------------------",
+        "",
+        f"Place: {place}",
+        "Time unit: ms",
+        order,
+        "",
         f"{'Event':<32}{'Calls':<12}{'Total':<12}{'Min.':<12}{'Max.':<12}{'Ave.':<12}{'Ratio.':<12}",
-    ]  # fmt: skip
+    ]
     for name, calls, total, low, high, mean in rows:
         share = total / whole if whole else 0.0
         lines.append(f"{name:<32}{calls:<12}{total:<12.6g}{low:<12.6g}{high:<12.6g}{mean:<12.6g}{share:<12.6g}")

@@ -90,9 +90,11 @@ class Uniform(_TwoParameters):
     def sample(self, shape: Sequence[int], seed: int = 0) -> Variable:
         """Return a sample of shape + the parameters' shape."""
         drawn = self._draw(
-            shape, seed, lambda s, seed: uniform_random(s, min=0.0, max=1.0, seed=seed),
+            shape,
+            seed,
+            lambda s, seed: uniform_random(s, min=0.0, max=1.0, seed=seed),
             lambda x, s, seed: uniform_random_batch_size_like(x, s, min=0.0, max=1.0, seed=seed),
-        )  # fmt: skip
+        )
         return self._shaped(_moved(drawn, self.high - self.low, self.low), shape)
 
     def log_prob(self, value: Variable) -> Variable:
@@ -115,9 +117,11 @@ class Normal(_TwoParameters):
     def sample(self, shape: Sequence[int], seed: int = 0) -> Variable:
         """Return a sample of shape + the parameters' shape."""
         drawn = self._draw(
-            shape, seed, lambda s, seed: gaussian_random(s, mean=0.0, std=1.0, seed=seed),
+            shape,
+            seed,
+            lambda s, seed: gaussian_random(s, mean=0.0, std=1.0, seed=seed),
             lambda x, s, seed: gaussian_random_batch_size_like(x, s, mean=0.0, std=1.0, seed=seed),
-        )  # fmt: skip
+        )
         return self._shaped(_moved(drawn, self.scale, self.loc), shape)
 
     def entropy(self) -> Variable:

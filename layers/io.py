@@ -116,9 +116,13 @@ def open_recordio_file(
         >>> image, label = fluid.layers.io.read_file(reader)
     """
     reader = _source(
-        "create_recordio_file_reader", "open_recordio_file", shapes, lod_levels, dtypes,
+        "create_recordio_file_reader",
+        "open_recordio_file",
+        shapes,
+        lod_levels,
+        dtypes,
         {"filename": os.fspath(filename)},
-    )  # fmt: skip
+    )
     return multi_pass(reader, pass_num) if pass_num > 1 else reader
 
 
@@ -216,9 +220,13 @@ def random_data_generator(
     names = ("min", "max") if era().random_generator_min_max else ("low", "high")
     attrs = {names[0]: float(low), names[1]: float(high), "seed": _seed(seed)}
     return _source(
-        "create_random_data_generator", "random_data_generator", shapes, lod_levels,
-        [VarType.FP32] * len(shapes), attrs,
-    )  # fmt: skip
+        "create_random_data_generator",
+        "random_data_generator",
+        shapes,
+        lod_levels,
+        [VarType.FP32] * len(shapes),
+        attrs,
+    )
 
 
 def _seed(seed: int | None) -> int:
@@ -244,9 +252,17 @@ def _keep_methods(new: Variable, reader: Variable) -> None:
     attach_file_handle(new)
     new.trainer_share = reader.trainer_share
     for method in (
-        "start", "reset", "stats", "state_dict", "load_state_dict", "queue", "decorate_tensor_provider",
-        "decorate_batch_generator", "decorate_paddle_reader", "decorate_sample_list_generator",
-    ):  # fmt: skip
+        "start",
+        "reset",
+        "stats",
+        "state_dict",
+        "load_state_dict",
+        "queue",
+        "decorate_tensor_provider",
+        "decorate_batch_generator",
+        "decorate_paddle_reader",
+        "decorate_sample_list_generator",
+    ):
         if "queue" in reader.__dict__ and method in reader.__dict__:
             setattr(new, method, reader.__dict__[method])
 

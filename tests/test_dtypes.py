@@ -10,9 +10,16 @@ import pytest
 from fluidio.dtypes import VarType, convert_np_dtype_to_dtype_, to_numpy, to_vartype
 
 PAIRS = [
-    ("bool", 0), ("int16", 1), ("int32", 2), ("int64", 3), ("float16", 4), ("float32", 5), ("float64", 6),
-    ("uint8", 20), ("int8", 21),
-]  # fmt: skip
+    ("bool", 0),
+    ("int16", 1),
+    ("int32", 2),
+    ("int64", 3),
+    ("float16", 4),
+    ("float32", 5),
+    ("float64", 6),
+    ("uint8", 20),
+    ("int8", 21),
+]
 
 
 @pytest.mark.parametrize(("name", "number"), PAIRS)

@@ -153,7 +153,10 @@ def _recurrent(body: _Body, alive: Sequence[str]) -> list[GradOp]:
     inputs["outputs@GRAD"] = [grad_name(name) for name in op.output("outputs") if name in live]
     inputs["step_scopes"] = list(op.output("step_scopes"))
     attrs = {
-        "sub_block": body.block, "states": states, "ex_states": before, "reverse": a.get("reverse", False),
+        "sub_block": body.block,
+        "states": states,
+        "ex_states": before,
+        "reverse": a.get("reverse", False),
         "live": order,
-    }  # fmt: skip
+    }
     return [GradOp("recurrent_grad", inputs, outputs, attrs)]

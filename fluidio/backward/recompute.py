@@ -82,9 +82,11 @@ class Recompute:
                 create_grad(target, self.block._find_var_recursive(name), names[name])
         attrs = {key: value for key, value in op._attrs.items() if key not in ("op_role", "op_role_var", SAVED_ATTR)}
         made = target.append_op(
-            type=op.type, inputs=_mapped(op._inputs, names), outputs=_mapped(op._outputs, names),
+            type=op.type,
+            inputs=_mapped(op._inputs, names),
+            outputs=_mapped(op._outputs, names),
             attrs={**attrs, "op_role": int(OpRole.Backward)},
-        )  # fmt: skip
+        )
         made.site = op.site
 
     def apply(self, grad_op: GradOp, forward: Operator) -> None:

@@ -35,9 +35,15 @@ def run_tests(device: int) -> tuple[bool, list[str]]:
     """Run them with this GPU as the first one; return whether they passed, and lines for the report."""
     command = [sys.executable, "-m", "pytest", "-q", "-m", "gpu", "-p", "no:cacheprovider", "tests/gpu"]
     done = subprocess.run(
-        command, cwd=_root(), env=_environment(os.environ, device), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        stdin=subprocess.DEVNULL, text=True, errors="replace",
-    )  # fmt: skip
+        command,
+        cwd=_root(),
+        env=_environment(os.environ, device),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        errors="replace",
+    )
     lines = done.stdout.rstrip().splitlines() or [f"pytest said nothing and returned {done.returncode}"]
     passed = done.returncode == 0 and re.search(r"\b\d+ passed", lines[-1]) is not None  # all skipped proves nothing
     return passed, lines[-1:] if passed else lines[-_SHOWN:]

@@ -140,9 +140,11 @@ def measure(device: int, megabytes: float, batches: int = 24) -> str:
         rows = max(1, int(megabytes * 2**20 / 4))
         arrays = [np.full(rows, n, "float32") for n in range(3)]
         work = cupy.ElementwiseKernel(
-            "T x, int32 rounds", "T y", "T v = x; for (int r = 0; r < rounds; r++) v = v * T(0.999) + T(1); y = v",
+            "T x, int32 rounds",
+            "T y",
+            "T v = x; for (int r = 0; r < rounds; r++) v = v * T(0.999) + T(1); y = v",
             "fluidio_doctor_work",
-        )  # fmt: skip
+        )
         batch, out = cupy.asarray(arrays[0]), cupy.empty(rows, "float32")
         copies = min(_timed(cupy, lambda: _read(device, arrays, batches, None)) for _ in range(2))
         rounds = _rounds_for(cupy, lambda n: work(batch, n, out), copies / batches)

@@ -36,9 +36,14 @@ def row(op: OpDef, golden: list[str]) -> str:
     """Return the line of one op."""
     attrs = ", ".join(f"{name}={_value(value)}" for name, value in sorted(op.attrs.items()))
     cells = [
-        f"`{op.type}`", _slots(op.inputs), _slots(op.outputs), attrs, "yes" if op.grad is not None else "no", _gpu(op),
+        f"`{op.type}`",
+        _slots(op.inputs),
+        _slots(op.outputs),
+        attrs,
+        "yes" if op.grad is not None else "no",
+        _gpu(op),
         ", ".join(golden),
-    ]  # fmt: skip
+    ]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
 
 

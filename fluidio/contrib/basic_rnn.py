@@ -229,10 +229,17 @@ def _memory(rnn: Any, init: Variable | None, like: Variable, options: _Options) 
 
 
 def _run(
-    make: Callable[[str, int, _Options], Cell], input: Variable, initial: list[Variable | None], num_layers: int,
-    sequence_length: Variable | None, dropout_prob: float, bidirectional: bool, batch_first: bool, options: _Options,
+    make: Callable[[str, int, _Options], Cell],
+    input: Variable,
+    initial: list[Variable | None],
+    num_layers: int,
+    sequence_length: Variable | None,
+    dropout_prob: float,
+    bidirectional: bool,
+    batch_first: bool,
+    options: _Options,
     name: str,
-) -> tuple[Variable, list[Variable]]:  # fmt: skip
+) -> tuple[Variable, list[Variable]]:
     ways = 2 if bidirectional else 1
     cells = [
         [
@@ -271,32 +278,70 @@ def _run(
 
 
 def basic_gru(
-    input: Variable, init_hidden: Variable | None, hidden_size: int, num_layers: int = 1,
-    sequence_length: Variable | None = None, dropout_prob: float = 0.0, bidirectional: bool = False,
-    batch_first: bool = True, param_attr: Any = None, bias_attr: Any = None, gate_activation: Any = None,
-    activation: Any = None, dtype: DTypeLike = "float32", name: str = "basic_gru",
-) -> tuple[Variable, Variable]:  # fmt: skip
+    input: Variable,
+    init_hidden: Variable | None,
+    hidden_size: int,
+    num_layers: int = 1,
+    sequence_length: Variable | None = None,
+    dropout_prob: float = 0.0,
+    bidirectional: bool = False,
+    batch_first: bool = True,
+    param_attr: Any = None,
+    bias_attr: Any = None,
+    gate_activation: Any = None,
+    activation: Any = None,
+    dtype: DTypeLike = "float32",
+    name: str = "basic_gru",
+) -> tuple[Variable, Variable]:
     """Run GRUs over [batch, time, width]; return outputs and last states [layers * ways, batch, size]."""
     options = _Options(hidden_size, param_attr, bias_attr, gate_activation, activation, dtype)
     out, (last,) = _run(
-        _gru_cell, input, [init_hidden], num_layers, sequence_length, dropout_prob, bidirectional, batch_first,
-        options, name,
-    )  # fmt: skip
+        _gru_cell,
+        input,
+        [init_hidden],
+        num_layers,
+        sequence_length,
+        dropout_prob,
+        bidirectional,
+        batch_first,
+        options,
+        name,
+    )
     return out, last
 
 
 def basic_lstm(
-    input: Variable, init_hidden: Variable | None, init_cell: Variable | None, hidden_size: int, num_layers: int = 1,
-    sequence_length: Variable | None = None, dropout_prob: float = 0.0, bidirectional: bool = False,
-    batch_first: bool = True, param_attr: Any = None, bias_attr: Any = None, gate_activation: Any = None,
-    activation: Any = None, forget_bias: float = 1.0, dtype: DTypeLike = "float32", name: str = "basic_lstm",
-) -> tuple[Variable, Variable, Variable]:  # fmt: skip
+    input: Variable,
+    init_hidden: Variable | None,
+    init_cell: Variable | None,
+    hidden_size: int,
+    num_layers: int = 1,
+    sequence_length: Variable | None = None,
+    dropout_prob: float = 0.0,
+    bidirectional: bool = False,
+    batch_first: bool = True,
+    param_attr: Any = None,
+    bias_attr: Any = None,
+    gate_activation: Any = None,
+    activation: Any = None,
+    forget_bias: float = 1.0,
+    dtype: DTypeLike = "float32",
+    name: str = "basic_lstm",
+) -> tuple[Variable, Variable, Variable]:
     """Run LSTMs over [batch, time, width]; return outputs, last hidden and last cell states."""
     options = _Options(
         hidden_size, param_attr, bias_attr, gate_activation, activation, dtype, forget_bias, "upscale_in_train"
     )
     out, (hidden, cell) = _run(
-        _lstm_cell, input, [init_hidden, init_cell], num_layers, sequence_length, dropout_prob, bidirectional,
-        batch_first, options, name,
-    )  # fmt: skip
+        _lstm_cell,
+        input,
+        [init_hidden, init_cell],
+        num_layers,
+        sequence_length,
+        dropout_prob,
+        bidirectional,
+        batch_first,
+        options,
+        name,
+    )
     return out, hidden, cell

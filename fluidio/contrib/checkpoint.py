@@ -24,9 +24,12 @@ class CheckpointConfig:
     """
 
     def __init__(
-        self, checkpoint_dir: str | None = None, max_num_checkpoints: int = 3, epoch_interval: int = 1,
+        self,
+        checkpoint_dir: str | None = None,
+        max_num_checkpoints: int = 3,
+        epoch_interval: int = 1,
         step_interval: int = 10,
-    ) -> None:  # fmt: skip
+    ) -> None:
         for what, value in (("epoch_interval", epoch_interval), ("step_interval", step_interval)):
             if not isinstance(value, int) or value < 1:
                 raise AssertionError(f"{what} must be a positive number, got {value!r}")

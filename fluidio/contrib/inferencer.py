@@ -27,9 +27,14 @@ class Inferencer:
     """
 
     def __init__(
-        self, infer_func: Callable[[], Any] | None = None, param_path: str = "", place: Any = None,
-        parallel: bool = False, *, network: Callable[[], Any] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        infer_func: Callable[[], Any] | None = None,
+        param_path: str = "",
+        place: Any = None,
+        parallel: bool = False,
+        *,
+        network: Callable[[], Any] | None = None,
+    ) -> None:
         build = infer_func or network
         if build is None:
             raise TypeError("Inferencer needs infer_func")

@@ -19,9 +19,14 @@ class QuantizeTranspiler:
     """
 
     def __init__(
-        self, weight_bits: int = 8, activation_bits: int = 8, activation_quantize_type: str = "abs_max",
-        weight_quantize_type: str = "abs_max", window_size: int = 10000, moving_rate: float = 0.9,
-    ) -> None:  # fmt: skip
+        self,
+        weight_bits: int = 8,
+        activation_bits: int = 8,
+        activation_quantize_type: str = "abs_max",
+        weight_quantize_type: str = "abs_max",
+        window_size: int = 10000,
+        moving_rate: float = 0.9,
+    ) -> None:
         for name, kind in (("activation", activation_quantize_type), ("weight", weight_quantize_type)):
             if kind not in ("abs_max", "range_abs_max", "moving_average_abs_max", "channel_wise_abs_max"):
                 raise ValueError(f"Unknown {name}_quantize_type: {kind!r}")

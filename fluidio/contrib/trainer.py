@@ -49,10 +49,16 @@ class Trainer:
     """
 
     def __init__(
-        self, train_func: Callable[[], Any], optimizer_func: Any = None, param_path: str | None = None,
-        place: Any = None, parallel: bool = False, checkpoint_config: CheckpointConfig | None = None, *,
+        self,
+        train_func: Callable[[], Any],
+        optimizer_func: Any = None,
+        param_path: str | None = None,
+        place: Any = None,
+        parallel: bool = False,
+        checkpoint_config: CheckpointConfig | None = None,
+        *,
         optimizer: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if checkpoint_config is not None and not isinstance(checkpoint_config, CheckpointConfig):
             raise TypeError("The checkpoint_config shoule be an instance of CheckpointConfig")
         if parallel:
@@ -86,9 +92,12 @@ class Trainer:
         self._stopped = True
 
     def train(
-        self, num_epochs: int, event_handler: Callable[[Any], None], reader: Callable[[], Iterable[Any]] | None = None,
+        self,
+        num_epochs: int,
+        event_handler: Callable[[Any], None],
+        reader: Callable[[], Iterable[Any]] | None = None,
         feed_order: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Train, telling the event handler of every epoch and step.
 
         Args:

@@ -58,9 +58,11 @@ def save_vars(
     sink = block.create_var(name="save_combine_bytes", type=VarType.RAW, persistable=in_memory)
     path = "" if in_memory else os.path.join(os.fspath(dirname or ""), filename or "")
     block.append_op(
-        type="save_combine", inputs={"X": copies}, outputs={"Y": [sink]},
+        type="save_combine",
+        inputs={"X": copies},
+        outputs={"Y": [sink]},
         attrs={"file_path": path, "save_to_memory": in_memory},
-    )  # fmt: skip
+    )
     executor.run(saving)
     if not in_memory:
         return None

@@ -29,10 +29,18 @@ class AdamOptimizer(Optimizer):
     accumulators = ("moment1", "moment2")
 
     def __init__(
-        self, learning_rate: Any = 0.001, beta1: Any = 0.9, beta2: Any = 0.999, epsilon: float = 1e-8,
-        parameter_list: Any = None, regularization: Any = None, grad_clip: Any = None, name: str | None = None,
-        lazy_mode: bool = False, **legacy: Any,
-    ) -> None:  # fmt: skip
+        self,
+        learning_rate: Any = 0.001,
+        beta1: Any = 0.9,
+        beta2: Any = 0.999,
+        epsilon: float = 1e-8,
+        parameter_list: Any = None,
+        regularization: Any = None,
+        grad_clip: Any = None,
+        name: str | None = None,
+        lazy_mode: bool = False,
+        **legacy: Any,
+    ) -> None:
         if isinstance(grad_clip, bool):  # Fluid until 1.6: (..., epsilon, regularization, name, lazy_mode)
             grad_clip, lazy_mode = None, grad_clip
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
@@ -89,10 +97,17 @@ class AdamaxOptimizer(Optimizer):
     accumulators = ("moment", "inf_norm")
 
     def __init__(
-        self, learning_rate: Any = 0.001, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8,
-        parameter_list: Any = None, regularization: Any = None, grad_clip: Any = None, name: str | None = None,
+        self,
+        learning_rate: Any = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        parameter_list: Any = None,
+        regularization: Any = None,
+        grad_clip: Any = None,
+        name: str | None = None,
         **legacy: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
         self._attrs = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon}
 
@@ -127,10 +142,18 @@ class LambOptimizer(AdamOptimizer):
     type = "lamb"
 
     def __init__(
-        self, learning_rate: Any = 0.001, lamb_weight_decay: float = 0.01, beta1: float = 0.9, beta2: float = 0.999,
-        epsilon: float = 1e-6, parameter_list: Any = None, regularization: Any = None, grad_clip: Any = None,
-        exclude_from_weight_decay_fn: Callable[[Parameter], bool] | None = None, name: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        learning_rate: Any = 0.001,
+        lamb_weight_decay: float = 0.01,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-6,
+        parameter_list: Any = None,
+        regularization: Any = None,
+        grad_clip: Any = None,
+        exclude_from_weight_decay_fn: Callable[[Parameter], bool] | None = None,
+        name: str | None = None,
+    ) -> None:
         super().__init__(learning_rate, beta1, beta2, epsilon, parameter_list, regularization, grad_clip, name)
         self._weight_decay = lamb_weight_decay
         self._exclude = exclude_from_weight_decay_fn

@@ -18,9 +18,16 @@ class AdagradOptimizer(Optimizer):
     type = "adagrad"
 
     def __init__(
-        self, learning_rate: Any, epsilon: float = 1e-6, parameter_list: Any = None, regularization: Any = None,
-        grad_clip: Any = None, name: str | None = None, initial_accumulator_value: float = 0.0, **legacy: Any,
-    ) -> None:  # fmt: skip
+        self,
+        learning_rate: Any,
+        epsilon: float = 1e-6,
+        parameter_list: Any = None,
+        regularization: Any = None,
+        grad_clip: Any = None,
+        name: str | None = None,
+        initial_accumulator_value: float = 0.0,
+        **legacy: Any,
+    ) -> None:
         if isinstance(grad_clip, (int, float)):  # Fluid until 1.6: (..., name, initial_accumulator_value)
             grad_clip, initial_accumulator_value = None, grad_clip
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
@@ -43,9 +50,16 @@ class DecayedAdagradOptimizer(Optimizer):
     accumulators = ("moment",)
 
     def __init__(
-        self, learning_rate: Any, decay: float = 0.95, epsilon: float = 1e-6, parameter_list: Any = None,
-        regularization: Any = None, grad_clip: Any = None, name: str | None = None, **legacy: Any,
-    ) -> None:  # fmt: skip
+        self,
+        learning_rate: Any,
+        decay: float = 0.95,
+        epsilon: float = 1e-6,
+        parameter_list: Any = None,
+        regularization: Any = None,
+        grad_clip: Any = None,
+        name: str | None = None,
+        **legacy: Any,
+    ) -> None:
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
         self._attrs = {"decay": decay, "epsilon": epsilon}
 
@@ -64,9 +78,16 @@ class AdadeltaOptimizer(Optimizer):
     accumulators = ("_avg_squared_grad", "_avg_squared_update")
 
     def __init__(
-        self, learning_rate: Any, epsilon: float = 1e-6, rho: float = 0.95, parameter_list: Any = None,
-        regularization: Any = None, grad_clip: Any = None, name: str | None = None, **legacy: Any,
-    ) -> None:  # fmt: skip
+        self,
+        learning_rate: Any,
+        epsilon: float = 1e-6,
+        rho: float = 0.95,
+        parameter_list: Any = None,
+        regularization: Any = None,
+        grad_clip: Any = None,
+        name: str | None = None,
+        **legacy: Any,
+    ) -> None:
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
         self._attrs = {"epsilon": epsilon, "rho": rho}
 
@@ -76,14 +97,18 @@ class AdadeltaOptimizer(Optimizer):
         return block.append_op(
             type=self.type,
             inputs={
-                "Param": [param], "Grad": [grad], "AvgSquaredGrad": [squared_grad],
+                "Param": [param],
+                "Grad": [grad],
+                "AvgSquaredGrad": [squared_grad],
                 "AvgSquaredUpdate": [squared_update],
             },
             outputs={
-                "ParamOut": [param], "AvgSquaredGradOut": [squared_grad], "AvgSquaredUpdateOut": [squared_update],
+                "ParamOut": [param],
+                "AvgSquaredGradOut": [squared_grad],
+                "AvgSquaredUpdateOut": [squared_update],
             },
             attrs=dict(self._attrs),
-        )  # fmt: skip
+        )
 
 
 class RMSPropOptimizer(Optimizer):
@@ -93,10 +118,18 @@ class RMSPropOptimizer(Optimizer):
     accumulators = ("momentum", "mean_square", "mean_grad")
 
     def __init__(
-        self, learning_rate: Any, rho: float = 0.95, epsilon: float = 1e-6, momentum: float = 0.0,
-        centered: bool = False, parameter_list: Any = None, regularization: Any = None, grad_clip: Any = None,
-        name: str | None = None, **legacy: Any,
-    ) -> None:  # fmt: skip
+        self,
+        learning_rate: Any,
+        rho: float = 0.95,
+        epsilon: float = 1e-6,
+        momentum: float = 0.0,
+        centered: bool = False,
+        parameter_list: Any = None,
+        regularization: Any = None,
+        grad_clip: Any = None,
+        name: str | None = None,
+        **legacy: Any,
+    ) -> None:
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
         for what, value in (("rho", rho), ("epsilon", epsilon), ("momentum", momentum)):
             if value is None:
@@ -127,10 +160,19 @@ class FtrlOptimizer(Optimizer):
     accumulators = ("squared", "linear")
 
     def __init__(
-        self, learning_rate: Any, l1: float = 0.0, l2: float = 0.0, lr_power: float = -0.5,
-        parameter_list: Any = None, regularization: Any = None, grad_clip: Any = None, name: str | None = None,
-        *, own_l2: bool = False, **legacy: Any,
-    ) -> None:  # fmt: skip
+        self,
+        learning_rate: Any,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        lr_power: float = -0.5,
+        parameter_list: Any = None,
+        regularization: Any = None,
+        grad_clip: Any = None,
+        name: str | None = None,
+        *,
+        own_l2: bool = False,
+        **legacy: Any,
+    ) -> None:
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
         if l1 != l2 and not own_l2:
             warnings.warn(

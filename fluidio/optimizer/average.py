@@ -60,9 +60,13 @@ class ModelAverage(Optimizer, _Swapped):
     type = "average_accumulates"
 
     def __init__(
-        self, average_window_rate: Any, min_average_window: Any = 10000, max_average_window: Any = 10000,
-        regularization: Any = None, name: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        average_window_rate: Any,
+        min_average_window: Any = 10000,
+        max_average_window: Any = 10000,
+        regularization: Any = None,
+        name: str | None = None,
+    ) -> None:
         if isinstance(average_window_rate, (list, tuple)):
             average_window_rate, min_average_window = min_average_window, 10000
         Optimizer.__init__(self, 0.0, regularization=regularization, name=name)
@@ -168,9 +172,12 @@ class ExponentialMovingAverage(_Swapped):
     def _average_variable(self, param: Parameter) -> Variable:
         helper = LayerHelper("ema")
         variable = helper.create_global_variable(
-            name=unique_name.generate(f"{self._name}{param.name}_ema"), shape=param.shape, dtype=param.dtype,
-            persistable=True, stop_gradient=True,
-        )  # fmt: skip
+            name=unique_name.generate(f"{self._name}{param.name}_ema"),
+            shape=param.shape,
+            dtype=param.dtype,
+            persistable=True,
+            stop_gradient=True,
+        )
         helper.set_variable_initializer(variable, Constant(0.0))
         return variable
 
@@ -216,9 +223,7 @@ class ExponentialMovingAverage(_Swapped):
             average = self._averages[param.name]
             with program._optimized_guard([param, average]):
                 carried = average * self._decay_var + param * (1.0 - self._decay_var)
-                program.global_block().append_op(
-                    type="assign", inputs={"X": [carried]}, outputs={"Out": [average]}
-                )  # fmt: skip
+                program.global_block().append_op(type="assign", inputs={"X": [carried]}, outputs={"Out": [average]})
 
 
 def _aside(program: Program, param: Parameter, name: str) -> Variable:

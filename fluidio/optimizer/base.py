@@ -251,9 +251,13 @@ class Optimizer:
         return [variable.name for known in self._accumulators.values() for variable in known.values()]
 
     def _update(
-        self, block: Block, pair: Pair, inputs: dict[str, Any], outputs: dict[str, Any],
+        self,
+        block: Block,
+        pair: Pair,
+        inputs: dict[str, Any],
+        outputs: dict[str, Any],
         attrs: dict[str, Any] | None = None,
-    ) -> Operator:  # fmt: skip
+    ) -> Operator:
         """Append the update op: Param, Grad and LearningRate in, ParamOut out, and what the subclass adds."""
         param, grad = pair
         return block.append_op(

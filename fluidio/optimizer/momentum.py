@@ -18,9 +18,14 @@ class SGDOptimizer(Optimizer):
     type = "sgd"
 
     def __init__(
-        self, learning_rate: Any, parameter_list: Any = None, regularization: Any = None, grad_clip: Any = None,
-        name: str | None = None, **legacy: Any,
-    ) -> None:  # fmt: skip
+        self,
+        learning_rate: Any,
+        parameter_list: Any = None,
+        regularization: Any = None,
+        grad_clip: Any = None,
+        name: str | None = None,
+        **legacy: Any,
+    ) -> None:
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
 
     def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
@@ -36,9 +41,13 @@ class DpsgdOptimizer(Optimizer):
     type = "dpsgd"
 
     def __init__(
-        self, learning_rate: Any = 0.001, clip: float = 0.9, batch_size: float = 0.999, sigma: float = 1e-8,
+        self,
+        learning_rate: Any = 0.001,
+        clip: float = 0.9,
+        batch_size: float = 0.999,
+        sigma: float = 1e-8,
         parameter_list: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(learning_rate, parameter_list)
         self._attrs = {"clip": clip, "batch_size": batch_size, "sigma": sigma}
 
@@ -53,9 +62,16 @@ class MomentumOptimizer(Optimizer):
     accumulators = ("velocity",)
 
     def __init__(
-        self, learning_rate: Any, momentum: float, parameter_list: Any = None, use_nesterov: Any = False,
-        regularization: Any = None, grad_clip: Any = None, name: str | None = None, **legacy: Any,
-    ) -> None:  # fmt: skip
+        self,
+        learning_rate: Any,
+        momentum: float,
+        parameter_list: Any = None,
+        use_nesterov: Any = False,
+        regularization: Any = None,
+        grad_clip: Any = None,
+        name: str | None = None,
+        **legacy: Any,
+    ) -> None:
         if isinstance(parameter_list, bool):
             # Fluid until 1.6: (learning_rate, momentum, use_nesterov, regularization, name)
             old = use_nesterov if hasattr(use_nesterov, "is_regularizer") else regularization
@@ -78,10 +94,19 @@ class DGCMomentumOptimizer(MomentumOptimizer):
     """
 
     def __init__(
-        self, learning_rate: Any, momentum: float, rampup_begin_step: int, rampup_step: int = 1,
-        sparsity: Sequence[float] = (0.999,), parameter_list: Any = None, use_nesterov: bool = False,
-        num_trainers: int | None = None, regularization: Any = None, grad_clip: Any = None, name: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        learning_rate: Any,
+        momentum: float,
+        rampup_begin_step: int,
+        rampup_step: int = 1,
+        sparsity: Sequence[float] = (0.999,),
+        parameter_list: Any = None,
+        use_nesterov: bool = False,
+        num_trainers: int | None = None,
+        regularization: Any = None,
+        grad_clip: Any = None,
+        name: str | None = None,
+    ) -> None:
         warnings.warn(
             "DGCMomentumOptimizer compresses gradients between machines; on one machine it is Momentum", stacklevel=2
         )
@@ -95,9 +120,16 @@ class LarsMomentumOptimizer(Optimizer):
     accumulators = ("velocity",)
 
     def __init__(
-        self, learning_rate: Any, momentum: float, lars_coeff: float = 0.001, lars_weight_decay: float = 0.0005,
-        parameter_list: Any = None, regularization: Any = None, grad_clip: Any = None, name: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        learning_rate: Any,
+        momentum: float,
+        lars_coeff: float = 0.001,
+        lars_weight_decay: float = 0.0005,
+        parameter_list: Any = None,
+        regularization: Any = None,
+        grad_clip: Any = None,
+        name: str | None = None,
+    ) -> None:
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name)
         self._attrs = {
             "mu": momentum,

@@ -97,9 +97,14 @@ class RecomputeOptimizer(Optimizer):
         raise NotImplementedError("load function is not supported by Recompute Optimizer for now")
 
     def backward(
-        self, loss: Variable, startup_program: Program | None = None, parameter_list: Sequence[Any] | None = None,
-        no_grad_set: Iterable[Any] | None = None, callbacks: Any = None, checkpoints: Any = None,
-    ) -> ParamsGrads:  # fmt: skip
+        self,
+        loss: Variable,
+        startup_program: Program | None = None,
+        parameter_list: Sequence[Any] | None = None,
+        no_grad_set: Iterable[Any] | None = None,
+        callbacks: Any = None,
+        checkpoints: Any = None,
+    ) -> ParamsGrads:
         kept = checkpoints or self._checkpoints
         with program_guard(loss.block.program, startup_program or default_startup_program()):
             return self._optimizer._backward(loss, parameter_list, no_grad_set, callbacks, kept)
@@ -113,9 +118,13 @@ class RecomputeOptimizer(Optimizer):
         return self._optimizer.apply_optimize(loss, startup_program, params_grads)
 
     def minimize(
-        self, loss: Variable, startup_program: Program | None = None, parameter_list: Sequence[Any] | None = None,
-        no_grad_set: Iterable[Any] | None = None, grad_clip: Any = None,
-    ) -> tuple[list[Operator], ParamsGrads]:  # fmt: skip
+        self,
+        loss: Variable,
+        startup_program: Program | None = None,
+        parameter_list: Sequence[Any] | None = None,
+        no_grad_set: Iterable[Any] | None = None,
+        grad_clip: Any = None,
+    ) -> tuple[list[Operator], ParamsGrads]:
         if not isinstance(loss, Variable):
             raise AssertionError(f"The loss should be a Variable, got {type(loss).__name__}")
         if self._checkpoints is None:
@@ -134,16 +143,25 @@ class PipelineOptimizer:
     """
 
     def __init__(
-        self, optimizer: Optimizer, cut_list: Any = None, place_list: Any = None, concurrency_list: Any = None,
-        queue_size: int = 30, sync_steps: int = 1, start_cpu_core_id: int = 0,
-    ) -> None:  # fmt: skip
+        self,
+        optimizer: Optimizer,
+        cut_list: Any = None,
+        place_list: Any = None,
+        concurrency_list: Any = None,
+        queue_size: int = 30,
+        sync_steps: int = 1,
+        start_cpu_core_id: int = 0,
+    ) -> None:
         warnings.warn(
             "PipelineOptimizer cuts a program over several devices; here the whole program runs on one", stacklevel=2
         )
         self._optimizer = optimizer
 
     def minimize(
-        self, loss: Variable, startup_program: Program | None = None, parameter_list: Sequence[Any] | None = None,
+        self,
+        loss: Variable,
+        startup_program: Program | None = None,
+        parameter_list: Sequence[Any] | None = None,
         no_grad_set: Iterable[Any] | None = None,
-    ) -> tuple[list[Operator], ParamsGrads]:  # fmt: skip
+    ) -> tuple[list[Operator], ParamsGrads]:
         return self._optimizer.minimize(loss, startup_program, parameter_list, no_grad_set)

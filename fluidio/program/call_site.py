@@ -12,9 +12,13 @@ Site = tuple[str, int, str]  # file, line, function
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OURS = tuple(
     os.path.join(root, "")
-    for root in (_HERE, os.path.realpath(_HERE), os.path.realpath(os.path.join(_HERE, "layers")),
-                 os.path.realpath(os.path.join(_HERE, "executor")))
-)  # fmt: skip
+    for root in (
+        _HERE,
+        os.path.realpath(_HERE),
+        os.path.realpath(os.path.join(_HERE, "layers")),
+        os.path.realpath(os.path.join(_HERE, "executor")),
+    )
+)
 _known: dict[str, bool] = {}
 
 

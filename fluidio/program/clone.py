@@ -17,10 +17,26 @@ __all__ = ["clone_program", "copy_op", "copy_variable"]
 
 # What readers and loaders hang on a variable belongs to the original alone.
 _DESCRIPTION = (
-    "name", "type", "_shape", "_dtype", "lod_level", "_persistable", "error_clip", "stop_gradient", "is_data",
-    "need_check_feed", "belong_to_optimizer", "reader_slots", "trainer_share", "trainable", "optimize_attr",
-    "regularizer", "gradient_clip_attr", "do_model_average", "is_distributed",
-)  # fmt: skip
+    "name",
+    "type",
+    "_shape",
+    "_dtype",
+    "lod_level",
+    "_persistable",
+    "error_clip",
+    "stop_gradient",
+    "is_data",
+    "need_check_feed",
+    "belong_to_optimizer",
+    "reader_slots",
+    "trainer_share",
+    "trainable",
+    "optimize_attr",
+    "regularizer",
+    "gradient_clip_attr",
+    "do_model_average",
+    "is_distributed",
+)
 
 
 def copy_variable(variable: Variable, block: Block) -> Variable:

@@ -93,6 +93,7 @@ class InferContext:
         )
         site = describe(self.op.site)
         raise EnforceNotMet(
-            f"op {self.op.type}: {problem}" + (f"\n  inputs: {inputs}" if inputs else "")
+            f"op {self.op.type}: {problem}"
+            + (f"\n  inputs: {inputs}" if inputs else "")
             + (f"\n  built at {site}" if site else "")
-        )  # fmt: skip
+        )

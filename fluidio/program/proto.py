@@ -119,10 +119,19 @@ def _arguments(slot: str, names: list[str]) -> bytes:
 
 # attribute type -> field number, and how one value is written there
 _FIELDS = {
-    AttrType.INT: 3, AttrType.FLOAT: 4, AttrType.STRING: 5, AttrType.INTS: 6, AttrType.FLOATS: 7, AttrType.STRINGS: 8,
-    AttrType.BOOLEAN: 10, AttrType.BOOLEANS: 11, AttrType.BLOCK: 12, AttrType.LONG: 13, AttrType.BLOCKS: 14,
+    AttrType.INT: 3,
+    AttrType.FLOAT: 4,
+    AttrType.STRING: 5,
+    AttrType.INTS: 6,
+    AttrType.FLOATS: 7,
+    AttrType.STRINGS: 8,
+    AttrType.BOOLEAN: 10,
+    AttrType.BOOLEANS: 11,
+    AttrType.BLOCK: 12,
+    AttrType.LONG: 13,
+    AttrType.BLOCKS: 14,
     AttrType.LONGS: 15,
-}  # fmt: skip
+}
 
 
 def _attr(op_type: str, name: str, value: Any) -> bytes:

@@ -204,12 +204,29 @@ def _arguments(message: Message) -> tuple[str, list[str]]:
     return slot, names
 
 
-_ONE = {3: AttrType.INT, 4: AttrType.FLOAT, 5: AttrType.STRING, 10: AttrType.BOOLEAN, 12: AttrType.BLOCK,
-        13: AttrType.LONG}  # fmt: skip
-_MANY = {6: AttrType.INTS, 7: AttrType.FLOATS, 8: AttrType.STRINGS, 11: AttrType.BOOLEANS, 14: AttrType.BLOCKS,
-         15: AttrType.LONGS}  # fmt: skip
-_EMPTY: dict[AttrType, Any] = {AttrType.INT: 0, AttrType.FLOAT: 0.0, AttrType.STRING: "", AttrType.BOOLEAN: False,
-                               AttrType.LONG: 0}  # fmt: skip
+_ONE = {
+    3: AttrType.INT,
+    4: AttrType.FLOAT,
+    5: AttrType.STRING,
+    10: AttrType.BOOLEAN,
+    12: AttrType.BLOCK,
+    13: AttrType.LONG,
+}
+_MANY = {
+    6: AttrType.INTS,
+    7: AttrType.FLOATS,
+    8: AttrType.STRINGS,
+    11: AttrType.BOOLEANS,
+    14: AttrType.BLOCKS,
+    15: AttrType.LONGS,
+}
+_EMPTY: dict[AttrType, Any] = {
+    AttrType.INT: 0,
+    AttrType.FLOAT: 0.0,
+    AttrType.STRING: "",
+    AttrType.BOOLEAN: False,
+    AttrType.LONG: 0,
+}
 
 
 def _attr(program: Program, message: Message) -> tuple[str, Any]:

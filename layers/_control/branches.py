@@ -78,9 +78,11 @@ def select_input(inputs: Sequence[Variable], mask: Variable) -> Variable:
 
 
 def cond(
-    pred: Variable, true_fn: Callable[[], Any] | None = None, false_fn: Callable[[], Any] | None = None,
+    pred: Variable,
+    true_fn: Callable[[], Any] | None = None,
+    false_fn: Callable[[], Any] | None = None,
     name: str | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """Build both branches and return the results of the one that `pred` chooses at run time."""
     from fluidio.layers import cast, logical_not
 
@@ -120,9 +122,10 @@ def _selected(no: Any, yes: Any, mask: Variable) -> Any:
 
 
 def case(
-    pred_fn_pairs: Sequence[tuple[Variable, Callable[[], Any]]], default: Callable[[], Any] | None = None,
+    pred_fn_pairs: Sequence[tuple[Variable, Callable[[], Any]]],
+    default: Callable[[], Any] | None = None,
     name: str | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """Return the result of the first function whose predicate holds, else of `default` (or the last function)."""
     if not isinstance(pred_fn_pairs, (list, tuple)) or not pred_fn_pairs:
         raise TypeError("case: pred_fn_pairs must be a list or tuple of (predicate, function)")

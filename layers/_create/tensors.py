@@ -51,9 +51,13 @@ def create_tensor(dtype: DTypeLike, name: str | None = None, persistable: bool =
 
 
 def create_global_var(
-    shape: Sequence[int], value: float, dtype: DTypeLike, persistable: bool = False, force_cpu: bool = False,
+    shape: Sequence[int],
+    value: float,
+    dtype: DTypeLike,
+    persistable: bool = False,
+    force_cpu: bool = False,
     name: str | None = None,
-) -> Variable:  # fmt: skip
+) -> Variable:
     """Create a variable of the global block that the startup program fills with `value`."""
     helper = LayerHelper("global_var", **locals())
     variable = helper.create_global_variable(

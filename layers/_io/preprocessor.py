@@ -67,11 +67,15 @@ class Preprocessor:
             raise RuntimeError("Preprocessor.inputs() can only be invoked inside the sub-block.")
         variables = [
             self.sub_block.create_var(
-                name=unique_name.generate("preprocessor_source"), shape=shape, dtype=dtype, lod_level=level,
-                persistable=False, stop_gradient=True,
+                name=unique_name.generate("preprocessor_source"),
+                shape=shape,
+                dtype=dtype,
+                lod_level=level,
+                persistable=False,
+                stop_gradient=True,
             )
             for shape, dtype, level in self.underlying_reader.reader_slots
-        ]  # fmt: skip
+        ]
         self.source_var_names = [v.name for v in variables]
         return variables
 

@@ -39,9 +39,12 @@ def linear_chain_crf(
         type="linear_chain_crf",
         inputs=inputs,
         outputs={
-            "Alpha": [alpha], "EmissionExps": [weights], "TransitionExps": moves, "LogLikelihood": cost,
+            "Alpha": [alpha],
+            "EmissionExps": [weights],
+            "TransitionExps": moves,
+            "LogLikelihood": cost,
         },
-    )  # fmt: skip
+    )
     return cost
 
 

@@ -287,9 +287,13 @@ def center_loss(
         rate = alpha
     else:
         rate = helper.create_variable(
-            name="centerloss_alpha", shape=[1], dtype="float32", persistable=True, stop_gradient=True,
+            name="centerloss_alpha",
+            shape=[1],
+            dtype="float32",
+            persistable=True,
+            stop_gradient=True,
             initializer=Constant(float(alpha)),
-        )  # fmt: skip
+        )
     diff = helper.create_variable_for_type_inference(input.dtype)
     loss = helper.create_variable_for_type_inference(input.dtype)
     helper.append_op(

@@ -279,9 +279,14 @@ def data_norm(
 
 
 def lrn(
-    input: Variable, n: int = 5, k: float = 1.0, alpha: float = 1e-4, beta: float = 0.75, name: str | None = None,
+    input: Variable,
+    n: int = 5,
+    k: float = 1.0,
+    alpha: float = 1e-4,
+    beta: float = 0.75,
+    name: str | None = None,
     data_format: str = "NCHW",
-) -> Variable:  # fmt: skip
+) -> Variable:
     """Local response normalisation over n neighbouring channels."""
     helper = LayerHelper("lrn", name=name)
     if len(input.shape) != 4:

@@ -147,9 +147,16 @@ def uniform_random_batch_size_like(
 ) -> Variable:
     """Uniform numbers with as many rows as the input."""
     return _like(
-        "uniform_random_batch_size_like", input, shape, dtype, input_dim_idx=input_dim_idx,
-        output_dim_idx=output_dim_idx, min=float(min), max=float(max), seed=seed,
-    )  # fmt: skip
+        "uniform_random_batch_size_like",
+        input,
+        shape,
+        dtype,
+        input_dim_idx=input_dim_idx,
+        output_dim_idx=output_dim_idx,
+        min=float(min),
+        max=float(max),
+        seed=seed,
+    )
 
 
 def gaussian_random_batch_size_like(
@@ -164,9 +171,16 @@ def gaussian_random_batch_size_like(
 ) -> Variable:
     """Normal numbers with as many rows as the input."""
     return _like(
-        "gaussian_random_batch_size_like", input, shape, dtype, input_dim_idx=input_dim_idx,
-        output_dim_idx=output_dim_idx, mean=float(mean), std=float(std), seed=seed,
-    )  # fmt: skip
+        "gaussian_random_batch_size_like",
+        input,
+        shape,
+        dtype,
+        input_dim_idx=input_dim_idx,
+        output_dim_idx=output_dim_idx,
+        mean=float(mean),
+        std=float(std),
+        seed=seed,
+    )
 
 
 def sampling_id(

@@ -177,7 +177,10 @@ def dynamic_gru(
         type="gru",
         inputs=inputs,
         outputs={
-            "Hidden": hidden, "BatchGate": gates, "BatchResetHiddenPrev": reset, "BatchHidden": batch_hidden,
+            "Hidden": hidden,
+            "BatchGate": gates,
+            "BatchResetHiddenPrev": reset,
+            "BatchHidden": batch_hidden,
         },
         attrs={
             "is_reverse": is_reverse,
@@ -185,7 +188,7 @@ def dynamic_gru(
             "activation": candidate_activation,
             "origin_mode": origin_mode,
         },
-    )  # fmt: skip
+    )
     return hidden
 
 

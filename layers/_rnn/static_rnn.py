@@ -103,8 +103,10 @@ class StaticRNN:
         parent = self._parent()
         boot = parent.create_var(
             name=unique_name.generate("@".join([self.helper.name, "memory_boot"])),
-            shape=shape, dtype=batch_ref.dtype, persistable=False,
-        )  # fmt: skip
+            shape=shape,
+            dtype=batch_ref.dtype,
+            persistable=False,
+        )
         parent.append_op(
             type="fill_constant_batch_size_like",
             inputs={"Input": [batch_ref]},
@@ -152,9 +154,11 @@ class StaticRNN:
                 raise ValueError(f"{before.name} should be updated in every step: call update_memory")
             state = self.helper.create_variable_for_type_inference(updated.dtype)
             self.helper.append_op(
-                type="rnn_memory_helper", inputs={"X": [updated]}, outputs={"Out": [state]},
+                type="rnn_memory_helper",
+                inputs={"X": [updated]},
+                outputs={"Out": [state]},
                 attrs={"dtype": updated.dtype},
-            )  # fmt: skip
+            )
             names.append(state.name)
         return names
 

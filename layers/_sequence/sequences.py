@@ -41,9 +41,18 @@ def _check(layer: str, **variables: Any) -> None:
             raise TypeError(f"The type of '{name}' in {layer} must be Variable, but received {type(value).__name__}")
 
 
-def _apply(layer: str, source: Variable, inputs: dict[str, Any], attrs: dict[str, Any] | None = None, *,
-           name: str | None = None, out: str = "Out", op: str | None = None, dtype: DTypeLike | None = None,
-           stop_gradient: bool = False) -> Variable:  # fmt: skip
+def _apply(
+    layer: str,
+    source: Variable,
+    inputs: dict[str, Any],
+    attrs: dict[str, Any] | None = None,
+    *,
+    name: str | None = None,
+    out: str = "Out",
+    op: str | None = None,
+    dtype: DTypeLike | None = None,
+    stop_gradient: bool = False,
+) -> Variable:
     """Append one op with one output and return that."""
     helper = LayerHelper(layer, name=name)
     result = helper.create_variable_for_type_inference(

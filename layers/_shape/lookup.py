@@ -27,9 +27,15 @@ __all__ = [
 
 
 def lookup(
-    op_type: str, input: Variable, size: Sequence[int], is_sparse: bool, is_distributed: bool, padding_idx: int | None,
-    param_attr: Any, dtype: DTypeLike,
-) -> Variable:  # fmt: skip
+    op_type: str,
+    input: Variable,
+    size: Sequence[int],
+    is_sparse: bool,
+    is_distributed: bool,
+    padding_idx: int | None,
+    param_attr: Any,
+    dtype: DTypeLike,
+) -> Variable:
     """Append a lookup in a table of `size` rows and columns."""
     check_variable("embedding", "input", input)
     helper = LayerHelper("embedding", input=input, param_attr=param_attr)

@@ -40,10 +40,22 @@ def padding_attrs(padding: Any, dims: int, data_format: str) -> tuple[list[int],
 
 
 def _conv(
-    op_type: str, dims: int, input: Variable, num_filters: int, filter_size: Any, stride: Any, padding: Any,
-    dilation: Any, groups: int | None, param_attr: Any, bias_attr: Any, use_cudnn: bool, act: Any,
-    name: str | None, data_format: str,
-) -> Variable:  # fmt: skip
+    op_type: str,
+    dims: int,
+    input: Variable,
+    num_filters: int,
+    filter_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int | None,
+    param_attr: Any,
+    bias_attr: Any,
+    use_cudnn: bool,
+    act: Any,
+    name: str | None,
+    data_format: str,
+) -> Variable:
     last = data_format.endswith("C")
     layouts = ("NCHW", "NHWC") if dims == 2 else ("NCDHW", "NDHWC")
     if data_format not in layouts:
@@ -114,8 +126,23 @@ def conv2d(
 
     As in Fluid, filters start as Normal(0, sqrt(2 / (kernel area * channels))).
     """
-    return _conv("conv2d", 2, input, num_filters, filter_size, stride, padding, dilation, groups, param_attr, bias_attr,
-                 use_cudnn, act, name, data_format)  # fmt: skip
+    return _conv(
+        "conv2d",
+        2,
+        input,
+        num_filters,
+        filter_size,
+        stride,
+        padding,
+        dilation,
+        groups,
+        param_attr,
+        bias_attr,
+        use_cudnn,
+        act,
+        name,
+        data_format,
+    )
 
 
 def conv3d(
@@ -134,15 +161,43 @@ def conv3d(
     data_format: str = "NCDHW",
 ) -> Variable:
     """Convolve volumes [N, C, D, H, W]; arguments as for conv2d."""
-    return _conv("conv3d", 3, input, num_filters, filter_size, stride, padding, dilation, groups, param_attr, bias_attr,
-                 use_cudnn, act, name, data_format)  # fmt: skip
+    return _conv(
+        "conv3d",
+        3,
+        input,
+        num_filters,
+        filter_size,
+        stride,
+        padding,
+        dilation,
+        groups,
+        param_attr,
+        bias_attr,
+        use_cudnn,
+        act,
+        name,
+        data_format,
+    )
 
 
 def _transpose(
-    op_type: str, dims: int, input: Variable, num_filters: int, output_size: Any, filter_size: Any, padding: Any,
-    stride: Any, dilation: Any, groups: int | None, param_attr: Any, bias_attr: Any, use_cudnn: bool, act: Any,
-    name: str | None, data_format: str,
-) -> Variable:  # fmt: skip
+    op_type: str,
+    dims: int,
+    input: Variable,
+    num_filters: int,
+    output_size: Any,
+    filter_size: Any,
+    padding: Any,
+    stride: Any,
+    dilation: Any,
+    groups: int | None,
+    param_attr: Any,
+    bias_attr: Any,
+    use_cudnn: bool,
+    act: Any,
+    name: str | None,
+    data_format: str,
+) -> Variable:
     check_variable(op_type, "input", input)
     last = data_format.endswith("C")
     channels = input.shape[-1 if last else 1]
@@ -205,8 +260,24 @@ def conv2d_transpose(
     data_format: str = "NCHW",
 ) -> Variable:
     """Transposed convolution: the gradient of conv2d as a layer; give filter_size, output_size or both."""
-    return _transpose("conv2d_transpose", 2, input, num_filters, output_size, filter_size, padding, stride, dilation,
-                      groups, param_attr, bias_attr, use_cudnn, act, name, data_format)  # fmt: skip
+    return _transpose(
+        "conv2d_transpose",
+        2,
+        input,
+        num_filters,
+        output_size,
+        filter_size,
+        padding,
+        stride,
+        dilation,
+        groups,
+        param_attr,
+        bias_attr,
+        use_cudnn,
+        act,
+        name,
+        data_format,
+    )
 
 
 def conv3d_transpose(
@@ -226,8 +297,24 @@ def conv3d_transpose(
     data_format: str = "NCDHW",
 ) -> Variable:
     """Transposed convolution of volumes; arguments as for conv2d_transpose."""
-    return _transpose("conv3d_transpose", 3, input, num_filters, output_size, filter_size, padding, stride, dilation,
-                      groups, param_attr, bias_attr, use_cudnn, act, name, data_format)  # fmt: skip
+    return _transpose(
+        "conv3d_transpose",
+        3,
+        input,
+        num_filters,
+        output_size,
+        filter_size,
+        padding,
+        stride,
+        dilation,
+        groups,
+        param_attr,
+        bias_attr,
+        use_cudnn,
+        act,
+        name,
+        data_format,
+    )
 
 
 def unfold(

@@ -239,9 +239,14 @@ def multiclass_nms(
 
 
 def _nms_attrs(
-    score_threshold: float, nms_top_k: int, keep_top_k: int, nms_threshold: float, normalized: bool, nms_eta: float,
+    score_threshold: float,
+    nms_top_k: int,
+    keep_top_k: int,
+    nms_threshold: float,
+    normalized: bool,
+    nms_eta: float,
     background_label: int,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     return {
         "background_label": background_label,
         "score_threshold": float(score_threshold),

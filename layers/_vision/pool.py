@@ -13,9 +13,20 @@ __all__ = ["adaptive_pool2d", "adaptive_pool3d", "pool2d", "pool3d"]
 
 
 def _pool(
-    op_type: str, dims: int, input: Variable, pool_size: Any, pool_type: str, pool_stride: Any, pool_padding: Any,
-    global_pooling: bool, use_cudnn: bool, ceil_mode: bool, name: str | None, exclusive: bool, data_format: str,
-) -> Variable:  # fmt: skip
+    op_type: str,
+    dims: int,
+    input: Variable,
+    pool_size: Any,
+    pool_type: str,
+    pool_stride: Any,
+    pool_padding: Any,
+    global_pooling: bool,
+    use_cudnn: bool,
+    ceil_mode: bool,
+    name: str | None,
+    exclusive: bool,
+    data_format: str,
+) -> Variable:
     check_variable(op_type, "input", input)
     if pool_type not in ("max", "avg"):
         raise ValueError(f"Unknown Attr(pool_type): '{pool_type}'. It can only be 'max' or 'avg'.")
@@ -65,8 +76,21 @@ def pool2d(
         ceil_mode: windows may hang over the end.
         exclusive: padding does not count in a mean.
     """
-    return _pool("pool2d", 2, input, pool_size, pool_type, pool_stride, pool_padding, global_pooling, use_cudnn,
-                 ceil_mode, name, exclusive, data_format)  # fmt: skip
+    return _pool(
+        "pool2d",
+        2,
+        input,
+        pool_size,
+        pool_type,
+        pool_stride,
+        pool_padding,
+        global_pooling,
+        use_cudnn,
+        ceil_mode,
+        name,
+        exclusive,
+        data_format,
+    )
 
 
 def pool3d(
@@ -83,8 +107,21 @@ def pool3d(
     data_format: str = "NCDHW",
 ) -> Variable:
     """The largest element or the mean of each window of a volume."""
-    return _pool("pool3d", 3, input, pool_size, pool_type, pool_stride, pool_padding, global_pooling, use_cudnn,
-                 ceil_mode, name, exclusive, data_format)  # fmt: skip
+    return _pool(
+        "pool3d",
+        3,
+        input,
+        pool_size,
+        pool_type,
+        pool_stride,
+        pool_padding,
+        global_pooling,
+        use_cudnn,
+        ceil_mode,
+        name,
+        exclusive,
+        data_format,
+    )
 
 
 def _adaptive(input: Variable, pool_size: Any, pool_type: str, require_index: bool, name: str | None, dims: int) -> Any:

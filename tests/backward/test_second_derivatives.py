@@ -103,9 +103,18 @@ def test_names_of_second_gradients_are_those_of_1_8_5() -> None:
     assert (g.name, h.name) == ("x@GRAD", "grad/grad/x@GRAD")
     types = [op.type for op in fluid.default_main_program().global_block().ops]
     assert types == [
-        "square", "shape", "fill_constant", "square_grad",
-        "square", "reduce_sum", "shape", "fill_constant", "reduce_sum_grad", "square_grad", "square_grad_grad",
-    ]  # fmt: skip
+        "square",
+        "shape",
+        "fill_constant",
+        "square_grad",
+        "square",
+        "reduce_sum",
+        "shape",
+        "fill_constant",
+        "reduce_sum_grad",
+        "square_grad",
+        "square_grad_grad",
+    ]
 
 
 COMPLETE: dict[str, tuple[list[int], Callable[[Any], Any]]] = {

@@ -43,7 +43,13 @@ def test_the_cells_of_an_lstm_come_first_and_are_named_as_in_the_original() -> N
         _, last, _ = basic_lstm(x, h, h, 6, num_layers=2)
         block = fluid.default_main_program().global_block()
     assert [op.type for op in block.ops] == (
-        ["fill_constant"] * 2 + ["transpose2"] + ["reshape2"] * 2 + ["slice"] * 4 + ["recurrent"] + ["slice"] * 4
-        + ["concat", "reshape2"] * 2 + ["transpose2"]
-    )  # fmt: skip
+        ["fill_constant"] * 2
+        + ["transpose2"]
+        + ["reshape2"] * 2
+        + ["slice"] * 4
+        + ["recurrent"]
+        + ["slice"] * 4
+        + ["concat", "reshape2"] * 2
+        + ["transpose2"]
+    )
     assert last.name == "reshape2_2.tmp_0"

@@ -31,11 +31,21 @@ def compressor(**options: Any) -> Compressor:
         fluid.Executor(fluid.CPUPlace()).run(fluid.default_startup_program())
     feeds, fetches = [("x", x.name), ("y", y.name)], [("loss", loss.name)]
     return Compressor(
-        fluid.CPUPlace(), scope, main, train_reader=batches, train_feed_list=feeds, train_fetch_list=fetches,
-        eval_program=main.clone(for_test=True), eval_reader=batches, eval_feed_list=dict(feeds),
-        eval_fetch_list=fetches, train_optimizer=fluid.optimizer.SGD(0.1), log_period=0,
-        prune_infer_model=[[x.name], [predicted.name]], **options,
-    )  # fmt: skip
+        fluid.CPUPlace(),
+        scope,
+        main,
+        train_reader=batches,
+        train_feed_list=feeds,
+        train_fetch_list=fetches,
+        eval_program=main.clone(for_test=True),
+        eval_reader=batches,
+        eval_feed_list=dict(feeds),
+        eval_fetch_list=fetches,
+        train_optimizer=fluid.optimizer.SGD(0.1),
+        log_period=0,
+        prune_infer_model=[[x.name], [predicted.name]],
+        **options,
+    )
 
 
 def test_it_trains_and_evaluates_each_epoch() -> None:

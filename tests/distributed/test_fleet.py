@@ -33,19 +33,28 @@ def describe(role: roles.RoleMakerBase) -> tuple[Any, ...]:
         ({"PADDLE_TRAINER_ID": "1", "PADDLE_TRAINER_ENDPOINTS": "a:1,b:2"}, True, (True, False, 2, 1, 0)),
         ({"RANK": "2", "WORLD_SIZE": "3", "MASTER_ADDR": "a", "MASTER_PORT": "1"}, True, (True, False, 3, 2, 0)),
         (
-            {"TRAINING_ROLE": "TRAINER", "PADDLE_TRAINER_ID": "0", "PADDLE_TRAINERS_NUM": "2",
-             "PADDLE_PSERVERS_IP_PORT_LIST": TWO},
+            {
+                "TRAINING_ROLE": "TRAINER",
+                "PADDLE_TRAINER_ID": "0",
+                "PADDLE_TRAINERS_NUM": "2",
+                "PADDLE_PSERVERS_IP_PORT_LIST": TWO,
+            },
             False,
             (True, True, 2, 0, 2),
         ),
         (
-            {"TRAINING_ROLE": "PSERVER", "POD_IP": "2.2.2.2", "PADDLE_PORT": "6001", "PADDLE_TRAINERS_NUM": "2",
-             "PADDLE_PSERVERS_IP_PORT_LIST": TWO},
+            {
+                "TRAINING_ROLE": "PSERVER",
+                "POD_IP": "2.2.2.2",
+                "PADDLE_PORT": "6001",
+                "PADDLE_TRAINERS_NUM": "2",
+                "PADDLE_PSERVERS_IP_PORT_LIST": TWO,
+            },
             False,
             (False, False, 2, 1, 2),
         ),
     ],
-)  # fmt: skip
+)
 def test_the_environment_says_who_is_who(
     env: dict[str, str], is_collective: bool, expected: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,9 +103,15 @@ chains = st.fixed_dictionaries(
 
 
 @given(
-    st.lists(st.integers(0, 13), min_size=1, max_size=4), st.integers(1, 5), st.integers(1, 3), st.integers(1, 4),
-    st.integers(1, 4), st.integers(1, 3), st.integers(0, 6), chains,
-)  # fmt: skip
+    st.lists(st.integers(0, 13), min_size=1, max_size=4),
+    st.integers(1, 5),
+    st.integers(1, 3),
+    st.integers(1, 4),
+    st.integers(1, 4),
+    st.integers(1, 3),
+    st.integers(0, 6),
+    chains,
+)
 def test_any_number_of_trainers_reads_the_same_order_also_after_a_change_in_mid_epoch(
     sizes: list[int], chunk: int, batch: int, first: int, then: int, then_batch: int, cut: int, chain: dict[str, Any]
 ) -> None:

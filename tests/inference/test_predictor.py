@@ -55,8 +55,11 @@ def test_tensors_go_in_and_out(make: Any) -> None:
     predictor = create_paddle_predictor(make())
     (out,) = predictor.run([tensor])
     assert (out.name, out.shape, out.dtype, out.lod) == (
-        "save_infer_model/scale_0.tmp_0", [4, 3], PaddleDType.FLOAT32, [],
-    )  # fmt: skip
+        "save_infer_model/scale_0.tmp_0",
+        [4, 3],
+        PaddleDType.FLOAT32,
+        [],
+    )
     np.testing.assert_allclose(out.as_ndarray(), held["out"], rtol=1e-5)
     np.testing.assert_allclose(out.data.float_data(), held["out"].ravel(), rtol=1e-5)
     assert out.data.length() == 48

@@ -76,8 +76,12 @@ def test_our_training_programs_train_in_the_real_1_8_5(programs: dict[str, Any],
     ours = {name: programs["build"](name, str(tmp_path)) for name in LOSSES}
     done = subprocess.run(
         [str(_REAL), str(FOLDER / "programs.py"), "run", str(tmp_path)],
-        env={**os.environ, "FLUID_UNDER_TEST": "paddle"}, check=True, capture_output=True, text=True, timeout=55,
-    )  # fmt: skip
+        env={**os.environ, "FLUID_UNDER_TEST": "paddle"},
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=55,
+    )
     theirs = json.loads(done.stdout.splitlines()[-1])
     for name, expected in ours.items():
         np.testing.assert_allclose(theirs[name], expected, rtol=1e-5, err_msg=name)

@@ -158,10 +158,12 @@ def test_switch_case_takes_the_branch_of_its_number(value: int, wanted: float) -
 def test_case_takes_the_first_that_holds() -> None:
     a, b = L.fill_constant([1], "float32", 0.3), L.fill_constant([1], "float32", 0.1)
     out = L.case(
-        [(L.less_than(a, b), lambda: L.fill_constant([1], "int32", 1)),
-         (L.less_than(b, a), lambda: L.fill_constant([1], "int32", 2))],
+        [
+            (L.less_than(a, b), lambda: L.fill_constant([1], "int32", 1)),
+            (L.less_than(b, a), lambda: L.fill_constant([1], "int32", 2)),
+        ],
         default=lambda: L.fill_constant([1], "int32", 3),
-    )  # fmt: skip
+    )
     assert int(run([out])[0][0]) == 2
 
 

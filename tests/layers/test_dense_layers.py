@@ -29,9 +29,16 @@ def test_parameters_are_named_as_in_fluid() -> None:
     L.fc(L.embedding(L.data("words", [1], dtype="int64"), [7, 5]), 2)
     names = [p.name for p in fluid.default_main_program().all_parameters()]
     assert names == [
-        "conv2d_0.w_0", "conv2d_0.b_0", "batch_norm_0.w_0", "batch_norm_0.b_0", "batch_norm_0.w_1", "batch_norm_0.w_2",
-        "embedding_0.w_0", "fc_0.w_0", "fc_0.b_0",
-    ]  # fmt: skip
+        "conv2d_0.w_0",
+        "conv2d_0.b_0",
+        "batch_norm_0.w_0",
+        "batch_norm_0.b_0",
+        "batch_norm_0.w_1",
+        "batch_norm_0.w_2",
+        "embedding_0.w_0",
+        "fc_0.w_0",
+        "fc_0.b_0",
+    ]
 
 
 @pytest.mark.parametrize("layer", [L.embedding, fluid.embedding])
@@ -229,9 +236,15 @@ def test_a_piece_of_a_parameter_is_that_of_before_the_update() -> None:
     loss = L.mean(L.fc(x, 2, param_attr="w", bias_attr=False))
     w = fluid.default_main_program().global_block().var("w")
     pieces = [
-        L.reshape(w, [2, 3]), L.transpose(w, [1, 0]), L.slice(w, [0], [0], [2]), L.split(w, 3, dim=0)[1], w[0],
-        L.unsqueeze(w, [0]), L.reverse(w, [0]), L.unstack(w)[0],
-    ]  # fmt: skip
+        L.reshape(w, [2, 3]),
+        L.transpose(w, [1, 0]),
+        L.slice(w, [0], [0], [2]),
+        L.split(w, 3, dim=0)[1],
+        w[0],
+        L.unsqueeze(w, [0]),
+        L.reverse(w, [0]),
+        L.unstack(w)[0],
+    ]
     fluid.optimizer.SGD(1.0).minimize(loss)
     exe = fluid.Executor(fluid.CPUPlace())
     exe.run(fluid.default_startup_program())

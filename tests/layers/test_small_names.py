@@ -20,10 +20,15 @@ def test_comparisons_and_logic() -> None:
     x, y = fluid.layers.data("x", [3]), fluid.layers.data("y", [3])
     L = fluid.layers
     outs = run(
-        L.greater_than(x, y), L.greater_equal(x, y), L.less_equal(x, y), L.not_equal(x, y),
-        L.logical_or(L.equal(x, y), L.less_than(x, y)), L.logical_and(L.equal(x, y), L.less_than(x, y)),
-        x=np.array([[1, 2, 3]], "float32"), y=np.array([[2, 2, 2]], "float32"),
-    )  # fmt: skip
+        L.greater_than(x, y),
+        L.greater_equal(x, y),
+        L.less_equal(x, y),
+        L.not_equal(x, y),
+        L.logical_or(L.equal(x, y), L.less_than(x, y)),
+        L.logical_and(L.equal(x, y), L.less_than(x, y)),
+        x=np.array([[1, 2, 3]], "float32"),
+        y=np.array([[2, 2, 2]], "float32"),
+    )
     wanted = [[0, 0, 1], [0, 1, 1], [1, 1, 0], [1, 0, 1], [1, 1, 0], [0, 0, 0]]
     assert [out.astype(int)[0].tolist() for out in outs] == wanted
 

@@ -55,9 +55,7 @@ def test_chunks_add_up() -> None:
     chunks.update(10, 9, 8)
     chunks.update(3, np.array([9]), 3)
     precision, recall, f1 = chunks.eval()
-    np.testing.assert_allclose(
-        [precision, recall[0], f1[0]], [0.8461538461538461, 0.61111111, 0.70967742], rtol=1e-6
-    )  # fmt: skip
+    np.testing.assert_allclose([precision, recall[0], f1[0]], [0.8461538461538461, 0.61111111, 0.70967742], rtol=1e-6)
 
 
 def test_edit_distances_average_over_sequences() -> None:

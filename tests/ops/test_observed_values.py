@@ -81,9 +81,11 @@ def test_rank_loss_pairs_rows_whatever_their_dims() -> None:
 
 @pytest.mark.parametrize(
     ("threshold", "expected", "slopes"),
-    [(5, [-0.014872, 0.865098, 5.999927], [-0.012375, 1.049036, 1.000135]),
-     (0.5, [-0.014872, 0.761594, 5.999927], [-0.012375, 1.027069, 1.000135])],
-)  # fmt: skip
+    [
+        (5, [-0.014872, 0.865098, 5.999927], [-0.012375, 1.049036, 1.000135]),
+        (0.5, [-0.014872, 0.761594, 5.999927], [-0.012375, 1.027069, 1.000135]),
+    ],
+)
 def test_mish_is_another_beyond_its_threshold(threshold: float, expected: list[float], slopes: list[float]) -> None:
     x = fluid.data("x", [3])
     x.stop_gradient = False
@@ -128,11 +130,16 @@ def test_max_pooling_that_is_global_and_adaptive_keeps_every_element() -> None:
 @pytest.mark.parametrize(
     ("y_shape", "expected"),
     [
-        ((8, 3), [[3, 4, 5, 39, 44, 49, 123, 132, 141, 255, 268, 281],
-                  [27, 44, 61, 159, 180, 201, 339, 364, 389, 567, 596, 625]]),
+        (
+            (8, 3),
+            [
+                [3, 4, 5, 39, 44, 49, 123, 132, 141, 255, 268, 281],
+                [27, 44, 61, 159, 180, 201, 339, 364, 389, 567, 596, 625],
+            ],
+        ),
         ((2, 8), [[8, 9, 34, 39, 76, 85, 134, 147], [72, 89, 130, 151, 204, 229, 294, 323]]),
     ],
-)  # fmt: skip
+)
 def test_matmul_by_heads(y_shape: tuple[int, int], expected: Any) -> None:
     x, y = fluid.data("x", [2, 8]), fluid.data("y", list(y_shape))
     (out,) = _append("matmul", {"X": [x], "Y": [y]}, {"Out": "float32"}, head_number=4)

@@ -46,18 +46,25 @@ def test_one_input_ops(lengths: list[int]) -> None:
     check_gradient("sequence_reshape", {"X": Ragged(wave(rows, 4), lengths)}, ["Out"], {"new_dim": 2}, wrt=["X"])
     check_gradient("lod_reset", {"X": Ragged(wave(rows, 2), lengths)}, ["Out"], {"target_lod": [0, 1, rows]}, wrt=["X"])
     check_gradient(
-        "sequence_pad", {"X": Ragged(wave(rows, 2), lengths), "PadValue": np.array([0.25])}, ["Out", "Length"],
-        {"padded_length": -1}, wrt=["X"], unchecked=["Length"],
-    )  # fmt: skip
+        "sequence_pad",
+        {"X": Ragged(wave(rows, 2), lengths), "PadValue": np.array([0.25])},
+        ["Out", "Length"],
+        {"padded_length": -1},
+        wrt=["X"],
+        unchecked=["Length"],
+    )
 
 
 @pytest.mark.parametrize("lengths", LENGTHS)
 @pytest.mark.parametrize(("start", "length"), [(-1, 3), (0, 2), (-2, 1), (1, 2), (-2, 4)])
 def test_sequence_conv(lengths: list[int], start: int, length: int) -> None:
     check_gradient(
-        "sequence_conv", {"X": Ragged(wave(sum(lengths), 2), lengths), "Filter": wave(2 * length, 3, phase=0.9)},
-        ["Out"], {"contextStart": start, "contextLength": length}, wrt=["X", "Filter"],
-    )  # fmt: skip
+        "sequence_conv",
+        {"X": Ragged(wave(sum(lengths), 2), lengths), "Filter": wave(2 * length, 3, phase=0.9)},
+        ["Out"],
+        {"contextStart": start, "contextLength": length},
+        wrt=["X", "Filter"],
+    )
 
 
 @pytest.mark.parametrize("lengths", LENGTHS)
@@ -81,14 +88,16 @@ def test_expand_and_gather_ops() -> None:
     check_gradient(
         "sequence_slice",
         {"X": Ragged(wave(5, 2), [2, 3]), "Offset": np.array([[1], [0]]), "Length": np.array([[1], [2]])},
-        ["Out"], wrt=["X"],
-    )  # fmt: skip
+        ["Out"],
+        wrt=["X"],
+    )
     check_gradient("sequence_unpad", {"X": wave(3, 4, 2), "Length": np.array([2, 0, 4])}, ["Out"], wrt=["X"])
     check_gradient(
         "sequence_scatter",
         {"X": wave(2, 4), "Ids": Ragged(np.array([[0], [2], [2]]), [1, 2]), "Updates": Ragged(wave(3, 1), [1, 2])},
-        ["Out"], wrt=["X", "Updates"],
-    )  # fmt: skip
+        ["Out"],
+        wrt=["X", "Updates"],
+    )
 
 
 def test_expand_and_gather_ops_of_one_sequence() -> None:
@@ -135,21 +144,31 @@ def _lstm(lengths: list[int], peepholes: bool, states: bool) -> dict[str, Any]:
 def test_lstm(lengths: list[int], peepholes: bool, states: bool, reverse: bool) -> None:
     inputs = _lstm(lengths, peepholes, states)
     check_gradient(
-        "lstm", inputs, ["Hidden", "Cell", "BatchGate", "BatchCellPreAct"],
-        {"use_peepholes": peepholes, "is_reverse": reverse, ALL_GATES: True}, wrt=list(inputs),
+        "lstm",
+        inputs,
+        ["Hidden", "Cell", "BatchGate", "BatchCellPreAct"],
+        {"use_peepholes": peepholes, "is_reverse": reverse, ALL_GATES: True},
+        wrt=list(inputs),
         unchecked=["BatchGate", "BatchCellPreAct"],
-    )  # fmt: skip
+    )
 
 
 def test_lstm_with_other_activations() -> None:
     inputs = _lstm([3, 1], True, False)
     attrs: dict[str, Any] = {
-        "gate_activation": "tanh", "cell_activation": "identity", "candidate_activation": "sigmoid", ALL_GATES: True,
-    }  # fmt: skip
+        "gate_activation": "tanh",
+        "cell_activation": "identity",
+        "candidate_activation": "sigmoid",
+        ALL_GATES: True,
+    }
     check_gradient(
-        "lstm", inputs, ["Hidden", "Cell", "BatchGate", "BatchCellPreAct"], attrs, wrt=list(inputs),
+        "lstm",
+        inputs,
+        ["Hidden", "Cell", "BatchGate", "BatchCellPreAct"],
+        attrs,
+        wrt=list(inputs),
         unchecked=["BatchGate", "BatchCellPreAct"],
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("lengths", LENGTHS)
@@ -164,9 +183,13 @@ def test_lstmp(lengths: list[int]) -> None:
         "C0": wave(len(lengths), size),
     }
     check_gradient(
-        "lstmp", inputs, ["Projection", "Cell", "BatchGate", "BatchCellPreAct", "BatchHidden"], {ALL_GATES: True},
-        wrt=list(inputs), unchecked=["BatchGate", "BatchCellPreAct", "BatchHidden"],
-    )  # fmt: skip
+        "lstmp",
+        inputs,
+        ["Projection", "Cell", "BatchGate", "BatchCellPreAct", "BatchHidden"],
+        {ALL_GATES: True},
+        wrt=list(inputs),
+        unchecked=["BatchGate", "BatchCellPreAct", "BatchHidden"],
+    )
 
 
 @pytest.mark.parametrize("lengths", LENGTHS)
@@ -180,18 +203,25 @@ def test_gru(lengths: list[int], origin: bool, reverse: bool) -> None:
         "H0": wave(len(lengths), 2, phase=0.2),
     }
     check_gradient(
-        "gru", inputs, ["BatchGate", "BatchResetHiddenPrev", "BatchHidden", "Hidden"],
-        {"origin_mode": origin, "is_reverse": reverse}, wrt=list(inputs),
+        "gru",
+        inputs,
+        ["BatchGate", "BatchResetHiddenPrev", "BatchHidden", "Hidden"],
+        {"origin_mode": origin, "is_reverse": reverse},
+        wrt=list(inputs),
         unchecked=["BatchGate", "BatchResetHiddenPrev", "BatchHidden"],
-    )  # fmt: skip
+    )
 
 
 def test_single_steps() -> None:
     inputs = {"Input": wave(3, 6), "HiddenPrev": wave(3, 2, phase=0.2), "Weight": wave(2, 6), "Bias": wave(1, 6)}
     check_gradient(
-        "gru_unit", inputs, ["Gate", "ResetHiddenPrev", "Hidden"], {}, wrt=list(inputs),
+        "gru_unit",
+        inputs,
+        ["Gate", "ResetHiddenPrev", "Hidden"],
+        {},
+        wrt=list(inputs),
         unchecked=["Gate", "ResetHiddenPrev"],
-    )  # fmt: skip
+    )
     check_gradient(
         "lstm_unit", {"X": wave(1, 8), "C_prev": wave(1, 2)}, ["C", "H"], {"forget_bias": 0.3}, wrt=["X", "C_prev"]
     )
@@ -210,9 +240,13 @@ def test_stacked_lstm_over_padded_tensors(both: bool, layers: int) -> None:
         "W": wave(weight_size(width, size, layers, 2 if both else 1), phase=0.1, scale=0.5),
     }
     check_gradient(
-        "cudnn_lstm", inputs, ["Out", "last_h", "last_c", "Reserve"],
-        {"hidden_size": size, "num_layers": layers, "is_bidirec": both}, wrt=list(inputs), unchecked=["Reserve"],
-    )  # fmt: skip
+        "cudnn_lstm",
+        inputs,
+        ["Out", "last_h", "last_c", "Reserve"],
+        {"hidden_size": size, "num_layers": layers, "is_bidirec": both},
+        wrt=list(inputs),
+        unchecked=["Reserve"],
+    )
 
 
 def test_crf() -> None:
@@ -224,9 +258,12 @@ def test_crf() -> None:
             "Label": Ragged((np.arange(rows) * 2 % 3).reshape(-1, 1), lengths),
         }
         check_gradient(
-            "linear_chain_crf", inputs, ["Alpha", "EmissionExps", "TransitionExps", "LogLikelihood"],
-            wrt=["Emission", "Transition"], unchecked=["Alpha", "EmissionExps", "TransitionExps"],
-        )  # fmt: skip
+            "linear_chain_crf",
+            inputs,
+            ["Alpha", "EmissionExps", "TransitionExps", "LogLikelihood"],
+            wrt=["Emission", "Transition"],
+            unchecked=["Alpha", "EmissionExps", "TransitionExps"],
+        )
 
 
 @pytest.mark.parametrize(
@@ -236,9 +273,13 @@ def test_ctc(times: list[int], labels: list[int]) -> None:
     logits = Ragged(wave(sum(times), 4, phase=0.4, scale=2.0), times)
     label = Ragged(np.array([[1], [1], [3], [2], [1]])[: sum(labels)], labels)
     check_gradient(
-        "warpctc", {"Logits": logits, "Label": label}, ["WarpCTCGrad", "Loss"], {"blank": 0}, wrt=["Logits"],
+        "warpctc",
+        {"Logits": logits, "Label": label},
+        ["WarpCTCGrad", "Loss"],
+        {"blank": 0},
+        wrt=["Logits"],
         unchecked=["WarpCTCGrad"],
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("batch", [3, 1])
@@ -246,9 +287,13 @@ def test_hierarchical_sigmoid(batch: int) -> None:
     label = np.array([[0], [4], [2]])[:batch]
     inputs = {"X": wave(batch, 2), "W": wave(4, 2, phase=0.7), "Bias": wave(4, 1), "Label": label}
     check_gradient(
-        "hierarchical_sigmoid", inputs, ["Out", "PreOut"], {"num_classes": 5}, wrt=["X", "W", "Bias"],
+        "hierarchical_sigmoid",
+        inputs,
+        ["Out", "PreOut"],
+        {"num_classes": 5},
+        wrt=["X", "W", "Bias"],
         unchecked=["PreOut"],
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("batch", [3, 1])
@@ -262,6 +307,10 @@ def test_noise_contrastive_estimation(sampler: int, batch: int) -> None:
     }
     attrs = {"num_total_classes": 6, "num_neg_samples": 2, "custom_neg_classes": [1, 5], "sampler": sampler}
     check_gradient(
-        "nce", inputs, ["Cost", "SampleLogits", "SampleLabels"], attrs, wrt=["Input", "Weight", "Bias"],
+        "nce",
+        inputs,
+        ["Cost", "SampleLogits", "SampleLabels"],
+        attrs,
+        wrt=["Input", "Weight", "Bias"],
         unchecked=["SampleLogits", "SampleLabels"],
-    )  # fmt: skip
+    )

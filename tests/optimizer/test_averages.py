@@ -62,9 +62,7 @@ def test_thres_steps_begin_with_a_smaller_decay() -> None:
 
 
 def test_the_model_average_covers_the_window() -> None:
-    exe, history, average = steps(
-        6, lambda: O.ModelAverage(0.5, min_average_window=2, max_average_window=3)
-    )  # fmt: skip
+    exe, history, average = steps(6, lambda: O.ModelAverage(0.5, min_average_window=2, max_average_window=3))
     # A window closes when it holds at least 2 and min(3, updates / 2) values: after steps 2 and 4, not after 6.
     with average.apply(exe):
         got = weight()

@@ -33,8 +33,11 @@ def test_descs_tell_what_the_program_holds() -> None:
     assert (op.input_names(), op.output_names()) == (["X"], ["Out"])
     assert (op.input_arg_names(), op.output_arg_names()) == (["x"], [out.name])
     assert (op.attr("scale"), op.has_attr("scale"), op.has_attr("none"), "bias" in op.attr_names()) == (
-        3.0, True, False, True,
-    )  # fmt: skip
+        3.0,
+        True,
+        False,
+        True,
+    )
     assert (var.shape(), var.dtype(), var.type(), var.lod_level()) == ([-1, 2], FP32, VarDesc.VarType.LOD_TENSOR, 1)
     assert (var.persistable(), var.need_check_feed()) == (False, False)
 

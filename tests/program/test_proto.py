@@ -69,8 +69,16 @@ def test_the_model_of_the_real_1_8_5_is_understood() -> None:
     program = parse_program(REAL)
     block = program.global_block()
     assert [op.type for op in block.ops] == [
-        "feed", "mul", "elementwise_add", "relu", "mul", "elementwise_add", "softmax", "scale", "fetch",
-    ]  # fmt: skip
+        "feed",
+        "mul",
+        "elementwise_add",
+        "relu",
+        "mul",
+        "elementwise_add",
+        "softmax",
+        "scale",
+        "fetch",
+    ]
     assert block.var("fc_0.w_0").persistable and block.var("fc_0.w_0").shape == (6, 5)
     assert block.ops[2].attr("axis") == 1
     assert not block.var("x").persistable

@@ -68,11 +68,24 @@ def test_a_loop_over_rows_of_an_unknown_number_is_refused() -> None:
 
 
 INDICES: list[Any] = [
-    0, -1, -2, np.int64(1), slice(1, None), slice(-2, None), slice(None, None, -1), slice(2, 0, -1), (0, 1), (..., 1),
-    (slice(1, None), ..., -1), (0, slice(None, None, 2)), (slice(None, None, 2), 1),
+    0,
+    -1,
+    -2,
+    np.int64(1),
+    slice(1, None),
+    slice(-2, None),
+    slice(None, None, -1),
+    slice(2, 0, -1),
+    (0, 1),
+    (..., 1),
+    (slice(1, None), ..., -1),
+    (0, slice(None, None, 2)),
+    (slice(None, None, 2), 1),
     (0, slice(None), slice(None, None, -2)),
-    (slice(None), slice(1, 3), slice(0, 4, 3)), (slice(None),), ...,
-]  # fmt: skip
+    (slice(None), slice(1, 3), slice(0, 4, 3)),
+    (slice(None),),
+    ...,
+]
 
 
 @pytest.mark.parametrize("index", INDICES, ids=repr)

@@ -37,13 +37,27 @@ class Compressor:
     """
 
     def __init__(
-        self, place: Any, scope: Scope, train_program: Program, train_reader: Any = None, train_feed_list: Any = None,
-        train_fetch_list: Any = None, eval_program: Program | None = None, eval_reader: Any = None,
-        eval_feed_list: Any = None, eval_fetch_list: Any = None,
-        eval_func: Mapping[str, Callable[..., float]] | None = None, save_eval_model: bool = True,
-        prune_infer_model: Any = None, teacher_programs: Any = (), checkpoint_path: str | None = None,
-        train_optimizer: Any = None, distiller_optimizer: Any = None, search_space: Any = None, log_period: int = 20,
-    ) -> None:  # fmt: skip
+        self,
+        place: Any,
+        scope: Scope,
+        train_program: Program,
+        train_reader: Any = None,
+        train_feed_list: Any = None,
+        train_fetch_list: Any = None,
+        eval_program: Program | None = None,
+        eval_reader: Any = None,
+        eval_feed_list: Any = None,
+        eval_fetch_list: Any = None,
+        eval_func: Mapping[str, Callable[..., float]] | None = None,
+        save_eval_model: bool = True,
+        prune_infer_model: Any = None,
+        teacher_programs: Any = (),
+        checkpoint_path: str | None = None,
+        train_optimizer: Any = None,
+        distiller_optimizer: Any = None,
+        search_space: Any = None,
+        log_period: int = 20,
+    ) -> None:
         for name, feed in (("train_feed_list", train_feed_list), ("eval_feed_list", eval_feed_list)):
             if feed is not None and not isinstance(feed, (list, tuple, Mapping)):
                 raise TypeError(f"{name} is a list of (key, variable name) pairs, got {type(feed).__name__}")
@@ -116,10 +130,14 @@ class Compressor:
             means = {name: float(call(self.eval_program, self.scope)) for name, call in self.eval_func.items()}
         else:
             rows = [
-                [float(np.mean(value)) for value in
-                 exe.run(self.eval_program, feed=feed, fetch_list=[name for _, name in self.eval_fetch_list])]
+                [
+                    float(np.mean(value))
+                    for value in exe.run(
+                        self.eval_program, feed=feed, fetch_list=[name for _, name in self.eval_fetch_list]
+                    )
+                ]
                 for feed in self._feeds(self.eval_program, self.eval_reader, self.eval_feed_list)
-            ]  # fmt: skip
+            ]
             if not rows:
                 raise EnforceNotMet("Compressor: eval_reader gave no batch")
             means = dict(zip((key for key, _ in self.eval_fetch_list), np.mean(rows, axis=0).tolist()))

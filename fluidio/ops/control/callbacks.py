@@ -103,8 +103,16 @@ def _declared(c: InferContext) -> None:
             c.set("Out", source.shape, source.dtype, source.lod_level, index)
 
 
-@op("py_func", "X*?", "Out*?", {"forward_callable_id": -1, "backward_callable_id": -1, "backward_skip_vars": []},
-    infer=_declared, grad=_py_func_grad, lod="kernel", side_effect=True)  # fmt: skip
+@op(
+    "py_func",
+    "X*?",
+    "Out*?",
+    {"forward_callable_id": -1, "backward_callable_id": -1, "backward_skip_vars": []},
+    infer=_declared,
+    grad=_py_func_grad,
+    lod="kernel",
+    side_effect=True,
+)
 def py_func(k: Call, xs: list[Any]) -> Any:
     """Out = what the user's function returns for the inputs, which it gets as LoDTensors."""
     check_consent(k.op, "call a function of this process by its number")

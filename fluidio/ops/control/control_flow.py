@@ -57,8 +57,16 @@ def _infer_nothing(c: InferContext) -> None:
         c.set(slot, type=VarType.STEP_SCOPES)
 
 
-@op("while", "X*? Condition", "Out*? StepScopes?", {"is_test": False}, infer=_infer_nothing, grad=built_in_backward,
-    raw=True, side_effect=True)  # fmt: skip
+@op(
+    "while",
+    "X*? Condition",
+    "Out*? StepScopes?",
+    {"is_test": False},
+    infer=_infer_nothing,
+    grad=built_in_backward,
+    raw=True,
+    side_effect=True,
+)
 def while_(k: Call, f: Any) -> None:
     """Run the block as long as Condition holds."""
     block, condition = k.blocks["sub_block"], k.ins["Condition"][0]
@@ -174,8 +182,16 @@ def _forward_block(k: Call, f: Any) -> Any:
 # -- conditional_block ---------------------------------------------------------------------------------------------
 
 
-@op("conditional_block", "Cond*? Input*?", "Out*? Scope?", {"is_scalar_condition": False, "is_test": False},
-    infer=_infer_nothing, grad=built_in_backward, raw=True, side_effect=True)  # fmt: skip
+@op(
+    "conditional_block",
+    "Cond*? Input*?",
+    "Out*? Scope?",
+    {"is_scalar_condition": False, "is_test": False},
+    infer=_infer_nothing,
+    grad=built_in_backward,
+    raw=True,
+    side_effect=True,
+)
 def conditional_block(k: Call, f: Any) -> None:
     """Run the block if the condition holds, or, without a scalar condition, if there is something to run it on."""
     if k.attrs["is_scalar_condition"]:
@@ -200,8 +216,15 @@ op(
 )(conditional_block)
 
 
-@op("conditional_block_grad", "Cond*? Input*? Out*? Out@GRAD*? Scope", "Input@GRAD*? Kept@GRAD*?",
-    {"live": [], "kept": [], "unread": []}, infer=None, grad=False, raw=True)  # fmt: skip
+@op(
+    "conditional_block_grad",
+    "Cond*? Input*? Out*? Out@GRAD*? Scope",
+    "Input@GRAD*? Kept@GRAD*?",
+    {"live": [], "kept": [], "unread": []},
+    infer=None,
+    grad=False,
+    raw=True,
+)
 def conditional_block_grad(k: Call, f: Any) -> None:
     """Run the gradient block if the block was run.
 

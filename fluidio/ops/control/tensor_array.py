@@ -173,8 +173,15 @@ def _join_grad_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     return [GradOp("tensor_array_to_tensor_grad", inputs, {"X@GRAD": [grad_name(x)]}, attrs)]
 
 
-@op("tensor_array_to_tensor", "X", "Out OutIndex", {"axis": 0, "use_stack": False},
-    infer=_infer_join, grad=_join_grad_maker, raw=True)  # fmt: skip
+@op(
+    "tensor_array_to_tensor",
+    "X",
+    "Out OutIndex",
+    {"axis": 0, "use_stack": False},
+    infer=_infer_join,
+    grad=_join_grad_maker,
+    raw=True,
+)
 def tensor_array_to_tensor(k: Call, f: Any) -> None:
     """Out = all entries joined (or stacked) along axis; OutIndex = the size of each along it."""
     array = f.values[k.ins["X"][0]]
@@ -193,8 +200,15 @@ def tensor_array_to_tensor(k: Call, f: Any) -> None:
     f.set(k.outs["OutIndex"][0], k.dev.upload(np.array(sizes, np.int32)))
 
 
-@op("tensor_array_to_tensor_grad", "OutIndex Out@GRAD", "X@GRAD", {"axis": 0, "use_stack": False},
-    infer=None, grad=False, raw=True)  # fmt: skip
+@op(
+    "tensor_array_to_tensor_grad",
+    "OutIndex Out@GRAD",
+    "X@GRAD",
+    {"axis": 0, "use_stack": False},
+    infer=None,
+    grad=False,
+    raw=True,
+)
 def tensor_array_to_tensor_grad(k: Call, f: Any) -> None:
     """X@GRAD[i] += the part of Out@GRAD that entry i became."""
     axis = k.attrs["axis"]

@@ -20,9 +20,15 @@ def _declared(c: InferContext) -> None:
     c.set("Out", c.attrs["shape"], c.attrs["dtype"])
 
 
-@op("fill_constant", "ShapeTensor? ShapeTensorList*? ValueTensor?", "Out",
+@op(
+    "fill_constant",
+    "ShapeTensor? ShapeTensorList*? ValueTensor?",
+    "Out",
     {"shape": [], "dtype": VarType.FP32, "value": 0.0, "str_value": "", "force_cpu": False},
-    infer=_declared, grad=False, lod="none")  # fmt: skip
+    infer=_declared,
+    grad=False,
+    lod="none",
+)
 def fill_constant(k: Call, shape_tensor: Any, shape_list: list[Any], value_tensor: Any) -> Any:
     """Out = value everywhere."""
     shape = k.attrs["shape"]
@@ -57,10 +63,23 @@ def shape_like_input(k: Call, x: Any, by_sequence: bool = True) -> list[int]:
     return shape
 
 
-@op("fill_constant_batch_size_like", "Input", "Out",
-    {"shape": [], "dtype": VarType.FP32, "value": 0.0, "str_value": "", "input_dim_idx": 0, "output_dim_idx": 0,
-     "force_cpu": False},
-    infer=infer_like_input, grad=False, lod="kernel")  # fmt: skip
+@op(
+    "fill_constant_batch_size_like",
+    "Input",
+    "Out",
+    {
+        "shape": [],
+        "dtype": VarType.FP32,
+        "value": 0.0,
+        "str_value": "",
+        "input_dim_idx": 0,
+        "output_dim_idx": 0,
+        "force_cpu": False,
+    },
+    infer=infer_like_input,
+    grad=False,
+    lod="kernel",
+)
 def fill_constant_batch_size_like(k: Call, x: Any) -> Any:
     """Out = value everywhere, with as many rows as Input."""
     return k.xp.full(shape_like_input(k, x), constant(k), to_numpy(k.attrs["dtype"]))
@@ -87,9 +106,15 @@ def fill_any_like(k: Call, x: Any) -> Any:
     return k.xp.full(x.shape, value, dtype)
 
 
-@op("assign_value", "", "Out",
+@op(
+    "assign_value",
+    "",
+    "Out",
     {"shape": [], "dtype": VarType.FP32, "fp32_values": [], "int32_values": [], "int64_values": [], "bool_values": []},
-    infer=_declared, grad=False, lod="none")  # fmt: skip
+    infer=_declared,
+    grad=False,
+    lod="none",
+)
 def assign_value(k: Call) -> Any:
     """Out = the values in the attribute of its dtype."""
     dtype = to_numpy(k.attrs["dtype"])
@@ -110,10 +135,24 @@ def _declared_random(c: InferContext) -> None:
     c.set("Out", [-1] * listed or c.attrs["shape"], c.attrs["dtype"])
 
 
-@op("uniform_random", "ShapeTensor? ShapeTensorList*?", "Out",
-    {"shape": [], "dtype": VarType.FP32, "min": -1.0, "max": 1.0, "seed": 0, "diag_num": 0, "diag_step": 0,
-     "diag_val": 1.0},
-    infer=_declared_random, grad=False, lod="none")  # fmt: skip
+@op(
+    "uniform_random",
+    "ShapeTensor? ShapeTensorList*?",
+    "Out",
+    {
+        "shape": [],
+        "dtype": VarType.FP32,
+        "min": -1.0,
+        "max": 1.0,
+        "seed": 0,
+        "diag_num": 0,
+        "diag_step": 0,
+        "diag_val": 1.0,
+    },
+    infer=_declared_random,
+    grad=False,
+    lod="none",
+)
 def uniform_random(k: Call, shape_tensor: Any, shape_list: list[Any]) -> Any:
     """Out = uniform numbers in [min, max]; seed 0 takes one from the system at each run.
 
@@ -143,9 +182,15 @@ def _given_shape(k: Call, shape_tensor: Any, shape_list: list[Any]) -> list[int]
     return shape
 
 
-@op("gaussian_random", "ShapeTensor? ShapeTensorList*?", "Out",
+@op(
+    "gaussian_random",
+    "ShapeTensor? ShapeTensorList*?",
+    "Out",
     {"shape": [], "dtype": VarType.FP32, "mean": 0.0, "std": 1.0, "seed": 0},
-    infer=_declared, grad=False, lod="none")  # fmt: skip
+    infer=_declared,
+    grad=False,
+    lod="none",
+)
 def gaussian_random(k: Call, shape_tensor: Any, shape_list: list[Any]) -> Any:
     """Out = normal numbers."""
     a = k.attrs
@@ -154,8 +199,15 @@ def gaussian_random(k: Call, shape_tensor: Any, shape_list: list[Any]) -> Any:
     return k.dev.upload(random_engine.normal(seed, shape, a["mean"], a["std"], to_numpy(a["dtype"])))
 
 
-@op("truncated_gaussian_random", "", "Out", {"shape": [], "dtype": VarType.FP32, "mean": 0.0, "std": 1.0, "seed": 0},
-    infer=_declared, grad=False, lod="none")  # fmt: skip
+@op(
+    "truncated_gaussian_random",
+    "",
+    "Out",
+    {"shape": [], "dtype": VarType.FP32, "mean": 0.0, "std": 1.0, "seed": 0},
+    infer=_declared,
+    grad=False,
+    lod="none",
+)
 def truncated_gaussian_random(k: Call) -> Any:
     """Out = normal numbers within two standard deviations."""
     a = k.attrs

@@ -55,8 +55,15 @@ def _infer_eye(c: InferContext) -> None:
     c.set("Out", (rows, rows if columns < 0 else columns), c.attrs["dtype"], 0)
 
 
-@op("eye", "", "Out", {"num_rows": 0, "num_columns": -1, "dtype": VarType.FP32},
-    infer=_infer_eye, grad=False, lod="none")  # fmt: skip
+@op(
+    "eye",
+    "",
+    "Out",
+    {"num_rows": 0, "num_columns": -1, "dtype": VarType.FP32},
+    infer=_infer_eye,
+    grad=False,
+    lod="none",
+)
 def eye(k: Call) -> Any:
     """Out = ones on the diagonal, zeros elsewhere."""
     rows, columns = k.attrs["num_rows"], k.attrs["num_columns"]
@@ -78,9 +85,15 @@ def diag(k: Call, diagonal: Any) -> Any:
 _LIKE: dict[str, Any] = {"shape": [], "dtype": VarType.FP32, "input_dim_idx": 0, "output_dim_idx": 0, "seed": 0}
 
 
-@op("uniform_random_batch_size_like", "Input", "Out",
+@op(
+    "uniform_random_batch_size_like",
+    "Input",
+    "Out",
     {**_LIKE, "min": -1.0, "max": 1.0, "diag_num": 0, "diag_step": 0, "diag_val": 1.0},
-    infer=infer_like_input, grad=False, lod="kernel")  # fmt: skip
+    infer=infer_like_input,
+    grad=False,
+    lod="kernel",
+)
 def uniform_random_batch_size_like(k: Call, x: Any) -> Any:
     """Out = uniform numbers in [min, max], with as many rows as Input."""
     a = k.attrs
@@ -91,8 +104,15 @@ def uniform_random_batch_size_like(k: Call, x: Any) -> Any:
     return k.dev.upload(drawn)
 
 
-@op("gaussian_random_batch_size_like", "Input", "Out", {**_LIKE, "mean": 0.0, "std": 1.0},
-    infer=infer_like_input, grad=False, lod="kernel")  # fmt: skip
+@op(
+    "gaussian_random_batch_size_like",
+    "Input",
+    "Out",
+    {**_LIKE, "mean": 0.0, "std": 1.0},
+    infer=infer_like_input,
+    grad=False,
+    lod="kernel",
+)
 def gaussian_random_batch_size_like(k: Call, x: Any) -> Any:
     """Out = normal numbers, with as many rows as Input."""
     a = k.attrs

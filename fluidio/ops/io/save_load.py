@@ -64,8 +64,16 @@ def _check_overwrite(k: Call, path: str) -> None:
         raise EnforceNotMet(f"{path} is existed, cannot save to it when overwrite(false)")
 
 
-@op("save", "X", "kLookupTablePath?", {"file_path": "", "overwrite": True, "save_as_fp16": False},
-    infer=None, grad=False, raw=True, side_effect=True)  # fmt: skip
+@op(
+    "save",
+    "X",
+    "kLookupTablePath?",
+    {"file_path": "", "overwrite": True, "save_as_fp16": False},
+    infer=None,
+    grad=False,
+    raw=True,
+    side_effect=True,
+)
 def save(k: Call, frame: Any) -> None:
     """Write one variable to a file."""
     path = k.attrs["file_path"]
@@ -76,9 +84,16 @@ def save(k: Call, frame: Any) -> None:
         file.write(data)
 
 
-@op("save_combine", "X*", "Y?",
+@op(
+    "save_combine",
+    "X*",
+    "Y?",
     {"file_path": "", "overwrite": True, "save_as_fp16": False, "save_to_memory": False},
-    infer=None, grad=False, raw=True, side_effect=True)  # fmt: skip
+    infer=None,
+    grad=False,
+    raw=True,
+    side_effect=True,
+)
 def save_combine(k: Call, frame: Any) -> None:
     """Write several variables to one file, one behind the other; or to memory, into Y."""
     if k.attrs["save_to_memory"]:
@@ -119,8 +134,16 @@ def _decode(k: Call, data: bytes, offset: int, path: str, name: str) -> tuple[An
     return array, lod, end
 
 
-@op("load", "", "Out", {"file_path": "", "load_as_fp16": False, "seek": -1, "shape": []},
-    infer=None, grad=False, raw=True, side_effect=True)  # fmt: skip
+@op(
+    "load",
+    "",
+    "Out",
+    {"file_path": "", "load_as_fp16": False, "seek": -1, "shape": []},
+    infer=None,
+    grad=False,
+    raw=True,
+    side_effect=True,
+)
 def load(k: Call, frame: Any) -> None:
     """Read one variable from its file."""
     path, slot = k.attrs["file_path"], k.outs["Out"][0]
@@ -134,8 +157,16 @@ def load(k: Call, frame: Any) -> None:
     frame.set(slot, k.dev.upload(array), lod)
 
 
-@op("load_combine", "", "Out*", {"file_path": "", "load_as_fp16": False, "model_from_memory": False},
-    infer=None, grad=False, raw=True, side_effect=True)  # fmt: skip
+@op(
+    "load_combine",
+    "",
+    "Out*",
+    {"file_path": "", "load_as_fp16": False, "model_from_memory": False},
+    infer=None,
+    grad=False,
+    raw=True,
+    side_effect=True,
+)
 def load_combine(k: Call, frame: Any) -> None:
     """Read several variables from one file, in the order of Out."""
     path = k.attrs["file_path"]

@@ -78,8 +78,14 @@ def _labels(k: Call, label: Any, rows: _Rows, tags: int) -> Any:
     return ids
 
 
-@op("linear_chain_crf", "Emission Transition Label Length?", "Alpha EmissionExps TransitionExps LogLikelihood",
-    infer=_infer_crf, grad=True, lod="kernel")  # fmt: skip
+@op(
+    "linear_chain_crf",
+    "Emission Transition Label Length?",
+    "Alpha EmissionExps TransitionExps LogLikelihood",
+    infer=_infer_crf,
+    grad=True,
+    lod="kernel",
+)
 def linear_chain_crf(k: Call, emission: Any, transition: Any, label: Any, length: Any) -> Any:
     """LogLikelihood = the cost of the labels: log of the sum over all paths minus the score of the given one."""
     xp = k.xp
@@ -137,9 +143,11 @@ def _edges(offsets: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     return firsts, offsets[1:][filled] - 1, np.flatnonzero(follows)
 
 
-@gradient("linear_chain_crf",
-          "Emission Transition Label Length Alpha EmissionExps TransitionExps LogLikelihood@GRAD",
-          "Emission@GRAD Transition@GRAD")  # fmt: skip
+@gradient(
+    "linear_chain_crf",
+    "Emission Transition Label Length Alpha EmissionExps TransitionExps LogLikelihood@GRAD",
+    "Emission@GRAD Transition@GRAD",
+)
 def linear_chain_crf_grad(
     k: Call, emission: Any, transition: Any, label: Any, length: Any, alpha: Any, weights: Any, moves: Any, dcost: Any
 ) -> Any:
@@ -190,8 +198,7 @@ def _infer_decode(c: InferContext) -> None:
     c.set("ViterbiPath", shape, VarType.INT64, emission.lod_level)
 
 
-@op("crf_decoding", "Emission Transition Label? Length?", "ViterbiPath", infer=_infer_decode, grad=False,
-    lod="kernel")  # fmt: skip
+@op("crf_decoding", "Emission Transition Label? Length?", "ViterbiPath", infer=_infer_decode, grad=False, lod="kernel")
 def crf_decoding(k: Call, emission: Any, transition: Any, label: Any, length: Any) -> Any:
     """ViterbiPath = the best tags; with Label, 1 where they agree with it."""
     xp = k.xp

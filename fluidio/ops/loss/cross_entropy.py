@@ -147,8 +147,14 @@ def _infer_cross_entropy_grad2(c: InferContext) -> None:
     c.set("X@GRAD", c.shape("XShape")[:-1], c.dtype("MatchX"), c.input("MatchX").lod_level)
 
 
-@op("cross_entropy_grad2", "Y@GRAD Label MatchX XShape", "X@GRAD", {"ignore_index": -100},
-    infer=_infer_cross_entropy_grad2, grad=False)  # fmt: skip
+@op(
+    "cross_entropy_grad2",
+    "Y@GRAD Label MatchX XShape",
+    "X@GRAD",
+    {"ignore_index": -100},
+    infer=_infer_cross_entropy_grad2,
+    grad=False,
+)
 def cross_entropy_grad2(k: Call, dy: Any, label: Any, match: Any, x_shape: Any) -> Any:
     """X@GRAD = -Y@GRAD / MatchX at the label, zero elsewhere."""
     return _spread(k, x_shape.shape[:-1], label, match, dy)
@@ -187,9 +193,14 @@ def _row_starts(k: Call, rows: int, columns: int) -> Any:
     return held[1]
 
 
-@op("softmax_with_cross_entropy", "Logits Label", "Softmax Loss",
+@op(
+    "softmax_with_cross_entropy",
+    "Logits Label",
+    "Softmax Loss",
     {"soft_label": False, "ignore_index": -100, "numeric_stable_mode": True, "axis": -1},
-    infer=_infer_swce, grad=True)  # fmt: skip
+    infer=_infer_swce,
+    grad=True,
+)
 def softmax_with_cross_entropy(k: Call, logits: Any, label: Any) -> Any:
     """Softmax, Loss = softmax of Logits along axis, and its cross entropy with Label, in one go."""
     xp, axis = k.xp, k.attrs["axis"]
@@ -230,8 +241,14 @@ def softmax_with_cross_entropy_grad(k: Call, label: Any, prob: Any, dloss: Any) 
     return xp.moveaxis(dx.reshape(*prob.shape[:axis], *prob.shape[axis + 1 :], -1), -1, axis)
 
 
-@op("sigmoid_cross_entropy_with_logits", "X Label", "Out", {"ignore_index": -100, "normalize": False},
-    infer=same_as("X"), grad=True)  # fmt: skip
+@op(
+    "sigmoid_cross_entropy_with_logits",
+    "X Label",
+    "Out",
+    {"ignore_index": -100, "normalize": False},
+    infer=same_as("X"),
+    grad=True,
+)
 def sigmoid_cross_entropy_with_logits(k: Call, x: Any, label: Any) -> Any:
     """Out = cross entropy of sigmoid(X) with Label, each element a yes-or-no question of its own."""
     xp = k.xp

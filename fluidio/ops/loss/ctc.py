@@ -148,8 +148,15 @@ def _occupied(log_p: Any, states: Any, jump: Any, exists: Any, alpha: Any, ctc: 
     return share
 
 
-@op("warpctc", "Logits Label LogitsLength? LabelLength?", "WarpCTCGrad Loss", {"blank": 0, "norm_by_times": False},
-    infer=_infer_ctc, grad=True, lod="kernel")  # fmt: skip
+@op(
+    "warpctc",
+    "Logits Label LogitsLength? LabelLength?",
+    "WarpCTCGrad Loss",
+    {"blank": 0, "norm_by_times": False},
+    infer=_infer_ctc,
+    grad=True,
+    lod="kernel",
+)
 def warpctc(k: Call, logits: Any, label: Any, logit_lengths: Any, label_lengths: Any) -> Any:
     """Loss = -log of the probability of all paths that read as the label; a label that cannot be read gives 0."""
     ctc = _Ctc(k, logits, label, logit_lengths, label_lengths)
@@ -178,8 +185,15 @@ def _infer_align(c: InferContext) -> None:
     c.set("OutputLength", (c.shape("Input")[0], 1), c.dtype("Input"), 0)
 
 
-@op("ctc_align", "Input InputLength?", "Output OutputLength?",
-    {"blank": 0, "merge_repeated": True, "padding_value": 0}, infer=_infer_align, grad=False, lod="kernel")  # fmt: skip
+@op(
+    "ctc_align",
+    "Input InputLength?",
+    "Output OutputLength?",
+    {"blank": 0, "merge_repeated": True, "padding_value": 0},
+    infer=_infer_align,
+    grad=False,
+    lod="kernel",
+)
 def ctc_align(k: Call, tokens: Any, length: Any) -> Any:
     """Output = the tokens without repeats (if merge_repeated) and blanks."""
     host = np.asarray(k.dev.download(tokens))
@@ -225,8 +239,15 @@ def _distance(guess: Any, truth: Any) -> int:
     return int(line[-1])
 
 
-@op("edit_distance", "Hyps Refs HypsLength? RefsLength?", "SequenceNum Out", {"normalized": False},
-    infer=_infer_distance, grad=False, lod="kernel")  # fmt: skip
+@op(
+    "edit_distance",
+    "Hyps Refs HypsLength? RefsLength?",
+    "SequenceNum Out",
+    {"normalized": False},
+    infer=_infer_distance,
+    grad=False,
+    lod="kernel",
+)
 def edit_distance(k: Call, guesses: Any, truths: Any, guess_lengths: Any, truth_lengths: Any) -> Any:
     """Out = the number of edits between each guess and its reference, divided by the reference's length if asked."""
     sides = []

@@ -15,8 +15,14 @@ from fluidio.program.infer import InferContext
 __all__: list[str] = []
 
 
-@op("teacher_student_sigmoid_loss", "X Label", "Y", {"soft_max_up_bound": 15.0, "soft_max_lower_bound": -15.0},
-    infer=same_as("X", "Y"), grad=True)  # fmt: skip
+@op(
+    "teacher_student_sigmoid_loss",
+    "X Label",
+    "Y",
+    {"soft_max_up_bound": 15.0, "soft_max_lower_bound": -15.0},
+    infer=same_as("X", "Y"),
+    grad=True,
+)
 def teacher_student_sigmoid_loss(k: Call, x: Any, label: Any) -> Any:
     """Y = the click's cross entropy plus the teacher's.
 
@@ -46,8 +52,15 @@ def _infer_center(c: InferContext) -> None:
     c.set("Loss", (c.shape("X")[0], 1), c.dtype("X"), 0)
 
 
-@op("center_loss", "X Label Centers CenterUpdateRate", "CentersOut SampleCenterDiff Loss",
-    {"cluster_num": 1, "need_update": True}, infer=_infer_center, grad=True, lod="none")  # fmt: skip
+@op(
+    "center_loss",
+    "X Label Centers CenterUpdateRate",
+    "CentersOut SampleCenterDiff Loss",
+    {"cluster_num": 1, "need_update": True},
+    infer=_infer_center,
+    grad=True,
+    lod="none",
+)
 def center_loss(k: Call, x: Any, label: Any, centers: Any, rate: Any) -> Any:
     """Loss = half the squared distance of each row from its class's centre, which moves towards it."""
     rows = label.reshape(-1)

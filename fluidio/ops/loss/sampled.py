@@ -73,12 +73,23 @@ def _draw(k: Call, count: int, probs: Any, alias: Any, alias_probs: Any) -> Any:
     return np.array([sampler.sample() for _ in range(count)], np.int64)
 
 
-@op("nce",
+@op(
+    "nce",
     "Input Label Weight Bias? SampleWeight? CustomDistProbs? CustomDistAlias? CustomDistAliasProbs?",
     "Cost SampleLogits SampleLabels",
-    {"num_total_classes": 1, "num_neg_samples": 10, "sampler": 0, "seed": 0, "is_sparse": False,
-     "remote_prefetch": False, "custom_neg_classes": []},
-    infer=_infer_nce, grad=True, lod="none")  # fmt: skip
+    {
+        "num_total_classes": 1,
+        "num_neg_samples": 10,
+        "sampler": 0,
+        "seed": 0,
+        "is_sparse": False,
+        "remote_prefetch": False,
+        "custom_neg_classes": [],
+    },
+    infer=_infer_nce,
+    grad=True,
+    lod="none",
+)
 def nce(
     k: Call, x: Any, label: Any, weight: Any, bias: Any, sample_weight: Any, probs: Any, alias: Any, alias_probs: Any
 ) -> Any:
@@ -108,13 +119,24 @@ def nce(
     return cost.reshape(-1, 1), out, at
 
 
-@gradient("nce",
-          "Input Label Weight Bias SampleWeight CustomDistProbs SampleLogits SampleLabels Cost@GRAD",
-          "Input@GRAD Weight@GRAD Bias@GRAD", lod="none")  # fmt: skip
+@gradient(
+    "nce",
+    "Input Label Weight Bias SampleWeight CustomDistProbs SampleLogits SampleLabels Cost@GRAD",
+    "Input@GRAD Weight@GRAD Bias@GRAD",
+    lod="none",
+)
 def nce_grad(
-    k: Call, x: Any, label: Any, weight: Any, bias: Any, sample_weight: Any, probs: Any, out: Any, samples: Any,
+    k: Call,
+    x: Any,
+    label: Any,
+    weight: Any,
+    bias: Any,
+    sample_weight: Any,
+    probs: Any,
+    out: Any,
+    samples: Any,
     dcost: Any,
-) -> Any:  # fmt: skip
+) -> Any:
     true = label.reshape(x.shape[0], -1).shape[1]
     host = np.asarray(k.dev.download(samples))
     noise = k.dev.upload((_probabilities(k, host, probs) * k.attrs["num_neg_samples"]).astype(x.dtype))
@@ -166,9 +188,15 @@ def _path(k: Call, label: Any, table: Any, code: Any) -> tuple[Any, Any, Any]:
     return np.where(exists, (number[:, None] >> (bits + 1)) - 1, 0), (number[:, None] >> bits) & 1, exists
 
 
-@op("hierarchical_sigmoid", "X W Label PathTable? PathCode? Bias?", "Out PreOut",
-    {"num_classes": 2, "is_sparse": False, "remote_prefetch": False}, infer=_infer_tree, grad=True,
-    lod="none")  # fmt: skip
+@op(
+    "hierarchical_sigmoid",
+    "X W Label PathTable? PathCode? Bias?",
+    "Out PreOut",
+    {"num_classes": 2, "is_sparse": False, "remote_prefetch": False},
+    infer=_infer_tree,
+    grad=True,
+    lod="none",
+)
 def hierarchical_sigmoid(k: Call, x: Any, weight: Any, label: Any, table: Any, code: Any, bias: Any) -> Any:
     """Out = the cost of the turns on the way to the label in a tree of classes."""
     xp = k.xp
@@ -182,8 +210,9 @@ def hierarchical_sigmoid(k: Call, x: Any, weight: Any, label: Any, table: Any, c
     return cost.astype(x.dtype).reshape(-1, 1), pre.astype(x.dtype)
 
 
-@gradient("hierarchical_sigmoid", "X W Label PathTable PathCode Bias PreOut Out@GRAD", "X@GRAD W@GRAD Bias@GRAD",
-          lod="none")  # fmt: skip
+@gradient(
+    "hierarchical_sigmoid", "X W Label PathTable PathCode Bias PreOut Out@GRAD", "X@GRAD W@GRAD Bias@GRAD", lod="none"
+)
 def hierarchical_sigmoid_grad(
     k: Call, x: Any, weight: Any, label: Any, table: Any, code: Any, bias: Any, pre: Any, dout: Any
 ) -> Any:

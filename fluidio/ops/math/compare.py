@@ -86,8 +86,15 @@ def _infer_all_close(c: InferContext) -> None:
     c.set("Out", (1,), VarType.BOOL, 0)
 
 
-@op("allclose", "Input Other", "Out", {"rtol": 1e-5, "atol": 1e-8, "equal_nan": False},
-    infer=_infer_all_close, grad=False, lod="none")  # fmt: skip
+@op(
+    "allclose",
+    "Input Other",
+    "Out",
+    {"rtol": 1e-5, "atol": 1e-8, "equal_nan": False},
+    infer=_infer_all_close,
+    grad=False,
+    lod="none",
+)
 def allclose(k: Call, x: Any, y: Any) -> Any:
     """Out = whether |Input - Other| <= atol + rtol |Other| everywhere."""
     a = k.attrs

@@ -47,8 +47,14 @@ def _scale_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     return [GradOp("scale", inputs, {"Out": [grad_name(x)]}, attrs)]
 
 
-@op("scale", "X ScaleTensor?", "Out", {"scale": 1.0, "bias": 0.0, "bias_after_scale": True},
-    infer=same_as("X"), grad=_scale_grad)  # fmt: skip
+@op(
+    "scale",
+    "X ScaleTensor?",
+    "Out",
+    {"scale": 1.0, "bias": 0.0, "bias_after_scale": True},
+    infer=same_as("X"),
+    grad=_scale_grad,
+)
 def scale(k: Call, x: Any, scale_tensor: Any) -> Any:
     """Out = scale X + bias, or scale (X + bias)."""
     a = k.attrs
@@ -69,8 +75,11 @@ def scale(k: Call, x: Any, scale_tensor: Any) -> Any:
 def _sum_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     out = grad_name(forward.output("Out")[0])
     attrs = {"scale": 1.0, "bias": 0.0, "bias_after_scale": True}
-    return [GradOp("scale", {"X": [out]}, {"Out": [grad_name(x)]}, dict(attrs))
-            for x in forward.input("X") if x not in no_grad and x != EMPTY]  # fmt: skip
+    return [
+        GradOp("scale", {"X": [out]}, {"Out": [grad_name(x)]}, dict(attrs))
+        for x in forward.input("X")
+        if x not in no_grad and x != EMPTY
+    ]
 
 
 def _infer_sum(c: InferContext) -> None:

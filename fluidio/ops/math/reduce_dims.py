@@ -107,8 +107,14 @@ def _cumsum_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     return [GradOp("cumsum", {"X": [grad_name(forward.output("Out")[0])]}, {"Out": [grad_name(x)]}, attrs)]
 
 
-@op("cumsum", "X", "Out", {"axis": -1, "flatten": False, "exclusive": False, "reverse": False},
-    infer=same_as("X"), grad=_cumsum_grad)  # fmt: skip
+@op(
+    "cumsum",
+    "X",
+    "Out",
+    {"axis": -1, "flatten": False, "exclusive": False, "reverse": False},
+    infer=same_as("X"),
+    grad=_cumsum_grad,
+)
 def cumsum(k: Call, x: Any) -> Any:
     """Out = running sums along axis; `exclusive` leaves each element itself out, `reverse` runs from the end."""
     xp, a = k.xp, k.attrs

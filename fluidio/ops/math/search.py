@@ -149,8 +149,14 @@ def unique_with_counts(k: Call, x: Any) -> Any:
     return tuple(k.dev.upload(a) for a in _unique(k, x))
 
 
-@op("shard_index", "X", "Out", {"index_num": 0, "nshards": 1, "shard_id": 0, "ignore_value": -1},
-    infer=same_as("X"), grad=False)  # fmt: skip
+@op(
+    "shard_index",
+    "X",
+    "Out",
+    {"index_num": 0, "nshards": 1, "shard_id": 0, "ignore_value": -1},
+    infer=same_as("X"),
+    grad=False,
+)
 def shard_index(k: Call, x: Any) -> Any:
     """Out = each index within its shard if that is shard_id, else ignore_value."""
     a = k.attrs

@@ -48,10 +48,15 @@ def _chunks(ids: Any, offsets: Any, scheme: str, types: int) -> tuple[Any, Any, 
     return at, np.flatnonzero(stops), kind[at]
 
 
-@op("chunk_eval", "Inference Label SeqLength?",
+@op(
+    "chunk_eval",
+    "Inference Label SeqLength?",
     "Precision Recall F1-Score NumInferChunks NumLabelChunks NumCorrectChunks",
-    {"num_chunk_types": 1, "chunk_scheme": "IOB", "excluded_chunk_types": []}, infer=_infer, grad=False,
-    lod="kernel")  # fmt: skip
+    {"num_chunk_types": 1, "chunk_scheme": "IOB", "excluded_chunk_types": []},
+    infer=_infer,
+    grad=False,
+    lod="kernel",
+)
 def chunk_eval(k: Call, inference: Any, label: Any, length: Any) -> Any:
     """Precision, Recall, F1-Score and the counts behind them."""
     a = k.attrs

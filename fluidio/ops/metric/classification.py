@@ -37,8 +37,15 @@ def _infer_auc(c: InferContext) -> None:
     c.same("StatNegOut", "StatNeg")
 
 
-@op("auc", "Predict Label StatPos StatNeg", "AUC StatPosOut StatNegOut",
-    {"curve": "ROC", "num_thresholds": 4095, "slide_steps": 1}, infer=_infer_auc, grad=False, lod="none")  # fmt: skip
+@op(
+    "auc",
+    "Predict Label StatPos StatNeg",
+    "AUC StatPosOut StatNegOut",
+    {"curve": "ROC", "num_thresholds": 4095, "slide_steps": 1},
+    infer=_infer_auc,
+    grad=False,
+    lod="none",
+)
 def auc(k: Call, predict: Any, label: Any, pos: Any, neg: Any) -> Any:
     """AUC = the area under the ROC curve of all batches so far, or of the last slide_steps ones.
 
@@ -90,8 +97,15 @@ def _infer_mean_iou(c: InferContext) -> None:
     c.set("OutCorrect", (c.attrs["num_classes"],), VarType.INT32, 0)
 
 
-@op("mean_iou", "Predictions Labels InWrongs*? InCorrects*? InMeanIou*?", "OutMeanIou OutWrong OutCorrect",
-    {"num_classes": 2}, infer=_infer_mean_iou, grad=False, lod="none")  # fmt: skip
+@op(
+    "mean_iou",
+    "Predictions Labels InWrongs*? InCorrects*? InMeanIou*?",
+    "OutMeanIou OutWrong OutCorrect",
+    {"num_classes": 2},
+    infer=_infer_mean_iou,
+    grad=False,
+    lod="none",
+)
 def mean_iou(k: Call, predictions: Any, labels: Any, in_wrongs: Any, in_corrects: Any, in_means: Any) -> Any:
     """OutMeanIou = intersection over union, averaged over the classes that appear."""
     xp, classes = k.xp, k.attrs["num_classes"]

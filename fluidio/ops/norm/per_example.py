@@ -46,8 +46,14 @@ def _infer_layer_norm(c: InferContext) -> None:
     c.set("Variance", (rows,), c.dtype("X"))
 
 
-@op("layer_norm", "X Scale? Bias?", "Y Mean? Variance?", {"epsilon": 1e-5, "begin_norm_axis": 1, "is_test": False},
-    infer=_infer_layer_norm, grad=True)  # fmt: skip
+@op(
+    "layer_norm",
+    "X Scale? Bias?",
+    "Y Mean? Variance?",
+    {"epsilon": 1e-5, "begin_norm_axis": 1, "is_test": False},
+    infer=_infer_layer_norm,
+    grad=True,
+)
 def layer_norm(k: Call, x: Any, scale: Any, bias: Any) -> Any:
     """Y = each row (the dims from begin_norm_axis on) with mean 0 and variance 1, times Scale plus Bias."""
     begin = k.attrs["begin_norm_axis"]
@@ -98,8 +104,14 @@ def _infer_group_norm(c: InferContext) -> None:
     c.set("Variance", (shape[0], groups), c.dtype("X"))
 
 
-@op("group_norm", "X Scale? Bias?", "Y Mean? Variance?", {"epsilon": 1e-5, "groups": 1, "data_layout": "NCHW"},
-    infer=_infer_group_norm, grad=True)  # fmt: skip
+@op(
+    "group_norm",
+    "X Scale? Bias?",
+    "Y Mean? Variance?",
+    {"epsilon": 1e-5, "groups": 1, "data_layout": "NCHW"},
+    infer=_infer_group_norm,
+    grad=True,
+)
 def group_norm(k: Call, x: Any, scale: Any, bias: Any) -> Any:
     """Y = each group of channels of each example with mean 0 and variance 1, times Scale plus Bias by channel."""
     first = _channels_first(k, x)
@@ -174,8 +186,14 @@ def _infer_instance_norm(c: InferContext) -> None:
     c.set("SavedVariance", (pairs,), c.dtype("X"))
 
 
-@op("instance_norm", "X Scale? Bias?", "Y SavedMean? SavedVariance?", {"epsilon": 1e-5},
-    infer=_infer_instance_norm, grad=True)  # fmt: skip
+@op(
+    "instance_norm",
+    "X Scale? Bias?",
+    "Y SavedMean? SavedVariance?",
+    {"epsilon": 1e-5},
+    infer=_infer_instance_norm,
+    grad=True,
+)
 def instance_norm(k: Call, x: Any, scale: Any, bias: Any) -> Any:
     """Y = each channel of each example with mean 0 and variance 1, times Scale plus Bias by channel."""
     rows = x.reshape(x.shape[0], x.shape[1], -1)

@@ -68,9 +68,14 @@ def _last(k: Call, x: Any) -> Any:
     return k.xp.moveaxis(x, 1, -1) if k.attrs["data_format"] == "NHWC" else x
 
 
-@op("lrn", "X", "Out MidOut",
+@op(
+    "lrn",
+    "X",
+    "Out MidOut",
     {"n": 5, "k": 2.0, "alpha": 1e-4, "beta": 0.75, "data_format": "AnyLayout", "is_test": False},
-    infer=same_as("X", "Out", "MidOut"), grad=True)  # fmt: skip
+    infer=same_as("X", "Out", "MidOut"),
+    grad=True,
+)
 def lrn(k: Call, x: Any) -> Any:
     """Out = X / MidOut^beta with MidOut = k + alpha times the sum of squares over n neighbouring channels."""
     a = k.attrs
@@ -134,9 +139,14 @@ def _infer_data_norm(c: InferContext) -> None:
     c.set("Scales", (c.shape("X")[-1],), c.dtype("X"))
 
 
-@op("data_norm", "X scale_w? bias? BatchSize BatchSum BatchSquareSum", "Y Means Scales",
+@op(
+    "data_norm",
+    "X scale_w? bias? BatchSize BatchSum BatchSquareSum",
+    "Y Means Scales",
     {"epsilon": 1e-5, "data_layout": "NCHW", "enable_scale_and_shift": False},
-    infer=_infer_data_norm, grad=True)  # fmt: skip
+    infer=_infer_data_norm,
+    grad=True,
+)
 def data_norm(k: Call, x: Any, scale_w: Any, bias: Any, size: Any, total: Any, squares: Any) -> Any:
     """Y = (X - mean) scale by running sums: mean = sum / size, scale = sqrt(size / square sum).
 
@@ -147,8 +157,11 @@ def data_norm(k: Call, x: Any, scale_w: Any, bias: Any, size: Any, total: Any, s
     return normal if scale_w is None else normal * scale_w + bias, means, scales
 
 
-@gradient("data_norm", "X scale_w Means Scales Y@GRAD",
-          "X@GRAD scale_w@GRAD bias@GRAD BatchSize@GRAD BatchSum@GRAD BatchSquareSum@GRAD")  # fmt: skip
+@gradient(
+    "data_norm",
+    "X scale_w Means Scales Y@GRAD",
+    "X@GRAD scale_w@GRAD bias@GRAD BatchSize@GRAD BatchSum@GRAD BatchSquareSum@GRAD",
+)
 def data_norm_grad(k: Call, x: Any, scale_w: Any, means: Any, scales: Any, dy: Any) -> Any:
     """Fluid: what stands in for the gradients of the sums is what the batch adds to them."""
     rows = x.shape[0]

@@ -13,8 +13,15 @@ from fluidio.tensor import SelectedRows
 __all__: list[str] = []
 
 
-@op("adagrad", "Param Grad Moment LearningRate", "ParamOut MomentOut", {"epsilon": 1e-6},
-    infer=None, grad=False, lod="none")  # fmt: skip
+@op(
+    "adagrad",
+    "Param Grad Moment LearningRate",
+    "ParamOut MomentOut",
+    {"epsilon": 1e-6},
+    infer=None,
+    grad=False,
+    lod="none",
+)
 def adagrad(k: Call, param: Any, grad: Any, moment: Any, rate: Any) -> Any:
     """m += g g; p -= lr g / (sqrt(m) + eps); sparse gradients touch their rows only."""
     epsilon = k.attrs["epsilon"]
@@ -28,8 +35,15 @@ def adagrad(k: Call, param: Any, grad: Any, moment: Any, rate: Any) -> Any:
     return param, moment
 
 
-@op("decayed_adagrad", "Param Grad Moment LearningRate", "ParamOut MomentOut", {"decay": 0.95, "epsilon": 1e-6},
-    infer=None, grad=False, lod="none")  # fmt: skip
+@op(
+    "decayed_adagrad",
+    "Param Grad Moment LearningRate",
+    "ParamOut MomentOut",
+    {"decay": 0.95, "epsilon": 1e-6},
+    infer=None,
+    grad=False,
+    lod="none",
+)
 def decayed_adagrad(k: Call, param: Any, grad: Any, moment: Any, rate: Any) -> Any:
     """m = decay m + (1 - decay) g g; p -= lr g / (sqrt(m) + eps)."""
     grad, decay = dense(k, grad), single(k.attrs["decay"])
@@ -39,8 +53,15 @@ def decayed_adagrad(k: Call, param: Any, grad: Any, moment: Any, rate: Any) -> A
     return param, moment
 
 
-@op("adadelta", "Param Grad AvgSquaredGrad AvgSquaredUpdate", "ParamOut AvgSquaredGradOut AvgSquaredUpdateOut",
-    {"rho": 0.95, "epsilon": 1e-6}, infer=None, grad=False, lod="none")  # fmt: skip
+@op(
+    "adadelta",
+    "Param Grad AvgSquaredGrad AvgSquaredUpdate",
+    "ParamOut AvgSquaredGradOut AvgSquaredUpdateOut",
+    {"rho": 0.95, "epsilon": 1e-6},
+    infer=None,
+    grad=False,
+    lod="none",
+)
 def adadelta(k: Call, param: Any, grad: Any, mean_grad: Any, mean_update: Any) -> Any:
     """Scale the gradient by the ratio of the running root means of updates and gradients; there is no rate.
 
@@ -60,9 +81,15 @@ def adadelta(k: Call, param: Any, grad: Any, mean_grad: Any, mean_update: Any) -
     return param, mean_grad, mean_update
 
 
-@op("rmsprop", "Param MeanSquare MeanGrad? LearningRate Grad Moment", "ParamOut MomentOut MeanSquareOut MeanGradOut?",
+@op(
+    "rmsprop",
+    "Param MeanSquare MeanGrad? LearningRate Grad Moment",
+    "ParamOut MomentOut MeanSquareOut MeanGradOut?",
     {"decay": 0.9, "epsilon": 1e-10, "momentum": 0.0, "centered": False},
-    infer=None, grad=False, lod="none")  # fmt: skip
+    infer=None,
+    grad=False,
+    lod="none",
+)
 def rmsprop(k: Call, param: Any, square: Any, mean: Any, rate: Any, grad: Any, moment: Any) -> Any:
     """ms = decay ms + (1 - decay) g g; mom = mu mom + lr g / sqrt(ms + eps); p -= mom; centred: ms less the mean."""
     a, grad = k.attrs, dense(k, grad)
@@ -80,8 +107,15 @@ def rmsprop(k: Call, param: Any, square: Any, mean: Any, rate: Any, grad: Any, m
     return param, moment, square, mean
 
 
-@op("ftrl", "Param SquaredAccumulator LinearAccumulator Grad LearningRate", "ParamOut SquaredAccumOut LinearAccumOut",
-    {"l1": 0.0, "l2": 0.0, "lr_power": -0.5}, infer=None, grad=False, lod="none")  # fmt: skip
+@op(
+    "ftrl",
+    "Param SquaredAccumulator LinearAccumulator Grad LearningRate",
+    "ParamOut SquaredAccumOut LinearAccumOut",
+    {"l1": 0.0, "l2": 0.0, "lr_power": -0.5},
+    infer=None,
+    grad=False,
+    lod="none",
+)
 def ftrl(k: Call, param: Any, squared: Any, linear: Any, grad: Any, rate: Any) -> Any:
     """Follow the regularised leader; sparse gradients touch their rows only."""
     if not isinstance(grad, SelectedRows):
@@ -108,10 +142,15 @@ _STATE = ("sum_1", "sum_2", "sum_3", "num_accumulates", "old_num_accumulates", "
 _MOVE_EVERY = 16384  # Fluid: sum_1 is emptied into sum_2 so that small addends are not lost
 
 
-@op("average_accumulates", "param " + " ".join(f"in_{name}" for name in _STATE),
+@op(
+    "average_accumulates",
+    "param " + " ".join(f"in_{name}" for name in _STATE),
     " ".join(f"out_{name}" for name in _STATE),
     {"average_window": 0.0, "max_average_window": 10000, "min_average_window": 10000},
-    infer=None, grad=False, lod="none")  # fmt: skip
+    infer=None,
+    grad=False,
+    lod="none",
+)
 def average_accumulates(
     k: Call, param: Any, sum_1: Any, sum_2: Any, sum_3: Any, count: Any, old_count: Any, updates: Any
 ) -> Any:

@@ -38,8 +38,15 @@ def sgd(k: Call, param: Any, rate: Any, grad: Any) -> Any:
     return param
 
 
-@op("momentum", "Param Grad Velocity LearningRate", "ParamOut VelocityOut", {"mu": 0.9, "use_nesterov": False},
-    infer=None, grad=False, lod="none")  # fmt: skip
+@op(
+    "momentum",
+    "Param Grad Velocity LearningRate",
+    "ParamOut VelocityOut",
+    {"mu": 0.9, "use_nesterov": False},
+    infer=None,
+    grad=False,
+    lod="none",
+)
 def momentum(k: Call, param: Any, grad: Any, velocity: Any, rate: Any) -> Any:
     """v = mu v + g; p -= lr v, or lr (g + mu v) with Nesterov."""
     grad = dense(k, grad)
@@ -57,8 +64,15 @@ def momentum(k: Call, param: Any, grad: Any, velocity: Any, rate: Any) -> Any:
     return param, velocity
 
 
-@op("lars_momentum", "Param Grad Velocity LearningRate", "ParamOut VelocityOut",
-    {"mu": 0.9, "lars_coeff": 0.001, "lars_weight_decay": 0.0005}, infer=None, grad=False, lod="none")  # fmt: skip
+@op(
+    "lars_momentum",
+    "Param Grad Velocity LearningRate",
+    "ParamOut VelocityOut",
+    {"mu": 0.9, "lars_coeff": 0.001, "lars_weight_decay": 0.0005},
+    infer=None,
+    grad=False,
+    lod="none",
+)
 def lars_momentum(k: Call, param: Any, grad: Any, velocity: Any, rate: Any) -> Any:
     """Momentum whose rate is scaled by |p| / (|g| + decay |p|) for each parameter."""
     a, xp = k.attrs, k.xp
@@ -79,8 +93,15 @@ def _norm(xp: Any, x: Any) -> Any:
     return xp.sqrt((x * x).sum())
 
 
-@op("dpsgd", "Param Grad LearningRate", "ParamOut", {"clip": 10.0, "batch_size": 16.0, "sigma": 1.0, "seed": 0},
-    infer=None, grad=False, lod="none")  # fmt: skip
+@op(
+    "dpsgd",
+    "Param Grad LearningRate",
+    "ParamOut",
+    {"clip": 10.0, "batch_size": 16.0, "sigma": 1.0, "seed": 0},
+    infer=None,
+    grad=False,
+    lod="none",
+)
 def dpsgd(k: Call, param: Any, grad: Any, rate: Any) -> Any:
     """SGD on a gradient clipped to norm `clip`, with one normal number of deviation sigma clip added to it all."""
     a = k.attrs
@@ -92,10 +113,15 @@ def dpsgd(k: Call, param: Any, grad: Any, rate: Any) -> Any:
     return param
 
 
-@op("adam", "Param Grad LearningRate Moment1 Moment2 Beta1Pow Beta2Pow Beta1Tensor? Beta2Tensor?",
+@op(
+    "adam",
+    "Param Grad LearningRate Moment1 Moment2 Beta1Pow Beta2Pow Beta1Tensor? Beta2Tensor?",
     "ParamOut Moment1Out Moment2Out Beta1PowOut? Beta2PowOut?",
     {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "lazy_mode": False, "min_row_size_to_use_multithread": 1000},
-    infer=None, grad=False, lod="none")  # fmt: skip
+    infer=None,
+    grad=False,
+    lod="none",
+)
 def adam(
     k: Call, param: Any, grad: Any, rate: Any, m1: Any, m2: Any, pow1: Any, pow2: Any, beta1: Any, beta2: Any
 ) -> Any:
@@ -164,8 +190,15 @@ def _update_moments(k: Call, grad: Any, m1: Any, m2: Any, b1: float, b2: float) 
     return step
 
 
-@op("adamax", "Param Grad LearningRate Moment InfNorm Beta1Pow", "ParamOut MomentOut InfNormOut",
-    {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8}, infer=None, grad=False, lod="none")  # fmt: skip
+@op(
+    "adamax",
+    "Param Grad LearningRate Moment InfNorm Beta1Pow",
+    "ParamOut MomentOut InfNormOut",
+    {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8},
+    infer=None,
+    grad=False,
+    lod="none",
+)
 def adamax(k: Call, param: Any, grad: Any, rate: Any, moment: Any, inf_norm: Any, pow1: Any) -> Any:
     """m = b1 m + (1 - b1) g; u = max(|g|, b2 u + eps); p -= lr / (1 - b1^t) m / u."""
     a, xp = k.attrs, k.xp
@@ -180,9 +213,15 @@ def adamax(k: Call, param: Any, grad: Any, rate: Any, moment: Any, inf_norm: Any
     return param, moment, inf_norm
 
 
-@op("lamb", "Param Grad LearningRate Moment1 Moment2 Beta1Pow Beta2Pow", "ParamOut Moment1Out Moment2Out",
+@op(
+    "lamb",
+    "Param Grad LearningRate Moment1 Moment2 Beta1Pow Beta2Pow",
+    "ParamOut Moment1Out Moment2Out",
     {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-6, "weight_decay": 0.0},
-    infer=None, grad=False, lod="none")  # fmt: skip
+    infer=None,
+    grad=False,
+    lod="none",
+)
 def lamb(k: Call, param: Any, grad: Any, rate: Any, m1: Any, m2: Any, pow1: Any, pow2: Any) -> Any:
     """Adam's direction, without bias correction, plus weight decay, scaled to the norm of the parameter."""
     a, xp = k.attrs, k.xp

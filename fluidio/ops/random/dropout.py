@@ -39,10 +39,20 @@ def _mask(k: Call, shape: tuple[int, ...], seed_tensor: Any) -> Any:
     return mask
 
 
-@op("dropout", "X Seed?", "Out Mask?",
-    {"dropout_prob": 0.5, "is_test": False, "fix_seed": False, "seed": 0,
-     "dropout_implementation": "downgrade_in_infer"},
-    infer=_infer_dropout, grad=True)  # fmt: skip
+@op(
+    "dropout",
+    "X Seed?",
+    "Out Mask?",
+    {
+        "dropout_prob": 0.5,
+        "is_test": False,
+        "fix_seed": False,
+        "seed": 0,
+        "dropout_implementation": "downgrade_in_infer",
+    },
+    infer=_infer_dropout,
+    grad=True,
+)
 def dropout(k: Call, x: Any, seed: Any) -> Any:
     """Out = X with random elements zeroed; Mask says which are kept.
 
@@ -79,8 +89,15 @@ def _infer_random_crop(c: InferContext) -> None:
     c.set("SeedOut", (1,), VarType.INT64)
 
 
-@op("random_crop", "X Seed?", "Out SeedOut", {"shape": [], "startup_seed": 0},
-    infer=_infer_random_crop, grad=False, lod="none")  # fmt: skip
+@op(
+    "random_crop",
+    "X Seed?",
+    "Out SeedOut",
+    {"shape": [], "startup_seed": 0},
+    infer=_infer_random_crop,
+    grad=False,
+    lod="none",
+)
 def random_crop(k: Call, x: Any, seed: Any) -> Any:
     """Out = a random piece of each instance; the seed moves on with every run."""
     wanted = k.attrs["shape"]

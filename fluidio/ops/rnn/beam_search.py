@@ -24,9 +24,15 @@ def _infer_step(c: InferContext) -> None:
     c.set("parent_idx", (rows,), VarType.INT32, 0)
 
 
-@op("beam_search", "pre_ids pre_scores ids? scores", "selected_ids selected_scores parent_idx?",
-    {"level": 0, "beam_size": 1, "end_id": 0, "is_accumulated": True}, infer=_infer_step, grad=False,
-    lod="kernel")  # fmt: skip
+@op(
+    "beam_search",
+    "pre_ids pre_scores ids? scores",
+    "selected_ids selected_scores parent_idx?",
+    {"level": 0, "beam_size": 1, "end_id": 0, "is_accumulated": True},
+    infer=_infer_step,
+    grad=False,
+    lod="kernel",
+)
 def beam_search(k: Call, pre_ids: Any, pre_scores: Any, ids: Any, scores: Any) -> Any:
     """Take the beam_size best continuations of each source sentence.
 
@@ -57,8 +63,9 @@ def beam_search(k: Call, pre_ids: Any, pre_scores: Any, ids: Any, scores: Any) -
     word = np.where(ended[:, None], a["end_id"], word)
     picked_rows, picked_columns = _best(total, sources, a["beam_size"], word, ended, a["end_id"])
     k.out_lods["selected_ids"] = k.out_lods["selected_scores"] = (
-        sources.copy(), from_lengths(np.bincount(picked_rows, minlength=score.shape[0])),
-    )  # fmt: skip
+        sources.copy(),
+        from_lengths(np.bincount(picked_rows, minlength=score.shape[0])),
+    )
     return (
         k.dev.upload(word[picked_rows, picked_columns].astype(np.int64).reshape(-1, 1)),
         k.dev.upload(total[picked_rows, picked_columns].astype(score.dtype).reshape(-1, 1)),
@@ -90,8 +97,15 @@ def _infer_decode(c: InferContext) -> None:
     c.set("SentenceScores", (-1, 1), VarType.FP32, 2)
 
 
-@op("beam_search_decode", "Ids Scores", "SentenceIds SentenceScores", {"beam_size": 1, "end_id": 0},
-    infer=_infer_decode, grad=False, raw=True)  # fmt: skip
+@op(
+    "beam_search_decode",
+    "Ids Scores",
+    "SentenceIds SentenceScores",
+    {"beam_size": 1, "end_id": 0},
+    infer=_infer_decode,
+    grad=False,
+    raw=True,
+)
 def beam_search_decode(k: Call, f: Any) -> None:
     """SentenceIds = the sentences of each source, best first, read back from the last step to the first."""
     steps, step_scores = f.values[k.ins["Ids"][0]], f.values[k.ins["Scores"][0]]

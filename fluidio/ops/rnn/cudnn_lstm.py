@@ -110,9 +110,24 @@ def _back(
     return dgates @ weights[0], dh, dc, dmatrices, flat.sum(axis=0)
 
 
-@op("cudnn_lstm", "Input InitH InitC W Cache?", "Out last_h last_c Reserve?",
-    {"max_len": 20, "dropout_prob": 0.0, "is_bidirec": False, "input_size": 10, "hidden_size": 100, "num_layers": 1,
-     "is_test": False, "seed": 0}, infer=_infer, grad=True, lod="none")  # fmt: skip
+@op(
+    "cudnn_lstm",
+    "Input InitH InitC W Cache?",
+    "Out last_h last_c Reserve?",
+    {
+        "max_len": 20,
+        "dropout_prob": 0.0,
+        "is_bidirec": False,
+        "input_size": 10,
+        "hidden_size": 100,
+        "num_layers": 1,
+        "is_test": False,
+        "seed": 0,
+    },
+    infer=_infer,
+    grad=True,
+    lod="none",
+)
 def cudnn_lstm(k: Call, x: Any, init_h: Any, init_c: Any, flat: Any, cache: Any) -> Any:
     """Out = a stack of LSTMs, in one or both directions, with dropout between the layers."""
     xp, a = k.xp, k.attrs
@@ -140,8 +155,11 @@ def cudnn_lstm(k: Call, x: Any, init_h: Any, init_c: Any, flat: Any, cache: Any)
     return x, last_h, last_c, (kept, masks)
 
 
-@gradient("cudnn_lstm", "Input InitH InitC W Reserve Out@GRAD last_h@GRAD last_c@GRAD",
-          "Input@GRAD InitH@GRAD InitC@GRAD W@GRAD")  # fmt: skip
+@gradient(
+    "cudnn_lstm",
+    "Input InitH InitC W Reserve Out@GRAD last_h@GRAD last_c@GRAD",
+    "Input@GRAD InitH@GRAD InitC@GRAD W@GRAD",
+)
 def cudnn_lstm_grad(
     k: Call, x: Any, init_h: Any, init_c: Any, flat: Any, reserve: Any, dout: Any, dlast_h: Any, dlast_c: Any
 ) -> Any:

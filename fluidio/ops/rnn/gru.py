@@ -98,9 +98,15 @@ class _Step:
         return whole.reshape(weight.shape)
 
 
-@op("gru", "Input H0? Weight Bias?", "BatchGate? BatchResetHiddenPrev? BatchHidden? Hidden",
+@op(
+    "gru",
+    "Input H0? Weight Bias?",
+    "BatchGate? BatchResetHiddenPrev? BatchHidden? Hidden",
     {"activation": "tanh", "gate_activation": "sigmoid", "is_reverse": False, "origin_mode": False},
-    infer=_infer_gru, grad=True, lod="kernel")  # fmt: skip
+    infer=_infer_gru,
+    grad=True,
+    lod="kernel",
+)
 def gru(k: Call, x: Any, h0: Any, weight: Any, bias: Any) -> Any:
     """Hidden = a GRU over each sequence; Input holds the input's part of the gates already."""
     a = k.attrs
@@ -140,8 +146,12 @@ def _tell_of_first_step() -> None:
         )
 
 
-@gradient("gru", "Input H0 Weight Bias BatchGate BatchResetHiddenPrev BatchHidden Hidden@GRAD",
-          "Input@GRAD H0@GRAD Weight@GRAD Bias@GRAD", carried="Hidden")  # fmt: skip
+@gradient(
+    "gru",
+    "Input H0 Weight Bias BatchGate BatchResetHiddenPrev BatchHidden Hidden@GRAD",
+    "Input@GRAD H0@GRAD Weight@GRAD Bias@GRAD",
+    carried="Hidden",
+)
 def gru_grad(k: Call, x: Any, h0: Any, weight: Any, bias: Any, gates: Any, reset: Any, hidden: Any, dout: Any) -> Any:
     a = k.attrs
     if gates is None:
@@ -193,8 +203,14 @@ def _unit(k: Call, weight: Any) -> _Step:
     return _Step(k, weight, activation(_BY_NUMBER[a["gate_activation"]]), activation(_BY_NUMBER[a["activation"]]))
 
 
-@op("gru_unit", "Input HiddenPrev Weight Bias?", "Gate ResetHiddenPrev Hidden",
-    {"activation": 2, "gate_activation": 1, "origin_mode": False}, infer=_infer_gru_unit, grad=True)  # fmt: skip
+@op(
+    "gru_unit",
+    "Input HiddenPrev Weight Bias?",
+    "Gate ResetHiddenPrev Hidden",
+    {"activation": 2, "gate_activation": 1, "origin_mode": False},
+    infer=_infer_gru_unit,
+    grad=True,
+)
 def gru_unit(k: Call, x: Any, old: Any, weight: Any, bias: Any) -> Any:
     """Hidden = one step of a GRU for each row."""
     step = _unit(k, weight)
@@ -204,8 +220,11 @@ def gru_unit(k: Call, x: Any, old: Any, weight: Any, bias: Any) -> Any:
     return step.join(gates), reset, hidden
 
 
-@gradient("gru_unit", "Input HiddenPrev Weight Bias Gate ResetHiddenPrev Hidden@GRAD",
-          "Input@GRAD HiddenPrev@GRAD Weight@GRAD Bias@GRAD")  # fmt: skip
+@gradient(
+    "gru_unit",
+    "Input HiddenPrev Weight Bias Gate ResetHiddenPrev Hidden@GRAD",
+    "Input@GRAD HiddenPrev@GRAD Weight@GRAD Bias@GRAD",
+)
 def gru_unit_grad(k: Call, x: Any, old: Any, weight: Any, bias: Any, gates: Any, reset: Any, dh: Any) -> Any:
     step = _unit(k, weight)
     split = step.split(gates)

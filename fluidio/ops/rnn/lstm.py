@@ -21,9 +21,12 @@ __all__ = ["ALL_GATES"]
 _told = False
 
 _ATTRS = {
-    "use_peepholes": True, "is_reverse": False, "gate_activation": "sigmoid", "cell_activation": "tanh",
+    "use_peepholes": True,
+    "is_reverse": False,
+    "gate_activation": "sigmoid",
+    "cell_activation": "tanh",
     "candidate_activation": "tanh",
-}  # fmt: skip
+}
 
 
 def _infer_lstm(c: InferContext) -> None:
@@ -49,8 +52,15 @@ def _grad_without_cells(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     return made
 
 
-@op("lstm", "Input H0? C0? Weight Bias", "Hidden Cell BatchGate? BatchCellPreAct?", _ATTRS,
-    infer=_infer_lstm, grad=_grad_without_cells, lod="kernel")  # fmt: skip
+@op(
+    "lstm",
+    "Input H0? C0? Weight Bias",
+    "Hidden Cell BatchGate? BatchCellPreAct?",
+    _ATTRS,
+    infer=_infer_lstm,
+    grad=_grad_without_cells,
+    lod="kernel",
+)
 def lstm(k: Call, x: Any, h0: Any, c0: Any, weight: Any, bias: Any) -> Any:
     """Hidden, Cell = an LSTM over each sequence; Input holds the input's part of the gates already.
 
@@ -63,12 +73,25 @@ def lstm(k: Call, x: Any, h0: Any, c0: Any, weight: Any, bias: Any) -> Any:
     return cell.scattered(hidden), cell.scattered(cells), gates, cells
 
 
-@gradient("lstm", "Input H0 C0 Weight Bias Hidden BatchGate BatchCellPreAct Hidden@GRAD Cell@GRAD",
-          "Input@GRAD H0@GRAD C0@GRAD Weight@GRAD Bias@GRAD", carried="Cell")  # fmt: skip
+@gradient(
+    "lstm",
+    "Input H0 C0 Weight Bias Hidden BatchGate BatchCellPreAct Hidden@GRAD Cell@GRAD",
+    "Input@GRAD H0@GRAD C0@GRAD Weight@GRAD Bias@GRAD",
+    carried="Cell",
+)
 def lstm_grad(
-    k: Call, x: Any, h0: Any, c0: Any, weight: Any, bias: Any, hidden: Any, gates: Any, cells: Any, dhidden: Any,
+    k: Call,
+    x: Any,
+    h0: Any,
+    c0: Any,
+    weight: Any,
+    bias: Any,
+    hidden: Any,
+    gates: Any,
+    cells: Any,
+    dhidden: Any,
     dcell: Any,
-) -> Any:  # fmt: skip
+) -> Any:
     k.out_lods["Input@GRAD"] = k.lod("Input")
     cell = Cell(k, x, weight, bias)
     hidden = hidden.take(cell.rows, axis=0)
@@ -85,9 +108,21 @@ def _trains_output_gate_only(k: Call, cell: Cell) -> bool:
 
 
 def _backward(
-    k: Call, cell: Cell, x: Any, h0: Any, c0: Any, weight: Any, bias: Any, gates: Any, cells: Any, outputs: Any,
-    project: Any, hidden: Any, dout: Any, dcell: Any,
-) -> Any:  # fmt: skip
+    k: Call,
+    cell: Cell,
+    x: Any,
+    h0: Any,
+    c0: Any,
+    weight: Any,
+    bias: Any,
+    gates: Any,
+    cells: Any,
+    outputs: Any,
+    project: Any,
+    hidden: Any,
+    dout: Any,
+    dcell: Any,
+) -> Any:
     """Return the gradients of Input, H0, C0, Weight, Bias and ProjWeight."""
     if gates is None or cells is None:
         raise EnforceNotMet("the gradient needs BatchGate and BatchCellPreAct, which the forward op does not keep")
@@ -111,9 +146,15 @@ def _tell_of_output_gate(k: Call, size: int) -> None:
     )
 
 
-@op("lstmp", "Input H0? C0? Weight ProjWeight Bias", "Projection Cell BatchGate? BatchCellPreAct? BatchHidden?",
+@op(
+    "lstmp",
+    "Input H0? C0? Weight ProjWeight Bias",
+    "Projection Cell BatchGate? BatchCellPreAct? BatchHidden?",
     {**_ATTRS, "proj_activation": "tanh", "cell_clip": 0.0, "proj_clip": 0.0},
-    infer=_infer_lstm, grad=_grad_without_cells, lod="kernel")  # fmt: skip
+    infer=_infer_lstm,
+    grad=_grad_without_cells,
+    lod="kernel",
+)
 def lstmp(k: Call, x: Any, h0: Any, c0: Any, weight: Any, project: Any, bias: Any) -> Any:
     """Projection, Cell = an LSTM whose hidden state goes through ProjWeight before it is handed on.
 
@@ -125,13 +166,27 @@ def lstmp(k: Call, x: Any, h0: Any, c0: Any, weight: Any, project: Any, bias: An
     return cell.scattered(outputs), cell.scattered(cells), gates, cells, hidden
 
 
-@gradient("lstmp",
-          "Input? H0 C0 Weight ProjWeight Bias Projection BatchGate BatchCellPreAct BatchHidden Projection@GRAD "
-          "Cell@GRAD", "Input@GRAD H0@GRAD C0@GRAD Weight@GRAD Bias@GRAD ProjWeight@GRAD", carried="Cell")  # fmt: skip
+@gradient(
+    "lstmp",
+    "Input? H0 C0 Weight ProjWeight Bias Projection BatchGate BatchCellPreAct BatchHidden Projection@GRAD Cell@GRAD",
+    "Input@GRAD H0@GRAD C0@GRAD Weight@GRAD Bias@GRAD ProjWeight@GRAD",
+    carried="Cell",
+)
 def lstmp_grad(
-    k: Call, x: Any, h0: Any, c0: Any, weight: Any, project: Any, bias: Any, projection: Any, gates: Any, cells: Any,
-    hidden: Any, dprojection: Any, dcell: Any,
-) -> Any:  # fmt: skip
+    k: Call,
+    x: Any,
+    h0: Any,
+    c0: Any,
+    weight: Any,
+    project: Any,
+    bias: Any,
+    projection: Any,
+    gates: Any,
+    cells: Any,
+    hidden: Any,
+    dprojection: Any,
+    dcell: Any,
+) -> Any:
     k.out_lods["Input@GRAD"] = k.lods["Input"] = k.lod("Projection")
     if x is None:  # Fluid: its gradient op does not take the input, of which only the shape matters
         x = k.xp.empty((projection.shape[0], weight.shape[1]), projection.dtype)

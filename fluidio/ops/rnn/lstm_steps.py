@@ -199,9 +199,20 @@ def _project_slope(k: Call, cell: Cell, outputs: Any) -> Any:
 
 
 def output_gate_backward(
-    k: Call, cell: Cell, x: Any, h0: Any, c0: Any, weight: Any, bias: Any, gate: Any, cells: Any, outputs: Any,
-    project: Any, hidden: Any, dout: Any,
-) -> Any:  # fmt: skip
+    k: Call,
+    cell: Cell,
+    x: Any,
+    h0: Any,
+    c0: Any,
+    weight: Any,
+    bias: Any,
+    gate: Any,
+    cells: Any,
+    outputs: Any,
+    project: Any,
+    hidden: Any,
+    dout: Any,
+) -> Any:
     """Return the gradients of Input, H0, C0, Weight, Bias and ProjWeight where only the output gate has one."""
     xp, size, batches = k.xp, cell.size, cell.batches
     first = batches.first
@@ -254,9 +265,21 @@ def output_gate_backward(
 
 
 def all_gates_backward(
-    k: Call, cell: Cell, x: Any, h0: Any, c0: Any, weight: Any, bias: Any, gates: Any, cells: Any, outputs: Any,
-    project: Any, hidden: Any, dout: Any, dcell: Any,
-) -> Any:  # fmt: skip
+    k: Call,
+    cell: Cell,
+    x: Any,
+    h0: Any,
+    c0: Any,
+    weight: Any,
+    bias: Any,
+    gates: Any,
+    cells: Any,
+    outputs: Any,
+    project: Any,
+    hidden: Any,
+    dout: Any,
+    dcell: Any,
+) -> Any:
     """Return the gradients of Input, H0, C0, Weight, Bias and ProjWeight."""
     xp, size, batches = k.xp, cell.size, cell.batches
     dtype, peepholes = x.dtype, cell.peepholes

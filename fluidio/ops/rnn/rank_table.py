@@ -116,8 +116,14 @@ def _infer_to_array(c: InferContext) -> None:
     c.set("Out", c.shape("X"), c.dtype("X"), None, type=VarType.LOD_TENSOR_ARRAY)
 
 
-@op("lod_tensor_to_array", "X RankTable", "Out", infer=_infer_to_array, grad=_swap_maker("lod_tensor_to_array_grad"),
-    raw=True)  # fmt: skip
+@op(
+    "lod_tensor_to_array",
+    "X RankTable",
+    "Out",
+    infer=_infer_to_array,
+    grad=_swap_maker("lod_tensor_to_array_grad"),
+    raw=True,
+)
 def lod_tensor_to_array(k: Call, f: Any) -> None:
     """Out[t] = step t of every sequence that is longer than t."""
     source = k.ins["X"][0]
@@ -153,8 +159,14 @@ def _infer_from_array(c: InferContext) -> None:
     c.set("Out", c.shape("X"), c.dtype("X"), max(c.input("X").lod_level, 1), type=VarType.LOD_TENSOR)
 
 
-@op("array_to_lod_tensor", "X RankTable", "Out", infer=_infer_from_array,
-    grad=_swap_maker("array_to_lod_tensor_grad"), raw=True)  # fmt: skip
+@op(
+    "array_to_lod_tensor",
+    "X RankTable",
+    "Out",
+    infer=_infer_from_array,
+    grad=_swap_maker("array_to_lod_tensor_grad"),
+    raw=True,
+)
 def array_to_lod_tensor(k: Call, f: Any) -> None:
     """Out = the steps in X as sequences again, in their first order."""
     array = f.values[k.ins["X"][0]]
@@ -266,8 +278,7 @@ def reorder_lod_tensor_by_rank(k: Call, f: Any) -> None:
     f.set(k.outs["Out"][0], f.values[source][k.dev.upload(rows)], lod)
 
 
-@op("reorder_lod_tensor_by_rank_grad", "X RankTable Out@GRAD", "X@GRAD", infer=_infer_memory_grad, grad=False,
-    raw=True)  # fmt: skip
+@op("reorder_lod_tensor_by_rank_grad", "X RankTable Out@GRAD", "X@GRAD", infer=_infer_memory_grad, grad=False, raw=True)
 def reorder_lod_tensor_by_rank_grad(k: Call, f: Any) -> None:
     """X@GRAD = Out@GRAD in the order of X."""
     source = k.ins["X"][0]

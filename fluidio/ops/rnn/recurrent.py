@@ -41,9 +41,15 @@ def _slots(k: Call, names: list[str]) -> list[int]:
     return [own.get(name, -1) for name in names]
 
 
-@op("recurrent", "inputs* initial_states*? parameters*?", "outputs* step_scopes?",
+@op(
+    "recurrent",
+    "inputs* initial_states*? parameters*?",
+    "outputs* step_scopes?",
     {"ex_states": [], "states": [], "reverse": False, "is_train": True, "has_states": True, "is_test": False},
-    infer=_infer, grad=built_in_backward, raw=True)  # fmt: skip
+    infer=_infer,
+    grad=built_in_backward,
+    raw=True,
+)
 def recurrent(k: Call, f: Any) -> None:
     """outputs[t] = what the block gives for inputs[t] and the states of the step before."""
     values, body = f.values, k.blocks["sub_block"]
@@ -76,9 +82,15 @@ def recurrent(k: Call, f: Any) -> None:
         f.set(k.outs["step_scopes"][0], saved)
 
 
-@op("recurrent_grad", "inputs* initial_states*? parameters*? outputs*? outputs@GRAD*? step_scopes",
+@op(
+    "recurrent_grad",
+    "inputs* initial_states*? parameters*? outputs*? outputs@GRAD*? step_scopes",
     "inputs@GRAD*? initial_states@GRAD*? parameters@GRAD*?",
-    {"ex_states": [], "states": [], "reverse": False, "live": []}, infer=None, grad=False, raw=True)  # fmt: skip
+    {"ex_states": [], "states": [], "reverse": False, "live": []},
+    infer=None,
+    grad=False,
+    raw=True,
+)
 def recurrent_grad(k: Call, f: Any) -> None:
     """Run the gradient block once for each step, last one first."""
     values, body = f.values, k.blocks["sub_block"]

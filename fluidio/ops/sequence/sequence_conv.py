@@ -48,9 +48,15 @@ def _infer_conv(c: InferContext) -> None:
     c.set("Out", (x.shape[0], weight[1]), x.dtype, x.lod_level)
 
 
-@op("sequence_conv", "X PaddingData? Filter", "Out",
+@op(
+    "sequence_conv",
+    "X PaddingData? Filter",
+    "Out",
     {"contextLength": 3, "contextStart": -1, "contextStride": 1, "paddingTrainable": False},
-    infer=_infer_conv, grad=True, lod="kernel")  # fmt: skip
+    infer=_infer_conv,
+    grad=True,
+    lod="kernel",
+)
 def sequence_conv(k: Call, x: Any, padding: Any, weight: Any) -> Any:
     """Out = the window of contextLength rows around each row, times Filter; zeros beyond the ends of a sequence."""
     if k.attrs["contextStride"] != 1:
@@ -196,9 +202,15 @@ def _patches_of_real_sizes(k: Call, x: Any, sizes: Any) -> Any:
     return k.xp.stack(found) if found else k.xp.empty((0, x.shape[1] * kh * kw), x.dtype)
 
 
-@op("im2sequence", "X Y?", "Out",
+@op(
+    "im2sequence",
+    "X Y?",
+    "Out",
     {"kernels": [1, 1], "strides": [1, 1], "paddings": [0, 0, 0, 0], "out_stride": [1, 1]},
-    infer=_infer_im2sequence, grad=True, lod="kernel")  # fmt: skip
+    infer=_infer_im2sequence,
+    grad=True,
+    lod="kernel",
+)
 def im2sequence(k: Call, x: Any, sizes: Any) -> Any:
     """Out = the patches of each image, row by row, as a sequence; columns are channel, height, width of a patch."""
     if sizes is not None:

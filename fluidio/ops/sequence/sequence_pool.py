@@ -27,8 +27,15 @@ def _infer_pool(c: InferContext) -> None:
         c.set("MaxIndex", x.shape, None, 0)
 
 
-@op("sequence_pool", "X", "Out MaxIndex?", {"pooltype": "AVERAGE", "pad_value": 0.0, "is_test": False},
-    infer=_infer_pool, grad=True, lod="kernel")  # fmt: skip
+@op(
+    "sequence_pool",
+    "X",
+    "Out MaxIndex?",
+    {"pooltype": "AVERAGE", "pad_value": 0.0, "is_test": False},
+    infer=_infer_pool,
+    grad=True,
+    lod="kernel",
+)
 def sequence_pool(k: Call, x: Any) -> Any:
     """Out = one row for each innermost sequence; an empty one gives pad_value, an outer LoD level stays."""
     offsets = last_level(k, "X", x.shape[0])

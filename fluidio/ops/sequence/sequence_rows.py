@@ -297,8 +297,15 @@ def _infer_mask(c: InferContext) -> None:
     c.set("Y", (*c.shape("X"), longest if longest > 0 else -1), c.attrs["out_dtype"], 0)
 
 
-@op("sequence_mask", "X MaxLenTensor?", "Y", {"maxlen": -1, "out_dtype": VarType.INT64},
-    infer=_infer_mask, grad=False, lod="none")  # fmt: skip
+@op(
+    "sequence_mask",
+    "X MaxLenTensor?",
+    "Y",
+    {"maxlen": -1, "out_dtype": VarType.INT64},
+    infer=_infer_mask,
+    grad=False,
+    lod="none",
+)
 def sequence_mask(k: Call, x: Any, longest: Any) -> Any:
     """Y[..., j] = 1 where j < X; maxlen columns, or as many as the largest X."""
     from fluidio.dtypes import to_numpy

@@ -86,8 +86,14 @@ def _one_hot(name: str, drop_last: bool) -> None:
         depth = -1 if c.has("depth_tensor") else c.attrs["depth"]
         c.set("Out", (*shape, depth), c.attrs["dtype"], c.input("X").lod_level)
 
-    @op(name, "X depth_tensor?", "Out", {"depth": 1, "dtype": VarType.FP32, "allow_out_of_range": False},
-        infer=infer, grad=False)  # fmt: skip
+    @op(
+        name,
+        "X depth_tensor?",
+        "Out",
+        {"depth": 1, "dtype": VarType.FP32, "allow_out_of_range": False},
+        infer=infer,
+        grad=False,
+    )
     def kernel(k: Call, x: Any, depth_tensor: Any) -> Any:
         """Out = rows of zeros with a one where X says."""
         given = host_ints(k, depth_tensor)

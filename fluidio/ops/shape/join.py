@@ -109,8 +109,15 @@ def _split_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     return [GradOp("concat", inputs, {"Out": [grad_name(x)]}, {"axis": forward.attr("axis")})]
 
 
-@op("split", "X AxisTensor? SectionsTensorList*?", "Out*", {"sections": [], "num": 0, "axis": 0},
-    infer=_infer_split, grad=_split_grad, lod="none")  # fmt: skip
+@op(
+    "split",
+    "X AxisTensor? SectionsTensorList*?",
+    "Out*",
+    {"sections": [], "num": 0, "axis": 0},
+    infer=_infer_split,
+    grad=_split_grad,
+    lod="none",
+)
 def split(k: Call, x: Any, axis_tensor: Any, sections_list: list[Any]) -> Any:
     """Out = X cut along axis into equal parts or given sections."""
     axis = _axis(k, axis_tensor, x.ndim)

@@ -56,9 +56,14 @@ def _infer_pad2d(c: InferContext) -> None:
     c.set("Out", shape, c.dtype("X"), c.input("X").lod_level)
 
 
-@op("pad2d", "X Paddings?", "Out",
+@op(
+    "pad2d",
+    "X Paddings?",
+    "Out",
     {"paddings": [0, 0, 0, 0], "mode": "constant", "pad_value": 0.0, "data_format": "NCHW"},
-    infer=_infer_pad2d, grad=True)  # fmt: skip
+    infer=_infer_pad2d,
+    grad=True,
+)
 def pad2d(k: Call, x: Any, paddings: Any) -> Any:
     """Out = images with a border: constant, reflected or the edge repeated."""
     pairs, mode = _pairs_2d(k, paddings), k.attrs["mode"]
@@ -125,8 +130,15 @@ def _infer_expand(c: InferContext) -> None:
     c.set("Out", dims, c.dtype("X"), c.input("X").lod_level)
 
 
-@op("expand", "X ExpandTimes? expand_times_tensor*?", "Out", {"expand_times": []},
-    infer=_infer_expand, grad=True, lod="kernel")  # fmt: skip
+@op(
+    "expand",
+    "X ExpandTimes? expand_times_tensor*?",
+    "Out",
+    {"expand_times": []},
+    infer=_infer_expand,
+    grad=True,
+    lod="kernel",
+)
 def expand(k: Call, x: Any, one: Any, several: Any) -> Any:
     """Out = X repeated expand_times along each dim."""
     return keep_lod(k, x, k.xp.tile(x, _times(k, one, several)))

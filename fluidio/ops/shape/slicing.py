@@ -72,8 +72,15 @@ def _bounds(k: Call, st: Any, et: Any, sl: Any, el: Any) -> tuple[list[int], lis
     return host_ints(k, st, sl) or k.attrs["starts"], host_ints(k, et, el) or k.attrs["ends"]
 
 
-@op("slice", f"Input {_TENSORS}", "Out", {"axes": [], "starts": [], "ends": [], "infer_flags": [], "decrease_axis": []},
-    infer=_infer_slice, grad=True, lod="kernel")  # fmt: skip
+@op(
+    "slice",
+    f"Input {_TENSORS}",
+    "Out",
+    {"axes": [], "starts": [], "ends": [], "infer_flags": [], "decrease_axis": []},
+    infer=_infer_slice,
+    grad=True,
+    lod="kernel",
+)
 def slice_(k: Call, x: Any, st: Any, et: Any, sl: Any, el: Any) -> Any:
     """Out = Input[starts:ends] along the axes; the decrease_axis dims disappear."""
     out = steady(k, x, "Input")[_slices(k, x, *_bounds(k, st, et, sl, el))]
@@ -150,9 +157,15 @@ def _strided_index(k: Call, x: Any, st: Any, et: Any, pt: Any, sl: Any, el: Any,
 _STRIDED = "StartsTensor? EndsTensor? StridesTensor? StartsTensorList*? EndsTensorList*? StridesTensorList*?"
 
 
-@op("strided_slice", f"Input {_STRIDED}", "Out",
+@op(
+    "strided_slice",
+    f"Input {_STRIDED}",
+    "Out",
     {"axes": [], "starts": [], "ends": [], "strides": [], "infer_flags": [], "decrease_axis": []},
-    infer=_infer_strided, grad=True, lod="none")  # fmt: skip
+    infer=_infer_strided,
+    grad=True,
+    lod="none",
+)
 def strided_slice(k: Call, x: Any, *tensors: Any) -> Any:
     """Out = Input[starts:ends:strides] along the axes; the decrease_axis dims disappear."""
     return _dropped(k, steady(k, x, "Input")[_strided_index(k, x, *tensors)])

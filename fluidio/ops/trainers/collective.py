@@ -64,8 +64,15 @@ def _allreduce_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     return found
 
 
-@op("allreduce", "X", "Out", {"reduce_type": 0, "sync_mode": False}, infer=same_as("X"), grad=_allreduce_grad,
-    side_effect=True)  # fmt: skip
+@op(
+    "allreduce",
+    "X",
+    "Out",
+    {"reduce_type": 0, "sync_mode": False},
+    infer=same_as("X"),
+    grad=_allreduce_grad,
+    side_effect=True,
+)
 def allreduce(k: Call, x: Any) -> Any:
     """Sum (0), multiply (1), or take the largest (2) or smallest (3) over all trainers."""
     return _reduce(k, x, _REDUCTIONS[k.attrs["reduce_type"]])
@@ -98,8 +105,16 @@ def _infer_gathered(c: InferContext) -> None:
     c.set("Out", (first * c.attrs["nranks"] if first > 0 else first, *rest), c.dtype("X"))
 
 
-@op("c_allgather", "X", "Out", {**_RING, "nranks": 1}, infer=_infer_gathered, grad=_grad_by("c_reducescatter"),
-    lod="none", side_effect=True)  # fmt: skip
+@op(
+    "c_allgather",
+    "X",
+    "Out",
+    {**_RING, "nranks": 1},
+    infer=_infer_gathered,
+    grad=_grad_by("c_reducescatter"),
+    lod="none",
+    side_effect=True,
+)
 def c_allgather(k: Call, x: Any) -> Any:
     """Return the rows of all trainers, one behind the other."""
     array = np.ascontiguousarray(k.dev.download(x))
@@ -113,8 +128,16 @@ def _infer_scattered(c: InferContext) -> None:
     c.set("Out", (first // c.attrs["nranks"] if first > 0 else first, *rest), c.dtype("X"))
 
 
-@op("c_reducescatter", "X", "Out", {**_RING, "nranks": 1}, infer=_infer_scattered, grad=_grad_by("c_allgather"),
-    lod="none", side_effect=True)  # fmt: skip
+@op(
+    "c_reducescatter",
+    "X",
+    "Out",
+    {**_RING, "nranks": 1},
+    infer=_infer_scattered,
+    grad=_grad_by("c_allgather"),
+    lod="none",
+    side_effect=True,
+)
 def c_reducescatter(k: Call, x: Any) -> Any:
     """Return this trainer's share of the rows of the sum over all trainers."""
     array = np.array(k.dev.download(x))

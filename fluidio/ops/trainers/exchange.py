@@ -33,8 +33,16 @@ class _UnderWay:
     dtype: Any
 
 
-@op("exchange_start", "X*", "Handle", {"signature": 0, "is_first": False, "half": False, "shapes": []}, infer=None,
-    grad=False, lod="none", side_effect=True)  # fmt: skip
+@op(
+    "exchange_start",
+    "X*",
+    "Handle",
+    {"signature": 0, "is_first": False, "half": False, "shapes": []},
+    infer=None,
+    grad=False,
+    lod="none",
+    side_effect=True,
+)
 def exchange_start(k: Call, gradients: list[Any]) -> Any:
     """Begin to sum gradients over all trainers, in one piece of memory."""
     trainers = _meet(k) if k.attrs["is_first"] else group().communicator
@@ -56,8 +64,16 @@ def exchange_wait(k: Call, under_way: _UnderWay) -> list[Any]:
     return [flat[end - math.prod(shape) : end].reshape(shape) for shape, end in zip(under_way.shapes, ends.tolist())]
 
 
-@op("exchange_rows", "X*", "Out*", {"signature": 0, "is_first": False}, infer=None, grad=False, lod="none",
-    side_effect=True)  # fmt: skip
+@op(
+    "exchange_rows",
+    "X*",
+    "Out*",
+    {"signature": 0, "is_first": False},
+    infer=None,
+    grad=False,
+    lod="none",
+    side_effect=True,
+)
 def exchange_rows(k: Call, gradients: list[SelectedRows]) -> list[SelectedRows]:
     """Return sparse gradients with the rows of all trainers, each divided by their number; none becomes dense."""
     trainers = _meet(k) if k.attrs["is_first"] else group().communicator
@@ -101,8 +117,16 @@ def exchange_first(k: Call, values: list[Any]) -> list[Any]:
     return [k.dev.upload(array) for array in arrays]
 
 
-@op("listen_and_serv", "", "", {"endpoint": "", "endpoints": [], "trainers": 1}, infer=None, grad=False, raw=True,
-    side_effect=True)  # fmt: skip
+@op(
+    "listen_and_serv",
+    "",
+    "",
+    {"endpoint": "", "endpoints": [], "trainers": 1},
+    infer=None,
+    grad=False,
+    raw=True,
+    side_effect=True,
+)
 def listen_and_serv(k: Call, frame: Any) -> None:
     """Be a parameter server, which here holds nothing, until the trainers have ended."""
     endpoints = tuple(k.attrs["endpoints"])

@@ -107,8 +107,15 @@ def _infer_unfold(c: InferContext) -> None:
     c.set("Y", (x[0], x[1] * windows.volume(c.attrs["kernel_sizes"]), area), c.dtype("X"))
 
 
-@op("unfold", "X", "Y", {"kernel_sizes": [], "strides": [], "paddings": [], "dilations": []},
-    infer=_infer_unfold, grad=True, lod="none")  # fmt: skip
+@op(
+    "unfold",
+    "X",
+    "Y",
+    {"kernel_sizes": [], "strides": [], "paddings": [], "dilations": []},
+    infer=_infer_unfold,
+    grad=True,
+    lod="none",
+)
 def unfold(k: Call, x: Any) -> Any:
     """Y = all windows of X as columns [N, channels * kernel, windows]."""
     a = k.attrs

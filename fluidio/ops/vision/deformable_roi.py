@@ -77,8 +77,10 @@ class _Region:
         ticks = np.arange(samples, dtype=self.start.dtype) / kind(samples)
         for i, j in np.ndindex(rows, columns):
             part = (int(i * parts[0] // rows), int(j * parts[1] // columns))
-            group = (min(i * a["group_size"][0] // rows, a["group_size"][0] - 1),
-                     min(j * a["group_size"][1] // columns, a["group_size"][1] - 1))  # fmt: skip
+            group = (
+                min(i * a["group_size"][0] // rows, a["group_size"][0] - 1),
+                min(j * a["group_size"][1] // columns, a["group_size"][1] - 1),
+            )
             for n in range(self.classes):
                 move = np.zeros(2, self.start.dtype) if self.trans is None else self.trans[2 * n : 2 * n + 2, *part]
                 corner = np.array([j, i]) * step + self.start + move * kind(a["trans_std"]) * self.size

@@ -76,10 +76,26 @@ def _with_variances(k: Call, boxes: Any, dtype: Any) -> Any:
     return k.dev.upload(boxes.astype(dtype)), k.dev.upload(variances)
 
 
-@op("prior_box", "Input Image", "Boxes Variances",
-    {"min_sizes": [], "max_sizes": [], "aspect_ratios": [], "variances": [0.1, 0.1, 0.2, 0.2], "flip": False,
-     "clip": False, "step_w": 0.0, "step_h": 0.0, "offset": 0.5, "min_max_aspect_ratios_order": False},
-    infer=_infer_prior_box, grad=False, lod="none")  # fmt: skip
+@op(
+    "prior_box",
+    "Input Image",
+    "Boxes Variances",
+    {
+        "min_sizes": [],
+        "max_sizes": [],
+        "aspect_ratios": [],
+        "variances": [0.1, 0.1, 0.2, 0.2],
+        "flip": False,
+        "clip": False,
+        "step_w": 0.0,
+        "step_h": 0.0,
+        "offset": 0.5,
+        "min_max_aspect_ratios_order": False,
+    },
+    infer=_infer_prior_box,
+    grad=False,
+    lod="none",
+)
 def prior_box(k: Call, feature: Any, image: Any) -> Any:
     """Boxes [H, W, priors, 4] = boxes of several sizes and shapes around the centre of each cell, in parts of Image."""
     xs, ys, _, _ = _centres(k, feature, image)
@@ -98,10 +114,25 @@ def _infer_density(c: InferContext) -> None:
     _infer_priors(c, sum(d * d for d in a["densities"]) * len(a["fixed_ratios"]))
 
 
-@op("density_prior_box", "Input Image", "Boxes Variances",
-    {"variances": [0.1, 0.1, 0.2, 0.2], "clip": False, "flatten_to_2d": False, "step_w": 0.0, "step_h": 0.0,
-     "offset": 0.5, "fixed_sizes": [], "fixed_ratios": [], "densities": []},
-    infer=_infer_density, grad=False, lod="none")  # fmt: skip
+@op(
+    "density_prior_box",
+    "Input Image",
+    "Boxes Variances",
+    {
+        "variances": [0.1, 0.1, 0.2, 0.2],
+        "clip": False,
+        "flatten_to_2d": False,
+        "step_w": 0.0,
+        "step_h": 0.0,
+        "offset": 0.5,
+        "fixed_sizes": [],
+        "fixed_ratios": [],
+        "densities": [],
+    },
+    infer=_infer_density,
+    grad=False,
+    lod="none",
+)
 def density_prior_box(k: Call, feature: Any, image: Any) -> Any:
     """Boxes = boxes of fixed sizes, several of them spread evenly over each cell."""
     a = k.attrs
@@ -134,9 +165,15 @@ def _infer_anchors(c: InferContext) -> None:
     _infer_priors(c, count, ("Anchors", "Variances"))
 
 
-@op("anchor_generator", "Input", "Anchors Variances",
+@op(
+    "anchor_generator",
+    "Input",
+    "Anchors Variances",
     {"anchor_sizes": [], "aspect_ratios": [], "variances": [0.1, 0.1, 0.2, 0.2], "stride": [], "offset": 0.5},
-    infer=_infer_anchors, grad=False, lod="none")  # fmt: skip
+    infer=_infer_anchors,
+    grad=False,
+    lod="none",
+)
 def anchor_generator(k: Call, feature: Any) -> Any:
     """Anchors [H, W, anchors, 4] = boxes in pixels around the centre of each cell."""
     a = k.attrs
@@ -190,9 +227,15 @@ def _infer_box_coder(c: InferContext) -> None:
         c.same("OutputBox", "TargetBox")
 
 
-@op("box_coder", "PriorBox PriorBoxVar? TargetBox", "OutputBox",
+@op(
+    "box_coder",
+    "PriorBox PriorBoxVar? TargetBox",
+    "OutputBox",
     {"code_type": "encode_center_size", "box_normalized": True, "axis": 0, "variance": []},
-    infer=_infer_box_coder, grad=False, lod="kernel")  # fmt: skip
+    infer=_infer_box_coder,
+    grad=False,
+    lod="kernel",
+)
 def box_coder(k: Call, prior: Any, prior_variance: Any, target: Any) -> Any:
     """OutputBox = boxes as offsets from priors (encode), or offsets as boxes (decode)."""
     xp, a = k.xp, k.attrs

@@ -95,10 +95,21 @@ class _Counts:
         return float((precision * gain)[gain > 1e-6].sum())
 
 
-@op("detection_map", "DetectRes Label HasState? PosCount? TruePos? FalsePos?",
+@op(
+    "detection_map",
+    "DetectRes Label HasState? PosCount? TruePos? FalsePos?",
     "AccumPosCount AccumTruePos AccumFalsePos MAP",
-    {"class_num": 1, "background_label": 0, "overlap_threshold": 0.5, "evaluate_difficult": True,
-     "ap_type": "integral"}, infer=_infer, grad=False, lod="kernel")  # fmt: skip
+    {
+        "class_num": 1,
+        "background_label": 0,
+        "overlap_threshold": 0.5,
+        "evaluate_difficult": True,
+        "ap_type": "integral",
+    },
+    infer=_infer,
+    grad=False,
+    lod="kernel",
+)
 def detection_map(k: Call, detections: Any, truth: Any, has_state: Any, pos: Any, right: Any, wrong: Any) -> Any:
     """MAP = the mean over classes of average precision; the other outputs are the counts to go on with."""
     found, boxes = k.dev.download(detections), k.dev.download(truth)

@@ -24,8 +24,15 @@ def _infer_match(c: InferContext) -> None:
     c.set("ColToRowMatchDist", shape, c.dtype("DistMat"), 0)
 
 
-@op("bipartite_match", "DistMat", "ColToRowMatchIndices ColToRowMatchDist",
-    {"match_type": "bipartite", "dist_threshold": 0.5}, infer=_infer_match, grad=False, lod="kernel")  # fmt: skip
+@op(
+    "bipartite_match",
+    "DistMat",
+    "ColToRowMatchIndices ColToRowMatchDist",
+    {"match_type": "bipartite", "dist_threshold": 0.5},
+    infer=_infer_match,
+    grad=False,
+    lod="kernel",
+)
 def bipartite_match(k: Call, distances: Any) -> Any:
     """For each column the row it is matched with (-1: none), row by row of the largest distances first.
 
@@ -67,8 +74,15 @@ def _infer_assign(c: InferContext) -> None:
     c.set("OutWeight", (*matches[:2], 1), VarType.FP32, 0)
 
 
-@op("target_assign", "X MatchIndices NegIndices?", "Out OutWeight", {"mismatch_value": 0},
-    infer=_infer_assign, grad=False, lod="kernel")  # fmt: skip
+@op(
+    "target_assign",
+    "X MatchIndices NegIndices?",
+    "Out OutWeight",
+    {"mismatch_value": 0},
+    infer=_infer_assign,
+    grad=False,
+    lod="kernel",
+)
 def target_assign(k: Call, x: Any, matches: Any, negatives: Any) -> Any:
     """Out = for each prediction the row of X it is matched with, else mismatch_value; OutWeight says which count."""
     rows, match = k.dev.download(x), k.dev.download(matches)
@@ -99,9 +113,15 @@ def _infer_mine(c: InferContext) -> None:
     c.set("UpdatedMatchIndices", c.shape("MatchIndices"), c.dtype("MatchIndices"), 0)
 
 
-@op("mine_hard_examples", "ClsLoss LocLoss? MatchIndices MatchDist", "NegIndices UpdatedMatchIndices",
+@op(
+    "mine_hard_examples",
+    "ClsLoss LocLoss? MatchIndices MatchDist",
+    "NegIndices UpdatedMatchIndices",
     {"neg_pos_ratio": 1.0, "neg_dist_threshold": 0.5, "sample_size": 0, "mining_type": "max_negative"},
-    infer=_infer_mine, grad=False, lod="kernel")  # fmt: skip
+    infer=_infer_mine,
+    grad=False,
+    lod="kernel",
+)
 def mine_hard_examples(k: Call, class_loss: Any, place_loss: Any, matches: Any, distances: Any) -> Any:
     """NegIndices = for each image the negatives with the largest losses, a few for each positive."""
     a = k.attrs

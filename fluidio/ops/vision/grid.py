@@ -29,8 +29,15 @@ def _plane(k: Call, theta: Any, shape: Any) -> tuple[Any, int, int]:
     return k.dev.upload(rows.astype(theta.dtype)), height, width
 
 
-@op("affine_grid", "Theta OutputShape?", "Output", {"use_cudnn": True, "output_shape": []},
-    infer=_infer_affine, grad=True, lod="none")  # fmt: skip
+@op(
+    "affine_grid",
+    "Theta OutputShape?",
+    "Output",
+    {"use_cudnn": True, "output_shape": []},
+    infer=_infer_affine,
+    grad=True,
+    lod="none",
+)
 def affine_grid(k: Call, theta: Any, shape: Any) -> Any:
     """Output = where each pixel of an image comes from under the affine maps Theta [N, 2, 3]."""
     rows, height, width = _plane(k, theta, shape)

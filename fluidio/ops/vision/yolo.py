@@ -25,9 +25,15 @@ def _infer_box(c: InferContext) -> None:
     c.set("Scores", (n, count, classes), c.dtype("X"), 0)
 
 
-@op("yolo_box", "X ImgSize", "Boxes Scores",
+@op(
+    "yolo_box",
+    "X ImgSize",
+    "Boxes Scores",
     {"class_num": 1, "anchors": [], "downsample_ratio": 32, "conf_thresh": 0.01, "clip_bbox": True, "scale_x_y": 1.0},
-    infer=_infer_box, grad=False, lod="none")  # fmt: skip
+    infer=_infer_box,
+    grad=False,
+    lod="none",
+)
 def yolo_box(k: Call, x: Any, sizes: Any) -> Any:
     """Boxes, Scores = the boxes in pixels that the features mean; zeros where the confidence is below conf_thresh."""
     xp, a = k.xp, k.attrs
@@ -139,8 +145,15 @@ def _masks(k: Call, x: Any, boxes: Any, scores: Any) -> tuple[Any, Any]:
     mine = anchors[a["anchor_mask"]] / (a["downsample_ratio"] * h)
     valid = (boxes[..., 2] > 1e-6) & (boxes[..., 3] > 1e-6)
     cx, cy = _centres(np, parts, a["scale_x_y"])
-    guess = np.stack([cx / h, cy / h, np.exp(parts[:, :, 2]) * mine[:, 0, None, None],
-                      np.exp(parts[:, :, 3]) * mine[:, 1, None, None]], axis=-1)  # fmt: skip
+    guess = np.stack(
+        [
+            cx / h,
+            cy / h,
+            np.exp(parts[:, :, 2]) * mine[:, 0, None, None],
+            np.exp(parts[:, :, 3]) * mine[:, 1, None, None],
+        ],
+        axis=-1,
+    )
     wanted = np.zeros(guess.shape[:-1], x.dtype)
     for i in range(n):
         truth = boxes[i][valid[i]]
@@ -161,9 +174,23 @@ def _masks(k: Call, x: Any, boxes: Any, scores: Any) -> tuple[Any, Any]:
     return wanted, match
 
 
-@op("yolov3_loss", "X GTBox GTLabel GTScore?", "Loss ObjectnessMask GTMatchMask",
-    {"anchors": [], "anchor_mask": [], "class_num": 1, "ignore_thresh": 0.7, "downsample_ratio": 32,
-     "use_label_smooth": True, "scale_x_y": 1.0}, infer=_infer_loss, grad=True, lod="none")  # fmt: skip
+@op(
+    "yolov3_loss",
+    "X GTBox GTLabel GTScore?",
+    "Loss ObjectnessMask GTMatchMask",
+    {
+        "anchors": [],
+        "anchor_mask": [],
+        "class_num": 1,
+        "ignore_thresh": 0.7,
+        "downsample_ratio": 32,
+        "use_label_smooth": True,
+        "scale_x_y": 1.0,
+    },
+    infer=_infer_loss,
+    grad=True,
+    lod="none",
+)
 def yolov3_loss(k: Call, x: Any, boxes: Any, labels: Any, scores: Any) -> Any:
     """Loss = for each image the errors of places, sizes, objectness and classes."""
     features, gt, kind, weight = _host(k, x, boxes, labels, scores)

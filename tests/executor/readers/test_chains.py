@@ -123,8 +123,10 @@ def test_shuffle_keeps_the_records_of_each_buffer_together(tmp_path: Path) -> No
     second = subject.epoch()
     for order in (first, second):
         assert [sorted(order[:10]), sorted(order[10:20]), sorted(order[20:])] == [
-            list(range(10)), list(range(10, 20)), list(range(20, 25)),
-        ]  # fmt: skip
+            list(range(10)),
+            list(range(10, 20)),
+            list(range(20, 25)),
+        ]
     assert first != second
     again = Subject(lambda: layers.shuffle(layers.io.open_recordio_file(path, **SLOTS), 10))
     assert again.epoch() == first

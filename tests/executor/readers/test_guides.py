@@ -116,9 +116,12 @@ def test_recordio_guide_two_trainers_read_disjoint_and_complete_parts(tmp_path: 
     parts = []
     for trainer in range(2):
         env = {
-            **os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore", "PADDLE_TRAINERS": "2",
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "PYTHONWARNINGS": "ignore",
+            "PADDLE_TRAINERS": "2",
             "PADDLE_TRAINER_ID": str(trainer),
-        }  # fmt: skip
+        }
         done = subprocess.run(
             [sys.executable, "-c", TRAINER], cwd=tmp_path, env=env, capture_output=True, text=True, check=True
         )

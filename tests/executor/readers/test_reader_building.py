@@ -19,9 +19,12 @@ def test_ops_names_and_places_are_fluids(tmp_path: Path) -> None:
     main, startup = fluid.default_main_program(), fluid.default_startup_program()
     assert [op.type for op in startup.global_block().ops] == ["open_files", "create_multi_pass_reader"]
     assert [op.type for op in main.global_block().ops] == [
-        "create_multi_pass_reader", "create_shuffle_reader", "create_batch_reader", "create_double_buffer_reader",
+        "create_multi_pass_reader",
+        "create_shuffle_reader",
+        "create_batch_reader",
+        "create_double_buffer_reader",
         "read",
-    ]  # fmt: skip
+    ]
     names = {v.name for v in main.list_vars()}
     assert {"multi_file_reader_0", "create_multi_pass_reader_0", "create_shuffle_reader_0", "buffered"} <= names
     assert (row.name, number.name) == ("read_file_0.tmp_0", "read_file_0.tmp_1")
