@@ -10,7 +10,7 @@ from fluidio.dtypes import VarType
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.math.reduce import sum_
-from fluidio.ops.registry import op, passed_on, same_as
+from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import STEPS_ATTR, GradOp, grad_name
 from fluidio.program.operator import Operator
@@ -22,12 +22,6 @@ __all__ = ["add_into", "built_in_backward"]
 def built_in_backward(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     """Stand for the gradient of an op with a block, which fluidio.backward.blocks builds."""
     raise NotImplementedError(f"the gradient of {forward.type} needs its block: use append_backward or gradients")
-
-
-@op("increment", "X", "Out", {"step": 1.0}, infer=same_as("X"), grad=passed_on)
-def increment(k: Call, x: Any) -> Any:
-    """Out = X + step."""
-    return x + x.dtype.type(k.attrs["step"])
 
 
 def _infer_flag(c: InferContext) -> None:

@@ -1,14 +1,11 @@
-"""Sums, means and scaling."""
+"""Sums and means."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from fluidio.dtypes import VarType, to_numpy
 from fluidio.ops.kernel import Call
-from fluidio.ops.registry import gradient, op, same_as
+from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import EMPTY, GradOp, grad_name
 from fluidio.program.operator import Operator
@@ -34,42 +31,6 @@ def mean(k: Call, x: Any) -> Any:
 @gradient("mean", "X Out@GRAD", "X@GRAD")
 def mean_grad(k: Call, x: Any, dout: Any) -> Any:
     return k.xp.full(x.shape, 1, x.dtype) * (dout.reshape(-1)[:1] / x.size)
-
-
-def _scale_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
-    x = forward.input("X")[0]
-    if x in no_grad:
-        return []
-    attrs = {"scale": forward.attr("scale"), "bias": 0.0, "bias_after_scale": True}
-    inputs = {"X": [grad_name(forward.output("Out")[0])]}
-    if forward.input("ScaleTensor"):
-        inputs["ScaleTensor"] = list(forward.input("ScaleTensor"))
-    return [GradOp("scale", inputs, {"Out": [grad_name(x)]}, attrs)]
-
-
-@op(
-    "scale",
-    "X ScaleTensor?",
-    "Out",
-    {"scale": 1.0, "bias": 0.0, "bias_after_scale": True},
-    infer=same_as("X"),
-    grad=_scale_grad,
-)
-def scale(k: Call, x: Any, scale_tensor: Any) -> Any:
-    """Out = scale X + bias, or scale (X + bias)."""
-    a = k.attrs
-    factor = a["scale"] if scale_tensor is None else scale_tensor.reshape(-1)[0]
-    if isinstance(x, SelectedRows):
-        return SelectedRows(x.rows(), x.height(), x.value * factor)
-    if x.dtype.kind in "iu" and scale_tensor is None:
-        factor = x.dtype.type(factor)
-        bias = x.dtype.type(a["bias"])
-    else:
-        bias = a["bias"]
-    if not bias:
-        # The gradient of a sum scales by 1: no copy is needed there, nobody changes gradients in place.
-        return x[...] if factor == 1.0 and scale_tensor is None and a.get("op_role", 0) & 1 else x * factor
-    return x * factor + bias if a["bias_after_scale"] else (x + bias) * factor
 
 
 def _sum_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
@@ -117,36 +78,3 @@ def _sum_arrays(arrays: list[Any]) -> LoDTensorArray:
             value = value + entry.array
         total.items.append(LoDTensor.wrap(value, entries[0].levels))
     return total
-
-
-def _cast_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
-    x = forward.input("X")[0]
-    if x in no_grad:
-        return []
-    attrs = {"in_dtype": forward.attr("out_dtype"), "out_dtype": forward.attr("in_dtype")}
-    return [GradOp("cast", {"X": [grad_name(forward.output("Out")[0])]}, {"Out": [grad_name(x)]}, attrs)]
-
-
-def _infer_cast(c: InferContext) -> None:
-    c.set("Out", c.shape("X"), c.attrs["out_dtype"], c.input("X").lod_level)
-
-
-@op("cast", "X", "Out", {"in_dtype": VarType.FP32, "out_dtype": VarType.FP32}, infer=_infer_cast, grad=_cast_grad)
-def cast(k: Call, x: Any) -> Any:
-    """Out = X in another dtype."""
-    dtype = to_numpy(k.attrs["out_dtype"])
-    if dtype == np.float16 and x.dtype != np.float16 and not k.dev.is_gpu:
-        return _truncated_half(k.xp, x.astype(np.float32))
-    return x.astype(dtype)
-
-
-def _truncated_half(xp: Any, x: Any) -> Any:
-    """Return float32 numbers as float16, cut toward zero and infinite above 65504.
-
-    Fluid: its CPU kernels cut, its GPU kernels round.
-    """
-    with np.errstate(over="ignore"):
-        rounded = x.astype(np.float16)
-    away = abs(rounded.astype(np.float32)) > abs(x)
-    cut = xp.where(away, xp.nextafter(rounded, np.float16(0)), rounded)
-    return xp.where(abs(x) > 65504, xp.copysign(np.float16(np.inf), rounded), cut)

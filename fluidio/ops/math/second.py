@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fluidio.ops.kernel import Call
-from fluidio.ops.math import activation, elementwise, matmul, reduce_dims  # noqa: F401  (they bring the ops)
+from fluidio.ops.math import activation, elementwise, matmul, reduce_dims, softmax  # noqa: F401  (they bring the ops)
 from fluidio.ops.math.elementwise import fit, reduced
 from fluidio.ops.math.matmul import matmul_by, matmul_gradients
 from fluidio.ops.second_order import linear, second, total

@@ -1,0 +1,30 @@
+"""Draw a column of each row of probabilities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fluidio.dtypes import VarType
+from fluidio.ops.kernel import Call
+from fluidio.ops.random import engine as random_engine
+from fluidio.ops.registry import op
+from fluidio.program.infer import InferContext
+
+__all__: list[str] = []
+
+
+def _infer_sampling(c: InferContext) -> None:
+    c.set("Out", (c.shape("X")[0],), VarType.INT64, 0)
+
+
+@op("sampling_id", "X", "Out", {"min": 0.0, "max": 1.0, "seed": 0}, infer=_infer_sampling, grad=False, lod="none")
+def sampling_id(k: Call, x: Any) -> Any:
+    """Out = for each row of probabilities a random column, drawn by them."""
+    seed = k.attrs["seed"] or random_engine.os_seed()
+    numbers = random_engine.uniform(seed, [x.shape[0]], k.attrs["min"], k.attrs["max"], x.dtype)
+    left = numbers[:, None] - np.cumsum(k.dev.download(x), axis=1)
+    below = left < 0
+    columns = np.where(below.any(axis=1), below.argmax(axis=1), x.shape[1] - 1)
+    return k.dev.upload(columns.astype(np.int64))
