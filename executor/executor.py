@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from fluidio import distributed
@@ -13,9 +14,11 @@ from fluidio.executor.devices import backend_for
 from fluidio.executor.feed import check_feed_names, feed_dict, set_feeds
 from fluidio.executor.fetch import FetchesUpdates, check_fetch_names, check_given, fetch_names, take
 from fluidio.executor.memory import keep_freed_memory
+from fluidio.executor.observed import observed_run
 from fluidio.executor.plan import Plan
 from fluidio.executor.pruned import pruned_program, split_updates
 from fluidio.executor.turns import turn
+from fluidio.flow.observer import OBSERVERS
 from fluidio.places import CPUPlace, CUDAPlace, PlaceLike, is_compiled_with_cuda
 from fluidio.program import Program, default_main_program
 from fluidio.program.call_site import describe, user_site
@@ -81,6 +84,23 @@ class Executor:
         """
         if self._closed:
             raise RuntimeError(f"Attempted to use a closed Executor: {self._closed}; make another one to go on")
+        if program is None:
+            program = default_main_program()
+        if not OBSERVERS.all:
+            return self._run_here(program, feed, fetch_list, scope, return_numpy, return_merged, use_prune)
+        run = partial(self._run_here, program, feed, fetch_list, scope, return_numpy, return_merged, use_prune)
+        return observed_run(run, program, repr(self.place), feed, fetch_list)
+
+    def _run_here(
+        self,
+        program: Any,
+        feed: Any,
+        fetch_list: Any,
+        scope: Scope | None,
+        return_numpy: bool,
+        return_merged: bool,
+        use_prune: bool,
+    ) -> list[Any]:
         if self._dev.is_gpu:
             with self._dev.active():  # the current GPU belongs to the thread
                 return self._run(program, feed, fetch_list, scope, return_numpy, return_merged, use_prune)
@@ -96,8 +116,6 @@ class Executor:
         return_merged: bool,
         use_prune: bool,
     ) -> list[Any]:
-        if program is None:
-            program = default_main_program()
         if scope is None:
             scope = global_scope()
         elif not isinstance(scope, Scope):

@@ -16,6 +16,8 @@ from fluidio.executor.denormals import flushed, kept
 from fluidio.executor.dtype_watch import OddFeeds
 from fluidio.executor.failure import explain
 from fluidio.executor.frame import Frame, value_of
+from fluidio.executor.observed import observed_step
+from fluidio.flow.observer import OBSERVERS
 from fluidio.ops.kernel import Backend
 from fluidio.program import Block, Operator, OpRole, Program, Variable
 from fluidio.program.collector import without_collections
@@ -299,6 +301,12 @@ def run_steps(steps: list[Step], f: Frame) -> None:
     """Run steps in order on a frame."""
     step: Step | None = None
     try:
+        if OBSERVERS.of_ops:
+            for step in steps:
+                observed_step(step, f)
+                for slot in step.dead:
+                    f.values[slot] = None
+            return
         for step in steps:
             step.run(f)
             if step.dead:

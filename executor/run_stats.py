@@ -6,26 +6,37 @@ import contextlib
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
 
-from fluidio.executor.executor import Executor
-from fluidio.flow.run_counters import TALLY
+from fluidio.flow.observer import Drop, Observer, Read, Step, StepResult, observing
 
 __all__ = ["RunStats", "collect"]
 
 
-@dataclass
-class RunStats:
+class RunStats(Observer):
     """Figures of one run of a script."""
 
-    steps: int = 0
-    epochs: int = 0
-    records: int = 0
-    waited: float = 0.0
-    dropped: int = 0
-    started: float = field(default_factory=time.perf_counter)
-    seconds: float = 0.0
+    def __init__(self) -> None:
+        self.steps = self.epochs = self.records = self.dropped = 0
+        self.waited = 0.0
+        self.started = time.perf_counter()
+        self.seconds = 0.0
+        self._lock = threading.Lock()
+
+    def step_ended(self, step: Step, result: StepResult) -> None:
+        if result.error is None:
+            with self._lock:
+                self.steps += 1
+                self.records += step.fed
+
+    def item_read(self, read: Read) -> None:
+        with self._lock:
+            self.waited += read.stop - read.start
+            self.records += read.records
+            self.epochs += read.ended
+
+    def items_dropped(self, drop: Drop) -> None:
+        with self._lock:
+            self.dropped += drop.items
 
     def summary(self) -> str:
         """Return one line for the end of a run."""
@@ -44,45 +55,8 @@ class RunStats:
 def collect() -> Iterator[RunStats]:
     """Count all runs of all executors inside the block, and what readers and loaders delivered to them."""
     stats = RunStats()
-    plain = Executor.run
-    inside = threading.local()  # a compiled program is run by a run inside the run
-
-    def counting(self: Executor, *args: Any, **kwargs: Any) -> list[Any]:
-        if getattr(inside, "depth", 0):
-            return plain(self, *args, **kwargs)
-        inside.depth = 1
+    with observing(stats):
         try:
-            results = plain(self, *args, **kwargs)
+            yield stats
         finally:
-            inside.depth = 0
-        stats.steps += 1
-        stats.records += _fed_records(args[1] if len(args) > 1 else kwargs.get("feed"))
-        return results
-
-    before = TALLY.records, TALLY.epochs, TALLY.waited, TALLY.dropped
-    TALLY.wanted = True
-    Executor.run = counting  # type: ignore[method-assign]
-    try:
-        yield stats
-    finally:
-        Executor.run = plain  # type: ignore[method-assign]
-        TALLY.wanted = False
-        stats.seconds = time.perf_counter() - stats.started
-        stats.records += TALLY.records - before[0]
-        stats.epochs = TALLY.epochs - before[1]
-        stats.waited = TALLY.waited - before[2]
-        stats.dropped = TALLY.dropped - before[3]
-
-
-def _fed_records(feed: Any) -> int:
-    """Return how many records a feed holds: sequences or rows of its first value, over all devices."""
-    if isinstance(feed, (list, tuple)):
-        return sum(map(_fed_records, feed))
-    if not isinstance(feed, dict) or not feed:
-        return 0
-    value = next(iter(feed.values()))
-    lengths = getattr(value, "recursive_sequence_lengths", None)
-    if lengths is not None and lengths():
-        return len(lengths()[0])
-    shape = value.shape() if callable(getattr(value, "shape", None)) else getattr(value, "shape", ())
-    return int(shape[0]) if shape else 0
+            stats.seconds = time.perf_counter() - stats.started

@@ -8,7 +8,8 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from fluidio.executor.timeline import Event, Timeline
+from fluidio.executor.timeline import Timeline
+from fluidio.flow.observer import OpRun
 
 __all__ = ["cuda_profiler", "profiler", "reset_profiler", "start_profiler", "stop_profiler"]
 
@@ -84,11 +85,11 @@ def cuda_profiler(output_file: str, output_mode: str | None = None, config: Any 
     yield
 
 
-def report(events: Sequence[Event], place: str, sorted_key: str | None) -> str:
+def report(events: Sequence[OpRun], place: str, sorted_key: str | None) -> str:
     """Return the table of events by kind of op, times in milliseconds."""
     groups: dict[str, list[float]] = {}
     for event in events:
-        groups.setdefault(event.name, []).append(event.duration / 1e6)
+        groups.setdefault(event.type, []).append((event.stop - event.start) * 1e3)
     rows = [(name, len(t), sum(t), min(t), max(t), sum(t) / len(t)) for name, t in groups.items()]
     column = {"calls": 1, "total": 2, "min": 3, "max": 4, "ave": 5}.get(sorted_key or "")
     if column is not None:

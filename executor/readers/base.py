@@ -192,6 +192,10 @@ class Reader:
             reader = reader.underlying
         return reader
 
+    def chain(self) -> tuple[str, ...]:
+        """Return the names of the readers from the source up to this one."""
+        return (self.name,) if self.underlying is None else (*self.underlying.chain(), self.name)
+
     def end_points(self) -> list[Reader]:
         """Return the readers at the top of every chain on the same source."""
         found: list[Reader] = []

@@ -9,7 +9,7 @@ import numpy as np
 from fluidio.distributed.shares import next_step, share
 from fluidio.errors import EnforceNotMet
 from fluidio.executor.readers.base import Reader, Spec, Tensors
-from fluidio.flow.run_counters import TALLY
+from fluidio.flow.observer import OBSERVERS
 from fluidio.recordio import RecordBlock
 from fluidio.recordio.decode.block import Allocate
 from fluidio.tensor.lod import IntArray
@@ -105,7 +105,7 @@ class Batch(Reader):
         if not count:
             return
         self.dropped += count
-        TALLY.add(dropped=count)
+        OBSERVERS.dropped(self.name, count)
         if not self._warned:
             self._warned = True
             each = "" if self._share is None else f" for each of {self._share[0]} trainers"

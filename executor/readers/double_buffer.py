@@ -18,6 +18,7 @@ from fluidio.executor.readers.base import Reader, Spec, Tensors, block_of
 from fluidio.executor.readers.batch import Batch
 from fluidio.executor.readers.blocks import BlockBuffer
 from fluidio.executor.readers.open_files import OpenFiles
+from fluidio.flow.observer import OBSERVERS
 from fluidio.flow.threads import Channel
 from fluidio.recordio import RecordBlock
 
@@ -123,7 +124,10 @@ class DoubleBuffer(Reader):
             self._stage.release()
         began = time.perf_counter()
         taken = channel.take()
-        self.waits[1] += time.perf_counter() - began
+        ended = time.perf_counter()
+        self.waits[1] += ended - began
+        if OBSERVERS.all:
+            OBSERVERS.waited(self.name, "consumer", len(channel), began, ended)
         if not taken:
             self._join()
             return None
@@ -201,7 +205,7 @@ class DoubleBuffer(Reader):
             return below
         if self._directly:
             return super().stats()
-        size = len(self._channel._items) if self._channel is not None else 0
+        size = len(self._channel) if self._channel is not None else 0
         return {
             **super().stats(),
             "producer_wait": self.waits[0],
@@ -251,7 +255,10 @@ def _prefetch(read: Callable[[], Any], channel: Channel[Hand], waits: list[float
             began = time.perf_counter()
             if not channel.put((item, None)):
                 break
-            waits[0] += time.perf_counter() - began
+            ended = time.perf_counter()
+            waits[0] += ended - began
+            if OBSERVERS.all:
+                OBSERVERS.waited(channel.name, "producer", len(channel), began, ended)
     except Exception as error:
         channel.put((None, error))
     finally:

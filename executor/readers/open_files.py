@@ -17,6 +17,7 @@ from fluidio.executor.readers.blocks import BlockBuffer
 from fluidio.executor.readers.cursor import Cursor, open_blocks
 from fluidio.executor.readers.file import describe_file
 from fluidio.executor.readers.thread_pool import ThreadPool
+from fluidio.flow.observer import OBSERVERS
 from fluidio.recordio import RecordBlock
 from fluidio.recordio.decode.buffers import Pool
 
@@ -105,7 +106,10 @@ class OpenFiles(Reader):
             pair = file, read = self._first_read()
             self._decoded.extend(self._pool.result(read))
             self._reads.remove(pair)  # not before it is here: waiting may be interrupted
-            self._waited += perf_counter() - began
+            ended = perf_counter()
+            self._waited += ended - began
+            if OBSERVERS.all:
+                OBSERVERS.waited(self.name, "consumer", self._decoded_chunks(), began, ended)
             if self._decoded:
                 self._turn.append(file)
                 records = sum(len(block) for block in self._decoded if isinstance(block, RecordBlock))
@@ -117,6 +121,9 @@ class OpenFiles(Reader):
         if isinstance(block, Exception):
             raise block
         return block
+
+    def _decoded_chunks(self) -> int:
+        return sum(read.done() for _, read in list(self._reads))
 
     def _first_read(self) -> tuple[Cursor, Read]:
         if self._arrival:
@@ -173,7 +180,7 @@ class OpenFiles(Reader):
             **super().stats(),
             "producer_wait": self._pool.idle,
             "consumer_wait": self._waited,
-            "queue_size": sum(read.done() for _, read in list(self._reads)),
+            "queue_size": self._decoded_chunks(),
             "capacity": self._chunks_ahead,
             "files": len(self._paths),
             "threads": self._threads,

@@ -35,7 +35,7 @@ from fluidio.executor.readers.share import Share
 from fluidio.executor.readers.shuffle import Shuffle
 from fluidio.executor.readers.wait_clock import WaitClock
 from fluidio.flow.feed_queue import FeedQueue
-from fluidio.flow.run_counters import TALLY, records_in
+from fluidio.flow.observer import OBSERVERS, records_in
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.program.consent import check_data_path
@@ -64,8 +64,8 @@ def read(k: Call, f: Any) -> None:
     item = reader.read_next()
     end = perf_counter()
     clock.note(start, end)
-    if TALLY.wanted:
-        TALLY.add(waited=end - start, epochs=item is None, records=0 if item is None else records_in(item))
+    if OBSERVERS.all:
+        OBSERVERS.read(reader.chain(), 0 if item is None else records_in(item), item is None, start, end)
     if item is None:
         slow = clock.verdict(end, reader.source().name)
         if slow:

@@ -6,7 +6,7 @@ from typing import Any
 
 from fluidio.errors import EnforceNotMet
 from fluidio.executor.readers.base import Reader, Spec, Tensors
-from fluidio.flow.run_counters import TALLY
+from fluidio.flow.observer import OBSERVERS
 
 __all__ = ["Share"]
 
@@ -38,7 +38,7 @@ class Share(Reader):
 
     def _drop(self, count: int) -> None:
         self.dropped += count
-        TALLY.add(dropped=count)
+        OBSERVERS.dropped(self.name, count)
         if count and not self._warned:
             self._warned = True
             self.untold = (

@@ -11,6 +11,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Generic, TypeVar
 
+from fluidio.flow.observer import OBSERVERS
 from fluidio.flow.threads import dead_producers_error
 
 __all__ = ["ThreadPool"]
@@ -86,7 +87,10 @@ class ThreadPool(Generic[T]):
         self._waiting += 1
         self._wake.wait(_LINGER)
         self._waiting -= 1
-        self.idle += time.perf_counter() - began
+        ended = time.perf_counter()
+        self.idle += ended - began
+        if OBSERVERS.all:
+            OBSERVERS.waited(self._name, "producer", len(self._jobs), began, ended)
 
     def abandon(self) -> None:
         """Forget the jobs that have not begun and let the threads end; do not wait for them."""

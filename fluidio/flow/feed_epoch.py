@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from fluidio.errors import ReaderError
+from fluidio.flow.observer import OBSERVERS
 from fluidio.flow.threads import dead_producers_error
 from fluidio.tensor.lod import LoD
 
@@ -30,7 +31,8 @@ _SHORT = 0.0005  # ... and for a step, both so short that working side by side d
 class Epoch:
     """The items of one epoch on their way; `ended` and `error` say why no more come."""
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, name: str, capacity: int) -> None:
+        self.name = name
         self.items: deque[Tensors] = deque()
         self.capacity = capacity
         self.refill_at = capacity // 2  # waking a full producer for each item would cost a thread switch each time
@@ -84,8 +86,10 @@ class Epoch:
         waited = self.resumed - began
         self.step = min(waited / (self.capacity - self.refill_at), self.step * 1.5)
         self.producer_wait += waited
+        if OBSERVERS.all:
+            OBSERVERS.waited(self.name, "producer", len(self.items), began, self.resumed)
 
-    def take(self, name: str) -> Tensors | None:
+    def take(self) -> Tensors | None:
         """Return the next item, None at the end; raise what the producer died of."""
         items = self.items
         while True:
@@ -96,15 +100,15 @@ class Epoch:
             except IndexError:
                 if over:
                     if self.error is not None:
-                        _fail(name, self.error)
+                        _fail(self.name, self.error)
                     return None
-                self._wait_for_data(name)
+                self._wait_for_data()
         if self.producers_waiting and len(items) <= self.refill_at:
             with self._room:
                 self._room.notify_all()
         return item
 
-    def _wait_for_data(self, name: str) -> None:
+    def _wait_for_data(self) -> None:
         began = time.perf_counter()
         with self._data:
             self.consumers_waiting += 1
@@ -114,11 +118,14 @@ class Epoch:
                 self.eager = True  # nothing came so soon: the source is slow, and each item is wanted at once
                 while not self.items and not self.ended and not self.closed:
                     if not self._data.wait(_LIVENESS_POLL) and self._producers_dead():
-                        raise dead_producers_error(name)
+                        raise dead_producers_error(self.name)
             finally:
                 self.consumers_waiting -= 1
                 self.eager = False
-        self.consumer_wait += time.perf_counter() - began
+        now = time.perf_counter()
+        self.consumer_wait += now - began
+        if OBSERVERS.all:
+            OBSERVERS.waited(self.name, "consumer", len(self.items), began, now)
 
     def _producers_dead(self) -> bool:
         gone = self.thread is not None and not self.thread.is_alive()

@@ -15,7 +15,7 @@ from typing import Any
 from fluidio.errors import EnforceNotMet, ReaderError
 from fluidio.flow.feed_epoch import Epoch, Tensors, feed
 from fluidio.flow.lifecycle import Event, State, step
-from fluidio.flow.run_counters import TALLY
+from fluidio.flow.observer import OBSERVERS
 from fluidio.tensor.lod import LoD
 
 __all__ = ["FeedQueue", "Tensors"]
@@ -47,7 +47,7 @@ class FeedQueue:
         self._capacity = capacity
         self._home = os.getpid()
         self._pushing = threading.Lock()
-        self._current = Epoch(capacity)
+        self._current = Epoch(name, capacity)
         self._finalizer: weakref.finalize[Any, Any] | None = None
         self._waits = [0.0, 0.0]
         self._items = 0
@@ -135,7 +135,7 @@ class FeedQueue:
         if self.state is not State.RUNNING:
             return self._take_when_not_running()
         try:
-            item = self._current.take(self.name)
+            item = self._current.take()
         except ReaderError:
             if deliver:
                 self.state = step(self.state, Event.FAIL, self.name)
@@ -158,7 +158,7 @@ class FeedQueue:
         if self.state is State.RUNNING:
             return self.take()
         self.state = step(self.state, Event.READ, self.name)
-        return self._current.take(self.name)  # the end or the error once more
+        return self._current.take()  # the end or the error once more
 
     def reset(self) -> None:
         """Drop what waits, stop the thread and be ready for `start()`; legal at any time."""
@@ -190,7 +190,7 @@ class FeedQueue:
             self.epoch += 1
         self.state = step(self.state, Event.RESET, self.name)
         self.delivered = 0
-        self._current = Epoch(self._capacity)
+        self._current = Epoch(self.name, self._capacity)
 
     def note_drop(self, count: int, what: str, why: str) -> None:
         """Remember (from any thread) that something was dropped; the consumer hears of it at the end of the epoch."""
@@ -201,7 +201,7 @@ class FeedQueue:
         if not count:
             return
         self._dropped += count
-        TALLY.add(dropped=count)
+        OBSERVERS.dropped(self.name, count)
         if what not in self.told:
             self.told.add(what)
             warnings.warn(f"reader {self.name} drops the last {count:,} {what} of each epoch: {why}", stacklevel=4)

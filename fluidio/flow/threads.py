@@ -81,6 +81,9 @@ class Channel(Generic[T]):
                 self._raise(self._error)
             return taken
 
+    def __len__(self) -> int:
+        return len(self._items)
+
     def _raise(self, error: BaseException) -> NoReturn:
         if isinstance(error, ReaderError):
             raise error

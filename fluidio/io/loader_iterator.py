@@ -11,7 +11,7 @@ from fluidio.executor.devices import backend_for
 from fluidio.executor.devices.rings import copy_stage
 from fluidio.executor.readers import QueueBuffer, QueueReader
 from fluidio.flow.feed_queue import FeedQueue, Tensors
-from fluidio.flow.run_counters import TALLY
+from fluidio.flow.observer import OBSERVERS
 from fluidio.places import CUDAPlace, cuda_means_cpu, unwrap
 from fluidio.tensor import LoDTensor
 
@@ -96,13 +96,14 @@ class LoaderIterator(Iterator[Any]):
             if item is None:
                 break
             items.append(item)
-        TALLY.add(waited=perf_counter() - began)  # the records are counted where they are fed
-        if len(items) < len(self._places) and (self._drop_last or not items):
+        ended = len(items) < len(self._places) and (self._drop_last or not items)
+        if OBSERVERS.all:
+            OBSERVERS.read((self._queue.name,), 0, ended, began, perf_counter())
+        if ended:
             self._queue.drop(
                 len(items), "batches", f"too few for {len(self._places)} places; drop_last=False keeps them"
             )
             self.close()
-            TALLY.add(epochs=1)
             raise StopIteration
         if self._expected and len(items[0]) != len(self._expected):
             raise ValueError(

@@ -12,9 +12,7 @@ import pytest
 import fluidio as fluid
 from fluidio import debugger, profiler
 from fluidio.errors import OpError
-from fluidio.executor import plan
-
-PLAIN = plan.run_steps
+from fluidio.flow.observer import OBSERVERS
 
 
 def run_once() -> None:
@@ -41,13 +39,13 @@ def test_the_table_and_the_trace_name_every_op(tmp_path: Path, capsys: pytest.Ca
     assert all(e["ph"] == "X" and e["dur"] >= 0 for e in events)
 
 
-def test_the_loop_over_steps_is_the_plain_one_when_off(tmp_path: Path) -> None:
-    assert plan.run_steps is PLAIN
+def test_nobody_watches_the_ops_when_off(tmp_path: Path) -> None:
+    assert not OBSERVERS.of_ops
     profiler.start_profiler("CPU")
-    assert plan.run_steps is not PLAIN
+    assert len(OBSERVERS.of_ops) == 1
     profiler.start_profiler("CPU")
     profiler.stop_profiler(profile_path=str(tmp_path / "p"))
-    assert plan.run_steps is PLAIN
+    assert not OBSERVERS.all
 
 
 def test_reset_forgets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,7 +61,7 @@ def test_a_failing_op_is_explained_while_profiling(tmp_path: Path) -> None:
     y = fluid.layers.fc(x, 2)
     with profiler.profiler("CPU", profile_path=str(tmp_path / "p")), pytest.raises(OpError, match="startup program"):
         fluid.Executor(fluid.CPUPlace()).run(feed={"x": np.ones((4, 3), "float32")}, fetch_list=[y])
-    assert plan.run_steps is PLAIN
+    assert not OBSERVERS.all
 
 
 @pytest.mark.parametrize(

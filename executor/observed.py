@@ -1,0 +1,84 @@
+"""Tell observers of steps and ops; called only while somebody watches."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+from fluidio.executor.bind import Step as BoundStep
+from fluidio.executor.fetch import FetchesUpdates, fetch_names
+from fluidio.executor.frame import Frame
+from fluidio.executor.pruned import split_updates
+from fluidio.flow.observer import OBSERVERS, OpRun, Step, StepResult
+
+__all__ = ["observed_run", "observed_step"]
+
+_inside = threading.local()  # a compiled program is run by a run inside the run
+
+
+def observed_run(run: Callable[[], list[Any]], program: Any, place: str, feed: Any, fetch_list: Any) -> list[Any]:
+    """Run a step and tell of it, unless it is part of another one."""
+    if getattr(_inside, "step", False):
+        return run()
+    observers = OBSERVERS.all
+    step = Step(_number(program), place, _fed_records(feed), threading.get_ident(), perf_counter())
+    for observer in observers:
+        observer.step_began(step)
+    values: list[Any] = []
+    error: BaseException | None = None
+    _inside.step = True
+    try:
+        values = run()
+    except BaseException as raised:
+        error = raised
+        raise
+    finally:
+        _inside.step = False
+        names = () if error is not None else _fetched(fetch_list)
+        result = StepResult(names, values, error, perf_counter())
+        for observer in observers:
+            observer.step_ended(step, result)
+    return values
+
+
+def observed_step(step: BoundStep, f: Frame) -> None:
+    """Run one op and tell of it."""
+    start = perf_counter()
+    step.run(f)
+    if f.plan.dev.is_gpu:
+        f.plan.dev.xp.cuda.get_current_stream().synchronize()
+    stop = perf_counter()
+    output = f.plan.name_of(step.writes[0]) if step.writes else ""
+    event = OpRun(step.op.type, output, step.op.site, threading.get_ident(), start, stop)
+    for observer in OBSERVERS.of_ops:
+        observer.op_ran(event)
+
+
+def _number(program: Any) -> int:
+    inner = getattr(program, "_program", program)  # of a compiled program
+    return int(getattr(inner, "_serial", -1))
+
+
+def _fetched(fetch_list: Any) -> tuple[str, ...]:
+    """Return the names of what a step has fetched, which are in order as it did not fail."""
+    try:
+        return fetch_names(fetch_list)
+    except FetchesUpdates:
+        variables, _ = split_updates(fetch_list)
+        return fetch_names(variables)
+
+
+def _fed_records(feed: Any) -> int:
+    """Return how many records a feed holds: sequences or rows of its first value, over all devices."""
+    if isinstance(feed, (list, tuple)):
+        return sum(map(_fed_records, feed))
+    if not isinstance(feed, dict) or not feed:
+        return 0
+    value = next(iter(feed.values()))
+    lengths = getattr(value, "recursive_sequence_lengths", None)
+    if lengths is not None and lengths():
+        return len(lengths()[0])
+    shape = value.shape() if callable(getattr(value, "shape", None)) else getattr(value, "shape", ())
+    return int(shape[0]) if shape else 0

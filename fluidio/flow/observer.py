@@ -1,0 +1,217 @@
+"""Observer: watch what runs do, without changing them: steps, ops, reads, waits, drops.
+
+An observer is told of events in the thread where they happen, so its methods are quick and lock what they share. What
+it raises ends the run. Times are seconds of `time.perf_counter()`. While nobody watches, an event costs one comparison.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from fluidio.tensor.lod import LoD
+
+__all__ = [
+    "OBSERVERS",
+    "Drop",
+    "Observer",
+    "Observers",
+    "OpRun",
+    "Read",
+    "Step",
+    "StepResult",
+    "Wait",
+    "observing",
+    "records_in",
+]
+
+T = TypeVar("T", bound="Observer")
+
+
+class Step(NamedTuple):
+    """A call of `Executor.run`; runs inside it (a compiled program, a py_func) belong to it.
+
+    Attributes:
+        program: number of the program, counted in the process; a compiled program has that of the one inside.
+        place: "CPU", "CUDA:0".
+        fed: records in the feed, 0 where readers bring the data.
+    """
+
+    program: int
+    place: str
+    fed: int
+    thread: int
+    start: float
+
+
+class StepResult(NamedTuple):
+    """How a step ended: what it fetched, or the error (an EOFException at the end of the data)."""
+
+    names: tuple[str, ...]
+    values: Sequence[Any]
+    error: BaseException | None
+    stop: float
+
+
+class OpRun(NamedTuple):
+    """An op that ran: its type, its first output, and the file, line and function that built it."""
+
+    type: str
+    output: str
+    site: tuple[str, int, str] | None
+    thread: int
+    start: float
+    stop: float
+
+
+class Read(NamedTuple):
+    """What a program or a loop asked a reader for, from asking to having it.
+
+    Attributes:
+        reader: name of the source, at the bottom of the chain.
+        chain: names from the source to the reader that was asked.
+        records: in the batch; 0 from a loader, whose batches are counted when they are fed.
+        ended: there was no next item: an epoch is over.
+    """
+
+    reader: str
+    chain: tuple[str, ...]
+    records: int
+    ended: bool
+    thread: int
+    start: float
+    stop: float
+
+
+class Wait(NamedTuple):
+    """A thread that had to wait for a queue: as "consumer" for an item, as "producer" for room or work.
+
+    Attributes:
+        queue: name of the reader that the queue belongs to.
+        size: items in the queue afterwards.
+    """
+
+    queue: str
+    side: Literal["producer", "consumer"]
+    size: int
+    thread: int
+    start: float
+    stop: float
+
+
+class Drop(NamedTuple):
+    """Records or batches that a reader left out at the end of an epoch."""
+
+    reader: str
+    items: int
+
+
+class Observer:
+    """Override what you want to hear of.
+
+    Attributes:
+        times_ops: also hear of every op. On a GPU each op is then waited for, so that its time is its own; copies and
+            work no longer overlap.
+    """
+
+    times_ops = False
+
+    def step_began(self, step: Step) -> None:
+        """`Executor.run` was called."""
+
+    def step_ended(self, step: Step, result: StepResult) -> None:
+        """It is about to return or to raise."""
+
+    def op_ran(self, op: OpRun) -> None:
+        """An op ran without an error (with `times_ops`)."""
+
+    def item_read(self, read: Read) -> None:
+        """A `read` op or the loop over a loader got an item, or the end."""
+
+    def wait_ended(self, wait: Wait) -> None:
+        """A wait for a queue is over."""
+
+    def items_dropped(self, drop: Drop) -> None:
+        """Data were left out."""
+
+
+class Observers:
+    """Everybody who watches this process.
+
+    Attributes:
+        all: all of them; empty when nothing needs to be told.
+        of_ops: those with `times_ops`.
+    """
+
+    def __init__(self) -> None:
+        self.all: tuple[Observer, ...] = ()
+        self.of_ops: tuple[Observer, ...] = ()
+        self._changing = threading.Lock()
+
+    def add(self, observer: Observer) -> None:
+        """Tell an observer of what happens from now on; adding it twice is harmless."""
+        with self._changing:
+            if observer not in self.all:
+                self._set((*self.all, observer))
+
+    def remove(self, observer: Observer) -> None:
+        """Tell it no more; harmless when it is not there."""
+        with self._changing:
+            self._set(tuple(one for one in self.all if one is not observer))
+
+    def _set(self, observers: tuple[Observer, ...]) -> None:
+        self.all = observers
+        self.of_ops = tuple(one for one in observers if one.times_ops)
+
+    def read(self, chain: tuple[str, ...], records: int, ended: bool, start: float, stop: float) -> None:
+        """Tell of an item that was read."""
+        event = Read(chain[0], chain, records, ended, threading.get_ident(), start, stop)
+        for observer in self.all:
+            observer.item_read(event)
+
+    def waited(self, queue: str, side: Literal["producer", "consumer"], size: int, start: float, stop: float) -> None:
+        """Tell of a wait."""
+        event = Wait(queue, side, size, threading.get_ident(), start, stop)
+        for observer in self.all:
+            observer.wait_ended(event)
+
+    def dropped(self, reader: str, count: int) -> None:
+        """Tell of data that were left out."""
+        for observer in self.all:
+            observer.items_dropped(Drop(reader, count))
+
+
+OBSERVERS = Observers()
+
+
+@contextlib.contextmanager
+def observing(observer: T) -> Iterator[T]:
+    """Let an observer watch for the length of a block.
+
+    Example:
+        >>> class Steps(Observer):
+        ...     count = 0
+        ...     def step_ended(self, step, result):
+        ...         self.count += 1
+        >>> with observing(Steps()) as steps:
+        ...     pass
+        >>> steps.count
+        0
+    """
+    OBSERVERS.add(observer)
+    try:
+        yield observer
+    finally:
+        OBSERVERS.remove(observer)
+
+
+def records_in(item: Sequence[tuple[Any, LoD]]) -> int:
+    """Return how many records a batch holds: sequences where the first tensor has them, else its rows."""
+    if not item:
+        return 0
+    array, lod = item[0]
+    if lod:
+        return len(lod[0]) - 1
+    return int(array.shape[0]) if array.ndim else 1
