@@ -41,7 +41,7 @@ def memory_usage(program: Program, batch_size: int) -> tuple[float, float, str]:
 def op_freq_statistic(program: Program) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
     """Return how often each op type occurs, and each pair of ops where one uses the other's result; most first."""
     if not isinstance(program, Program):
-        raise TypeError(f"The input type should be Porgram. But you passed in {type(program)}")
+        raise TypeError(f"memory_usage takes a Program, not {type(program).__name__}")
     block = program.global_block()
     single = Counter(op.type for op in block.ops)
     makers: dict[str, str] = {}

@@ -60,7 +60,7 @@ class Trainer:
         optimizer: Any = None,
     ) -> None:
         if checkpoint_config is not None and not isinstance(checkpoint_config, CheckpointConfig):
-            raise TypeError("The checkpoint_config shoule be an instance of CheckpointConfig")
+            raise TypeError("checkpoint_config must be a CheckpointConfig")
         if parallel:
             warnings.warn("Trainer(parallel=True) trains on one place here", stacklevel=2)
         self.parallel = parallel

@@ -192,6 +192,6 @@ def set_program_state(program: Any, state_dict: dict[str, Any]) -> None:
     unused = [name for name in state_dict if name not in used]
     if unused:
         warnings.warn(
-            "This list is not set, Because of Paramerter not found in program. There are: " + " ".join(unused),
+            "These parameters are not in the program and were not set: " + " ".join(unused),
             stacklevel=2,
         )

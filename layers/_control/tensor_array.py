@@ -35,7 +35,7 @@ def array_write(x: Variable, i: Variable, array: Variable | None = None) -> Vari
     if array is None:
         array = helper.create_variable(name=f"{helper.name}.out", type=VarType.LOD_TENSOR_ARRAY, dtype=x.dtype)
     elif not isinstance(array, Variable) or array.type is not VarType.LOD_TENSOR_ARRAY:
-        raise TypeError("array should be tensor array vairable")
+        raise TypeError("array must be a tensor array (LOD_TENSOR_ARRAY)")
     helper.append_op(type="write_to_array", inputs={"X": [x], "I": [i]}, outputs={"Out": [array]})
     return array
 
@@ -44,7 +44,7 @@ def array_read(array: Variable, i: Variable) -> Variable:
     """Return entry i of an array."""
     helper = LayerHelper("array_read", **locals())
     if not isinstance(array, Variable) or array.type is not VarType.LOD_TENSOR_ARRAY:
-        raise TypeError("array should be tensor array vairable")
+        raise TypeError("array must be a tensor array (LOD_TENSOR_ARRAY)")
     out = helper.create_variable_for_type_inference(array.dtype)
     helper.append_op(type="read_from_array", inputs={"X": [array], "I": [i]}, outputs={"Out": [out]})
     return out
@@ -54,7 +54,7 @@ def array_length(array: Variable) -> Variable:
     """Return the number of entries of an array."""
     helper = LayerHelper("array_length", **locals())
     if not isinstance(array, Variable) or array.type is not VarType.LOD_TENSOR_ARRAY:
-        raise TypeError("array should be tensor array vairable")
+        raise TypeError("array must be a tensor array (LOD_TENSOR_ARRAY)")
     out = helper.create_variable_for_type_inference("int64")
     out.stop_gradient = True
     helper.append_op(type="lod_array_length", inputs={"X": [array]}, outputs={"Out": [out]})

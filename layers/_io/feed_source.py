@@ -48,7 +48,7 @@ def _tensor(value: Any, index: int, names: Sequence[str]) -> tuple[Any, Any]:
     if array.dtype == object:
         name = names[index] if index < len(names) else f"slot {index}"
         raise TypeError(
-            f"Faild to convert input data to a regular ndarray: the values for {name!r} have unequal lengths; give a "
+            f"The data cannot become one array: the values for {name!r} have unequal lengths; give a "
             "LoDTensor (fluid.create_lod_tensor), or declare lod_level >= 1 and yield lists of samples"
         )
     tensor = LoDTensor()

@@ -99,7 +99,7 @@ def hsigmoid(
     """Return the cost of the way to the label in a tree of classes, a complete binary one unless a path is given."""
     helper = LayerHelper("hierarchical_sigmoid", **locals())
     if is_custom and (path_table is None or path_code is None):
-        raise ValueError("path_table and path_code should not be None with costum tree")
+        raise ValueError("a custom tree (is_custom=True) needs path_table and path_code")
     if not is_custom and (path_table is not None or path_code is not None):
         raise ValueError("only num_classes should be passed without custom tree")
     if num_classes is None or (not is_custom and num_classes < 2):

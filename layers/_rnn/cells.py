@@ -20,7 +20,7 @@ class RNNCell:
     """Base class: `call(inputs, states)` returns outputs and new states; `state_shape` says what states look like."""
 
     def call(self, inputs: Any, states: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError("RNNCell must implent the call function.")
+        raise NotImplementedError("a subclass of RNNCell must define call()")
 
     def __call__(self, inputs: Any, states: Any, **kwargs: Any) -> Any:
         return self.call(inputs, states, **kwargs)
@@ -64,11 +64,11 @@ class RNNCell:
 
     @property
     def state_shape(self) -> Any:
-        raise NotImplementedError("Please add implementaion for `state_shape` in the used cell.")
+        raise NotImplementedError("the cell must define state_shape")
 
     @property
     def state_dtype(self) -> Any:
-        raise NotImplementedError("Please add implementaion for `state_dtype` in the used cell.")
+        raise NotImplementedError("the cell must define state_dtype")
 
 
 def _is_shape(value: Any) -> bool:

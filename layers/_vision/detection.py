@@ -93,7 +93,7 @@ def density_prior_box(
 ) -> tuple[Variable, Variable]:
     """Boxes of fixed sizes, several of them spread over each cell."""
     if len(densities) != len(fixed_sizes):
-        raise ValueError("densities and fixed_sizes length should be euqal.")
+        raise ValueError("densities and fixed_sizes must have the same length")
     attrs = {
         "variances": _floats(variance),
         "clip": clip,
