@@ -10,7 +10,7 @@ import numpy as np
 from fluidio.executor.frame import Frame
 from fluidio.ops.kernel import Backend, Call
 from fluidio.program import Operator
-from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, Slot
+from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, OpSlot
 from fluidio.tensor.lod import NO_LOD, LoD
 
 __all__ = ["Step", "bind"]
@@ -34,19 +34,19 @@ class Step:
 
 def bind(op: Operator, slot_of: Callable[[str], int], persists: Callable[[int], bool], dev: Backend) -> Step:
     """Bind an op to slot numbers and a backend."""
-    record = op.definition
+    definition = op.definition
     wanted = frozenset(name for name, names in op._outputs.items() if any(n != EMPTY for n in names))
     call = Call(op, {name: _as_float32(value) for name, value in op._attrs.items()}, dev, wanted)
     call.ins = {slot: [slot_of(n) for n in names if n != EMPTY] for slot, names in op._inputs.items()}
     call.outs = {slot: [slot_of(n) if n != EMPTY else -1 for n in names] for slot, names in op._outputs.items()}
-    reads = [i for slot, slots in call.ins.items() if slot not in record.carried for i in slots]
+    reads = [i for slot, slots in call.ins.items() if slot not in definition.carried for i in slots]
     writes = [i for slots in call.outs.values() for i in slots if i >= 0]
-    kernel = dev.kernels.get(op.type, record.kernel)
+    kernel = dev.kernels.get(op.type, definition.kernel)
     if kernel is None:
         raise NotImplementedError(f"op {op.type} has no kernel")
-    if record.raw:
+    if definition.raw:
         return Step(op, call, lambda f: kernel(call, f), reads, writes)
-    run = _simple(call, kernel, record) or _general(call, kernel, record)
+    run = _simple(call, kernel, definition) or _general(call, kernel, definition)
     apart = _updated_elsewhere(call)
     if apart:
         run = _sparing(run, apart)
@@ -87,19 +87,23 @@ def _as_float32(value: Any) -> Any:
     return value
 
 
-def _simple(call: Call, kernel: Callable[..., Any], record: Any) -> Run | None:
+def _simple(call: Call, kernel: Callable[..., Any], definition: Any) -> Run | None:
     """Return a fast step for the usual op: one variable for each slot, one output, LoD shared or none."""
-    if record.lod == "kernel" or any(s.many for s in (*record.inputs, *record.outputs)) or len(record.outputs) != 1:
+    if (
+        definition.lod == "kernel"
+        or any(s.many for s in (*definition.inputs, *definition.outputs))
+        or len(definition.outputs) != 1
+    ):
         return None
-    outs = call.outs.get(record.outputs[0].name)
+    outs = call.outs.get(definition.outputs[0].name)
     if not outs or outs[0] < 0:
         return None
     out = outs[0]
-    ins = [call.ins.get(s.name) for s in record.inputs]
+    ins = [call.ins.get(s.name) for s in definition.inputs]
     positions = [i[0] for i in ins if i]
     if len(positions) != len(ins):
         return None
-    share = record.lod == "share"
+    share = definition.lod == "share"
     if len(positions) == 1:
         a = positions[0]
 
@@ -111,7 +115,7 @@ def _simple(call: Call, kernel: Callable[..., Any], record: Any) -> Run | None:
         return unary
     if len(positions) == 2:
         a, b = positions
-        only_first = _takes_lod_of_x(record)
+        only_first = _takes_lod_of_x(definition)
 
         def binary(f: Frame) -> None:
             values = f.values
@@ -124,20 +128,20 @@ def _simple(call: Call, kernel: Callable[..., Any], record: Any) -> Run | None:
     return None
 
 
-def _takes_lod_of_x(record: Any) -> bool:
+def _takes_lod_of_x(definition: Any) -> bool:
     """Tell whether outputs have the LoD of the first variable of X, even if that has none (sum, concat, ...)."""
-    return bool(record.inputs) and record.inputs[0].name == "X"
+    return bool(definition.inputs) and definition.inputs[0].name == "X"
 
 
-def _general(call: Call, kernel: Callable[..., Any], record: Any) -> Run:
-    fetch = [_fetcher(slot, call.ins.get(slot.name, [])) for slot in record.inputs]
-    give = [(slot, call.outs.get(slot.name, [])) for slot in record.outputs]
-    sources = [i for slot in record.inputs for i in call.ins.get(slot.name, [])]
-    if _takes_lod_of_x(record):
+def _general(call: Call, kernel: Callable[..., Any], definition: Any) -> Run:
+    fetch = [_fetcher(slot, call.ins.get(slot.name, [])) for slot in definition.inputs]
+    give = [(slot, call.outs.get(slot.name, [])) for slot in definition.outputs]
+    sources = [i for slot in definition.inputs for i in call.ins.get(slot.name, [])]
+    if _takes_lod_of_x(definition):
         sources = sources[:1]
     targets = _lod_sources(call, give, sources)
-    many = {slot.name for slot in record.inputs if slot.many}
-    rule = record.lod
+    many = {slot.name for slot in definition.inputs if slot.many}
+    rule = definition.lod
     single = len(give) == 1
 
     def run(f: Frame) -> None:
@@ -167,7 +171,7 @@ def _general(call: Call, kernel: Callable[..., Any], record: Any) -> Run:
     return run
 
 
-def _lod_sources(call: Call, give: list[tuple[Slot, list[int]]], sources: list[int]) -> list[tuple[int, list[int]]]:
+def _lod_sources(call: Call, give: list[tuple[OpSlot, list[int]]], sources: list[int]) -> list[tuple[int, list[int]]]:
     """Return for each output where its LoD may come from: a gradient has that of its own variable, if that is here."""
     found = []
     for slot, slots in give:
@@ -178,7 +182,7 @@ def _lod_sources(call: Call, give: list[tuple[Slot, list[int]]], sources: list[i
     return found
 
 
-def _fetcher(slot: Slot, slots: list[int]) -> Callable[[list[Any]], Any]:
+def _fetcher(slot: OpSlot, slots: list[int]) -> Callable[[list[Any]], Any]:
     if slot.many:
         return lambda values: [values[i] for i in slots]
     if not slots:

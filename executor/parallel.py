@@ -199,7 +199,7 @@ class ParallelPlan:
             ends = [future.result() for future in futures]
         except BaseException:
             wait(futures)
-            self._settle()  # kernels that were given before the error still use their batches
+            self._synchronize()  # kernels that were given before the error still use their batches
             raise
         for end, f in zip(ends, frames[1:]):
             _wait_for(f.plan.dev, end)
@@ -227,7 +227,7 @@ class ParallelPlan:
                     f.store(slot)
                     replicas.follow(place, f.plan.name_of(slot), original)
 
-    def _settle(self) -> None:
+    def _synchronize(self) -> None:
         """Wait for all GPUs."""
         if self._on_gpus:
             for plan in self.plans:

@@ -37,7 +37,7 @@ class SubBlock:
 
     @cached_property
     def slots(self) -> dict[str, int]:
-        """Slot numbers of the variables that belong to this block alone."""
+        """OpSlot numbers of the variables that belong to this block alone."""
         return self.plan._slots[self.block.idx]
 
     @cached_property

@@ -18,7 +18,7 @@ from fluidio.recordio import iter_batches
 from fluidio.recordio.files.batches import iter_blocks
 from fluidio.recordio.files.named import names_of, strings
 from fluidio.recordio.files.paths import expand
-from fluidio.recordio.files.schema import Slot
+from fluidio.recordio.files.schema import Field
 
 try:
     import tensorflow as _tensorflow
@@ -69,7 +69,7 @@ def records(
     return tf.data.Dataset.from_generator(batches, output_signature=signature)
 
 
-def _spec(column: Any, slot: Slot | None) -> Any:
+def _spec(column: Any, slot: Field | None) -> Any:
     if slot is not None and slot.text:
         return (
             tf.TensorSpec((None,), tf.string) if slot.lod_level == 1 else tf.RaggedTensorSpec((None, None), tf.string)
@@ -81,7 +81,7 @@ def _spec(column: Any, slot: Slot | None) -> Any:
     return tf.RaggedTensorSpec(shape, dtype, ragged_rank=len(column.lod))
 
 
-def _value(item: Any, slot: Slot | None) -> Any:
+def _value(item: Any, slot: Field | None) -> Any:
     if not isinstance(item, tuple):
         return np.ascontiguousarray(item)
     array, lod = item

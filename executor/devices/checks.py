@@ -62,7 +62,7 @@ class DeferredChecks:
         """Return the device arrays that a fetch has to bring along (none if nothing was checked)."""
         return [self._note] if self.pending else []
 
-    def settle(self, notes: list[Any]) -> None:
+    def raise_noted(self, notes: list[Any]) -> None:
         """Raise for what the fetched notes say.
 
         Raises:

@@ -96,7 +96,7 @@ class CupyBackend:
         """Return NumPy copies with one wait, and raise what kernels have noted since the last fetch."""
         notes = self.checks.take()
         host = self.download_all([*arrays, *notes])
-        self.checks.settle(host[len(arrays) :])
+        self.checks.raise_noted(host[len(arrays) :])
         return host[: len(arrays)]
 
     def _fetch(self, arrays: Sequence[Any]) -> list[np.ndarray[Any, Any]]:

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from fluidio.executor.devices.slot import Field, Slot, Tensors
+from fluidio.executor.devices.slot import ArraySpec, RingSlot, Tensors
 
 __all__ = ["CopyRing"]
 
@@ -41,19 +41,19 @@ class CopyRing:
         self._device = device
         with self._active():
             self._stream = cupy.cuda.Stream(non_blocking=True)
-            self._slots = [Slot(cupy) for _ in range(slots)]
+            self._slots = [RingSlot(cupy) for _ in range(slots)]
         self._free = deque(self._slots)
-        self._next: Slot | None = None
-        self._held: Slot | None = None
-        self._kept: deque[Slot] = deque()
-        weakref.finalize(self, _settle, self._stream, self._slots)
+        self._next: RingSlot | None = None
+        self._held: RingSlot | None = None
+        self._kept: deque[RingSlot] = deque()
+        weakref.finalize(self, _release, self._stream, self._slots)
 
     def _active(self) -> Any:
         return self._cupy.cuda.Device(self._device)  # the current device belongs to the thread
 
     # -- the thread that reads ------------------------------------------------------------------------------------
 
-    def allocate(self, fields: Sequence[Field]) -> list[Any]:
+    def allocate(self, fields: Sequence[ArraySpec]) -> list[Any]:
         """Return pinned arrays for the (shape, dtype) of each field of the next batch.
 
         Who fills them and stages just them saves a copy.
@@ -63,7 +63,7 @@ class CopyRing:
                 self._next = self._free_slot()
             return self._next.allocate(fields)
 
-    def stage(self, tensors: Tensors) -> Slot:
+    def stage(self, tensors: Tensors) -> RingSlot:
         """Start the copy of a batch to the device; all fields go in one transfer."""
         with self._active():
             slot = self._next or self._free_slot()
@@ -72,9 +72,9 @@ class CopyRing:
             self._next = None
             return slot
 
-    def _free_slot(self) -> Slot:
+    def _free_slot(self) -> RingSlot:
         if not self._free:
-            slot = Slot(self._cupy)
+            slot = RingSlot(self._cupy)
             self._slots.append(slot)
             return slot
         slot = self._free.popleft()
@@ -83,7 +83,7 @@ class CopyRing:
 
     # -- the thread that computes -----------------------------------------------------------------------------------
 
-    def take(self, slot: Slot) -> Tensors:
+    def take(self, slot: RingSlot) -> Tensors:
         """Return a staged batch on the device; the current stream waits for its copy."""
         self.release()
         with self._active():
@@ -119,6 +119,6 @@ class CopyRing:
         self._free = deque(slot for slot in self._slots if slot not in self._kept)
 
 
-def _settle(stream: Any, slots: list[Slot]) -> None:
+def _release(stream: Any, slots: list[RingSlot]) -> None:
     stream.synchronize()  # pinned memory must outlive the copies out of it
     slots.clear()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fluidio.executor.devices.ring import CopyRing
-from fluidio.executor.devices.slot import Field, Slot, Tensors
+from fluidio.executor.devices.slot import ArraySpec, RingSlot, Tensors
 
 __all__ = ["CopyRings", "copy_stage"]
 
@@ -23,17 +23,17 @@ class CopyRings:
         self._filled = 0  # batches staged in this epoch: told by the thread that reads
         self._taken = 0  # by the thread that computes
 
-    def allocate(self, fields: Sequence[Field]) -> list[Any]:
+    def allocate(self, fields: Sequence[ArraySpec]) -> list[Any]:
         """Return pinned arrays for the (shape, dtype) of each field of the next batch."""
         return self._rings[self._filled % self.width].allocate(fields)
 
-    def stage(self, tensors: Tensors) -> Slot:
+    def stage(self, tensors: Tensors) -> RingSlot:
         """Start the copy of a batch to the GPU whose turn it is."""
         slot = self._rings[self._filled % self.width].stage(tensors)
         self._filled += 1
         return slot
 
-    def take(self, slot: Slot) -> Tensors:
+    def take(self, slot: RingSlot) -> Tensors:
         """Return a staged batch on its GPU, whose current stream waits for the copy; in the order of staging."""
         tensors = self._rings[self._taken % self.width].take(slot)
         self._taken += 1

@@ -12,14 +12,14 @@ import numpy as np
 from fluidio.executor.devices.pinned import PinnedArena, layout
 from fluidio.tensor.lod import LoD
 
-__all__ = ["Slot"]
+__all__ = ["RingSlot"]
 
 _OUT_OF_MEMORY = 2  # cudaErrorMemoryAllocation
-Field = tuple[tuple[int, ...], Any]
+ArraySpec = tuple[tuple[int, ...], Any]
 Tensors = list[tuple[Any, LoD]]
 
 
-class Slot:
+class RingSlot:
     """One batch on its way: all fields side by side in one pinned buffer and in one device buffer.
 
     `copied` is recorded on the copy stream after the transfer; `released` on the consumer's stream after its last use
@@ -35,7 +35,7 @@ class Slot:
         self._memory: Any = None
         self._capacity = 0
         self._unheld = 0
-        self._fields: list[Field] = []
+        self._fields: list[ArraySpec] = []
         self._starts: list[int] = []
         self._size = 0
         self._lods: list[LoD] = []
@@ -43,7 +43,7 @@ class Slot:
 
     # -- the worker's side --------------------------------------------------------------------------------------
 
-    def allocate(self, fields: Sequence[Field]) -> list[np.ndarray[Any, Any]]:
+    def allocate(self, fields: Sequence[ArraySpec]) -> list[np.ndarray[Any, Any]]:
         """Return pinned arrays for the fields of the next batch: who fills them saves a copy."""
         self._fields = [(tuple(shape), np.dtype(dtype)) for shape, dtype in fields]
         self._starts, self._size = layout(self._fields)

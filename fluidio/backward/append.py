@@ -185,7 +185,7 @@ def append_grad_ops(
         pending[name].append(grad)
     done: dict[str, str] = {}
 
-    def settle(name: str) -> bool:
+    def add_up(name: str) -> bool:
         """Make `name@GRAD` hold the whole gradient of a variable; False if it has none."""
         parts = pending.pop(name, None)
         if parts:
@@ -202,7 +202,7 @@ def append_grad_ops(
         if maker is None:
             continue
         outputs = [name for name in op.output_arg_names if name != EMPTY]
-        alive = [name for name in outputs if name not in no_grad and settle(name)]
+        alive = [name for name in outputs if name not in no_grad and add_up(name)]
         if not alive or all(name in no_grad for name in op.input_arg_names):
             continue
         if recompute is not None:
@@ -230,7 +230,7 @@ def append_grad_ops(
         for name in replaced:
             done.pop(name, None)
     for name in list(pending):
-        settle(name)
+        add_up(name)
     return done
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from fluidio.program import Block, Program
 from fluidio.program.op_def import GRAD_SUFFIX
 
@@ -18,7 +16,7 @@ def put_away_earlier(block: Block) -> dict[str, str]:
     _count_pass(block.program)
     earlier = {name: name + _EARLIER for name in block.vars if GRAD_SUFFIX in name}
     if earlier:
-        _rename_all(block, earlier)
+        block._rename_vars(earlier, everywhere=True)
     return earlier
 
 
@@ -32,25 +30,12 @@ def take_back_earlier(block: Block, earlier: dict[str, str]) -> dict[str, str]:
             plain = name.replace(_EARLIER, "")
             renamed[name] = prefix + plain if plain in earlier else plain
     if renamed:
-        _rename_all(block, renamed)
+        block._rename_vars(renamed, everywhere=True)
     if earlier:
-        _rename_all(block, {away: name for name, away in earlier.items()})
+        block._rename_vars({away: name for name, away in earlier.items()}, everywhere=True)
     return renamed
 
 
 def _count_pass(program: Program) -> None:
     """Count a backward pass: the names of its gradients depend on the number."""
     program._backward_passes = getattr(program, "_backward_passes", 0) + 1  # type: ignore[attr-defined]
-
-
-def _rename_all(block: Block, names: Mapping[str, str]) -> None:
-    """Give variables of a block other names, in it and in the blocks that see them."""
-    for old, new in names.items():
-        variable = block.vars.pop(old)
-        variable.name = new
-        block.vars[new] = variable
-    for inner in block.program.blocks:
-        seen = names if inner is block else {old: new for old, new in names.items() if old not in inner.vars}
-        for op in inner.ops:
-            for name in {*op.input_arg_names, *op.output_arg_names} & seen.keys():
-                op._rename(name, seen[name])

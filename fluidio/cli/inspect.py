@@ -77,14 +77,14 @@ def names_and_rows(found: Survey, preview: int) -> tuple[list[str], list[str]]:
     return [slot.name for slot in slots], texts
 
 
-def describe(found: Survey, told: tuple[list[str], list[str]] = ([], [])) -> list[str]:
+def describe(found: Survey, noted: tuple[list[str], list[str]] = ([], [])) -> list[str]:
     """Return the lines about one file.
 
     Args:
-        told: names of its slots, and its first records by them, where they are known.
+        noted: names of its slots, and its first records by them, where they are known.
     """
     lines = [found.path]
-    names, texts = told
+    names, texts = noted
     compressors = ", ".join(f"{count} {name}" for name, count in sorted(found.compressors.items()))
     facts = [
         ("dialect", ", ".join(found.dialects) or "none (no good chunk)"),

@@ -8,7 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from fluidio.ops import OP_TABLE
-from fluidio.program.op_def import OpDef, Slot
+from fluidio.program.op_def import OpDef, OpSlot
 
 __all__ = ["golden_cases", "markdown", "row"]
 
@@ -51,7 +51,7 @@ def _is_gradient(name: str) -> bool:
     return name.endswith("_grad") and name.removesuffix("_grad") in OP_TABLE
 
 
-def _slots(slots: tuple[Slot, ...]) -> str:
+def _slots(slots: tuple[OpSlot, ...]) -> str:
     return " ".join(slot.name + "*" * slot.many + "?" * slot.optional for slot in slots)
 
 

@@ -174,8 +174,8 @@ def _run_sample(args: argparse.Namespace) -> int:
 
 
 def _made(paths: list[str], records: int | None = None, of: int | None = None) -> int:
-    told = "" if records is None else f"{records} records" + (f" of {of}" if of is not None else "") + " in "
-    print(f"{told}{len(paths)} shards, the first is {paths[0]}")
+    counted = "" if records is None else f"{records} records" + (f" of {of}" if of is not None else "") + " in "
+    print(f"{counted}{len(paths)} shards, the first is {paths[0]}")
     return 0
 
 

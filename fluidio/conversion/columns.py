@@ -10,7 +10,7 @@ import numpy as np
 from fluidio.conversion.rows import RowBuffer, cast, slots_of, tensor_dtype
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import Column, RecordBlock
-from fluidio.recordio.files.schema import Slot
+from fluidio.recordio.files.schema import Field
 
 __all__ = ["Columns", "block_of", "is_columns"]
 
@@ -28,7 +28,7 @@ def is_columns(value: Any) -> bool:
     return isinstance(value, Columns) or _is_arrow(value) or _is_frame(value)
 
 
-def block_of(value: Any, declared: Mapping[str, Any] | None = None) -> tuple[list[Slot], RecordBlock]:
+def block_of(value: Any, declared: Mapping[str, Any] | None = None) -> tuple[list[Field], RecordBlock]:
     """Return the slots and the records of what `is_columns`.
 
     Raises:
@@ -49,7 +49,7 @@ def block_of(value: Any, declared: Mapping[str, Any] | None = None) -> tuple[lis
     return [slot for slot, _ in made], RecordBlock([column for _, column in made], next(iter(lengths.values())))
 
 
-def _column(name: str, values: Any, declared: Any) -> tuple[Slot, Column]:
+def _column(name: str, values: Any, declared: Any) -> tuple[Field, Column]:
     if not isinstance(values, np.ndarray) or values.dtype == object or isinstance(declared, tuple):
         return _from_items(name, list(values), declared)
     if declared is not None and declared not in (str, bytes, "str", "bytes"):
@@ -57,10 +57,10 @@ def _column(name: str, values: Any, declared: Any) -> tuple[Slot, Column]:
     dtype = tensor_dtype(name, values.dtype)
     kind = {"int64": "int", "float64": "float", "bool": "bool"}.get(dtype, "scalar") if values.ndim == 1 else "array"
     data = values.reshape(-1, 1) if values.ndim == 1 else values
-    return Slot(name, dtype, tuple(data.shape[1:]), kind=kind), Column(data)
+    return Field(name, dtype, tuple(data.shape[1:]), kind=kind), Column(data)
 
 
-def _from_items(name: str, items: list[Any], declared: Any) -> tuple[Slot, Column]:
+def _from_items(name: str, items: list[Any], declared: Any) -> tuple[Field, Column]:
     """Return a column of strings, lists or anything else that a row may hold."""
     if not items:
         raise ConversionError(f"{name}: there are no rows, so its type is unknown")
@@ -71,7 +71,7 @@ def _from_items(name: str, items: list[Any], declared: Any) -> tuple[Slot, Colum
     return slots[0], buffer.take().columns[0]
 
 
-def _from_arrow(value: Any) -> tuple[list[Slot], RecordBlock]:
+def _from_arrow(value: Any) -> tuple[list[Field], RecordBlock]:
     from fluidio.conversion.formats import arrow
 
     batches = value.to_batches() if hasattr(value, "to_batches") else [value]

@@ -93,16 +93,16 @@ def _copy_one(source: str, target: str, kept: bool, under_way: dict[str, tuple[i
     if kept:
         return expected, True
 
-    def told(count: int) -> None:
+    def report(count: int) -> None:
         under_way[source] = count, expected
 
     disk = storage.on_disk(target)
     if disk is not None and expected > resuming.CHECKPOINT:
-        size, digest = resuming.copy_to_disk(source, disk, told)
+        size, digest = resuming.copy_to_disk(source, disk, report)
     elif expected > uploading.PART and uploading.is_s3(target):
-        size, digest = uploading.copy_to_s3(source, target, expected, told)
+        size, digest = uploading.copy_to_s3(source, target, expected, report)
     else:
-        size, digest = _copy_whole(source, target, told)
+        size, digest = _copy_whole(source, target, report)
     if storage.digest(target) != (size, digest):
         storage.remove(target)
         raise ConversionError(f"{target}: what was read back is not what was written from {source}; it was removed")
@@ -125,19 +125,19 @@ def _size(source: str) -> int:
         return 0
 
 
-def _copy_whole(source: str, target: str, told: Callable[[int], object]) -> tuple[int, str]:
+def _copy_whole(source: str, target: str, report: Callable[[int], object]) -> tuple[int, str]:
     found: Any = hashlib.sha256()
     with storage.writing(target) as out:
-        size = storage.copy_file(source, out, found, _Meter(told))
+        size = storage.copy_file(source, out, found, _Meter(report))
     return size, found.hexdigest()
 
 
 class _Meter:
     """Looks like a hash and counts what goes by."""
 
-    def __init__(self, told: Callable[[int], object]) -> None:
-        self._told, self._count = told, 0
+    def __init__(self, report: Callable[[int], object]) -> None:
+        self._report, self._count = report, 0
 
     def update(self, data: bytes) -> None:
         self._count += len(data)
-        self._told(self._count)
+        self._report(self._count)

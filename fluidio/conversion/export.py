@@ -17,7 +17,7 @@ from fluidio.errors import ConversionError
 from fluidio.recordio.files import schema
 from fluidio.recordio.files.notes import MANIFEST, SLOTS, slots_beside
 from fluidio.recordio.files.paths import expand
-from fluidio.recordio.files.schema import Slot
+from fluidio.recordio.files.schema import Field
 from fluidio.recordio.files.shard_sets import shard_of
 
 __all__ = ["SLOTS", "export"]
@@ -60,7 +60,7 @@ def export(
     same = [path for path, out in zip(paths, outputs) if os.path.abspath(path) == os.path.abspath(out)]
     if same:
         raise ConversionError(f"{same[0]} would be written onto itself: choose another folder")
-    found: list[Slot] = []
+    found: list[Field] = []
     counts: dict[str, int] = {}
     shown = Progress(len(paths), "files", progress)
     count = min(workers, len(paths))
@@ -116,7 +116,7 @@ def _export_one(path: str, source: str, output: str, to: str, names: list[str] |
     return count, schema.to_json(slots)
 
 
-def _opened(path: str, reading: formats.Format, names: list[str] | None) -> tuple[list[Slot], Any]:
+def _opened(path: str, reading: formats.Format, names: list[str] | None) -> tuple[list[Field], Any]:
     slots, blocks = reading.read(path, None if reading.keeps_slots else slots_beside(path))
     if names is not None:
         if len(names) != len(slots) and slots:
@@ -125,7 +125,7 @@ def _opened(path: str, reading: formats.Format, names: list[str] | None) -> tupl
     return slots, blocks
 
 
-def _compare(path: str, slots: list[Slot], others: list[Slot], whose: str) -> None:
+def _compare(path: str, slots: list[Field], others: list[Field], whose: str) -> None:
     """Refuse slots that one `fluidio-slots.json` cannot tell together with others."""
     if len(slots) != len(others) or not all(a.alike(b) for a, b in zip(slots, others)):
         raise ConversionError(

@@ -19,33 +19,33 @@ from fluidio.conversion.reading import value_of
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.files.notes import slots_beside
-from fluidio.recordio.files.schema import Slot
+from fluidio.recordio.files.schema import Field
 from fluidio.recordio.format.tensor_codec import decode_record
 
 __all__ = ["blocks_with_slots", "choose", "plain", "row_of_record", "rows", "rows_of_records", "short"]
 
 
-def blocks_with_slots(path: str) -> tuple[list[Slot], Iterator[RecordBlock]]:
+def blocks_with_slots(path: str) -> tuple[list[Field], Iterator[RecordBlock]]:
     """Return the slots and the blocks of a file, whatever its records are: tensors, pickled samples or bytes."""
-    told = slots_beside(path)
-    slots, blocks = of_name("recordio").read(path, told)
-    return (slots if told is not None else [_as_number(slot) for slot in slots]), blocks
+    noted = slots_beside(path)
+    slots, blocks = of_name("recordio").read(path, noted)
+    return (slots if noted is not None else [_as_number(slot) for slot in slots]), blocks
 
 
-def _as_number(slot: Slot) -> Slot:
+def _as_number(slot: Field) -> Field:
     """Return a slot of which nothing is told, with single values taken for numbers."""
     single = slot.kind == "array" and (slot.shape, slot.rows, slot.lod_level) == ((1,), 1, 0)
     return dataclasses.replace(slot, kind="scalar") if single else slot
 
 
-def row_of_record(record: bytes, slots: Sequence[Slot] | None = None) -> dict[str, Any]:
+def row_of_record(record: bytes, slots: Sequence[Field] | None = None) -> dict[str, Any]:
     """Return one record as a row: its tensors, the parts of its pickled sample, or its bytes."""
     try:
         tensors = decode_record(record)[0]
     except ValueError:
         tensors = []
     if tensors:
-        known = slots or [Slot(f"slot_{n}", a.dtype.name, a.shape[1:], len(lod)) for n, (a, lod) in enumerate(tensors)]
+        known = slots or [Field(f"slot_{n}", a.dtype.name, a.shape[1:], len(lod)) for n, (a, lod) in enumerate(tensors)]
         return {slot.name: value_of(slot, array, lod) for slot, (array, lod) in zip(known, tensors)}
     try:
         sample = pickles.loads(record)
@@ -59,11 +59,11 @@ def rows_of_records(
     records: Iterable[tuple[str, int, bytes]], columns: Collection[str] | None = None
 ) -> Iterator[dict[str, Any]]:
     """Yield rows of records that were drawn from files."""
-    told: dict[str, list[Slot] | None] = {}
+    noted: dict[str, list[Field] | None] = {}
     for path, _, record in records:
-        if path not in told:
-            told[path] = slots_beside(path)
-        row = row_of_record(record, told[path])
+        if path not in noted:
+            noted[path] = slots_beside(path)
+        row = row_of_record(record, noted[path])
         if columns is not None and (missing := [name for name in columns if name not in row]):
             raise ConversionError(f"{path}: there is no column {missing[0]}; it has {', '.join(row)}")
         yield row if columns is None else {name: row[name] for name in columns}
@@ -88,7 +88,7 @@ def rows(paths: Sequence[str], columns: Collection[str] | None = None) -> Genera
                 yield {slot.name: value_of(slot, array, lod) for slot, (array, lod) in zip(wanted, record)}
 
 
-def choose(path: str, slots: Sequence[Slot], columns: Collection[str] | None) -> list[int]:
+def choose(path: str, slots: Sequence[Field], columns: Collection[str] | None) -> list[int]:
     """Return the numbers of the columns that are wanted."""
     names = [slot.name for slot in slots]
     if columns is None:

@@ -10,13 +10,13 @@ from fluidio.conversion import storage
 from fluidio.conversion.new_set import write_manifest
 from fluidio.recordio.files import schema
 from fluidio.recordio.files.notes import MANIFEST, SLOTS, read_manifest
-from fluidio.recordio.files.schema import Slot
+from fluidio.recordio.files.schema import Field
 from fluidio.recordio.files.shard_sets import shard_of
 
 __all__ = ["notes_beside", "tell"]
 
 
-def tell(paths: Sequence[str], counts: Sequence[int], slots: Sequence[Slot] | None) -> None:
+def tell(paths: Sequence[str], counts: Sequence[int], slots: Sequence[Field] | None) -> None:
     """Write the manifests of new shards, and the slots of all new files beside them.
 
     Shards of the same format that an earlier manifest lists and that are not among the new ones are removed.

@@ -25,7 +25,7 @@ class Progress:
         self.done = self.kept = self.rows = self.bytes = 0
         self._running = (0, 0, 0.0)
         self._stream = stream
-        self._start = self._told = time.monotonic()
+        self._start = self._reported = time.monotonic()
         self._terminal = stream is not None and stream.isatty()
 
     @staticmethod
@@ -49,8 +49,8 @@ class Progress:
     def tell(self) -> None:
         """Show the line, if it is time to."""
         now = time.monotonic()
-        if self._stream is not None and now - self._told >= (0.1 if self._terminal else 10.0):
-            self._told = now
+        if self._stream is not None and now - self._reported >= (0.1 if self._terminal else 10.0):
+            self._reported = now
             self._show()
 
     def line(self) -> str:

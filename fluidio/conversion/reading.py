@@ -14,7 +14,7 @@ from fluidio.errors import ConversionError
 from fluidio.recordio import BlockReader
 from fluidio.recordio.files import schema
 from fluidio.recordio.files.notes import read_manifest
-from fluidio.recordio.files.schema import Slot
+from fluidio.recordio.files.schema import Field
 from fluidio.tensor.lod import LoD
 
 __all__ = ["read_rows", "rows_of", "value_of"]
@@ -38,14 +38,14 @@ def read_rows(output: str) -> Iterator[dict[str, Any]]:
         yield from rows_of(storage.join(storage.parent(output), shard["name"]), slots)
 
 
-def rows_of(path: Any, slots: list[Slot]) -> Iterator[dict[str, Any]]:
+def rows_of(path: Any, slots: list[Field]) -> Iterator[dict[str, Any]]:
     """Yield the rows of one file."""
     with BlockReader(path) as reader:
         for record in records_of(reader):
             yield {slot.name: value_of(slot, array, lod) for slot, (array, lod) in zip(slots, record, strict=True)}
 
 
-def value_of(slot: Slot, array: npt.NDArray[Any], lod: LoD) -> Any:
+def value_of(slot: Field, array: npt.NDArray[Any], lod: LoD) -> Any:
     """Return the Python value that a tensor of one record holds."""
     if slot.kind in ("int", "float", "bool", "cast number"):
         return array.item()

@@ -48,11 +48,11 @@ _FACTS = [
 ]
 
 
-def copy_to_disk(source: str, target: str, told: Callable[[int], object]) -> tuple[int, str]:
+def copy_to_disk(source: str, target: str, report: Callable[[int], object]) -> tuple[int, str]:
     """Copy a file (a path or URL) to a local path and return its size and SHA-256.
 
     Args:
-        told: is called with the number of bytes that are there.
+        report: is called with the number of bytes that are there.
 
     Raises:
         ConversionError: another process copies to the same path, or the source changed under way.
@@ -67,7 +67,7 @@ def copy_to_disk(source: str, target: str, told: Callable[[int], object]) -> tup
                 found, start = hashlib.sha256(), 0
             out.seek(start)
             out.truncate()
-            size = _copy(file, out, found, start, told, note, identity)
+            size = _copy(file, out, found, start, report, note, identity)
         if identity != _identity(source):
             storage.remove(note)
             raise ConversionError(f"{source} changed while it was copied: run it again")
@@ -135,7 +135,7 @@ def _copy(
     out: IO[bytes],
     found: Any,
     count: int,
-    told: Callable[[int], object],
+    report: Callable[[int], object],
     note: str,
     identity: dict[str, str],
 ) -> int:
@@ -144,7 +144,7 @@ def _copy(
         out.write(data)
         found.update(data)
         count += len(data)
-        told(count)
+        report(count)
         if count - noted >= CHECKPOINT:
             out.flush()
             storage.write(note, json.dumps({"of": identity, "bytes": count, "sha256": found.hexdigest()}).encode())

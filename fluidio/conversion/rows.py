@@ -11,7 +11,7 @@ import numpy.typing as npt
 from fluidio.dtypes import to_numpy, to_vartype
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import Column, RecordBlock
-from fluidio.recordio.files.schema import Slot
+from fluidio.recordio.files.schema import Field
 
 __all__ = ["RowBuffer", "cast", "slots_of", "tensor_dtype"]
 
@@ -40,7 +40,7 @@ class RowBuffer:
         max_rows, max_bytes: `add` returns True when either is reached.
     """
 
-    def __init__(self, slots: list[Slot], max_rows: int, max_bytes: int) -> None:
+    def __init__(self, slots: list[Field], max_rows: int, max_bytes: int) -> None:
         self._names = tuple(slot.name for slot in slots)
         self._keys = frozenset(self._names)
         self._max_rows = max_rows
@@ -81,7 +81,7 @@ def _key_problem(names: tuple[str, ...], row: Mapping[str, Any]) -> str:
     return f"the row {' and '.join(said)}; all rows need the names of the first: {', '.join(names)}"
 
 
-def slots_of(row: Any, declared: Declared | None = None) -> list[Slot]:
+def slots_of(row: Any, declared: Declared | None = None) -> list[Field]:
     """Return the slots that a first row asks for.
 
     Args:
@@ -98,59 +98,59 @@ def slots_of(row: Any, declared: Declared | None = None) -> list[Slot]:
     return [_declared(name, declared[name], row[name]) for name in declared]
 
 
-def _slot(name: str, value: Any) -> Slot:
+def _slot(name: str, value: Any) -> Field:
     if not isinstance(name, str):
         raise ConversionError(f"names are text, not {_short(name)}")
     kind = type(value)
     if kind in _SCALARS:
         dtype, label = _SCALARS[kind]
-        return Slot(name, dtype, (1,), kind=label)
+        return Field(name, dtype, (1,), kind=label)
     if isinstance(value, _TEXTS):
-        return Slot(name, "uint8", (1,), 1, None, "str" if isinstance(value, str) else "bytes")
+        return Field(name, "uint8", (1,), 1, None, "str" if isinstance(value, str) else "bytes")
     if isinstance(value, np.ndarray | np.generic):
         dtype = tensor_dtype(name, value.dtype)
-        return Slot(name, dtype, value.shape) if value.shape else Slot(name, dtype, (1,), kind="scalar")
+        return Field(name, dtype, value.shape) if value.shape else Field(name, dtype, (1,), kind="scalar")
     if isinstance(value, (list, tuple)):
         return _list_slot(name, value)
     raise ConversionError(f"{name}: {_short(value)} cannot be a tensor; use numbers, bytes, str, lists or arrays")
 
 
-def _list_slot(name: str, value: Any) -> Slot:
+def _list_slot(name: str, value: Any) -> Field:
     if not len(value):
         raise ConversionError(f"{name}: the first list is empty, so its type is unknown: name it in SCHEMA")
     first = value[0]
     if isinstance(first, _TEXTS):
-        return Slot(name, "uint8", (1,), 2, None, "strings" if isinstance(first, str) else "byte strings")
+        return Field(name, "uint8", (1,), 2, None, "strings" if isinstance(first, str) else "byte strings")
     if isinstance(first, (list, tuple)):
         inner = _list_slot(name, next((item for item in value if len(item)), ()))
         if inner.lod_level != 1:
             raise ConversionError(f"{name}: lists are three levels deep; recordio.Writer takes any LoD")
-        return Slot(name, inner.dtype, inner.shape, 2, None, "lists")
+        return Field(name, inner.dtype, inner.shape, 2, None, "lists")
     if isinstance(first, np.ndarray) and first.ndim:
-        return Slot(name, tensor_dtype(name, first.dtype), first.shape, 1, None, "list")
+        return Field(name, tensor_dtype(name, first.dtype), first.shape, 1, None, "list")
     kinds = set(map(type, value))
     if kinds == {int, float}:
         kinds = {float}
     if len(kinds) == 1 and (kind := kinds.pop()) in _SCALARS:
-        return Slot(name, _SCALARS[kind][0], (1,), 1, None, "list")
+        return Field(name, _SCALARS[kind][0], (1,), 1, None, "list")
     array = np.asarray(value)
-    return Slot(name, tensor_dtype(name, array.dtype), array.shape[1:] or (1,), 1, None, "list")
+    return Field(name, tensor_dtype(name, array.dtype), array.shape[1:] or (1,), 1, None, "list")
 
 
-def _declared(name: str, said: Any, value: Any) -> Slot:
+def _declared(name: str, said: Any, value: Any) -> Field:
     dtype, level = _said(name, said)
     if dtype in (str, bytes):
         return _text_slot(name, dtype is str, level)
     dtype = tensor_dtype(name, dtype)
     if level == 2:
         numbers = isinstance(value, (list, tuple)) and value and not isinstance(value[0], _TEXTS)
-        return Slot(name, dtype, (1,), 2, None, "lists" if numbers or dtype != "uint8" else "byte strings")
+        return Field(name, dtype, (1,), 2, None, "lists" if numbers or dtype != "uint8" else "byte strings")
     if level == 1:
         shape = np.shape(value)[1:] if not isinstance(value, _TEXTS) else ()
-        return Slot(name, dtype, tuple(shape) or (1,), 1, None, "bytes" if isinstance(value, _TEXTS) else "list")
+        return Field(name, dtype, tuple(shape) or (1,), 1, None, "bytes" if isinstance(value, _TEXTS) else "list")
     if np.shape(value):
-        return Slot(name, dtype, tuple(np.shape(value)), kind="cast")
-    return Slot(name, dtype, (1,), kind="cast scalar" if isinstance(value, np.generic) else "cast number")
+        return Field(name, dtype, tuple(np.shape(value)), kind="cast")
+    return Field(name, dtype, (1,), kind="cast scalar" if isinstance(value, np.generic) else "cast number")
 
 
 def _said(name: str, said: Any) -> tuple[Any, int]:
@@ -165,10 +165,10 @@ def _said(name: str, said: Any) -> tuple[Any, int]:
         raise ConversionError(f"{name}: SCHEMA says {said!r}: {error}") from error
 
 
-def _text_slot(name: str, is_str: bool, level: int) -> Slot:
+def _text_slot(name: str, is_str: bool, level: int) -> Field:
     if level == 2:
-        return Slot(name, "uint8", (1,), 2, None, "strings" if is_str else "byte strings")
-    return Slot(name, "uint8", (1,), 1, None, "str" if is_str else "bytes")
+        return Field(name, "uint8", (1,), 2, None, "strings" if is_str else "byte strings")
+    return Field(name, "uint8", (1,), 1, None, "str" if is_str else "bytes")
 
 
 def tensor_dtype(name: str, dtype: np.dtype[Any]) -> str:
@@ -190,7 +190,7 @@ def _short(value: Any) -> str:
 # -- one buffer for each way to hold a slot ---------------------------------------------------------------------------
 
 
-def _buffer(slot: Slot, max_rows: int, max_bytes: int) -> _Buffer:
+def _buffer(slot: Field, max_rows: int, max_bytes: int) -> _Buffer:
     if slot.lod_level == 2:
         return _Nested(slot)
     if slot.kind in ("str", "bytes"):
@@ -203,7 +203,7 @@ def _buffer(slot: Slot, max_rows: int, max_bytes: int) -> _Buffer:
 
 
 class _Numbers:
-    def __init__(self, slot: Slot) -> None:
+    def __init__(self, slot: Field) -> None:
         self._dtype = np.dtype(slot.dtype)
         self._kinds = {"int": (int,), "bool": (bool,), "float": (float, int)}[slot.kind]
         self._values: list[Any] = []
@@ -227,7 +227,7 @@ class _Numbers:
 class _Arrays:
     """Arrays of one shape, copied at once: a template may fill the same array again and again."""
 
-    def __init__(self, slot: Slot, max_rows: int, max_bytes: int) -> None:
+    def __init__(self, slot: Field, max_rows: int, max_bytes: int) -> None:
         self._dtype = np.dtype(slot.dtype)
         self._declared = slot.kind.startswith("cast")
         self._shape = slot.shape
@@ -282,7 +282,7 @@ def cast(array: npt.NDArray[Any], dtype: np.dtype[Any], why: str) -> npt.NDArray
 
 
 class _Texts:
-    def __init__(self, slot: Slot) -> None:
+    def __init__(self, slot: Field) -> None:
         self._is_str = slot.kind == "str"
         self._parts: list[bytes] = []
 
@@ -314,7 +314,7 @@ def _as_bytes(value: Any, is_str: bool) -> bytes:
 class _Lists:
     """Lists of numbers: plain ones are gathered in one list and converted together."""
 
-    def __init__(self, slot: Slot) -> None:
+    def __init__(self, slot: Field) -> None:
         self._dtype = np.dtype(slot.dtype)
         self._shape = slot.shape
         plain: dict[str, set[type]] = {"int64": {int}, "float64": {float}} if slot.shape == (1,) else {}
@@ -330,18 +330,18 @@ class _Lists:
             self._lengths.append(len(value))
             return 8 * len(value)
         array = _as_rows(value, self._dtype, self._shape)
-        self._settle()
+        self._flush()
         self._parts.append(array)
         self._lengths.append(len(array))
         return array.nbytes
 
-    def _settle(self) -> None:
+    def _flush(self) -> None:
         if self._plain:
             self._parts.append(np.array(self._plain, self._dtype).reshape(-1, 1))
             self._plain = []
 
     def take(self) -> Column:
-        self._settle()
+        self._flush()
         offsets = _offsets(self._lengths)
         data = np.concatenate([*self._parts, np.empty((0, *self._shape), self._dtype)])
         self._parts, self._lengths = [], []
@@ -368,7 +368,7 @@ def _as_rows(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> npt.ND
 class _Nested:
     """Lists of strings or of lists: two levels of sequences."""
 
-    def __init__(self, slot: Slot) -> None:
+    def __init__(self, slot: Field) -> None:
         self._dtype = np.dtype(slot.dtype)
         self._texts = slot.kind in ("strings", "byte strings")
         self._is_str = slot.kind == "strings"

@@ -11,7 +11,7 @@ import numpy as np
 
 from fluidio.conversion.looking import blocks_with_slots, choose
 from fluidio.recordio.decode.block import Column
-from fluidio.recordio.files.schema import Slot
+from fluidio.recordio.files.schema import Field
 
 __all__ = ["ColumnStats", "stats"]
 
@@ -38,7 +38,7 @@ class ColumnStats:
 
 
 class _Gathered:
-    def __init__(self, slot: Slot) -> None:
+    def __init__(self, slot: Field) -> None:
         self.slot = slot
         self.stats = ColumnStats(slot.name, slot.text or f"{slot.dtype} {(slot.rows or '*', *slot.shape)}")
         self._numbers = 0

@@ -24,7 +24,7 @@ from fluidio.recordio import File, Writer
 from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.files import notes, schema
 from fluidio.recordio.files.part_files import temporary_folder
-from fluidio.recordio.files.schema import Slot
+from fluidio.recordio.files.schema import Field
 from fluidio.recordio.files.sidecar import open_index
 from fluidio.recordio.files.source import is_url
 from fluidio.recordio.format.chunks import ChunkReader
@@ -122,7 +122,7 @@ def mapped(paths: Sequence[str], function: str | Callable[[dict[str, Any]], Any]
     """
     call = _function(function) if isinstance(function, str) else function
     buffer: RowBuffer | None = None
-    slots: list[Slot] = []
+    slots: list[Field] = []
     total = 0
 
     def blocks() -> Iterator[RecordBlock]:
@@ -169,10 +169,10 @@ def _function(name: str) -> Callable[[dict[str, Any]], Any]:
 
 def merge(paths: Sequence[str], output: str, shards: int = 1) -> list[str]:
     """Write the records of several sets into one, in order; their slots have to agree."""
-    told = [slots for path in paths if (slots := notes.slots_beside(path)) is not None]
-    for slots in told[1:]:
-        if len(slots) != len(told[0]) or not all(a.alike(b) for a, b in zip(slots, told[0])):
-            raise ConversionError(f"the slots differ: {'; '.join(map(str, told[0]))} and {'; '.join(map(str, slots))}")
+    noted = [slots for path in paths if (slots := notes.slots_beside(path)) is not None]
+    for slots in noted[1:]:
+        if len(slots) != len(noted[0]) or not all(a.alike(b) for a, b in zip(slots, noted[0])):
+            raise ConversionError(f"the slots differ: {'; '.join(map(str, noted[0]))} and {'; '.join(map(str, slots))}")
     return split(list(paths), output, shards)
 
 
@@ -247,7 +247,7 @@ def _place(output: str) -> str:
 
 
 def _write(
-    records: Iterator[bytes], output: str, shards: int, sources: Sequence[str], slots: Sequence[Slot] | None
+    records: Iterator[bytes], output: str, shards: int, sources: Sequence[str], slots: Sequence[Field] | None
 ) -> list[str]:
     """Write records into a new set."""
 
@@ -263,7 +263,7 @@ def _dialect(paths: Sequence[str]) -> Dialect:
 
 
 def _write_blocks(
-    blocks: Iterator[RecordBlock], output: str, shards: int, sources: Sequence[str], slots: Sequence[Slot]
+    blocks: Iterator[RecordBlock], output: str, shards: int, sources: Sequence[str], slots: Sequence[Field]
 ) -> list[str]:
     def fill(writer: Writer) -> None:
         for block in blocks:
@@ -277,7 +277,7 @@ def _fill(
     output: str,
     shards: int,
     sources: Sequence[str],
-    slots: Callable[[], Sequence[Slot] | None],
+    slots: Callable[[], Sequence[Field] | None],
     dialect: Dialect = FLUID,
 ) -> list[str]:
     """Write one file and put it in its place, cut into shards if there are to be several."""
@@ -292,9 +292,9 @@ def _fill(
     with temporary_folder(_place(output)) as folder:
         whole = os.path.join(folder, "all")
         _written(whole, fill, dialect)
-        told = slots()
-        if told:
-            storage.write(os.path.join(folder, notes.SLOTS), json.dumps(schema.to_json(told)).encode())
+        noted = slots()
+        if noted:
+            storage.write(os.path.join(folder, notes.SLOTS), json.dumps(schema.to_json(noted)).encode())
         return split(whole, output, shards)
 
 

@@ -19,7 +19,7 @@ PART = 16 << 20
 """Bytes in a part; S3 wants 5 MB or more. Smaller files are sent at once."""
 _PARTS = 10_000  # S3 takes no more in one file
 
-Told = Callable[[int], object]
+Report = Callable[[int], object]
 
 
 def is_s3(target: str) -> bool:
@@ -27,12 +27,12 @@ def is_s3(target: str) -> bool:
     return is_url(target) and hasattr(filesystem_of(target)[0], "call_s3")
 
 
-def copy_to_s3(source: str, target: str, size: int, told: Told) -> tuple[int, str]:
+def copy_to_s3(source: str, target: str, size: int, report: Report) -> tuple[int, str]:
     """Copy a file (a path or URL) into a store and return its size and SHA-256.
 
     Args:
         size: how long the source is, for the size of the parts.
-        told: is called with the number of bytes that are there.
+        report: is called with the number of bytes that are there.
     """
     upload = _Upload(target)
     step = max(PART, -(-size // _PARTS))
@@ -42,7 +42,7 @@ def copy_to_s3(source: str, target: str, size: int, told: Told) -> tuple[int, st
             upload.put(data)
             found.update(data)
             count += len(data)
-            told(count)
+            report(count)
     upload.complete()
     return count, found.hexdigest()
 

@@ -27,7 +27,7 @@ from fluidio.errors import ConversionError
 from fluidio.recordio import RecordBlock, Writer
 from fluidio.recordio.files import schema
 from fluidio.recordio.files.index import ChunkIndex
-from fluidio.recordio.files.schema import Slot
+from fluidio.recordio.files.schema import Field
 from fluidio.recordio.files.shard_sets import shard_name
 from fluidio.recordio.files.sidecar import put_index
 from fluidio.recordio.files.source import is_url
@@ -192,8 +192,10 @@ class _Part:
         return note | ({"chunks": chunks} if self._remote else {})
 
 
-def _write_rows(job: Job, task: int, functions: templates.Functions, outputs: list[_Part], row: _Counter) -> list[Slot]:
-    slots: list[Slot] = []
+def _write_rows(
+    job: Job, task: int, functions: templates.Functions, outputs: list[_Part], row: _Counter
+) -> list[Field]:
+    slots: list[Field] = []
     count = len(outputs)
     row.started = True
     for values in functions.dict_data(task):
@@ -224,7 +226,7 @@ def _write_rows(job: Job, task: int, functions: templates.Functions, outputs: li
     return slots
 
 
-def _compare(slots: list[Slot], found: list[Slot]) -> None:
+def _compare(slots: list[Field], found: list[Field]) -> None:
     if len(slots) != len(found) or not all(a.alike(b) and a.text == b.text for a, b in zip(slots, found)):
         raise ConversionError(
             f"these columns are {'; '.join(map(str, found))}, the ones before were {'; '.join(map(str, slots))}"

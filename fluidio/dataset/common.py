@@ -124,12 +124,12 @@ def _fetch(url: str, path: str, md5sum: str | None) -> str:
 def _copy(source: Any, out: IO[bytes], name: str) -> None:
     """Copy a download and say how far it is, at most once a second."""
     total = int(source.headers.get("Content-Length") or 0)
-    done, told = 0, time.monotonic()
+    done, reported = 0, time.monotonic()
     while data := source.read(_PIECE):
         out.write(data)
         done += len(data)
-        if time.monotonic() - told > 1.0:
-            told = time.monotonic()
+        if time.monotonic() - reported > 1.0:
+            reported = time.monotonic()
             share = f" of {total / 1e6:.1f} MB ({100 * done // total} %)" if total else " MB"
             print(f"{name}: {done / 1e6:.1f}{share}", file=sys.stderr, flush=True)
     if total and done != total:

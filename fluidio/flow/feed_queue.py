@@ -54,7 +54,7 @@ class FeedQueue:
         self._bytes = 0
         self._dropped = 0
         self._note: tuple[int, str, str] | None = None
-        self.told: set[str] = set()  # what the user has been warned of
+        self.warned: set[str] = set()  # what the user has been warned of
 
     # -- Fluid's own methods ------------------------------------------------------------------------------------
 
@@ -202,8 +202,8 @@ class FeedQueue:
             return
         self._dropped += count
         OBSERVERS.dropped(self.name, count)
-        if what not in self.told:
-            self.told.add(what)
+        if what not in self.warned:
+            self.warned.add(what)
             warnings.warn(f"reader {self.name} drops the last {count:,} {what} of each epoch: {why}", stacklevel=4)
 
     def _tell_drops(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from fluidio.errors import EnforceNotMet
 from fluidio.flow.feed_queue import FeedQueue
 from fluidio.io.loader_iterator import LoaderIterator, RingCache, as_places, feeds_of
-from fluidio.layers._io.feed_source import Source, from_batches, from_sample_lists, from_samples
+from fluidio.layers._io.feed_source import BatchSource, from_batches, from_sample_lists, from_samples
 from fluidio.layers._io.queue_reader import append_double_buffer, append_py_reader, make_queue
 from fluidio.layers._io.reader_handle import FeedHandle
 from fluidio.program import Variable, default_main_program
@@ -66,13 +66,13 @@ class GeneratorLoader(DataLoaderBase):
         self._return_list = return_list
         self._drop_last = drop_last
         self._places: list[Any] | None = None
-        self._source: Source | None = None
+        self._source: BatchSource | None = None
         self._live: weakref.ref[LoaderIterator] | None = None
         self._ring_cache = RingCache()
         self._own: LoaderIterator | None = None
         self._dropped = 0
         self._skip = 0
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
         self._handle: FeedHandle | None = None
         if not self._iterable:
             self._handle = self._insert_reader()
@@ -119,7 +119,7 @@ class GeneratorLoader(DataLoaderBase):
         """Take whole batches: one array or LoDTensor for each variable of the feed list."""
         return self._set(from_batches(reader, self._feed_names), places)
 
-    def _set(self, source: Source, places: Any) -> GeneratorLoader:
+    def _set(self, source: BatchSource, places: Any) -> GeneratorLoader:
         if self._handle is not None:
             self._handle.source = source
         else:
@@ -200,7 +200,7 @@ class GeneratorLoader(DataLoaderBase):
             previous.close()
         queue = FeedQueue(self._kind, max(self._capacity, len(self._places)))
         queue.skip, self._skip = self._skip, 0
-        queue.told = self._told  # once, and not in every epoch
+        queue.warned = self._warned  # once, and not in every epoch
         make = partial(feeds_of, names=self._feed_names, return_list=self._return_list, place0_only=self._place0_only)
         iterator = LoaderIterator(queue, self._places, make, self._drop_last, self._feed_names, self._ring_cache)
         self._live = weakref.ref(iterator)

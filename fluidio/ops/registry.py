@@ -1,4 +1,4 @@
-"""Write ops down: `@op` makes a record of the table from a kernel, `@gradient` the record of its gradient op.
+"""Write ops down: `@op` makes a definition in the table from a kernel, `@gradient` the one of its gradient op.
 
     @op("relu", "X", "Out", infer=same_as("X"), grad=True)
     def relu(k, x):
@@ -92,9 +92,9 @@ def gradient(
     All of them may be absent at run time: a gradient nobody wants is not computed (`k.wants("X@GRAD")`).
     "X?" may be missing in a program of Fluid's; `carried` are inputs that Fluid's gradient op needs and ours does not.
     """
-    record = OP_TABLE[forward]
-    many = {slot.name for slot in (*record.inputs, *record.outputs) if slot.many}
-    optional = {slot.name for slot in (*record.inputs, *record.outputs) if slot.optional}
+    definition = OP_TABLE[forward]
+    many = {slot.name for slot in (*definition.inputs, *definition.outputs) if slot.many}
+    optional = {slot.name for slot in (*definition.inputs, *definition.outputs) if slot.optional}
 
     def slots(text: str, *, all_optional: bool) -> str:
         words = []
@@ -109,10 +109,10 @@ def gradient(
         f"{forward}_grad",
         slots(inputs, all_optional=False),
         slots(outputs, all_optional=True),
-        record.attrs,
+        definition.attrs,
         infer=infer or infer_gradients,
         grad=grad,
-        lod=lod or ("kernel" if record.lod == "kernel" else "share"),
+        lod=lod or ("kernel" if definition.lod == "kernel" else "share"),
         raw=raw,
         carried=carried,
     )
@@ -120,11 +120,11 @@ def gradient(
 
 def default_grad_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     """Wire `<type>_grad` by slot names: forward inputs and outputs as they are, gradients by their suffix."""
-    record = OP_TABLE.get(f"{forward.type}_grad")
-    if record is None:
+    definition = OP_TABLE.get(f"{forward.type}_grad")
+    if definition is None:
         raise NotImplementedError(f"op {forward.type} has no gradient op")
     inputs: dict[str, list[str]] = {}
-    for name in (*(slot.name for slot in record.inputs), *record.carried):
+    for name in (*(slot.name for slot in definition.inputs), *definition.carried):
         if name.endswith(GRAD_SUFFIX):
             names = [n + GRAD_SUFFIX for n in forward.output(name.removesuffix(GRAD_SUFFIX))]
         else:
@@ -132,14 +132,14 @@ def default_grad_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
         if names:
             inputs[name] = list(names)
     outputs: dict[str, list[str]] = {}
-    for slot in record.outputs:
+    for slot in definition.outputs:
         sources = forward.input(slot.name.removesuffix(GRAD_SUFFIX))
         names = [EMPTY if n in no_grad else n + GRAD_SUFFIX for n in sources]
         if any(n != EMPTY for n in names):
             outputs[slot.name] = names
     if not outputs:
         return []
-    return [GradOp(record.type, inputs, outputs, dict(forward._attrs))]
+    return [GradOp(definition.type, inputs, outputs, dict(forward._attrs))]
 
 
 def passed_on(forward: Operator, no_grad: set[str]) -> list[GradOp]:

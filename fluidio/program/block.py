@@ -146,14 +146,26 @@ class Block:
     def _rename_var(self, name: str, new_name: str) -> Variable:
         if name not in self.vars:
             raise ValueError(f"var {name} is not in current block")
-        variable = self.vars.pop(name)
-        variable.name = new_name
-        self.vars[new_name] = variable
-        for op in self.ops:
-            op._rename(name, new_name)
-        return variable
+        self._rename_vars({name: new_name})
+        return self.vars[new_name]
 
     rename_var = _rename_var
+
+    def _rename_vars(self, names: Mapping[str, str], *, everywhere: bool = False) -> None:
+        """Give variables other names, in the ops of this block or, `everywhere`, of all blocks that see them.
+
+        Fluid: `_rename_var` leaves the ops of other blocks alone.
+        """
+        for old, new in names.items():
+            variable = self.vars.pop(old)
+            variable.name = new
+            self.vars[new] = variable
+        for block in self.program.blocks if everywhere else [self]:
+            seen = names if block is self else {old: new for old, new in names.items() if old not in block.vars}
+            for op in block.ops:
+                for name in {*op.input_arg_names, *op.output_arg_names} & seen.keys():
+                    op._rename(name, seen[name])
+        self.program._bump()
 
     def _remove_var(self, name: str) -> None:
         self.vars.pop(name, None)

@@ -1,6 +1,6 @@
-"""The record behind an op type, and the one table of them.
+"""The definition behind an op type, and the one table of them.
 
-An op is one record: its slots, attributes with defaults, shape inference, kernel and gradient. `fluidio.ops` fills
+An op is one definition: its slots, attributes with defaults, shape inference, kernel and gradient. `fluidio.ops` fills
 the table; programs look types up in it; the executor calls the kernels.
 """
 
@@ -21,7 +21,7 @@ __all__ = [
     "OP_TABLE",
     "GradOp",
     "OpDef",
-    "Slot",
+    "OpSlot",
     "fill_on_demand",
     "find_op",
     "grad_name",
@@ -40,7 +40,7 @@ LodRule = Literal["share", "none", "kernel"]
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class OpSlot:
     """A named place of an op: it takes one variable, or several (`many`), or none (`optional`)."""
 
     name: str
@@ -48,9 +48,9 @@ class Slot:
     many: bool = False
 
 
-def parse_slots(text: str) -> tuple[Slot, ...]:
+def parse_slots(text: str) -> tuple[OpSlot, ...]:
     """Parse "X Bias? Xs* Extra*?": a star takes several variables, a question mark may be left out."""
-    return tuple(Slot(word.rstrip("*?"), "?" in word, "*" in word) for word in text.split())
+    return tuple(OpSlot(word.rstrip("*?"), "?" in word, "*" in word) for word in text.split())
 
 
 @dataclass(slots=True)
@@ -85,8 +85,8 @@ class OpDef:
     """
 
     type: str
-    inputs: tuple[Slot, ...]
-    outputs: tuple[Slot, ...]
+    inputs: tuple[OpSlot, ...]
+    outputs: tuple[OpSlot, ...]
     attrs: dict[str, Any]
     infer: Callable[[InferContext], None] | None
     kernel: Callable[..., Any] | None
@@ -109,7 +109,7 @@ def fill_on_demand(module: str) -> None:
 
 
 def find_op(type: str) -> OpDef:
-    """Return the record of an op type; ValueError names what is missing."""
+    """Return the definition of an op type; ValueError names what is missing."""
     while type not in OP_TABLE and _unloaded:
         importlib.import_module(_unloaded.pop(0))
     try:
@@ -117,7 +117,7 @@ def find_op(type: str) -> OpDef:
     except KeyError:
         raise ValueError(
             f'Operator "{type}" has not been registered. `fluidio apis` lists what works; '
-            "ops without a record here cannot run."
+            "ops without a definition here cannot run."
         ) from None
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from fluidio.errors import EnforceNotMet
 from fluidio.program.call_site import user_site
 from fluidio.program.infer import InferContext
-from fluidio.program.op_def import OpDef, Slot, find_op
+from fluidio.program.op_def import OpDef, OpSlot, find_op
 from fluidio.program.op_proto import find_proto
 from fluidio.program.op_roles import OpRole
 from fluidio.program.variable import Variable, check_text_options
@@ -70,7 +70,7 @@ class Operator:
         self.site = user_site()
         self.is_target = False
         definition = self.definition
-        carried = tuple(Slot(name, True, True) for name in definition.carried)
+        carried = tuple(OpSlot(name, True, True) for name in definition.carried)
         self._inputs = _arguments("Input", type, (*definition.inputs, *carried), inputs or {})
         self._outputs = _arguments("Output", type, definition.outputs, outputs or {})
         self._attrs: dict[str, Any] = {**definition.attrs, **_known(type, definition.attrs, _clean(attrs or {}))}
@@ -211,7 +211,7 @@ class Operator:
         return f"Operator({self.type}, {self._inputs} -> {self._outputs})"
 
 
-def _arguments(kind: str, type: str, slots: tuple[Slot, ...], given: Arguments) -> dict[str, list[str]]:
+def _arguments(kind: str, type: str, slots: tuple[OpSlot, ...], given: Arguments) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     known = set()
     for slot in slots:

@@ -170,13 +170,13 @@ def _op(block: Block, message: Message) -> Operator:
             attrs[name] = content
     if not type_:
         message.fail("an op without a type")
-    record = find_op(type_)
-    known = {slot.name for slot in record.outputs}
+    definition = find_op(type_)
+    known = {slot.name for slot in definition.outputs}
     # What other versions put out besides (shapes for the gradient, masks) is not computed here.
     outputs = {slot: names for slot, names in slots[1].items() if slot in known}
     inputs = slots[0]
     if type_.endswith("_grad"):
-        taken = {*(slot.name for slot in record.inputs), *record.carried}
+        taken = {*(slot.name for slot in definition.inputs), *definition.carried}
         inputs = {slot: names for slot, names in inputs.items() if slot in taken}
     try:
         op = Operator(block, type_, inputs, outputs, attrs)

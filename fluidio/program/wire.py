@@ -6,21 +6,11 @@ import struct
 from collections.abc import Iterator
 
 from fluidio.errors import EnforceNotMet
+from fluidio.varint import read_varint, varint
 
-__all__ = ["Message", "float_field", "signed", "text_field", "varint", "varint_field"]
+__all__ = ["Message", "float_field", "signed", "text_field", "varint_field"]
 
 _float = struct.Struct("<f")
-
-
-def varint(value: int) -> bytes:
-    """Return a varint; a negative number takes ten bytes."""
-    value &= 0xFFFFFFFFFFFFFFFF
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
 
 
 def varint_field(number: int, value: int) -> bytes:
@@ -80,18 +70,11 @@ class Message:
                 self.fail(f"wire type {wire} of field {number}", position)
 
     def _varint(self, position: int) -> tuple[int, int]:
-        value = shift = 0
-        while shift < 70:
-            if position >= self.end:
-                self.fail("the data ends inside a number", position)
-            byte = self.data[position]
-            position += 1
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return value & 0xFFFFFFFFFFFFFFFF, position
-            shift += 7
-        self.fail("a number of more than ten bytes", position)
-        raise AssertionError  # fail() raises
+        try:
+            return read_varint(self.data, position, self.end)
+        except IndexError as error:
+            self.fail(str(error), position)
+            raise
 
     def _need(self, size: int, position: int) -> None:
         if size > self.end - position:

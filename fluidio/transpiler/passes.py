@@ -9,7 +9,7 @@ from fluidio.program import Program
 
 __all__ = ["InferenceTranspiler", "memory_optimize", "release_memory"]
 
-_told = False
+_warned = False
 
 
 def memory_optimize(
@@ -25,9 +25,9 @@ def release_memory(input_program: Program, skip_opt_set: Any = None) -> None:
 
 
 def _note(name: str) -> None:
-    global _told
-    if not _told:
-        _told = True
+    global _warned
+    if not _warned:
+        _warned = True
         warnings.warn(f"{name} has nothing to do: values are freed after their last use anyway", stacklevel=3)
 
 

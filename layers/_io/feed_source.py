@@ -14,15 +14,15 @@ from fluidio.program import DataFeeder, Variable
 from fluidio.tensor import LoDTensor
 from fluidio.tensor.lod import NO_LOD
 
-__all__ = ["Source", "from_batches", "from_sample_lists", "from_samples"]
+__all__ = ["BatchSource", "from_batches", "from_sample_lists", "from_samples"]
 
-Source = Callable[[], Iterator[Tensors]]
+BatchSource = Callable[[], Iterator[Tensors]]
 Generator = Callable[[], Iterable[Any]]
 
 _PLAIN = frozenset("?bBilqfdhe")  # dtypes that are taken as they are
 
 
-def from_batches(reader: Generator, names: Sequence[str]) -> Source:
+def from_batches(reader: Generator, names: Sequence[str]) -> BatchSource:
     """Return the source of a reader that yields one array or LoDTensor for each variable."""
     expected = len(names)
 
@@ -56,7 +56,7 @@ def _tensor(value: Any, index: int, names: Sequence[str]) -> tuple[Any, Any]:
     return tensor.array, NO_LOD
 
 
-def from_sample_lists(reader: Generator, variables: Sequence[Variable]) -> Source:
+def from_sample_lists(reader: Generator, variables: Sequence[Variable]) -> BatchSource:
     """Return the source of a reader that yields lists of samples."""
     feeder = DataFeeder(variables)
 
@@ -70,7 +70,7 @@ def from_sample_lists(reader: Generator, variables: Sequence[Variable]) -> Sourc
 
 def from_samples(
     reader: Generator, variables: Sequence[Variable], batch_size: int, drop_last: bool, dropped: Callable[[int], None]
-) -> Source:
+) -> BatchSource:
     """Return the source of a reader that yields single samples; `dropped` hears of a short last batch."""
     feeder = DataFeeder(variables)
 

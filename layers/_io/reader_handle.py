@@ -8,7 +8,7 @@ from typing import Any
 from fluidio.errors import EnforceNotMet
 from fluidio.flow.feed_queue import FeedQueue
 from fluidio.flow.lifecycle import State
-from fluidio.layers._io.feed_source import Source, from_batches, from_sample_lists
+from fluidio.layers._io.feed_source import BatchSource, from_batches, from_sample_lists
 from fluidio.program import Variable
 from fluidio.tensor import ScopeVariable, global_scope
 
@@ -83,15 +83,15 @@ class FeedHandle:
     def __init__(self, queue: FeedQueue, variables: Sequence[Variable]) -> None:
         self.queue = queue
         self.variables = list(variables)
-        self._source: Source | None = None
+        self._source: BatchSource | None = None
 
     @property
-    def source(self) -> Source | None:
+    def source(self) -> BatchSource | None:
         """What the thread of start() reads."""
         return self._source
 
     @source.setter
-    def source(self, source: Source) -> None:
+    def source(self, source: BatchSource) -> None:
         self._source = source
         self.queue.has_source = True
 

@@ -20,7 +20,7 @@ from fluidio.conversion.reshard import recompress, shuffle, split
 from fluidio.errors import ConversionError
 from fluidio.recordio import File, Writer
 from fluidio.recordio.files.notes import slots_beside
-from fluidio.recordio.files.schema import Slot, to_json
+from fluidio.recordio.files.schema import Field, to_json
 from tests.house.repository import ROOT
 
 
@@ -88,10 +88,10 @@ def test_nothing_is_written_onto_a_source(cut: Any, tmp_path: Path) -> None:
     assert read(paths) == list(range(100))
 
 
-SLOTS = [Slot("word", "int64", (1,), kind="int"), Slot("weight", "float32", (1,), kind="float")]
+SLOTS = [Field("word", "int64", (1,), kind="int"), Field("weight", "float32", (1,), kind="float")]
 
 
-def told(folder: Path, name: str, slots: list[Slot], start: int = 0) -> str:
+def told(folder: Path, name: str, slots: list[Field], start: int = 0) -> str:
     """Write a file of ten records, and beside it what its slots are called."""
     folder.mkdir(exist_ok=True)
     with Writer(str(folder / name)) as writer:
@@ -116,7 +116,7 @@ def test_names_of_slots_are_passed_on(cut: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize("cut", [split, shuffle])
 def test_names_that_differ_are_not_passed_on(cut: Any, files: list[str], tmp_path: Path) -> None:
     known = told(tmp_path / "from", "a", SLOTS)
-    others = told(tmp_path / "others", "a", [SLOTS[0], Slot("score", "float32", (1,), kind="float")])
+    others = told(tmp_path / "others", "a", [SLOTS[0], Field("score", "float32", (1,), kind="float")])
     for number, sources in enumerate(([known, others], [known, files[0]], [files[0], known])):
         first = cut(sources, str(tmp_path / str(number)), 2)[0]
         manifest = read_manifest(str(tmp_path / str(number)))

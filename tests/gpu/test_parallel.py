@@ -14,7 +14,7 @@ import pytest
 import fluidio as fluid
 from fluidio.executor.devices import backend_for
 from fluidio.executor.devices.cupy_backend import CupyBackend
-from fluidio.executor.devices.slot import Slot
+from fluidio.executor.devices.slot import RingSlot
 from fluidio.recordio import Writer
 from fluidio.testing import fresh
 from tests.gpu.schedules import SCHEDULES, slow_down
@@ -185,13 +185,13 @@ class _Unrecorded:
 
 def _ring_bug(cupy: Any, monkeypatch: pytest.MonkeyPatch, event: str) -> None:
     """Let slots wait for events that nobody records."""
-    make = Slot.__init__
+    make = RingSlot.__init__
 
     def broken(self: Any, module: Any) -> None:
         make(self, module)
         self.__dict__[event] = _Deaf(module, getattr(self, event))
 
-    monkeypatch.setattr(Slot, "__init__", broken)
+    monkeypatch.setattr(RingSlot, "__init__", broken)
 
 
 class _Deaf:

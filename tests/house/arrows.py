@@ -10,7 +10,7 @@ import ast
 from pathlib import Path
 
 ORDER = [
-    "errors era dtypes places version pickles names current",
+    "errors era dtypes places version pickles names current varint",
     "tensor",
     "recordio flow",
     "reader",

@@ -13,7 +13,7 @@ from fluidio.transpiler import passes
 
 
 def test_memory_optimize_says_once_that_there_is_nothing_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passes, "_told", False)
+    monkeypatch.setattr(passes, "_warned", False)
     with pytest.warns(UserWarning, match="freed after their last use"):
         fluid.memory_optimize(fluid.default_main_program(), skip_opt_set={"x"}, print_log=True, level=0)
     fluid.release_memory(fluid.default_main_program())

@@ -26,7 +26,7 @@ def input_gradient(hidden: int, **options: Any) -> Any:
 
 
 def test_a_multiple_of_8_trains_the_output_gate_alone_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lstm, "_told", False)
+    monkeypatch.setattr(lstm, "_warned", False)
     with pytest.warns(UserWarning, match="all_gates=True"):
         gradient = input_gradient(8)
     assert not gradient[:, :3].any() and gradient[:, 3].all()

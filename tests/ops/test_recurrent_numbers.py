@@ -92,6 +92,6 @@ def test_all_gates_passes_gradients_of_the_cells() -> None:
 
 
 def test_a_gru_tells_of_a_first_state_without_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gru, "_told", False)
+    monkeypatch.setattr(gru, "_warned", False)
     with pytest.warns(UserWarning, match="h_0.stop_gradient = False"):
         sums("gru", 3, {"h0": "constant"})

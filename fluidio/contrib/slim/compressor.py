@@ -120,8 +120,8 @@ class Compressor:
         for step, feed in enumerate(self._feeds(program, self.train_reader, self.train_feed_list)):
             results = exe.run(program, feed=feed, fetch_list=names)
             if self.log_period and step % self.log_period == 0:
-                told = ", ".join(f"{key}={float(np.mean(value)):.6g}" for key, value in zip(keys, results))
-                print(f"epoch:{epoch}; batch_id:{step}; {told}", flush=True)
+                text = ", ".join(f"{key}={float(np.mean(value)):.6g}" for key, value in zip(keys, results))
+                print(f"epoch:{epoch}; batch_id:{step}; {text}", flush=True)
 
     def _evaluate(self, exe: Executor) -> None:
         if self.eval_program is None:

@@ -17,7 +17,7 @@ from fluidio.conversion import storage
 from fluidio.errors import ConversionError, missing_dependency
 from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.recordio.files import schema
-from fluidio.recordio.files.schema import Slot
+from fluidio.recordio.files.schema import Field
 
 __all__ = ["read_ipc", "read_parquet", "write_ipc", "write_parquet"]
 
@@ -35,7 +35,7 @@ def _pyarrow() -> Any:
 # -- blocks to batches -------------------------------------------------------------------------------------------------
 
 
-def to_batch(block: RecordBlock, slots: list[Slot]) -> Any:
+def to_batch(block: RecordBlock, slots: list[Field]) -> Any:
     """Return a block as a pyarrow RecordBatch."""
     pa = _pyarrow()
     arrays = [_array(pa, column, slot) for column, slot in zip(block.columns, slots, strict=True)]
@@ -44,7 +44,7 @@ def to_batch(block: RecordBlock, slots: list[Slot]) -> Any:
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields, metadata=metadata))
 
 
-def _array(pa: Any, column: Column, slot: Slot) -> Any:
+def _array(pa: Any, column: Column, slot: Field) -> Any:
     width = int(np.prod(slot.shape, dtype=np.int64))
     flat = np.ascontiguousarray(column.data).reshape(-1)
     if slot.lod_level and (len(column.lod[0]) - 1 != column.num_records or column.sequence_offsets is not None):
@@ -73,7 +73,7 @@ def _array(pa: Any, column: Column, slot: Slot) -> Any:
     return values if width * slot.rows == 1 else pa.FixedSizeListArray.from_arrays(values, width * slot.rows)
 
 
-def _strings(pa: Any, slot: Slot, data: Any, offsets: Any) -> Any:
+def _strings(pa: Any, slot: Field, data: Any, offsets: Any) -> Any:
     """Return strings that stand one after another as a column of string or binary."""
     buffers = [None, pa.py_buffer(_small(offsets)), pa.py_buffer(data)]
     array = pa.Array.from_buffers(pa.binary(), len(offsets) - 1, buffers)
@@ -94,7 +94,7 @@ def _small(offsets: Any) -> Any:
 # -- batches to blocks -------------------------------------------------------------------------------------------------
 
 
-def to_block(batch: Any, slots: list[Slot]) -> RecordBlock:
+def to_block(batch: Any, slots: list[Field]) -> RecordBlock:
     """Return a pyarrow RecordBatch as a block."""
     pa = _pyarrow()
     columns = []
@@ -108,7 +108,7 @@ def to_block(batch: Any, slots: list[Slot]) -> RecordBlock:
     return RecordBlock(columns, batch.num_rows)
 
 
-def _column(pa: Any, array: Any, slot: Slot) -> Column:
+def _column(pa: Any, array: Any, slot: Field) -> Column:
     count = len(array)
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
@@ -152,7 +152,7 @@ def _bytes_of(pa: Any, array: Any) -> tuple[Any, Any]:
     return data.reshape(-1, 1).copy(), offsets - offsets[0]
 
 
-def slots_of(found: Any) -> list[Slot]:
+def slots_of(found: Any) -> list[Field]:
     """Return the slots in the metadata of an Arrow schema, or those that its types mean."""
     metadata = found.metadata or {}
     if _KEY in metadata:
@@ -160,16 +160,16 @@ def slots_of(found: Any) -> list[Slot]:
     return [_guess(field) for field in found]
 
 
-def _guess(field: Any) -> Slot:
+def _guess(field: Any) -> Field:
     pa = _pyarrow()
     kind, level = field.type, 0
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if _text(pa, kind):
-        return Slot(field.name, "uint8", (1,), 1, None, _text(pa, kind))
+        return Field(field.name, "uint8", (1,), 1, None, _text(pa, kind))
     if (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and _text(pa, kind.value_type):
         kinds = {"str": "strings", "bytes": "byte strings"}
-        return Slot(field.name, "uint8", (1,), 2, None, kinds[_text(pa, kind.value_type)])
+        return Field(field.name, "uint8", (1,), 2, None, kinds[_text(pa, kind.value_type)])
     while pa.types.is_list(kind) or pa.types.is_large_list(kind):
         kind, level = kind.value_type, level + 1
     shape: tuple[int, ...] = ()
@@ -184,7 +184,7 @@ def _guess(field: Any) -> Slot:
         raise ConversionError(f"{field.name}: a column of {field.type} cannot be a tensor; convert or drop it first")
     number = {"int64": "int", "float64": "float", "bool": "bool"}.get(dtype.name, "scalar")
     label = "array" if shape or level > 1 else "list" if level else number
-    return Slot(field.name, dtype.name, shape or (1,), level, None if level else 1, "lists" if level == 2 else label)
+    return Field(field.name, dtype.name, shape or (1,), level, None if level else 1, "lists" if level == 2 else label)
 
 
 def _text(pa: Any, kind: Any) -> str:
@@ -197,7 +197,7 @@ def _text(pa: Any, kind: Any) -> str:
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
-def write_parquet(path: str, slots: list[Slot], blocks: Iterable[RecordBlock]) -> None:
+def write_parquet(path: str, slots: list[Field], blocks: Iterable[RecordBlock]) -> None:
     """Write blocks as row groups of a Parquet file."""
     _pyarrow()
     import pyarrow.parquet as pq
@@ -208,13 +208,13 @@ def write_parquet(path: str, slots: list[Slot], blocks: Iterable[RecordBlock]) -
     _write(path, slots, blocks, open_writer)
 
 
-def write_ipc(path: str, slots: list[Slot], blocks: Iterable[RecordBlock]) -> None:
+def write_ipc(path: str, slots: list[Field], blocks: Iterable[RecordBlock]) -> None:
     """Write blocks as batches of an Arrow IPC (Feather 2) file."""
     pa = _pyarrow()
     _write(path, slots, blocks, pa.ipc.new_file)
 
 
-def _write(path: str, slots: list[Slot], blocks: Iterable[RecordBlock], open_writer: Any) -> None:
+def _write(path: str, slots: list[Field], blocks: Iterable[RecordBlock], open_writer: Any) -> None:
     with storage.writing(path) as file:
         writer = None
         try:
@@ -231,7 +231,7 @@ def _write(path: str, slots: list[Slot], blocks: Iterable[RecordBlock], open_wri
                 writer.close()
 
 
-def read_parquet(path: str, slots: list[Slot] | None) -> tuple[list[Slot], Iterator[RecordBlock]]:
+def read_parquet(path: str, slots: list[Field] | None) -> tuple[list[Field], Iterator[RecordBlock]]:
     """Return the slots and the blocks of a Parquet file."""
     _pyarrow()
     import pyarrow.parquet as pq
@@ -247,7 +247,7 @@ def read_parquet(path: str, slots: list[Slot] | None) -> tuple[list[Slot], Itera
     return known, blocks()
 
 
-def read_ipc(path: str, slots: list[Slot] | None) -> tuple[list[Slot], Iterator[RecordBlock]]:
+def read_ipc(path: str, slots: list[Field] | None) -> tuple[list[Field], Iterator[RecordBlock]]:
     """Return the slots and the blocks of an Arrow IPC file."""
     pa = _pyarrow()
     with storage.opened(path) as source:

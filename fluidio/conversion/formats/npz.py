@@ -13,12 +13,12 @@ from fluidio.conversion import storage
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.recordio.files import schema
-from fluidio.recordio.files.schema import Slot
+from fluidio.recordio.files.schema import Field
 
 __all__ = ["read", "write"]
 
 
-def write(path: str, slots: list[Slot], blocks: Iterable[RecordBlock]) -> None:
+def write(path: str, slots: list[Field], blocks: Iterable[RecordBlock]) -> None:
     """Write blocks as arrays; a file is held in memory."""
     held = list(blocks)
     arrays: dict[str, Any] = {"__slots__": np.frombuffer(json.dumps(schema.to_json(slots)).encode(), np.uint8)}
@@ -40,7 +40,7 @@ def write(path: str, slots: list[Slot], blocks: Iterable[RecordBlock]) -> None:
                 np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
 
 
-def read(path: str, slots: list[Slot] | None) -> tuple[list[Slot], Iterator[RecordBlock]]:
+def read(path: str, slots: list[Field] | None) -> tuple[list[Field], Iterator[RecordBlock]]:
     """Return the slots and the one block of a file; arrays of others are stacked rows, one record for each."""
     with storage.opened(path) as file, np.load(file, allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}

@@ -17,14 +17,14 @@ from fluidio.recordio import BlockReader, Column, File, Writer, sample_reader
 from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.files import schema
 from fluidio.recordio.files.named import strings
-from fluidio.recordio.files.schema import Slot
+from fluidio.recordio.files.schema import Field
 from fluidio.recordio.format.chunks import ChunkReader
 from fluidio.recordio.format.tensor_codec import decode_record
 
 __all__ = ["read", "write"]
 
 
-def write(path: str, slots: list[Slot], blocks: Iterable[RecordBlock]) -> None:
+def write(path: str, slots: list[Field], blocks: Iterable[RecordBlock]) -> None:
     """Write blocks as tensor records, or as the bytes that they were.
 
     Raises:
@@ -43,7 +43,7 @@ def write(path: str, slots: list[Slot], blocks: Iterable[RecordBlock]) -> None:
                 writer.write(record)
 
 
-def read(path: str, slots: list[Slot] | None) -> tuple[list[Slot], Iterator[RecordBlock]]:
+def read(path: str, slots: list[Field] | None) -> tuple[list[Field], Iterator[RecordBlock]]:
     """Return the slots and the blocks of a file.
 
     Args:
@@ -68,7 +68,7 @@ def read(path: str, slots: list[Slot] | None) -> tuple[list[Slot], Iterator[Reco
     return slots, blocks
 
 
-_RECORD = Slot("record", "uint8", (1,), 1, None, "record")
+_RECORD = Field("record", "uint8", (1,), 1, None, "record")
 
 
 def _content(path: str) -> str:
@@ -107,7 +107,7 @@ def _bytes(path: str) -> Iterator[RecordBlock]:
             yield RecordBlock([Column(data, offsets, (offsets,))])
 
 
-def _samples(path: str, slots: list[Slot] | None) -> tuple[list[Slot], Iterator[RecordBlock]]:
+def _samples(path: str, slots: list[Field] | None) -> tuple[list[Field], Iterator[RecordBlock]]:
     rows = _rows(path, slots)
     first = next(rows)
     try:
@@ -117,14 +117,14 @@ def _samples(path: str, slots: list[Slot] | None) -> tuple[list[Slot], Iterator[
     return found, _filled(path, found, itertools.chain([first], rows))
 
 
-def _rows(path: str, slots: list[Slot] | None) -> Iterator[dict[str, Any]]:
+def _rows(path: str, slots: list[Field] | None) -> Iterator[dict[str, Any]]:
     for sample in sample_reader(path)():
         values: Any = sample if isinstance(sample, tuple) else (sample,)
         names = [slot.name for slot in slots] if slots else [f"slot_{number}" for number in range(len(values))]
         yield dict(zip(names, values))
 
 
-def _filled(path: str, slots: list[Slot], rows: Iterable[dict[str, Any]]) -> Iterator[RecordBlock]:
+def _filled(path: str, slots: list[Field], rows: Iterable[dict[str, Any]]) -> Iterator[RecordBlock]:
     buffer = RowBuffer(slots, 1000, 8 << 20)
     for number, row in enumerate(rows):
         try:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fluidio.recordio.decode.block import Column, RecordBlock
-from fluidio.recordio.files.schema import Slot
+from fluidio.recordio.files.schema import Field
 from fluidio.tensor.lod import LoD
 
 __all__ = ["Record", "blocks_of", "records_of"]
@@ -36,7 +36,7 @@ def _split(column: Column) -> Iterator[tuple[npt.NDArray[Any], LoD]]:
         yield part.data, part.lod
 
 
-def blocks_of(records: Iterable[Record], slots: list[Slot]) -> Iterator[RecordBlock]:
+def blocks_of(records: Iterable[Record], slots: list[Field]) -> Iterator[RecordBlock]:
     """Gather records into blocks."""
     held: list[Record] = []
     for record in records:
@@ -48,7 +48,7 @@ def blocks_of(records: Iterable[Record], slots: list[Slot]) -> Iterator[RecordBl
         yield _stack(held, slots)
 
 
-def _stack(records: list[Record], slots: list[Slot]) -> RecordBlock:
+def _stack(records: list[Record], slots: list[Field]) -> RecordBlock:
     columns = []
     for number, slot in enumerate(slots):
         arrays = [record[number][0] for record in records]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from fluidio.conversion.formats import arrow, npz, recordio, tfrecord, webdataset
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import RecordBlock
-from fluidio.recordio.files.schema import Slot
+from fluidio.recordio.files.schema import Field
 
 __all__ = ["FORMATS", "Format", "of_name", "of_path", "stem"]
 
@@ -24,8 +24,8 @@ class Format(NamedTuple):
     """
 
     suffix: str
-    read: Callable[[str, list[Slot] | None], tuple[list[Slot], Iterator[RecordBlock]]]
-    write: Callable[[str, list[Slot], Iterable[RecordBlock]], None]
+    read: Callable[[str, list[Field] | None], tuple[list[Field], Iterator[RecordBlock]]]
+    write: Callable[[str, list[Field], Iterable[RecordBlock]], None]
     keeps_slots: bool
 
 

@@ -19,8 +19,9 @@ from fluidio.conversion.formats.records import Record, blocks_of, records_of
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.files.named import strings
-from fluidio.recordio.files.schema import Slot
+from fluidio.recordio.files.schema import Field
 from fluidio.recordio.format.checksum import masked_crc32c
+from fluidio.varint import read_varint, varint
 
 __all__ = ["parse_example", "read", "read_records", "write"]
 
@@ -63,15 +64,6 @@ def frame(data: bytes) -> bytes:
 # -- tf.train.Example --------------------------------------------------------------------------------------------------
 
 
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
 def varints(values: npt.NDArray[np.int64]) -> bytes:
     """Return numbers as packed varints."""
     numbers = values.astype(np.int64).view(np.uint64)
@@ -104,7 +96,7 @@ def read_varints(data: bytes) -> npt.NDArray[np.int64]:
 
 
 def _field(number: int, data: bytes) -> bytes:
-    return b"".join([bytes([number << 3 | 2]), _varint(len(data)), data])
+    return b"".join([bytes([number << 3 | 2]), varint(len(data)), data])
 
 
 def _feature(name: str, kind: int, data: bytes) -> bytes:
@@ -142,15 +134,10 @@ def _fields(data: bytes) -> Iterator[tuple[int, int, Any]]:
 
 
 def _read_varint(data: bytes, position: int) -> tuple[int, int]:
-    value = shift = 0
-    while position < len(data) and shift < 64:
-        byte = data[position]
-        position += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, position
-        shift += 7
-    raise ConversionError("a record is not a tf.train.Example")
+    try:
+        return read_varint(data, position, len(data))
+    except IndexError:
+        raise ConversionError("a record is not a tf.train.Example") from None
 
 
 def parse_example(data: bytes) -> dict[str, Any]:
@@ -186,7 +173,7 @@ def _values(feature: bytes) -> Any:
 # -- blocks ------------------------------------------------------------------------------------------------------------
 
 
-def write(path: str, slots: list[Slot], blocks: Iterable[RecordBlock]) -> None:
+def write(path: str, slots: list[Field], blocks: Iterable[RecordBlock]) -> None:
     """Write blocks as examples."""
     with storage.writing(path) as file:
         for record in records_of(blocks):
@@ -194,7 +181,7 @@ def write(path: str, slots: list[Slot], blocks: Iterable[RecordBlock]) -> None:
             file.write(frame(example(features)))
 
 
-def _encode(slot: Slot, array: npt.NDArray[Any], lod: Any) -> Iterator[bytes]:
+def _encode(slot: Field, array: npt.NDArray[Any], lod: Any) -> Iterator[bytes]:
     dtype = array.dtype
     if slot.text and slot.lod_level == 2 and len(lod[0]) == 2:
         yield _features_of_strings(slot.name, strings(array, lod[1], decode=False))
@@ -210,7 +197,7 @@ def _encode(slot: Slot, array: npt.NDArray[Any], lod: Any) -> Iterator[bytes]:
             yield _feature(f"{slot.name}/lod_{level}", 3, varints(np.asarray(offsets, np.int64)))
 
 
-def read(path: str, slots: list[Slot] | None) -> tuple[list[Slot], Iterator[RecordBlock]]:
+def read(path: str, slots: list[Field] | None) -> tuple[list[Field], Iterator[RecordBlock]]:
     """Return the slots and the blocks of a file of examples; without slots the first example decides."""
     examples = _examples(path)
     first = next(examples, None)
@@ -234,22 +221,22 @@ def _examples(path: str) -> Iterator[dict[str, Any]]:
             raise ConversionError(f"{path}: record {number}: {error}") from error
 
 
-def _guess(features: dict[str, Any]) -> list[Slot]:
+def _guess(features: dict[str, Any]) -> list[Field]:
     slots = []
     for name in sorted(features):
         values = features[name]
         if isinstance(values, list) and len(values) == 1:
-            slots.append(Slot(name, "uint8", (1,), 1, None, "bytes"))
+            slots.append(Field(name, "uint8", (1,), 1, None, "bytes"))
         elif isinstance(values, list):
-            slots.append(Slot(name, "uint8", (1,), 2, None, "byte strings"))
+            slots.append(Field(name, "uint8", (1,), 2, None, "byte strings"))
         else:
             level = int(len(values) != 1)
             number = "int" if values.dtype == np.int64 else "scalar"
-            slots.append(Slot(name, values.dtype.name, (1,), level, None if level else 1, "list" if level else number))
+            slots.append(Field(name, values.dtype.name, (1,), level, None if level else 1, "list" if level else number))
     return slots
 
 
-def _decode(features: dict[str, Any], slots: list[Slot], path: str) -> Record:
+def _decode(features: dict[str, Any], slots: list[Field], path: str) -> Record:
     record: list[tuple[npt.NDArray[Any], Any]] = []
     for slot in slots:
         if slot.name not in features:

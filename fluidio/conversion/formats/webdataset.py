@@ -20,14 +20,14 @@ from fluidio.conversion.formats.records import Record, blocks_of, records_of
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.files.named import strings
-from fluidio.recordio.files.schema import Slot
+from fluidio.recordio.files.schema import Field
 
 __all__ = ["read", "write"]
 
 _PICTURES = {b"\xff\xd8\xff": "jpg", b"\x89PNG\r\n\x1a\n": "png", b"GIF8": "gif", b"BM": "bmp"}
 
 
-def write(path: str, slots: list[Slot], blocks: Iterable[RecordBlock]) -> None:
+def write(path: str, slots: list[Field], blocks: Iterable[RecordBlock]) -> None:
     """Write blocks as samples of a tar file; the same records give the same bytes."""
     strange = [slot.name for slot in slots if "/" in slot.name]
     if strange:
@@ -40,7 +40,7 @@ def write(path: str, slots: list[Slot], blocks: Iterable[RecordBlock]) -> None:
                     _add(tar, f"{stem}-{number:09d}.{slot.name}.{extension}", data)
 
 
-def _members(slot: Slot, array: npt.NDArray[Any], lod: Any) -> Iterator[tuple[str, bytes]]:
+def _members(slot: Field, array: npt.NDArray[Any], lod: Any) -> Iterator[tuple[str, bytes]]:
     """Yield (extension, content) of the members that hold a slot of one record."""
     single = not slot.lod_level or len(lod[0]) == 2
     if slot.is_text and single:
@@ -76,7 +76,7 @@ def _npy(array: npt.NDArray[Any]) -> bytes:
     return out.getvalue()
 
 
-def read(path: str, slots: list[Slot] | None) -> tuple[list[Slot], Iterator[RecordBlock]]:
+def read(path: str, slots: list[Field] | None) -> tuple[list[Field], Iterator[RecordBlock]]:
     """Return the slots and the blocks of a tar file; without slots the first sample decides."""
     samples = _samples(path)
     first = next(samples, None)
@@ -129,17 +129,17 @@ def _parse(extension: str, data: bytes) -> Any:
         return data
 
 
-def _guess(name: str, value: Any) -> Slot:
+def _guess(name: str, value: Any) -> Field:
     if isinstance(value, (bytes, str)):
-        return Slot(name, "uint8", (1,), 1, None, "str" if isinstance(value, str) else "bytes")
+        return Field(name, "uint8", (1,), 1, None, "str" if isinstance(value, str) else "bytes")
     if isinstance(value, list):
-        return Slot(name, "uint8", (1,), 2, None, "strings")
+        return Field(name, "uint8", (1,), 2, None, "strings")
     if isinstance(value, int):
-        return Slot(name, "int64", (1,), kind="int")
-    return Slot(name, value.dtype.name, value.shape[1:] or (1,), rows=len(value) if value.ndim else 1)
+        return Field(name, "int64", (1,), kind="int")
+    return Field(name, value.dtype.name, value.shape[1:] or (1,), rows=len(value) if value.ndim else 1)
 
 
-def _decode(sample: dict[str, Any], slots: list[Slot], path: str) -> Record:
+def _decode(sample: dict[str, Any], slots: list[Field], path: str) -> Record:
     record: list[tuple[npt.NDArray[Any], Any]] = []
     for slot in slots:
         if slot.name not in sample:

@@ -163,13 +163,13 @@ def group_norm_grad(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance:
     return _channels_back(k, dx), dscale, dbias
 
 
-_told = False
+_warned = False
 
 
 def _tell_of_missing_scale() -> None:
-    global _told
-    if not _told:
-        _told = True
+    global _warned
+    if not _warned:
+        _warned = True
         warnings.warn(
             "group_norm without a scale: the gradient of Fluid 1.8.5 leaves out the mean, and so does fluidio, for the "
             "same losses; param_attr=fluid.ParamAttr(trainable=False) gives a scale of ones and the right gradient",

@@ -131,13 +131,13 @@ def gru(k: Call, x: Any, h0: Any, weight: Any, bias: Any) -> Any:
     return gates, reset, hidden, out
 
 
-_told = False
+_warned = False
 
 
 def _tell_of_first_step() -> None:
-    global _told
-    if not _told:
-        _told = True
+    global _warned
+    if not _warned:
+        _warned = True
         warnings.warn(
             "dynamic_gru with an h_0 that has no gradient: Fluid 1.8.5 leaves the first step of each sequence out of "
             "the gradients of the reset gate and the weight, and so does fluidio, for the same losses; with "

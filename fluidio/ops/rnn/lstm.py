@@ -18,7 +18,7 @@ from fluidio.program.operator import Operator
 
 __all__ = ["ALL_GATES"]
 
-_told = False
+_warned = False
 
 _ATTRS = {
     "use_peepholes": True,
@@ -133,10 +133,10 @@ def _backward(
 
 
 def _tell_of_output_gate(k: Call, size: int) -> None:
-    global _told
-    if _told:
+    global _warned
+    if _warned:
         return
-    _told = True
+    _warned = True
     layer = "dynamic_lstmp" if k.op.type == "lstmp_grad" else "dynamic_lstm"
     warnings.warn(
         f"{layer} with a hidden size of {size}: where it is a multiple of 8 the CPU kernel of Fluid 1.8.5 "

@@ -118,14 +118,14 @@ def _backwards(low: int, high: int, step: int) -> slice:
     return slice(last, low - 1 if low else None, -step) if high > low else slice(0, 0, 1)
 
 
-_told = False
+_warned = False
 
 
 def _tell_of_backwards() -> None:
-    global _told
-    if _told:
+    global _warned
+    if _warned:
         return
-    _told = True
+    _warned = True
     warnings.warn(
         "a slice with a negative step: Fluid 1.8.5 counts steps from the low end, so it takes other elements than "
         "Python does, and so does fluidio, for the same numbers; x[::-1][::2] takes those of Python's x[::-2]",

@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fluidio.recordio.decode.buffers import Pool
-from fluidio.recordio.format.tensor_codec import TensorHead, varint
+from fluidio.recordio.format.tensor_codec import TensorHead
 from fluidio.tensor.lod import IntArray
+from fluidio.varint import varint
 
 compiled: Any
 try:

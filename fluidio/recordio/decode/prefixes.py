@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fluidio.recordio.format.tensor_codec import TensorHead, varint
+from fluidio.recordio.format.tensor_codec import TensorHead
 from fluidio.tensor.lod import IntArray
+from fluidio.varint import varint
 
 __all__ = ["DESC_ROOM", "Prefixes", "desc_start", "read_prefixes"]
 

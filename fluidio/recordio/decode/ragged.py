@@ -15,11 +15,12 @@ import numpy.typing as npt
 from fluidio.recordio.decode import loops
 from fluidio.recordio.decode.block import Column
 from fluidio.recordio.decode.prefixes import DESC_ROOM, desc_start, read_prefixes
-from fluidio.recordio.decode.spans import Pieces, Source, Span, unfilled
+from fluidio.recordio.decode.spans import ColumnSource, Pieces, Span, unfilled
 from fluidio.recordio.format.compressors import CodecError
 from fluidio.recordio.format.records import RecordTable
-from fluidio.recordio.format.tensor_codec import MOST_EMPTY, TensorHead, parse_head, varint
+from fluidio.recordio.format.tensor_codec import MOST_EMPTY, TensorHead, parse_head
 from fluidio.tensor.lod import IntArray, LoD
+from fluidio.varint import varint
 
 __all__ = ["locate", "uniform"]
 
@@ -34,7 +35,7 @@ def locate(payload: memoryview, table: RecordTable) -> Span | None:
     Positions never go back. So it is enough that all of them end where their records do: none was past its end before.
     """
     at, ends = _bounds(table)
-    sources: list[Source] = []
+    sources: list[ColumnSource] = []
     lead = 4  # the number of tensors, which is read with the first one
     try:
         for _ in range(int.from_bytes(payload[int(at[0]) : min(int(at[0]) + 4, int(ends[0]))], "little")):
@@ -60,7 +61,7 @@ def _bounds(table: RecordTable) -> tuple[IntArray, IntArray]:
     return starts, starts + (table.stride - 4)
 
 
-def _tensor(payload: memoryview, at: IntArray, ends: IntArray, lead: int) -> tuple[Source, IntArray]:
+def _tensor(payload: memoryview, at: IntArray, ends: IntArray, lead: int) -> tuple[ColumnSource, IntArray]:
     """Return one tensor of all records and the positions after it."""
     head = parse_head(payload, int(at[0]) + lead, int(ends[0]))
     if not head.dims:
@@ -103,7 +104,7 @@ def _tensor(payload: memoryview, at: IntArray, ends: IntArray, lead: int) -> tup
     ), stops
 
 
-def _alike(payload: memoryview, at: IntArray, head: TensorHead) -> tuple[Source, IntArray] | None:
+def _alike(payload: memoryview, at: IntArray, head: TensorHead) -> tuple[ColumnSource, IntArray] | None:
     """Return a small tensor that has the same prefix in all records, copied for the whole chunk at once."""
     start = int(at[0])
     size, split = head.stop - start, head.start - start

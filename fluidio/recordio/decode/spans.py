@@ -19,7 +19,7 @@ from fluidio.recordio.format.tensor_codec import TensorHead
 
 _NOTHING = bytes(16)
 
-__all__ = ["Part", "Pieces", "Source", "Span", "Strided", "gather", "unfilled"]
+__all__ = ["ColumnSource", "Part", "Pieces", "Span", "Strided", "gather", "unfilled"]
 
 
 class Strided(NamedTuple):
@@ -53,7 +53,7 @@ class Pieces(NamedTuple):
         return self.column.layout
 
 
-Source = Strided | Pieces | Column
+ColumnSource = Strided | Pieces | Column
 
 
 def unfilled(shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
@@ -66,7 +66,7 @@ class Span:
     """`count` neighbours of one layout in one chunk."""
 
     count: int
-    sources: Sequence[Source]
+    sources: Sequence[ColumnSource]
 
     @property
     def layout(self) -> tuple[Layout, ...]:
@@ -97,7 +97,7 @@ def gather(parts: Sequence[Part], pool: Pool) -> RecordBlock:
     return RecordBlock(columns, count)
 
 
-def _cut(source: Source, start: int, stop: int, pool: Pool) -> Column:
+def _cut(source: ColumnSource, start: int, stop: int, pool: Pool) -> Column:
     """Return some records of one source."""
     if type(source) is Column:
         return source.slice(start, stop)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.errors import CutTailError, ForeignFileError, RecordIOError
-from fluidio.recordio.files.source import Source
+from fluidio.recordio.files.source import ByteSource
 from fluidio.recordio.format.chunks import ChunkReader, OnError
 from fluidio.recordio.format.dialects import HEADER_SIZE, MAGIC, Dialect, Header
 from fluidio.tensor.lod import IntArray
@@ -70,7 +70,7 @@ class ChunkIndex:
 
 
 def build_index(what: Any, *, on_error: OnError = "raise", partial: bool = False) -> ChunkIndex:
-    """Return the index of a path, URL, file object or Source.
+    """Return the index of a path, URL, file object or ByteSource.
 
     Args:
         on_error: "raise" at damage; "skip" leaves damaged chunks out, as far as their headers tell.
@@ -148,7 +148,7 @@ def _believed(reader: ChunkReader, offset: int, dialect: Dialect, header: Header
     return header
 
 
-def find_tail(source: Source) -> tuple[Dialect | None, int, CutTailError | None]:
+def find_tail(source: ByteSource) -> tuple[Dialect | None, int, CutTailError | None]:
     """Return the dialect, where the last good chunk ends, and the cut tail behind it, if any.
 
     Raises:

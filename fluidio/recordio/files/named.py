@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fluidio.errors import RecordIOError
 from fluidio.recordio.files.notes import slots_of
-from fluidio.recordio.files.schema import Slot
+from fluidio.recordio.files.schema import Field
 
 __all__ = ["Names", "names_of"]
 
@@ -19,7 +19,7 @@ __all__ = ["Names", "names_of"]
 class Names:
     """The slots of some files, to name the items of a batch."""
 
-    def __init__(self, slots: Sequence[Slot] | None, source: str = "") -> None:
+    def __init__(self, slots: Sequence[Field] | None, source: str = "") -> None:
         self.slots = slots
         self._source = source
 
@@ -28,7 +28,7 @@ class Names:
 
         Strings are a list with one for each record, lists of strings a list of lists; everything else stays as it is.
         """
-        slots: Sequence[Slot | None] = self.slots if self.slots is not None else [None] * len(batch)
+        slots: Sequence[Field | None] = self.slots if self.slots is not None else [None] * len(batch)
         return self.named([_value(slot, value) for slot, value in itertools.zip_longest(slots, batch)][: len(batch)])
 
     def named(self, values: Sequence[Any]) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def names_of(paths: Sequence[Any]) -> Names:
     return Names(slots_of(paths), str(paths[0]) if paths else "")
 
 
-def _value(slot: Slot | None, value: Any) -> Any:
+def _value(slot: Field | None, value: Any) -> Any:
     if slot is None or not slot.text or not isinstance(value, tuple):
         return value
     data, lod = value

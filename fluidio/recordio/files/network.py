@@ -129,10 +129,10 @@ def plain_errors(url: str) -> Iterator[None]:
     except RecordIOError:
         raise
     except Exception as error:
-        told = _explain(error, url)
-        if told is None:
+        explained = _explain(error, url)
+        if explained is None:
             raise
-        raise told from error
+        raise explained from error
 
 
 def _explain(error: BaseException, url: str) -> OSError | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from fluidio.errors import ConversionError
 from fluidio.recordio.files import schema
-from fluidio.recordio.files.schema import Slot
+from fluidio.recordio.files.schema import Field
 from fluidio.recordio.files.shard_sets import shard_of
 from fluidio.recordio.files.source import is_url, opened
 from fluidio.recordio.files.tasks import Task
@@ -47,7 +47,7 @@ def _check_name(shard: Any, path: str) -> None:
         raise ConversionError(f"{path}: not a manifest: a shard is called {name!r}, a file's name is expected")
 
 
-def slots_beside(path: str) -> list[Slot] | None:
+def slots_beside(path: str) -> list[Field] | None:
     """Return the slots that are told beside a file, None when nobody tells them."""
     shard = shard_of(path)
     if shard is not None:
@@ -59,10 +59,10 @@ def slots_beside(path: str) -> list[Slot] | None:
     return schema.from_json(beside) if beside else None
 
 
-def slots_of(paths: Iterable[Any]) -> list[Slot] | None:
+def slots_of(paths: Iterable[Any]) -> list[Field] | None:
     """Return the slots that are told of all files alike, None when they are not; a shard set is asked once."""
     asked: set[str] = set()
-    told: list[Slot] | None = None
+    noted: list[Field] | None = None
     for path in paths:
         path = path.path if isinstance(path, Task) else path
         if not isinstance(path, str):
@@ -72,11 +72,11 @@ def slots_of(paths: Iterable[Any]) -> list[Slot] | None:
         if whose in asked:
             continue
         found = slots_beside(path)
-        if found is None or (asked and found != told):
+        if found is None or (asked and found != noted):
             return None
         asked.add(whose)
-        told = found
-    return told
+        noted = found
+    return noted
 
 
 def _json(path: str) -> Any:

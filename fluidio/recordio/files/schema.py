@@ -1,4 +1,4 @@
-"""Slot: what one column of a data set holds; kept in manifests, Parquet metadata and beside TFRecord files."""
+"""Field: what one column of a data set holds; kept in manifests, Parquet metadata and beside TFRecord files."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy as np
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import RecordBlock
 
-__all__ = ["Slot", "from_json", "of_block", "to_json"]
+__all__ = ["Field", "from_json", "of_block", "to_json"]
 
 _TEXTS = ("bytes", "str", "strings", "byte strings", "record")
 
 
 @dataclass(frozen=True)
-class Slot:
+class Field:
     """One slot of all records.
 
     Attributes:
@@ -44,7 +44,7 @@ class Slot:
         """Tell whether a record holds one string of bytes."""
         return self.dtype == "uint8" and self.lod_level == 1 and self.shape == (1,)
 
-    def alike(self, other: Slot) -> bool:
+    def alike(self, other: Field) -> bool:
         """Tell whether records of both can stand in one file."""
         return (self.name, self.dtype, self.shape, self.lod_level) == (
             other.name,
@@ -65,12 +65,12 @@ class Slot:
         return f"{self.name}: {self.dtype} {(first, *self.shape)}{lod}{text}"
 
 
-def of_block(block: RecordBlock, names: Sequence[str] | None = None) -> list[Slot]:
+def of_block(block: RecordBlock, names: Sequence[str] | None = None) -> list[Field]:
     """Return the slots of a block, named as told or slot_0, slot_1, ..."""
     if names is not None and len(names) != len(block.columns):
         raise ConversionError(f"{len(names)} names for records of {len(block.columns)} tensors: {', '.join(names)}")
     return [
-        Slot(
+        Field(
             names[number] if names is not None else f"slot_{number}",
             column.data.dtype.newbyteorder("=").name,
             tuple(column.data.shape[1:]),
@@ -81,17 +81,17 @@ def of_block(block: RecordBlock, names: Sequence[str] | None = None) -> list[Slo
     ]
 
 
-def to_json(slots: Sequence[Slot]) -> list[dict[str, Any]]:
+def to_json(slots: Sequence[Field]) -> list[dict[str, Any]]:
     """Return slots as plain values."""
     return [asdict(slot) | {"shape": list(slot.shape)} for slot in slots]
 
 
-def from_json(found: Any) -> list[Slot]:
+def from_json(found: Any) -> list[Field]:
     """Return the slots in plain values or in JSON text."""
     try:
         if isinstance(found, (str, bytes)):
             found = json.loads(found)
-        slots = [Slot(**(entry | {"shape": tuple(entry["shape"])})) for entry in found]
+        slots = [Field(**(entry | {"shape": tuple(entry["shape"])})) for entry in found]
         for slot in slots:
             np.dtype(slot.dtype)
     except (TypeError, KeyError, ValueError, SyntaxError, RecursionError) as error:

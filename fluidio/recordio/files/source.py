@@ -14,11 +14,11 @@ from fluidio.errors import RecordIOError, missing_dependency
 from fluidio.recordio.files.network import ExplainedStore, fetch, limits
 from fluidio.recordio.files.pipes import is_pipe, open_pipe
 
-__all__ = ["LocalSource", "RemoteSource", "Source", "StreamSource", "is_url", "open_source"]
+__all__ = ["ByteSource", "LocalSource", "RemoteSource", "StreamSource", "is_url", "open_source"]
 
 
 @runtime_checkable
-class Source(Protocol):
+class ByteSource(Protocol):
     """Random access to the bytes of one file; safe to use from several threads."""
 
     name: str
@@ -270,14 +270,14 @@ def filesystem_of(url: str) -> tuple[Any, str]:
     return ExplainedStore(filesystem, url), cast(str, path)
 
 
-def open_source(what: Any) -> Source:
-    """Return the Source of a path, a URL, a binary file object, or a Source itself."""
+def open_source(what: Any) -> ByteSource:
+    """Return the ByteSource of a path, a URL, a binary file object, or a ByteSource itself."""
     if isinstance(what, (str, os.PathLike)):
         path = os.fspath(what)
         if is_url(path):
             return RemoteSource(path)
         return _from_pipe(path) if is_pipe(path) else LocalSource(path)
-    if isinstance(what, Source):
+    if isinstance(what, ByteSource):
         return what
     if hasattr(what, "read"):
         return StreamSource(what)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from fluidio.errors import CutTailError, ForeignFileError, RecordIOError
 from fluidio.recordio.decode.buffers import Pool
 from fluidio.recordio.files.ahead import Helpers, ReadAhead
-from fluidio.recordio.files.source import LocalSource, Source, open_source
+from fluidio.recordio.files.source import ByteSource, LocalSource, open_source
 from fluidio.recordio.format import foreign
 from fluidio.recordio.format.checksum import Checksum
 from fluidio.recordio.format.chunk import Chunk
@@ -40,7 +40,7 @@ class ChunkReader:
     """Walk over the chunks of one file, whatever the dialect; every chunk's checksum is verified.
 
     Args:
-        what: a path, URL, binary file object or Source.
+        what: a path, URL, binary file object or ByteSource.
         on_error: "raise" stops at damage; "skip" goes on with the next good chunk and notes it in `damage`.
         verify_inner: also check the CRC-32C inside snappy streams (the original never did).
         offset: where to begin; must be a chunk's start.
@@ -62,7 +62,7 @@ class ChunkReader:
     ) -> None:
         if on_error not in ("raise", "skip"):
             raise ValueError(f'on_error is "raise" or "skip", not {on_error!r}')
-        self.source: Source = open_source(what)
+        self.source: ByteSource = open_source(what)
         self._owned = self.source is not what
         self.on_error = on_error
         self.verify_inner = verify_inner

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 
 from fluidio.era import era
-from fluidio.recordio.files.source import Source
+from fluidio.recordio.files.source import ByteSource
 from fluidio.recordio.format.dialects import DIALECTS, HEADER_SIZE, MAGIC
 
 __all__ = ["EmptyChunks"]
@@ -18,7 +18,7 @@ __all__ = ["EmptyChunks"]
 class EmptyChunks:
     """The empty chunks of one file, counted as they are met."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ByteSource) -> None:
         self._source = source
         self._count = 0
 

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from fluidio.dtypes import VarType, to_numpy, to_vartype
 from fluidio.recordio.format.compressors import Bytes, CodecError
 from fluidio.tensor.lod import NO_LOD, LoD
+from fluidio.varint import read_varint, varint
 
 __all__ = [
     "MOST_EMPTY",
@@ -33,7 +34,6 @@ __all__ = [
     "parse_head",
     "raw_data",
     "tensor_prefix",
-    "varint",
 ]
 
 Array = npt.NDArray[Any]
@@ -67,17 +67,6 @@ class TensorHead(NamedTuple):
 
 
 # -- encode -----------------------------------------------------------------------------------------------------------
-
-
-def varint(value: int) -> bytes:
-    """Return a protobuf varint; a negative number takes ten bytes."""
-    value &= 0xFFFFFFFFFFFFFFFF
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
 
 
 def encode_desc(dtype: npt.DTypeLike, dims: Sequence[int]) -> bytes:
@@ -211,21 +200,21 @@ def _parse_desc(desc: bytes) -> tuple[np.dtype[Any], tuple[int, ...]]:
     position = 0
     try:
         while position < len(desc):
-            key, position = _varint_at(desc, position)
+            key, position = read_varint(desc, position, len(desc))
             field, wire = key >> 3, key & 7
             if wire == 0:
-                value, position = _varint_at(desc, position)
+                value, position = read_varint(desc, position, len(desc))
                 if field == 1:
                     dtype = _DATA_TYPES.get(value, dtype)
                 elif field == 2:
                     dims.append(value)
             elif wire == 2:
-                size, position = _varint_at(desc, position)
+                size, position = read_varint(desc, position, len(desc))
                 stop = position + size
                 if stop > len(desc):
                     raise IndexError
                 while field == 2 and position < stop:
-                    value, position = _varint_at(desc, position)
+                    value, position = read_varint(desc, position, len(desc))
                     dims.append(value)
                 if field == 2 and position != stop:
                     raise IndexError
@@ -246,16 +235,3 @@ def _parse_desc(desc: bytes) -> tuple[np.dtype[Any], tuple[int, ...]]:
     if len(dims) > _MAX_RANK:
         raise CodecError(f"has {len(dims)} dims")
     return dtype, tuple(dims)
-
-
-def _varint_at(data: bytes, position: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[position]
-        position += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value & 0xFFFFFFFFFFFFFFFF, position
-        shift += 7
-        if shift > 63:
-            raise IndexError
