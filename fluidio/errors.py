@@ -10,6 +10,7 @@
     │   ├── CutTailError                 the file ends in the middle of a chunk
     │   └── ForeignFileError             the file is something else than RecordIO
     ├── ConversionError (ValueError)     a row, a template or an earlier conversion is not as it should be
+    ├── ModelError (ValueError)          a saved model is damaged, foreign, or cannot be exported
     ├── UnsafePickleError (ValueError)   a pickle asks for more than data
     ├── MissingDependencyError (ImportError)  an optional package is needed
     ├── NotHere (AttributeError, NotImplementedError)  a name that fluidio does not have
@@ -34,6 +35,7 @@ __all__ = [
     "FluidioError",
     "ForeignFileError",
     "MissingDependencyError",
+    "ModelError",
     "NotHere",
     "OpError",
     "ReaderError",
@@ -162,6 +164,18 @@ class ForeignFileError(RecordIOError):
 
 class ConversionError(FluidioError, ValueError):
     """Data cannot be converted; the text names the task and the row."""
+
+
+class ModelError(FluidioError, ValueError):
+    """A saved model is damaged, foreign, incomplete or cannot be exported; `.problems` are all the reasons."""
+
+    def __init__(self, what: str, problems: Iterable[str] = ()) -> None:
+        self.what = what
+        self.problems = list(problems)
+        super().__init__("\n".join([what + (":" if self.problems else ""), *(f"  {line}" for line in self.problems)]))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return ModelError, (self.what, self.problems)
 
 
 class UnsafePickleError(FluidioError, ValueError):

@@ -23,7 +23,7 @@ ORDER = [
     "nets metrics evaluator average profiler debugger transpiler contrib core framework flags op proto "
     "inference incubate install_check default_scope_funcs log_helper wrapped_decorator",
     "testing",
-    "dataset conversion torch tf",
+    "dataset conversion models torch tf",
     "paddle",
     "demo",
     "cli",

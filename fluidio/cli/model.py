@@ -1,0 +1,175 @@
+"""`fluidio model VERB`: look inside saved models, run them, and take them elsewhere."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from fluidio.errors import ModelError
+
+HELP = "inspect, run, export, import and compare saved models"
+_EXIT = "exit status: 0 done, 1 an error or a model that is damaged or does not fit, 2 wrong usage"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    for name, (help_text, example, add) in _VERBS.items():
+        verb = verbs.add_parser(
+            name,
+            help=help_text,
+            description=help_text,
+            epilog=f"examples:\n{example}\n\n{_EXIT}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        add(verb)
+
+
+def _path(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="PATH", help="a folder, a file, or the prefix given to fluid.save")
+    parser.add_argument("--model-filename", metavar="NAME", help="the program's file in the folder")
+    parser.add_argument("--params-filename", metavar="NAME", help="the combined file of parameters in the folder")
+
+
+def _inspect(parser: argparse.ArgumentParser) -> None:
+    _path(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--quick", action="store_true", help="do not read the tensors: no statistics")
+
+
+def _export(parser: argparse.ArgumentParser) -> None:
+    _path(parser)
+    parser.add_argument("output", metavar="OUT", help="the file to write")
+    parser.add_argument("--to", required=True, choices=["safetensors", "npz", "torch"], help="the new form")
+    parser.add_argument("--mapping", metavar="FILE", help="JSON or lines of `OLD NEW`: names of the tensors")
+    parser.add_argument("--transpose-fc", action="store_true", help="fc weights as (out, in), as PyTorch has them")
+    parser.add_argument("--json", action="store_true", help="print what was written as JSON")
+    parser.add_argument("--quiet", action="store_true", help="no progress line")
+
+
+def _import(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("weights", metavar="WEIGHTS", help="a .safetensors, .npz or PyTorch file")
+    parser.add_argument("--into", required=True, metavar="PATH", help="a saved model, or a new folder")
+    parser.add_argument("--mapping", metavar="FILE", help="JSON or lines of `WEIGHT VARIABLE`")
+    parser.add_argument("--transpose-fc", action="store_true", help="fc weights come as (out, in)")
+    parser.add_argument("--transpose", action="append", default=[], metavar="NAME", help="this matrix is transposed")
+    parser.add_argument("--cast", action="store_true", help="convert dtypes that differ")
+    parser.add_argument("--partial", action="store_true", help="accept missing and unused tensors")
+    parser.add_argument("--json", action="store_true", help="print what was done as JSON")
+    parser.add_argument("--quiet", action="store_true", help="no progress line")
+
+
+_VERBS: dict[str, tuple[str, str, Any]] = {
+    "inspect": (
+        "show inputs, outputs, ops, parameters, what is missing or damaged, and which Fluid wrote it",
+        "  fluidio model inspect saved/\n  fluidio model inspect saved/all.pdparams --json",
+        _inspect,
+    ),
+    "export": (
+        "write the parameters as safetensors, npz or a PyTorch state_dict",
+        "  fluidio model export saved/ --to safetensors weights.safetensors\n"
+        "  fluidio model export saved/ --to torch weights.pt --transpose-fc",
+        _export,
+    ),
+    "import": (
+        "write weights from elsewhere into a saved model",
+        "  fluidio model import weights.safetensors --into saved/ --mapping names.json",
+        _import,
+    ),
+}
+
+
+def run(args: argparse.Namespace) -> int:
+    try:
+        return _RUN[args.verb](args)
+    except ModelError as error:
+        if getattr(args, "json", False):
+            print(json.dumps({"error": error.what, "problems": error.problems}, indent=1))
+        print(f"fluidio model {args.verb}: {error}", file=sys.stderr)
+        return 1
+
+
+def run_inspect(args: argparse.Namespace) -> int:
+    from fluidio.models.describe import describe, text_of
+    from fluidio.models.open_model import open_model
+
+    found = describe(open_model(args.path, args.model_filename, args.params_filename), not args.quick)
+    if args.json:
+        print(json.dumps(found, indent=1))
+    else:
+        print("\n".join(text_of(found)))
+    return int(bool(found["problems"]))
+
+
+def run_export(args: argparse.Namespace) -> int:
+    from fluidio.models.open_model import open_model
+    from fluidio.models.weights import read_mapping, write_weights
+
+    mapping = read_mapping(args.mapping) if args.mapping else None
+    model = open_model(args.path, args.model_filename, args.params_filename)
+    with _Pieces(model.size, args.quiet) as pieces:
+        tensors = write_weights(
+            model, args.to, args.output, mapping=mapping, transpose_fc=args.transpose_fc, tell=pieces.tell
+        )
+    size = sum(tensor.nbytes for tensor in tensors)
+    if args.json:
+        listed = [{"name": t.name, "dtype": t.dtype.newbyteorder("=").name, "shape": list(t.shape)} for t in tensors]
+        print(json.dumps({"path": args.output, "tensors": listed}, indent=1))
+    else:
+        print(f"{args.output}: {len(tensors)} tensors, {size:,} bytes")
+    return 0
+
+
+def run_import(args: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from fluidio.models.importing import import_weights
+    from fluidio.models.weights import read_mapping, read_weights
+
+    weights = read_weights(args.weights)
+    with _Pieces(sum(tensor.nbytes for tensor in weights.values()), args.quiet) as pieces:
+        done = import_weights(
+            weights,
+            args.into,
+            mapping=read_mapping(args.mapping) if args.mapping else None,
+            transpose_fc=args.transpose_fc,
+            transpose=args.transpose,
+            cast=args.cast,
+            partial=args.partial,
+            tell=pieces.tell,
+        )
+    if args.json:
+        print(json.dumps(asdict(done), indent=1))
+        return 0
+    print(f"{args.into}: {len(done.written)} tensors written, {len(done.kept)} kept, {len(done.unused)} not used")
+    for name in done.unused:
+        print(f"  not used: {name}")
+    return 0
+
+
+class _Pieces:
+    """A progress line that counts megabytes."""
+
+    def __init__(self, total: int, quiet: bool) -> None:
+        from fluidio.conversion.progress import Progress
+
+        self._progress = Progress(max(1, -(-total // 1_000_000)), "MB", None if quiet else sys.stderr)
+        self._size = 0
+
+    def __enter__(self) -> _Pieces:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if error[0] is None:
+            self._progress.done = self._progress.total
+            self._progress.finish()
+
+    def tell(self, size: int) -> None:
+        self._size += size
+        self._progress.bytes += size
+        self._progress.done = min(self._size // 1_000_000, self._progress.total - 1)
+        self._progress.tell()
+
+
+_RUN = {"inspect": run_inspect, "export": run_export, "import": run_import}

@@ -1,0 +1,110 @@
+"""A tensor where it lies: in a file at an offset, or in memory; its data are read in pieces."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fluidio.errors import ModelError
+from fluidio.recordio.format.compressors import CodecError
+from fluidio.recordio.format.tensor_codec import parse_head
+
+__all__ = ["PIECE", "StoredTensor", "in_memory", "tensors_in"]
+
+Array = npt.NDArray[Any]
+
+PIECE = 8 << 20
+_WINDOW, _LARGEST_WINDOW = 4096, 64 << 20  # bytes that are read to find where the data begin
+
+
+@dataclass(frozen=True)
+class StoredTensor:
+    """What is known of a tensor without its data, and how to get them."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    path: str = ""
+    offset: int = 0
+    held: Array | None = None
+
+    @property
+    def count(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64)) if self.shape else 1
+
+    @property
+    def nbytes(self) -> int:
+        return self.count * self.dtype.itemsize
+
+    def pieces(self, size: int = PIECE) -> Iterator[bytes]:
+        """Yield the data, little-endian and in C order, in pieces of whole items."""
+        step = max(size // self.dtype.itemsize, 1) * self.dtype.itemsize
+        if self.held is not None:
+            flat = np.ascontiguousarray(self.held, self.dtype.newbyteorder("<")).reshape(-1).view(np.uint8)
+            for start in range(0, len(flat), step):
+                yield flat[start : start + step].tobytes()
+            return
+        with open(self.path, "rb") as file:
+            file.seek(self.offset)
+            left = self.nbytes
+            while left:
+                piece = file.read(min(step, left))
+                if not piece:
+                    raise ModelError(f"{self.path}: {self.name}: the file has become shorter while it was read")
+                left -= len(piece)
+                yield piece
+
+    def array(self) -> Array:
+        """Return the whole tensor, read straight into its place."""
+        if self.held is not None:
+            return self.held
+        found = np.empty(self.count, self.dtype)
+        room = found.view(np.uint8)
+        start = 0
+        for piece in self.pieces():
+            room[start : start + len(piece)] = np.frombuffer(piece, np.uint8)
+            start += len(piece)
+        return found.reshape(self.shape)
+
+
+def in_memory(name: str, array: Array) -> StoredTensor:
+    """Return a tensor of data that are at hand."""
+    return StoredTensor(name, array.dtype, array.shape, held=array)
+
+
+def tensors_in(path: str) -> list[StoredTensor]:
+    """Return the tensors that stand one after another in a file, named by their number.
+
+    Raises:
+        CodecError: the file is cut, damaged or something else.
+    """
+    size = os.path.getsize(path)
+    found: list[StoredTensor] = []
+    offset = 0
+    with open(path, "rb") as file:
+        while offset < size or not found:
+            tensor, offset = _head_at(file, path, offset, size, str(len(found)))
+            found.append(tensor)
+    return found
+
+
+def _head_at(file: Any, path: str, offset: int, size: int, name: str) -> tuple[StoredTensor, int]:
+    window = _WINDOW
+    while True:
+        file.seek(offset)
+        data = file.read(min(window, size - offset))
+        try:
+            head = parse_head(data, 0, size - offset)
+        except (struct.error, ValueError) as error:
+            # A LoD or a description may be longer than the window; once all is read, the file is to blame.
+            if window < min(size - offset, _LARGEST_WINDOW):
+                window *= 16
+                continue
+            raise CodecError(f"{error} (tensor {name} at byte {offset})") from error
+        return StoredTensor(name, head.dtype, head.dims, path, offset + head.start), offset + head.stop
