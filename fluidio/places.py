@@ -26,7 +26,7 @@ _cuda_means_cpu = False
 
 
 def use_cpu_for_cuda(on: bool) -> None:
-    """Let every CUDA place mean the CPU (`fluidio run --device cpu`)."""
+    """Run every CUDA place on the CPU (`fluidio run --device cpu`)."""
     global _cuda_means_cpu
     _cuda_means_cpu = on
 

@@ -18,9 +18,10 @@ _STATUSES = ("works", "differs", "raises")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="*", metavar="NAME", help="these names only, e.g. fluid.layers.fc")
+    parser.epilog = "example: fluidio apis --status raises"
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these names, e.g. fluid.layers.fc")
     parser.add_argument("--json", action="store_true", help="print a list of {name, phase, keywords, status, note}")
-    parser.add_argument("--status", choices=_STATUSES, help="names with this verdict only")
+    parser.add_argument("--status", choices=_STATUSES, help="only names with this verdict")
     parser.add_argument("--ops", action="store_true", help="print the table of ops as Markdown instead (docs/ops.md)")
     parser.add_argument("--golden", type=Path, metavar="DIR", help="with --ops: a folder of golden programs to name")
 

@@ -9,10 +9,11 @@ from fluidio.recordio.files.paths import expand
 from fluidio.recordio.files.repair import repair
 from fluidio.recordio.files.survey import survey
 
-HELP = "verify RecordIO files; --repair IN OUT saves the good chunks of a damaged one"
+HELP = "verify RecordIO files; --repair IN OUT copies the good chunks of a damaged one"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = "example: fluidio check --repair damaged.recordio good.recordio"
     parser.add_argument("files", nargs="*", metavar="FILE", help="a path, URL or glob to verify")
     parser.add_argument(
         "--repair", nargs=2, metavar=("IN", "OUT"), help="copy the good chunks of IN to the new file OUT"

@@ -13,7 +13,7 @@ from fluidio.conversion.templates import NAMES
 from fluidio.errors import ConversionError
 from fluidio.recordio.files.notes import MANIFEST
 
-HELP = "make RecordIO shards: from a template module in parallel, or from a paddle.dataset reader"
+HELP = "make RecordIO shards in parallel, from a template, a paddle.dataset reader or tables"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,12 +56,20 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     mindrecord = "--mindrecord_"  # MindRecord's spellings
     parser.add_argument(f"{mindrecord}script", dest="script", help=argparse.SUPPRESS)
     add = parser.add_argument
-    add("--output", f"{mindrecord}file", metavar="PREFIX", help="what the paths or URLs of the shards begin with")
-    add("--partitions", "--shards", f"{mindrecord}partitions", type=int, default=1, metavar="N", help="how many (1)")
-    add("--workers", f"{mindrecord}workers", type=int, metavar="M", help="processes (as many as there are processors)")
-    add("--executor", metavar="MODULE:FACTORY", help="run tasks there, e.g. on Dask or MPI")
+    add("--output", f"{mindrecord}file", metavar="PREFIX", help="path or URL that the names of the shards begin with")
+    add(
+        "--partitions",
+        "--shards",
+        f"{mindrecord}partitions",
+        type=int,
+        default=1,
+        metavar="N",
+        help="number of shards (default: 1)",
+    )
+    add("--workers", f"{mindrecord}workers", type=int, metavar="M", help="number of processes (default: one per core)")
+    add("--executor", metavar="MODULE:FACTORY", help="where to run the tasks, e.g. Dask or MPI")
     add("--compressor", choices=["snappy", "none"], default="snappy")
-    add("--restart", action="store_true", help="throw earlier work for this output away")
+    add("--restart", action="store_true", help="discard earlier work for this output")
     add("--quiet", action="store_true", help="no progress line")
     add("--init", nargs=2, metavar=("NAME", "DIR"), help=f"copy a template: {', '.join(NAMES)}")
 

@@ -24,6 +24,7 @@ HELP = "train on handwritten digits from RecordIO files; no download, a few seco
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
+    parser.epilog = "example: fluidio demo --epochs 5"
     parser.add_argument("--dir", type=Path, default=Path("fluidio-demo"), help="where to write (default: %(default)s)")
     parser.add_argument("--epochs", type=_count, default=30, help="how often to read all files (default: %(default)s)")
     parser.add_argument("--batch-size", type=_count, default=64, help="records in a batch (default: %(default)s)")

@@ -97,11 +97,11 @@ def _top_level(args: list[str]) -> int:
         prog="fluidio",
         usage="fluidio [--debug] [--version] COMMAND ...",
         description="PaddlePaddle Fluid programs and RecordIO data, alive on today's Python.",
-        epilog="\n".join(["commands:", *listing, "", "`fluidio COMMAND --help` tells more."]),
+        epilog="\n".join(["commands:", *listing, "", "`fluidio COMMAND --help` describes a command."]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"fluidio {__version__}")
-    parser.add_argument("--debug", action="store_true", help="show the whole traceback of an error")
+    parser.add_argument("--debug", action="store_true", help="show the full traceback of an error")
     parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
     parsed, _ = parser.parse_known_args(args)
     if parsed.command is not None:

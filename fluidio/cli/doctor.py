@@ -21,7 +21,7 @@ from fluidio.version import __version__
 
 __all__ = ["HELP", "add_arguments", "run"]
 
-HELP = "say what is installed here; --gpu checks and measures the GPU; the report is made to be pasted"
+HELP = "report the environment, ready to paste into an issue; --gpu checks and measures the GPU"
 _PACKAGES = (
     "numpy",
     "crc32c",
@@ -39,6 +39,7 @@ _PACKAGES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
+    parser.epilog = "example: fluidio doctor --gpu"
     parser.add_argument(
         "--gpu",
         action="store_true",

@@ -7,15 +7,18 @@ import os
 import sys
 
 FORMATS = ("arrow", "npz", "parquet", "recordio", "tfrecord", "webdataset")
-HELP = "write RecordIO as Parquet, Arrow, TFRecord, WebDataset or npz, and back"
+HELP = "turn RecordIO into Parquet, Arrow, TFRecord, WebDataset or npz, and back"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="paths, URLs or globs; each becomes one file")
+    parser.epilog = "example: fluidio export 'data/part-*.recordio' --to parquet --output parquet/"
+    parser.add_argument("files", nargs="+", metavar="FILE", help="paths, URLs or globs; each file becomes one file")
     parser.add_argument("--to", required=True, choices=FORMATS, help="the new format")
-    parser.add_argument("--from", dest="source", choices=FORMATS, help="the old one (by the names of the files)")
+    parser.add_argument("--from", dest="source", choices=FORMATS, help="the current format (default: by file name)")
     parser.add_argument("--output", required=True, metavar="DIR", help="the folder for the new files")
-    parser.add_argument("--names", metavar="A,B,...", help="names of the slots (else the manifest's, else slot_0, ...)")
+    parser.add_argument(
+        "--names", metavar="A,B,...", help="names of the slots (default: the manifest's, or slot_0, ...)"
+    )
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, metavar="M")
     parser.add_argument("--quiet", action="store_true", help="no progress line")
 

@@ -15,12 +15,13 @@ from fluidio.recordio.files.paths import expand
 from fluidio.recordio.files.shard_sets import shard_of
 from fluidio.recordio.files.survey import SlotSurvey, Survey, survey
 
-HELP = "show dialect, chunks, layouts, a preview and damage of RecordIO files"
+HELP = "show what RecordIO files hold: dialect, chunks, slots, first records, damage"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = "example: fluidio inspect 'data/part-*.recordio'"
     parser.add_argument("files", nargs="+", metavar="FILE", help="a path, URL or glob")
-    parser.add_argument("--verify", action="store_true", help="read and decode everything, inner checksums included")
+    parser.add_argument("--verify", action="store_true", help="read and decode everything, including inner checksums")
     parser.add_argument("--json", action="store_true", help="print one JSON list")
     parser.add_argument("--preview", type=int, default=3, metavar="N", help="show N records (default 3)")
 

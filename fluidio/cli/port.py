@@ -16,14 +16,17 @@ from fluidio.paddle.verdicts import nearest
 
 __all__ = ["HELP", "add_arguments", "run"]
 
-HELP = "report what a legacy script needs, and write it for today's Python and NumPy"
+HELP = "report what a legacy script needs; rewrite it for today's Python and NumPy"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="+", metavar="SCRIPT|FOLDER", help="scripts, or folders to go through")
+    parser.epilog = "example: fluidio port train.py -o new_train.py"
+    parser.add_argument("paths", nargs="+", metavar="SCRIPT|FOLDER", help="scripts, or folders of scripts")
     parser.add_argument("-o", "--output", metavar="OUT", help="write the modernised script here (- for stdout)")
-    parser.add_argument("--check", action="store_true", help="a table for each file; exit 1 if anything would raise")
-    parser.add_argument("--all", action="store_true", help="list calls that work, too")
+    parser.add_argument(
+        "--check", action="store_true", help="print a table for each file; exit with 1 if anything would raise"
+    )
+    parser.add_argument("--all", action="store_true", help="list calls that work as well")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -68,7 +68,7 @@ def _sort(parser: argparse.ArgumentParser) -> None:
     _making(parser)
     parser.add_argument("--by", required=True, metavar="COLUMN")
     parser.add_argument("--reverse", action="store_true")
-    parser.add_argument("--memory", type=int, default=256, metavar="MB", help="how much to hold at a time (256)")
+    parser.add_argument("--memory", type=int, default=256, metavar="MB", help="memory to use (default: 256)")
 
 
 def _diff(parser: argparse.ArgumentParser) -> None:

@@ -22,12 +22,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_verbs(actions)
     split = actions.add_parser(
         "split",
-        help="cut into shards of equal size, in order",
+        help="split into shards of equal size, in order",
         epilog="example: fluidio records split a.recordio --shards 8 --output out/a",
     )
     shuffle = actions.add_parser(
         "shuffle",
-        help="put all records in random order, in bounded memory",
+        help="shuffle all records, in bounded memory",
         epilog="example: fluidio records shuffle 'out/a-*' --shards 8 --output mixed/a --seed 1",
     )
     for action in (split, shuffle):
@@ -36,10 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action.add_argument("--shards", type=int, required=True, metavar="N")
         action.add_argument("--compressor", choices=_COMPRESSORS, default="snappy")
     shuffle.add_argument("--seed", type=int, default=0)
-    shuffle.add_argument("--memory", type=int, default=256, metavar="MB", help="how much to hold at a time (256)")
+    shuffle.add_argument("--memory", type=int, default=256, metavar="MB", help="memory to use (default: 256)")
     recompress = actions.add_parser(
         "recompress",
-        help="the same records, packed otherwise",
+        help="write the same records with another compressor or chunk size",
         epilog="example: fluidio records recompress 'mixed/a-*' --compressor none --output plain/",
     )
     recompress.add_argument("files", nargs="+", metavar="FILE")

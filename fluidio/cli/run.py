@@ -15,17 +15,22 @@ from fluidio.paddle.infer_era import guess_era, local_sources
 
 __all__ = ["HELP", "add_arguments", "run"]
 
-HELP = "run a script that says `import paddle.fluid`, unmodified"
+HELP = "run a legacy script (`import paddle.fluid`) as it is"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = "example: fluidio run --device cpu train.py --epochs 3"
     parser.usage = "fluidio run [options] SCRIPT [ARGS...]  |  -m MODULE [ARGS...]  |  -- COMMAND [ARGS...]"
     parser.add_argument("--fluid", metavar="VERSION", help=f"follow this version: {', '.join(ERAS)} (else inferred)")
-    parser.add_argument("--device", metavar="cpu|gpu:0", help="cpu: every CUDA place means the CPU")
-    parser.add_argument("--stats", action="store_true", help="end with steps, epochs, records/s and waiting time")
-    parser.add_argument("--fake-data", action="store_true", help="paddle.dataset makes data up where files are missing")
-    parser.add_argument("--explain", action="store_true", help="list what was brought up to date, and on which lines")
-    parser.add_argument("--python", choices=("2", "3"), help="take the script for Python 2 or 3 (else inferred)")
+    parser.add_argument("--device", metavar="cpu|gpu:0", help="cpu: run everything on the CPU, CUDA places included")
+    parser.add_argument(
+        "--stats", action="store_true", help="print steps, epochs, records/s and waiting time at the end"
+    )
+    parser.add_argument(
+        "--fake-data", action="store_true", help="let paddle.dataset make up data when files are missing"
+    )
+    parser.add_argument("--explain", action="store_true", help="list what was modernised, and on which lines")
+    parser.add_argument("--python", choices=("2", "3"), help="treat the script as Python 2 or 3 (default: inferred)")
     parser.add_argument(
         "-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE [ARGS...]", help="run a module instead of a file"
     )
@@ -66,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     if fluid:
         set_era(fluid)
     if args.device == "cpu":
-        print("fluidio run: CUDA places mean the CPU (--device cpu)", file=sys.stderr)
+        print("fluidio run: CUDA places run on the CPU (--device cpu)", file=sys.stderr)
     return _run_python(args, words)
 
 
