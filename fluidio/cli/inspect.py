@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import dataclasses
-import itertools
 import json
 
-from fluidio.conversion.looking import rows, short
-from fluidio.errors import FluidioError
-from fluidio.recordio.files.notes import slots_beside
+from fluidio.conversion.inspecting import as_json, names_and_rows
 from fluidio.recordio.files.paths import expand
 from fluidio.recordio.files.shard_sets import shard_of
 from fluidio.recordio.files.survey import SlotSurvey, Survey, survey
@@ -29,8 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     found = [survey(path, verify=args.verify, preview=args.preview) for path in expand(args.files)]
     if args.json:
-        listed = [dataclasses.asdict(each) | {"names": names_and_rows(each, 0)[0]} for each in found]
-        print(json.dumps(listed, indent=2))
+        print(json.dumps(as_json(found), indent=2))
     else:
         for group in grouped(found):
             print("\n".join([*describe(group[0], names_and_rows(group[0], args.preview)), *together(group)]))
@@ -61,21 +56,6 @@ def together(group: list[Survey]) -> list[str]:
         f"  total    {len(group)} shards like this one: {records} records ({fewest} to {most} in each), {_bytes(size)}"
     )
     return [line, f"           the last is {group[-1].path}"]
-
-
-def names_and_rows(found: Survey, preview: int) -> tuple[list[str], list[str]]:
-    """Return the names of the slots that are told beside a file, and its first records by them."""
-    if found.content != "tensors" or found.damage or "<" in found.path:
-        return [], []
-    try:
-        slots = slots_beside(found.path)
-        if slots is None or len(slots) != len(found.slots):
-            return [], []
-        with contextlib.closing(rows([found.path])) as source:
-            texts = [short(row) for row in itertools.islice(source, max(0, preview))]
-    except (FluidioError, ValueError) as error:
-        return [], [f"({error})"]
-    return [slot.name for slot in slots], texts
 
 
 def describe(found: Survey, noted: tuple[list[str], list[str]] = ([], [])) -> list[str]:

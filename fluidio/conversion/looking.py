@@ -10,6 +10,7 @@ from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fluidio import pickles
 from fluidio.conversion.formats import of_name
@@ -21,6 +22,7 @@ from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.files.notes import slots_beside
 from fluidio.recordio.files.schema import Field
 from fluidio.recordio.format.tensor_codec import decode_record
+from fluidio.tensor.lod import LoD
 
 __all__ = ["blocks_with_slots", "choose", "plain", "row_of_record", "rows", "rows_of_records", "short"]
 
@@ -45,7 +47,7 @@ def row_of_record(record: bytes, slots: Sequence[Field] | None = None) -> dict[s
     except ValueError:
         tensors = []
     if tensors:
-        known = slots or [Field(f"slot_{n}", a.dtype.name, a.shape[1:], len(lod)) for n, (a, lod) in enumerate(tensors)]
+        known = slots or [_field(number, array, lod) for number, (array, lod) in enumerate(tensors)]
         return {slot.name: value_of(slot, array, lod) for slot, (array, lod) in zip(known, tensors)}
     try:
         sample = pickles.loads(record)
@@ -53,6 +55,12 @@ def row_of_record(record: bytes, slots: Sequence[Field] | None = None) -> dict[s
         return {"record": record}
     values = sample if isinstance(sample, tuple) else (sample,)
     return {slots[n].name if slots else f"slot_{n}": value for n, value in enumerate(values)}
+
+
+def _field(number: int, array: npt.NDArray[Any], lod: LoD) -> Field:
+    """Return the slot of one tensor of which nothing is told; a sequence keeps all its rows."""
+    rows = 1 if len(array) == 1 and not lod else None
+    return _as_number(Field(f"slot_{number}", array.dtype.name, array.shape[1:], len(lod), rows))
 
 
 def rows_of_records(

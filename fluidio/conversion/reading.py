@@ -61,5 +61,7 @@ def value_of(slot: Field, array: npt.NDArray[Any], lod: LoD) -> Any:
         parts = [array[start:stop] for start, stop in itertools.pairwise(lod[1].tolist())]
         if slot.kind == "strings":
             return [part.tobytes().decode() for part in parts]
-        return [part.tobytes() if slot.kind == "byte strings" else part[:, 0].tolist() for part in parts]
+        if slot.kind == "byte strings":
+            return [part.tobytes() for part in parts]
+        return [part[:, 0].tolist() for part in parts] if slot.shape == (1,) else parts
     return array[0] if slot.rows == 1 else array
