@@ -19,7 +19,21 @@ from fluidio.version import __version__
 
 __all__ = ["COMMANDS", "Command", "available", "main"]
 
-COMMANDS = ("run", "port", "inspect", "check", "convert", "export", "records", "cp", "model", "apis", "doctor", "demo")
+COMMANDS = (
+    "run",
+    "port",
+    "view",
+    "inspect",
+    "check",
+    "convert",
+    "export",
+    "records",
+    "cp",
+    "model",
+    "apis",
+    "doctor",
+    "demo",
+)
 _GO_ON = ("convert",)  # finished tasks are kept
 
 

@@ -25,7 +25,7 @@ ORDER = [
     "testing",
     "dataset conversion models torch tf",
     "paddle",
-    "demo",
+    "demo pages",
     "cli",
     "__main__",
 ]

@@ -1,0 +1,96 @@
+"""Put a page together: one HTML file of a style sheet, a script and the data, which asks for nothing else.
+
+Data stands in the page as JSON without `<`, `>` and `&`, so that no text of a file can end the element; the scripts set
+text as text. A content security policy allows the page's own script by its hash and no network.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import importlib.resources
+import json
+import math
+import os
+import tempfile
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fluidio.version import __version__
+
+__all__ = ["as_json", "page", "write"]
+
+_ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+_NO_SCRIPT = "This page draws its content with JavaScript, which is switched off."
+
+
+def page(kind: str, title: str, data: Mapping[str, Any]) -> str:
+    """Return the HTML of a page.
+
+    Args:
+        kind: "records", "program", "run" or "compare": the script that draws it.
+        data: what the script draws; plain values and NumPy's.
+    """
+    script = _asset("base.js") + _asset(f"{kind}.js")
+    style = _asset("base.css") + _asset(f"{kind}.css")
+    told = {"fluidio": __version__, "made": time.strftime("%Y-%m-%d %H:%M"), "title": title, **data}
+    allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{allowed}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return (
+        "<!doctype html>\n"
+        f'<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{_text(title)} · fluidio</title>\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<style>\n{style}</style>\n</head>\n<body>\n"
+        f'<main id="page"><noscript>{_NO_SCRIPT}</noscript></main>\n'
+        f'<script type="application/json" id="data">{as_json(told)}</script>\n'
+        f"<script>{script}</script>\n</body>\n</html>\n"
+    )
+
+
+def as_json(value: Any) -> str:
+    """Return JSON that may stand inside an HTML script element; nan and infinities are strings."""
+    return json.dumps(_plain(value), separators=(",", ":"), allow_nan=False).translate(_ESCAPES)
+
+
+def write(path: str | os.PathLike[str], text: str) -> None:
+    """Write a page whole or not at all."""
+    target = os.path.abspath(path)
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    descriptor, part = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".", suffix=".part")
+    try:
+        with open(descriptor, "w", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+        os.chmod(part, 0o644)
+        os.replace(part, target)
+    except BaseException:
+        os.unlink(part)
+        raise
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(float(value))
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _text(title: str) -> str:
+    return html.escape(title.encode("utf-8", "replace").decode())
+
+
+def _asset(name: str) -> str:
+    found = importlib.resources.files("fluidio.pages").joinpath("assets", name)
+    return found.read_text("utf-8") if found.is_file() else ""
