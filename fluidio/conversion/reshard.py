@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import tempfile
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from fluidio.recordio.files.part_files import temporary_folder
 from fluidio.recordio.files.paths import expand
 from fluidio.recordio.files.shard_sets import shard_name
 from fluidio.recordio.files.source import is_url
+from fluidio.recordio.files.tasks import Task
 from fluidio.recordio.format.chunk import Chunk
 from fluidio.recordio.format.chunks import ChunkReader
 from fluidio.recordio.format.dialects import FLUID, Dialect
@@ -62,22 +64,40 @@ def split(sources: Any, output: str, shards: int, *, compressor: str = "snappy")
     """Write the records of some files into `output-00000-of-...`: consecutive ranges of nearly one size."""
     if shards < 1:
         raise ValueError(f"shards is {shards}, it should be at least 1")
-    paths = expand(sources)
-    output = named_prefix(output, paths[0] if paths and isinstance(paths[0], str) else "data")
+    paths = _sources(sources)
+    output = named_prefix(output, paths[0] if isinstance(paths[0], str) else "data")
     targets = _targets(output, shards, paths)
     dialect = _dialect(paths)
+    tasks = partition(paths, 1, 0)
     with making(output, shards) as new:
-        counts = []
-        for number, staged in enumerate(new.staged):
-            with _writer(staged, dialect, compressor) as writer:
-                for task in partition(paths, shards, number):
-                    with File(task) as records:
-                        for record in records:
-                            writer.write(record)
-            counts.append(writer.num_records)
-            new.placed(number)
+        counts = _deal_out(_records(tasks), sum(map(len, tasks)), new, dialect, compressor)
         new.finish(_manifest(paths, targets, counts))
     return targets
+
+
+def _sources(sources: Any) -> list[Any]:
+    paths = expand(sources)
+    if not paths:
+        raise ConversionError("there are no files to read: give at least one")
+    return paths
+
+
+def _records(tasks: list[Task]) -> Iterator[bytes]:
+    for task in tasks:
+        with File(task) as records:
+            yield from records
+
+
+def _deal_out(records: Iterator[bytes], count: int, new: NewSet, dialect: Dialect, compressor: str) -> list[int]:
+    """Write `count` records into the shards of a set, consecutive ones into one; return how many each got."""
+    shards = len(new.staged)
+    counts = [count * (number + 1) // shards - count * number // shards for number in range(shards)]
+    for number, staged in enumerate(new.staged):
+        with _writer(staged, dialect, compressor) as writer:
+            for record in itertools.islice(records, counts[number]):
+                writer.write(record)
+        new.placed(number)
+    return counts
 
 
 def _manifest(sources: list[Any], targets: list[str], counts: list[int]) -> dict[str, Any]:
@@ -118,8 +138,8 @@ def shuffle(
         raise ValueError(f"shards is {shards}, it should be at least 1")
     if memory < 1 << 16:
         raise ValueError(f"memory is {memory} bytes, it should be at least 65536")
-    paths = expand(sources)
-    output = named_prefix(output, paths[0] if paths and isinstance(paths[0], str) else "data")
+    paths = _sources(sources)
+    output = named_prefix(output, paths[0] if isinstance(paths[0], str) else "data")
     targets = _targets(output, shards, paths)
     dialect = _dialect(paths)
     total = sum(len(chunk.payload) for chunk in _chunks(paths))
@@ -131,7 +151,7 @@ def shuffle(
         with temporary_folder(where) as folder, storage.naming(folder):
             names = [os.path.join(folder, str(number)) for number in range(buckets)]
             count = _scatter(paths, names, random)
-            counts = _gather(names, count, new, random, dialect, compressor)
+            counts = _deal_out(_permuted(names, random), count, new, dialect, compressor)
         new.finish(_manifest(paths, targets, counts))
     return targets
 
@@ -147,21 +167,6 @@ def _scatter(paths: list[Any], names: list[str], random: np.random.Generator) ->
             for number, record in zip(random.integers(len(names), size=len(records)).tolist(), records):
                 writers[number].write(record)
     return count
-
-
-def _gather(
-    names: list[str], count: int, new: NewSet, random: np.random.Generator, dialect: Dialect, compressor: str
-) -> list[int]:
-    records, shards = _permuted(names, random), len(new.staged)
-    counts = []
-    for number, staged in enumerate(new.staged):
-        wanted = count * (number + 1) // shards - count * number // shards
-        with _writer(staged, dialect, compressor) as writer:
-            for _ in range(wanted):
-                writer.write(next(records))
-        new.placed(number)
-        counts.append(wanted)
-    return counts
 
 
 def _permuted(names: list[str], random: np.random.Generator) -> Iterator[bytes]:

@@ -19,8 +19,11 @@ from fluidio.conversion.copying import copy
 from fluidio.conversion.reshard import recompress, shuffle, split
 from fluidio.errors import ConversionError
 from fluidio.recordio import File, Writer
+from fluidio.recordio.files import ranges
+from fluidio.recordio.files.index import ChunkIndex
 from fluidio.recordio.files.notes import slots_beside
 from fluidio.recordio.files.schema import Field, to_json
+from fluidio.recordio.files.sidecar import open_index
 from tests.house.repository import ROOT
 
 
@@ -46,6 +49,27 @@ def test_split_cuts_in_order(files: list[str], tmp_path: Path, shards: int) -> N
     assert read(paths) == list(range(103))
     counts = {len(read([path])) for path in paths}
     assert max(counts) - min(counts) <= 1
+
+
+def test_split_looks_at_each_source_once_however_many_shards_there_are(
+    files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: Counter[str] = Counter()
+
+    def counted(path: str, **options: Any) -> ChunkIndex:
+        looks[path] += 1
+        return open_index(path, **options)
+
+    monkeypatch.setattr(ranges, "open_index", counted)
+    split(files, str(tmp_path / "out" / "s"), 40)
+    assert looks == dict.fromkeys(files, 1)
+
+
+@pytest.mark.parametrize("cut", [split, shuffle])
+def test_no_sources_make_no_set(cut: Any, tmp_path: Path) -> None:
+    with pytest.raises(ConversionError, match="there are no files to read"):
+        cut([], str(tmp_path / "s"), 2)
+    assert os.listdir(tmp_path) == []
 
 
 def test_split_keeps_the_dialect(tmp_path: Path) -> None:
