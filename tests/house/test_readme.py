@@ -14,6 +14,7 @@ from tests.house import markdown
 from tests.house.repository import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+_OTHERS = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md")
 _PROGRAMS = [(page, block, output) for page in PAGES for block, output in markdown.programs(page)]
 _COMMANDS = [(page, command, output) for page in PAGES for command, output in markdown.commands(page)]
 
@@ -51,7 +52,7 @@ def test_there_is_one_set_up_line_for_the_demo_and_one_for_the_tests(end: str) -
 def test_local_links_lead_to_files() -> None:
     broken = [
         f"{page.relative_to(ROOT)}: {target}"
-        for page in [*PAGES, ROOT / "CHANGELOG.md"]
+        for page in [*PAGES, *(ROOT / name for name in _OTHERS)]
         for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", page.read_text("utf-8"))
         if not (page.parent / target).exists()
     ]
