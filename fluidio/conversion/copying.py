@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import IO, Any
 
 from fluidio.conversion import resuming, storage, uploading
@@ -29,8 +29,9 @@ def copy(sources: Iterable[str], target: str, *, workers: int = 4, progress: IO[
 
     Each copy is read back and compared by SHA-256. Files that are there already with the same content are kept, so an
     interrupted copy goes on where it stopped: inside of a large file when the target is a local folder or speaks S3, at
-    the beginning of a file when it is another store. Manifests come along. Shards of an older set of the same name go
-    before the first new one comes, so that no mixture is ever there.
+    the beginning of a file when it is another store. Manifests come along, and come first: what they list belongs to
+    the set, also when the copy is killed. Shards of an older set of the same name go before the first new one comes, so
+    that no mixture is ever there.
     """
     paths = expand(list(sources), notes=True)
     paths += notes_beside(paths)
@@ -45,21 +46,32 @@ def copy(sources: Iterable[str], target: str, *, workers: int = 4, progress: IO[
     under_way: dict[str, tuple[int, int]] = {}
     with ThreadPoolExecutor(max(1, workers), "fluidio-copy") as pool:
         same = _clear(list(pool.map(_is_there, paths, targets)), targets)
-        jobs = {pool.submit(_copy_one, path, to, to in same, under_way): path for path, to in zip(paths, targets)}
         try:
-            while jobs:
-                for job in wait(jobs, _GLANCE, FIRST_COMPLETED).done:
-                    size, kept = job.result()
-                    under_way.pop(jobs.pop(job), None)
-                    shown.running(*_state(under_way))
-                    shown.step(0, size, kept=kept)
-                shown.running(*_state(under_way))
-                shown.tell()
+            for notes in (True, False):
+                pairs = [(path, to) for path, to in zip(paths, targets) if _is_note(path) is notes]
+                jobs = {pool.submit(_copy_one, path, to, to in same, under_way): path for path, to in pairs}
+                _wait(jobs, under_way, shown)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
     shown.finish()
     return targets
+
+
+def _is_note(path: str) -> bool:
+    return path.endswith((MANIFEST, SLOTS))
+
+
+def _wait(jobs: dict[Future[tuple[int, bool]], str], under_way: dict[str, tuple[int, int]], shown: Progress) -> None:
+    """Show the progress of copies until all are done."""
+    while jobs:
+        for job in wait(jobs, _GLANCE, FIRST_COMPLETED).done:
+            size, kept = job.result()
+            under_way.pop(jobs.pop(job), None)
+            shown.running(*_state(under_way))
+            shown.step(0, size, kept=kept)
+        shown.running(*_state(under_way))
+        shown.tell()
 
 
 def _state(under_way: dict[str, tuple[int, int]]) -> tuple[int, int, float]:
@@ -106,7 +118,7 @@ def _copy_one(source: str, target: str, kept: bool, under_way: dict[str, tuple[i
     if storage.digest(target) != (size, digest):
         storage.remove(target)
         raise ConversionError(f"{target}: what was read back is not what was written from {source}; it was removed")
-    if is_url(target) and not target.endswith((MANIFEST, SLOTS)):
+    if is_url(target) and not _is_note(target):
         _put_index(source, target)
     return size, False
 

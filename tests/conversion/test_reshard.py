@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from fluidio.cli import main
-from fluidio.conversion import read_manifest, read_rows
+from fluidio.conversion import read_manifest, read_rows, storage
 from fluidio.conversion.copying import copy
 from fluidio.conversion.reshard import recompress, shuffle, split
 from fluidio.errors import ConversionError
@@ -22,6 +22,7 @@ from fluidio.recordio import File, Writer
 from fluidio.recordio.files import ranges
 from fluidio.recordio.files.index import ChunkIndex
 from fluidio.recordio.files.notes import slots_beside
+from fluidio.recordio.files.paths import expand
 from fluidio.recordio.files.schema import Field, to_json
 from fluidio.recordio.files.sidecar import open_index
 from tests.house.repository import ROOT
@@ -166,6 +167,27 @@ def test_copy_verifies_and_goes_on(files: list[str], tmp_path: Path) -> None:
     assert (target / "a").stat().st_mtime_ns == stamp
     with pytest.raises(ConversionError, match="same name"):
         copy([files[0], files[0]], str(target))
+
+
+def test_a_copy_that_failed_leaves_nothing_that_the_next_one_does_not_know(
+    files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two, three = (split(files, str(tmp_path / str(n) / "s"), n) for n in (2, 3))
+    target = str(tmp_path / "to")
+
+    whole, left = storage.copy_file, [two[1]]  # nothing goes after this one
+
+    def fails(source: str, out: Any, *hashes: Any) -> int:
+        if source in left:
+            left.extend(os.path.join(tmp_path, "2", name) for name in os.listdir(tmp_path / "2"))
+            raise OSError("no")
+        return whole(source, out, *hashes)
+
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="no"):
+        patched.setattr(storage, "copy_file", fails)
+        copy(two, target, workers=1)
+    copy(three, target)
+    assert read(expand([f"{target}/s-*-of-*"])) == list(range(103))
 
 
 def test_the_commands(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
