@@ -7,7 +7,7 @@ from typing import Any
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
-from fluidio.ops.vision import windows
+from fluidio.ops.vision import fast_conv, windows
 from fluidio.program.infer import InferContext
 
 __all__: list[str] = []
@@ -160,6 +160,8 @@ def _filters(w: Any, g: Geometry) -> Any:
 
 def correlate(k: Call, x: Any, w: Any, g: Geometry) -> Any:
     """Return the convolution of X [N, C, *] with W [F, C / groups, *]."""
+    if fast_conv.is_for(k, g, x, w):
+        return fast_conv.correlate(x, w, g)
     filters = _filters(w, g)
     out = k.xp.empty((g.images, w.shape[0], *g.outs), x.dtype)
     for part in g.blocks():
@@ -180,6 +182,8 @@ def correlate(k: Call, x: Any, w: Any, g: Geometry) -> Any:
 
 def spread(k: Call, y: Any, w: Any, g: Geometry) -> Any:
     """Return the transposed convolution: X@GRAD of `correlate` for an output gradient Y."""
+    if fast_conv.is_for(k, g, y, w):
+        return fast_conv.spread(y, w, g)
     filters = _filters(w, g).swapaxes(1, 2)
     x = k.xp.empty((g.images, g.channels, *g.sizes), y.dtype)
     for part in g.blocks():
@@ -197,6 +201,8 @@ def spread(k: Call, y: Any, w: Any, g: Geometry) -> Any:
 
 def filter_gradient(k: Call, x: Any, y: Any, w: Any, g: Geometry) -> Any:
     """Return W@GRAD of `correlate` for inputs X and output gradients Y."""
+    if fast_conv.is_for(k, g, x, y, w):
+        return fast_conv.filter_gradient(x, y, w, g)
     total = k.xp.zeros((g.groups, w.shape[0] // g.groups, g.depth), w.dtype)
     for part in g.blocks():
         images = g.load(k, x[part])

@@ -1,0 +1,53 @@
+"""Share the work of a kernel among threads; the result does not depend on their number."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+__all__ = ["close", "share", "thread_count"]
+
+
+def thread_count() -> int:
+    """Return how many threads a kernel may use, as NumPy's BLAS does: what the environment says, else every core."""
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        given = os.environ.get(name, "").split(",")[0].strip()
+        if given.isdigit() and int(given) > 0:
+            return int(given)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
+
+
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """Return the threads beside the caller's own; a forked process has a pool of its own."""
+    key = os.getpid(), threads
+    if key not in _pools:
+        _pools[key] = ThreadPoolExecutor(threads - 1, thread_name_prefix="fluidio-kernel")
+    return _pools[key]
+
+
+def close() -> None:
+    """End the threads; the next kernel that shares its work starts new ones."""
+    for process, threads in list(_pools):
+        pool = _pools.pop((process, threads))
+        if process == os.getpid():
+            pool.shutdown()
+
+
+def share(total: int, least: int, run: Callable[[int, int], object]) -> None:
+    """Call `run(begin, end)` for parts of range(total), of at least `least` each, and wait for all of them.
+
+    `run` must release the interpreter lock for this to be of any use.
+    """
+    threads = min(thread_count(), total // max(least, 1))
+    if threads < 2:
+        run(0, total)
+        return
+    edges = [total * i // threads for i in range(threads + 1)]
+    others = [_pool(threads).submit(run, *edges[i : i + 2]) for i in range(1, threads)]
+    run(*edges[:2])
+    for other in others:
+        other.result()

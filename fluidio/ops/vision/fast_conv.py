@@ -1,0 +1,108 @@
+"""Convolutions of float32 images in C: what `conv.py` does in NumPy, without columns in memory.
+
+A tap is an element of the kernel, a place an element of the output. The gradient of the input is a correlation, too:
+for each remainder of its coordinates by the strides, of the taps that reach it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fluidio.ops.kernel import Call
+from fluidio.ops.threads import share
+
+if TYPE_CHECKING:
+    from fluidio.ops.vision.conv import Geometry
+
+compiled: Any
+try:
+    from fluidio.ops.compiled import _convolve as compiled
+
+    compiled.instructions(512)
+except ImportError:
+    compiled = None
+
+__all__ = ["compiled", "correlate", "filter_gradient", "is_for", "spread"]
+
+_WORTH_A_THREAD = 1 << 20
+"""Multiplications below which another thread costs more than it saves."""
+
+
+def is_for(k: Call, g: Geometry, *arrays: Any) -> bool:
+    """Tell whether the functions here can do this convolution."""
+    return (
+        compiled is not None
+        and not k.dev.is_gpu
+        and len(g.kernel) == 2
+        and all(type(a) is np.ndarray and a.dtype == np.float32 and a.flags.c_contiguous for a in arrays)
+    )
+
+
+def _taps(rows: Sequence[tuple[int, int]], cols: Sequence[tuple[int, int]], width: int) -> Any:
+    """Return y, x and place in the filter of each pair of (place in the kernel, offset) along both dims."""
+    return np.array([(y, x, i * width + j) for (i, y), (j, x) in product(rows, cols)], np.int64)
+
+
+def _forward(g: Geometry, dim: int) -> list[tuple[int, int]]:
+    return [(i, i * g.dilations[dim] - g.pads[dim][0]) for i in range(g.kernel[dim])]
+
+
+def _backward(g: Geometry, dim: int, rest: int) -> list[tuple[int, int]]:
+    """Return the taps that reach the inputs whose coordinate leaves this rest, and the output that each meets there."""
+    reached = [(i, rest + g.pads[dim][0] - i * g.dilations[dim]) for i in range(g.kernel[dim])]
+    return [(i, at // g.strides[dim]) for i, at in reached if at % g.strides[dim] == 0]
+
+
+def _run(images: Any, filters: Any, out: Any, taps: Any, g: Geometry, grid: Any, target: Any, strides: Any) -> None:
+    sizes = (images.shape[0], images.shape[1] // g.groups, *images.shape[2:])
+    outs = (out.shape[1] // g.groups, *out.shape[2:])
+    work = len(taps) * sizes[1] * outs[0] * g.groups * grid[1]
+
+    def part(begin: int, end: int) -> None:
+        compiled.correlate(images, out, filters, taps, g.groups, sizes, outs, grid, target, strides, begin, end)
+
+    share(sizes[0] * grid[0], -(-_WORTH_A_THREAD // work), part)
+
+
+def correlate(x: Any, w: Any, g: Geometry) -> Any:
+    """Return the convolution of X [N, C, H, W] with W [F, C / groups, *kernel]."""
+    out = np.empty((g.images, w.shape[0], *g.outs), np.float32)
+    area = g.kernel[0] * g.kernel[1]
+    taps = _taps(_forward(g, 0), _forward(g, 1), g.kernel[1])
+    _run(x, w, out, taps, g, (*g.outs, *g.strides), (0, 0, 1, 1), (w.shape[1] * area, area))
+    return out
+
+
+def spread(y: Any, w: Any, g: Geometry) -> Any:
+    """Return the transposed convolution: X@GRAD of `correlate` for an output gradient Y."""
+    x = np.empty((g.images, g.channels, *g.sizes), np.float32)
+    area = g.kernel[0] * g.kernel[1]
+    for rests in product(*(range(min(s, n)) for s, n in zip(g.strides, g.sizes))):
+        rows, cols = (_backward(g, dim, rest) for dim, rest in enumerate(rests))
+        grid = [-(-(n - rest) // s) for n, rest, s in zip(g.sizes, rests, g.strides)]
+        if rows and cols:
+            taps = _taps(rows, cols, g.kernel[1])
+            _run(y, w, x, taps, g, (*grid, 1, 1), (*rests, *g.strides), (area, w.shape[1] * area))
+        else:
+            x[:, :, rests[0] :: g.strides[0], rests[1] :: g.strides[1]] = 0
+    return x
+
+
+def filter_gradient(x: Any, y: Any, w: Any, g: Geometry) -> Any:
+    """Return W@GRAD of `correlate` for inputs X and output gradients Y."""
+    out = np.empty(w.shape, np.float32)
+    taps = _taps(_forward(g, 0), _forward(g, 1), g.kernel[1])
+    sizes, outs = (g.images, w.shape[1], *g.sizes), (w.shape[0] // g.groups, *g.outs)
+    grid, target, area = (*g.outs, *g.strides), (0, 0, 1, 1), len(taps)
+    strides = (w.shape[1] * area, area)
+
+    def part(begin: int, end: int) -> None:
+        compiled.filter_gradient(x, y, out, taps, g.groups, sizes, outs, grid, target, strides, begin, end)
+
+    work = g.images * g.outs[0] * g.outs[1] * w.shape[0]
+    share(area * w.shape[1], -(-_WORTH_A_THREAD // max(work, 1)), part)
+    return out

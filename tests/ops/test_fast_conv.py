@@ -1,0 +1,108 @@
+"""Convolutions in C give what NumPy gives, for every set of instructions that this processor has."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fluidio.ops import threads
+from fluidio.ops.kernel import Call, NumpyBackend
+from fluidio.ops.vision import conv, fast_conv
+
+pytestmark = pytest.mark.skipif(fast_conv.compiled is None, reason="there was no C compiler when fluidio was installed")
+
+
+@pytest.fixture(params=[128, 256, 512])
+def bits(request: pytest.FixtureRequest) -> Iterator[int]:
+    yield fast_conv.compiled.instructions(request.param)
+    fast_conv.compiled.instructions(512)
+
+
+def drawn(seed: int) -> tuple[Call, Any, Any]:
+    """Return a convolution drawn at random: its attributes, its images and its filters."""
+    r = random.Random(seed)
+    groups = r.choice([1, 1, 1, 2, 3, 8])
+    channels, filters = r.choice([1, 2, 3, 5]), r.choice([1, 2, 3, 8, 17, 40])
+    kernel, dilations = [r.randint(1, 5), r.randint(1, 5)], [r.randint(1, 2), r.randint(1, 2)]
+    attrs = {
+        "strides": [r.randint(1, 3), r.randint(1, 4)],
+        "paddings": [r.randint(0, 3) for _ in range(r.choice([2, 4]))],
+        "padding_algorithm": r.choice(["EXPLICIT"] * 3 + ["SAME", "VALID"]),
+        "groups": groups,
+        "dilations": dilations,
+        "data_format": "NCHW",
+    }
+    sizes = [(k - 1) * d + 1 + r.choice([0, 1, 4, 9, 27]) for k, d in zip(kernel, dilations)]
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((r.choice([1, 2, 5]), channels * groups, *sizes), np.float32)
+    w = rng.standard_normal((filters * groups, channels, *kernel), np.float32)
+    return Call(None, attrs, NumpyBackend(), frozenset()), x, w
+
+
+def all_three(k: Call, x: Any, w: Any) -> list[Any]:
+    g = conv.Geometry(k, x.shape, w)
+    out = conv.correlate(k, x, w, g)
+    dout = np.cos(np.arange(out.size)).reshape(out.shape).astype(out.dtype)
+    return [out, conv.spread(k, dout, w, g), conv.filter_gradient(k, x, dout, w, g)]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_convolution_and_its_gradients_are_those_of_numpy(
+    seed: int, bits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    k, x, w = drawn(seed)
+    assert fast_conv.is_for(k, conv.Geometry(k, x.shape, w), x, w)
+    found = all_three(k, x, w)
+    monkeypatch.setattr(fast_conv, "compiled", None)
+    for fast, plain in zip(found, all_three(k, x, w)):
+        np.testing.assert_allclose(fast, plain, rtol=2e-4, atol=2e-4 * float(np.abs(plain).max()))
+
+
+@pytest.mark.parametrize(("channels", "filters", "size"), [(70, 33, 9), (260, 7, 5), (16, 130, 33)])
+def test_deep_convolutions_are_cut_into_pieces_and_put_together_again(channels: int, filters: int, size: int) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((3, channels, size, size), np.float32)
+    w = rng.standard_normal((filters, channels, 3, 3), np.float32)
+    k = drawn(0)[0]
+    k.attrs.update(strides=[1, 1], paddings=[1, 1], dilations=[1, 1], groups=1, padding_algorithm="EXPLICIT")
+    for fast, exact in zip(all_three(k, x, w), all_three(k, x.astype(np.float64), w.astype(np.float64))):
+        assert np.abs(fast - exact).max() < 1e-5 * np.abs(exact).max()
+
+
+def test_the_number_of_threads_does_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fast_conv, "_WORTH_A_THREAD", 1)
+    k, x, w = drawn(3)
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
+    alone = all_three(k, x, w)
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
+    for one, three in zip(alone, all_three(k, x, w)):
+        np.testing.assert_array_equal(one, three)
+    threads.close()
+
+
+def test_sizes_that_do_not_fit_the_arrays_are_refused() -> None:
+    x, w, out = np.zeros((1, 2, 4, 4), "f"), np.zeros((3, 2, 1, 1), "f"), np.zeros((1, 3, 4, 4), "f")
+    good = [x, out, w, np.zeros((1, 3), np.int64), 1, (1, 2, 4, 4), (3, 4, 4), (4, 4, 1, 1), (0, 0, 1, 1), (2, 1), 0, 4]
+    fast_conv.compiled.correlate(*good)
+    for index, wrong in [
+        (3, np.full((1, 3), 9, np.int64)),
+        (4, 2),
+        (5, (2, 2, 4, 4)),
+        (6, (3, 4, 5)),
+        (7, (5, 4, 1, 1)),
+        (8, (0, 1, 1, 1)),
+        (9, (7, 1)),
+    ]:
+        with pytest.raises(ValueError, match="do not fit"):
+            fast_conv.compiled.correlate(*good[:index], wrong, *good[index + 1 :])
+
+
+def test_images_of_other_dtypes_go_the_way_of_numpy() -> None:
+    k, x, w = drawn(1)
+    g = conv.Geometry(k, x.shape, w)
+    assert not fast_conv.is_for(k, g, x.astype(np.float64), w)
+    assert conv.correlate(k, x.astype(np.float64), w.astype(np.float64), g).dtype == np.float64
