@@ -59,20 +59,25 @@ def run(args: argparse.Namespace) -> int:
         os.environ["FLUIDIO_PYTHON"] = args.python
     if command:
         return _run_command(words, environment(fluid=fluid, device=args.device))
-    sources = _sources(_main_file(args.module, words))
-    if not args.python and not os.environ.get("FLUIDIO_PROGRAM_PYTHON"):
+    follow(_main_file(args.module, words), fluid=fluid, device=args.device, python=args.python)
+    if args.device == "cpu":
+        print("fluidio run: CUDA places run on the CPU (--device cpu)", file=sys.stderr)
+    return _run_python(args, words)
+
+
+def follow(main_file: str, *, fluid: str | None, device: str | None = None, python: str | None = None) -> None:
+    """Let paddle mean fluidio, in the version of Fluid and of Python that a script is for; say which, if inferred."""
+    sources = _sources(main_file)
+    if not python and not os.environ.get("FLUIDIO_PROGRAM_PYTHON"):
         os.environ["FLUIDIO_PROGRAM_PYTHON"] = str(_program_python(sources))
     if fluid is None and not os.environ.get("FLUIDIO_FLUID"):
         guess = guess_era(sources)
         fluid = guess.era
         print(f"fluidio run: following Fluid {guess.era} ({guess.sign}; --fluid VERSION chooses)", file=sys.stderr)
-    os.environ.update(environment(fluid=fluid, device=args.device))
+    os.environ.update(environment(fluid=fluid, device=device))
     install()
     if fluid:
         set_era(fluid)
-    if args.device == "cpu":
-        print("fluidio run: CUDA places run on the CPU (--device cpu)", file=sys.stderr)
-    return _run_python(args, words)
 
 
 def _main_file(module: str | None, words: list[str]) -> str:
