@@ -104,6 +104,11 @@ def _simple(call: Call, kernel: Callable[..., Any], definition: Any) -> Run | No
     if len(positions) != len(ins):
         return None
     share = definition.lod == "share"
+    given = definition.lods and definition.lods.get(definition.outputs[0].name)
+    if given and given[0] == "~":
+        return None
+    if given is not None:
+        share = bool(given)
     if len(positions) == 1:
         a = positions[0]
 
@@ -116,6 +121,9 @@ def _simple(call: Call, kernel: Callable[..., Any], definition: Any) -> Run | No
     if len(positions) == 2:
         a, b = positions
         only_first = _takes_lod_of_x(definition)
+        if given and given != definition.inputs[0].name:
+            return None
+        only_first = only_first or bool(given)
 
         def binary(f: Frame) -> None:
             values = f.values
@@ -139,7 +147,9 @@ def _general(call: Call, kernel: Callable[..., Any], definition: Any) -> Run:
     sources = [i for slot in definition.inputs for i in call.ins.get(slot.name, [])]
     if _takes_lod_of_x(definition):
         sources = sources[:1]
-    targets = _lod_sources(call, give, sources)
+    given = _given_lods(call, definition)
+    settled = {target for target, _, _ in given}
+    targets = [pair for pair in _lod_sources(call, give, sources) if pair[0] not in settled]
     many = {slot.name for slot in definition.inputs if slot.many}
     rule = definition.lod
     single = len(give) == 1
@@ -167,8 +177,23 @@ def _general(call: Call, kernel: Callable[..., Any], definition: Any) -> Run:
                 lods[target] = next((lods[i] for i in candidates if lods[i]), NO_LOD)
         elif rule == "kernel":
             _set_lods(call, lods)
+        for target, source, same_rows in given:
+            if source is None or (same_rows and values[target].shape[:1] != values[source].shape[:1]):
+                lods[target] = NO_LOD
+            else:
+                lods[target] = lods[source]
 
     return run
+
+
+def _given_lods(call: Call, definition: Any) -> list[tuple[int, int | None, bool]]:
+    """Return the outputs whose LoD the op's definition takes from an input, or from none, or by equal rows."""
+    found = []
+    for name, source in (definition.lods or {}).items():
+        sources = call.ins.get(source.removeprefix("~"), [])
+        first = sources[0] if sources else None
+        found += [(target, first, source[:1] == "~") for target in call.outs.get(name, []) if target >= 0]
+    return found
 
 
 def _lod_sources(call: Call, give: list[tuple[OpSlot, list[int]]], sources: list[int]) -> list[tuple[int, list[int]]]:

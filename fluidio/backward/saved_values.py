@@ -26,13 +26,13 @@ class Versions:
         self.writes: defaultdict[str, list[int]] = defaultdict(list)
         self.position = {id(op): index for index, op in enumerate(block.ops)}
         for index, op in enumerate(block.ops):
-            for name in op.output_arg_names:
+            for name in _written(op):
                 self.writes[name].append(index)
         self.body = body
 
     def replaced(self, op: Operator) -> set[str]:
         """Return the outputs of an op that were something else before it."""
-        names = {n for n in op.output_arg_names if n != EMPTY}
+        names = {n for n in _written(op) if n != EMPTY}
         return {n for n in names if n in op.input_arg_names or (self._changes(n) and not is_array(self.block, n))}
 
     def _changes(self, name: str) -> bool:
@@ -64,6 +64,13 @@ class Versions:
             forward._set_attr(SAVED_ATTR, [*noted, entry])
             create_grad(self.block, self.block._find_var_recursive(name), kept)
         return kept
+
+
+_PASSED_ON = {"W_Out"}  # slots that hand on an input as it is
+
+
+def _written(op: Operator) -> list[str]:
+    return [name for slot, names in op._outputs.items() if slot not in _PASSED_ON for name in names]
 
 
 def _only_made(op: Operator, name: str) -> bool:

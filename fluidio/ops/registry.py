@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from fluidio.ops.lod_table import lod_sources
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import (
     EMPTY,
@@ -31,7 +32,7 @@ from fluidio.program.op_def import (
 )
 from fluidio.program.operator import Operator
 
-__all__ = ["default_grad_maker", "gradient", "op", "passed_on", "same_as"]
+__all__ = ["default_grad_maker", "gradient", "op", "passed_on", "same_as", "updated"]
 
 Infer = Callable[[InferContext], None]
 Kernel = Callable[..., Any]
@@ -56,10 +57,11 @@ def op(
         if type in OP_TABLE:
             raise ValueError(f"op {type} is in the table already")
         maker = default_grad_maker if grad is True else grad or None
+        output_slots = parse_slots(outputs)
         OP_TABLE[type] = OpDef(
             type,
             parse_slots(inputs),
-            parse_slots(outputs),
+            output_slots,
             dict(attrs or {}),
             infer,
             kernel,
@@ -69,6 +71,7 @@ def op(
             side_effect,
             (kernel.__doc__ or "").strip(),
             tuple(carried.split()),
+            lods=lod_sources(type, (slot.name for slot in output_slots)),
         )
         return kernel
 
@@ -158,6 +161,16 @@ def infer_gradients(c: InferContext) -> None:
             source = c.block._find_var_recursive(base) if found else None
             if source is not None:
                 c.set(slot, source.shape, source.dtype, source.lod_level, index)
+
+
+def updated(c: InferContext) -> None:
+    """Describe `ParamOut` like `Param`, and so on: what an update op writes."""
+    for slot in c.op.output_names:
+        source = slot.removesuffix("Out") if slot.endswith("Out") else slot.replace("out_", "in_", 1)
+        for index, name in enumerate(c.op.input(source)):
+            variable = c.block._find_var_recursive(name)
+            if variable is not None:
+                c.set(slot, variable.shape, variable.dtype, index=index)
 
 
 def same_as(source: str, *outputs: str) -> Infer:

@@ -79,6 +79,15 @@ class InferContext:
         variable = self.inputs(source)[index]
         self.set(slot, variable.shape, variable.dtype, variable.lod_level, index)
 
+    def share_lod_level(self, slot: str, source: str) -> None:
+        """Give an output the LoD level of an input; with "~X" if both have as many rows, with "" none."""
+        names = self.op.input(source.removeprefix("~"))
+        given = self.block._find_var_recursive(names[0]) if names else None
+        for index, name in enumerate(self.op.output(slot)):
+            made = self.block._find_var_recursive(name)
+            apart = source[:1] == "~" and made is not None and given is not None and made.shape[:1] != given.shape[:1]
+            self.set(slot, lod_level=0 if given is None or apart else given.lod_level, index=index)
+
     def check(self, condition: Any, problem: str) -> None:
         if not condition:
             self.fail(problem)

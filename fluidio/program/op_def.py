@@ -77,6 +77,7 @@ class OpDef:
         lod: "share" gives every output the LoD of the first variable of X where X comes first, else of the first
             input that has one; "none" gives none,
             "kernel" lets the kernel read `k.lods` and write `k.out_lods`.
+        lods: output slot -> the input slot whose LoD it has ("" for none); it comes before `lod`.
         grad: a maker of gradient ops; None for an op without gradient.
         complete_grad: a maker for a gradient op that Fluid has no second derivative for, used where all are asked for.
         carried: input slots of Fluid's gradient op that our kernel does without; kept for programs that go there.
@@ -97,6 +98,7 @@ class OpDef:
     doc: str = ""
     carried: tuple[str, ...] = ()
     complete_grad: GradMaker | None = None
+    lods: dict[str, str] | None = None
 
 
 OP_TABLE: dict[str, OpDef] = {}

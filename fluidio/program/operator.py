@@ -90,9 +90,13 @@ class Operator:
 
     def infer(self) -> None:
         """Describe the outputs from the inputs."""
-        infer = self.definition.infer
-        if infer is not None:
-            infer(InferContext(self))
+        definition = self.definition
+        if definition.infer is None:
+            return
+        context = InferContext(self)
+        definition.infer(context)
+        for slot, source in (definition.lods or {}).items():
+            context.share_lod_level(slot, source)
 
     # -- names ----------------------------------------------------------------------------------------------
 

@@ -116,7 +116,7 @@ def hsigmoid(
     helper.append_op(
         type="hierarchical_sigmoid",
         inputs=inputs,
-        outputs={"Out": out, "PreOut": pre_out},
+        outputs={"Out": out, "PreOut": pre_out, "W_Out": weight},
         attrs={"num_classes": num_classes, "is_sparse": is_sparse, "remote_prefetch": is_sparse},
     )
     return out

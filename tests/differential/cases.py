@@ -8,6 +8,7 @@ from typing import Any
 
 import tests.differential.ops_drawn  # noqa: F401  (fills the table)
 from tests.differential.draw import DRAWS, OpDraw
+from tests.differential.mutate import mutate
 from tests.differential.programs_drawn import FAMILIES, draw_program
 
 __all__ = ["draw_case", "draw_cases", "draw_op"]
@@ -30,9 +31,10 @@ def draw_case(about: str, seed: int, number: int) -> dict[str, Any]:
     return {**case, "about": about, "id": f"{about}/{seed}/{number}"}
 
 
-def draw_cases(seed: int, count: int, only: list[str]) -> Iterator[dict[str, Any]]:
-    """Go round the ops and the families of programs until `count` cases are drawn."""
-    known = [*sorted(DRAWS), *(f"program {family}" for family in FAMILIES)]
+def draw_cases(seed: int, count: int, only: list[str], mutated: bool = False) -> Iterator[dict[str, Any]]:
+    """Go round the ops and the families of programs (or the ops alone, changed) until `count` cases are drawn."""
+    known = [*sorted(DRAWS), *(f"program {family}" for family in FAMILIES if not mutated)]
     chosen = [about for about in known if not only or about in only]
     for number in range(count):
-        yield draw_case(chosen[number % len(chosen)], seed, number // len(chosen))
+        case = draw_case(chosen[number % len(chosen)], seed, number // len(chosen))
+        yield mutate(case, random.Random(f"{seed} {case['id']}")) if mutated else case

@@ -27,6 +27,10 @@ _UNDESCRIBED = {
 }
 
 
+# Outputs whose LoD in 1.8.5 is the order of its batches, not one of sequences.
+_NO_SEQUENCES = ("out_BatchGate", "out_BatchHidden")
+
+
 class Difference(NamedTuple):
     """One thing that differs: what kind of thing, which one, and how."""
 
@@ -165,7 +169,7 @@ def _compare_value(key: str, real: Any, ours: Any) -> Iterator[Difference]:
         for number, (one, other) in enumerate(zip(real, ours)):
             yield from _compare_value(f"{key}[{number}]", one, other)
         return
-    if real.get("lod", []) != ours.get("lod", []):
+    if real.get("lod", []) != ours.get("lod", []) and not key.endswith(_NO_SEQUENCES):
         yield Difference("lod", key, f"{real.get('lod')} / {ours.get('lod')}")
     if real["shape"] == [0] and 0 in ours["shape"]:
         return  # the real one shows every tensor without elements as float64 of shape [0]

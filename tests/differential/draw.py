@@ -185,6 +185,7 @@ class OpDraw:
 # Ops whose kernels in 1.8.5 take float32 alone.
 SINGLE = {
     "auc",
+    "bilinear_interp",  # it multiplies weights in 32 bits
     "box_coder",  # it reads the attribute `variance` as doubles
     "cos_sim",
     "decayed_adagrad",
@@ -203,6 +204,7 @@ SINGLE = {
     "shuffle_channel",  # it copies half of each double
     "smooth_l1_loss",
     "squared_l2_norm",
+    "trilinear_interp",  # it multiplies weights in 32 bits
     "truncated_gaussian_random",
     "warpctc",
 }

@@ -39,6 +39,12 @@ def test_what_is_drawn_is_plain_data_with_slots_and_attributes_of_the_op(op: str
         assert set(step["attrs"]) <= set(PROTOS()[op]["attrs"])
 
 
+def test_a_changed_op_is_plain_data_too_and_the_same_again() -> None:
+    cases = list(draw_cases(3, 300, [], mutated=True))
+    assert json.dumps(cases) == json.dumps(list(draw_cases(3, 300, [], mutated=True)))
+    assert sum(case["id"].count("/") > 2 for case in cases) > 200
+
+
 def test_a_result_agrees_with_itself(relu: tuple[dict[str, Any], dict[str, Any]]) -> None:
     _, result = relu
     assert verdict(result, result) == "compared"

@@ -59,7 +59,7 @@ def shape_like_input(k: Call, x: Any, by_sequence: bool = True) -> list[int]:
     shape = list(k.attrs["shape"])
     axis = k.attrs["input_dim_idx"]
     lod = k.lod("Input") if by_sequence else None
-    shape[k.attrs["output_dim_idx"]] = lod[0].size - 1 if lod and axis == 0 else x.shape[axis]
+    shape[k.attrs["output_dim_idx"]] = lod[-1].size - 1 if lod and axis == 0 else x.shape[axis]
     return shape
 
 

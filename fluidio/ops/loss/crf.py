@@ -118,7 +118,9 @@ def linear_chain_crf(k: Call, emission: Any, transition: Any, label: Any, length
     ends = k.dev.upload(offsets[1:][filled] - 1)
     cost[k.dev.upload(filled)] += xp.log(by_row[ends] @ moves[1])
     shape = emission.shape
-    return rows.put(by_row, shape), rows.put(weights, shape), moves, cost.reshape(-1, 1)
+    if length is not None:  # Fluid: what is padding has exponents, too
+        weights = xp.exp(emission - emission.max(axis=-1, keepdims=True))
+    return rows.put(by_row, shape), weights.reshape(shape), moves, cost.reshape(-1, 1)
 
 
 def _path_scores(k: Call, x: Any, transition: Any, ids: Any, offsets: IntArray) -> Any:

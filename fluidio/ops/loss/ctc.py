@@ -51,13 +51,12 @@ class _Ctc:
         if used.size and (used.min() < 0 or used.max() >= classes):
             raise EnforceNotMet(f"labels must lie in 0 ... {classes - 1}, found {used.min()} ... {used.max()}")
 
-    def give_back(self, gradient: Any, like: Any) -> Any:
-        """Return a gradient [batch, time, classes] in the layout of Logits."""
-        if self.padded:
-            out = np.zeros(like.shape, like.dtype)
-            out[: gradient.shape[1]] = gradient.transpose(1, 0, 2)
-            return self.k.dev.upload(out)
-        return self.k.dev.upload(np.ascontiguousarray(gradient[self.valid].astype(like.dtype)))
+    def by_time(self, gradient: Any, like: Any) -> Any:
+        """Return a gradient [batch, time, classes] as [time, batch, classes], as long as padded Logits."""
+        time = like.shape[0] if self.padded else gradient.shape[1]
+        out = np.zeros((time, gradient.shape[0], gradient.shape[2]), like.dtype)
+        out[: gradient.shape[1]] = gradient.transpose(1, 0, 2)
+        return self.k.dev.upload(out)
 
 
 def _padded(flat: Any, offsets: IntArray) -> Any:
@@ -159,7 +158,7 @@ def warpctc(k: Call, logits: Any, label: Any, logit_lengths: Any, label_lengths:
     """Loss = -log of the probability of all paths that read as the label; a label that cannot be read gives 0."""
     ctc = _Ctc(k, logits, label, logit_lengths, label_lengths)
     loss, gradient = _loss_and_grad(ctc, k.attrs["blank"])
-    return ctc.give_back(gradient, logits), k.dev.upload(loss.astype(ctc.scores.dtype).reshape(-1, 1))
+    return ctc.by_time(gradient, logits), k.dev.upload(loss.astype(ctc.scores.dtype).reshape(-1, 1))
 
 
 @gradient("warpctc", "Logits LogitsLength WarpCTCGrad Loss@GRAD", "Logits@GRAD")
@@ -171,7 +170,10 @@ def warpctc_grad(k: Call, logits: Any, logit_lengths: Any, stored: Any, dloss: A
         if k.attrs["norm_by_times"]:
             scale = scale / k.dev.upload(np.maximum(np.diff(offsets), 1).astype(logits.dtype))
         k.out_lods["Logits@GRAD"] = k.lod("Logits")
-        return stored * scale[k.dev.upload(segment_ids(offsets))][:, None]
+        sequence = segment_ids(offsets)
+        step = k.dev.upload(np.arange(sequence.size) - offsets[sequence])
+        sequence = k.dev.upload(sequence)
+        return stored[step, sequence] * scale[sequence][:, None]
     if k.attrs["norm_by_times"]:
         scale = scale / xp.maximum(logit_lengths.reshape(-1), 1).astype(logits.dtype)
     return stored * scale[None, :, None]

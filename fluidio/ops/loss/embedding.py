@@ -15,12 +15,16 @@ from fluidio.program.infer import InferContext
 __all__: list[str] = []
 
 
+def _infer_teacher(c: InferContext) -> None:
+    c.set("Y", (c.shape("X")[0], 1), c.dtype("X"), c.input("X").lod_level)
+
+
 @op(
     "teacher_student_sigmoid_loss",
     "X Label",
     "Y",
     {"soft_max_up_bound": 15.0, "soft_max_lower_bound": -15.0},
-    infer=same_as("X", "Y"),
+    infer=_infer_teacher,
     grad=True,
 )
 def teacher_student_sigmoid_loss(k: Call, x: Any, label: Any) -> Any:

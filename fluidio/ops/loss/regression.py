@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import numpy as np
 
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op, same_as
@@ -25,16 +28,21 @@ def smooth_l1_loss(k: Call, x: Any, y: Any, inside: Any, outside: Any) -> Any:
     squared = k.attrs["sigma"] ** 2
     diff = x - y if inside is None else (x - y) * inside
     size = k.xp.abs(diff)
-    loss = k.xp.where(size < 1 / squared, 0.5 * squared * diff * diff, size - 0.5 / squared)
+    edge = _reciprocal(squared)
+    loss = k.xp.where(size < edge, 0.5 * squared * diff * diff, size - 0.5 * edge)
     if outside is not None:
         loss = loss * outside
     return diff, loss.reshape(x.shape[0], -1).sum(axis=1, keepdims=True)
 
 
+def _reciprocal(squared: float) -> float:
+    return 1 / squared if squared else math.inf
+
+
 @gradient("smooth_l1_loss", "Diff InsideWeight OutsideWeight Out@GRAD", "X@GRAD Y@GRAD")
 def smooth_l1_loss_grad(k: Call, diff: Any, inside: Any, outside: Any, dout: Any) -> Any:
     squared = k.attrs["sigma"] ** 2
-    slope = k.xp.where(k.xp.abs(diff) < 1 / squared, squared * diff, k.xp.sign(diff))
+    slope = k.xp.where(k.xp.abs(diff) < _reciprocal(squared), squared * diff, k.xp.sign(diff))
     for weight in (inside, outside):
         if weight is not None:
             slope = slope * weight
@@ -42,7 +50,12 @@ def smooth_l1_loss_grad(k: Call, diff: Any, inside: Any, outside: Any, dout: Any
     return slope if k.wants("X@GRAD") else None, -slope if k.wants("Y@GRAD") else None
 
 
-@op("huber_loss", "X Y", "Residual Out", {"delta": 0.0}, infer=same_as("X", "Residual", "Out"), grad=True)
+def _infer_huber(c: InferContext) -> None:
+    for slot in ("Residual", "Out"):
+        c.set(slot, c.shape("Y"), c.dtype("X"), c.input("X").lod_level)
+
+
+@op("huber_loss", "X Y", "Residual Out", {"delta": 0.0}, infer=_infer_huber, grad=True)
 def huber_loss(k: Call, x: Any, y: Any) -> Any:
     """Out = 0.5 r^2 where |r| <= delta, delta (|r| - 0.5 delta) elsewhere, with r = Y - X."""
     delta = k.attrs["delta"]
@@ -53,7 +66,8 @@ def huber_loss(k: Call, x: Any, y: Any) -> Any:
 
 @gradient("huber_loss", "Residual Out@GRAD", "X@GRAD Y@GRAD")
 def huber_loss_grad(k: Call, residual: Any, dout: Any) -> Any:
-    slope = k.xp.clip(residual, -k.attrs["delta"], k.attrs["delta"]) * dout
+    delta = residual.dtype.type(k.attrs["delta"])
+    slope = k.xp.where(k.xp.abs(residual) <= delta, residual, k.xp.sign(residual) * delta) * dout
     return -slope if k.wants("X@GRAD") else None, slope if k.wants("Y@GRAD") else None
 
 
@@ -106,9 +120,13 @@ def kldiv_loss_grad(k: Call, x: Any, target: Any, dloss: Any) -> Any:
 def label_smooth(k: Call, x: Any, prior: Any) -> Any:
     """Out = (1 - epsilon) X + epsilon times the prior (uniform by default)."""
     e = k.attrs["epsilon"]
-    return (1 - e) * x + (e / x.shape[-1] if prior is None else e * prior.reshape(-1))
+    return _less_one(e) * x + (e / x.shape[-1] if prior is None else e * prior.reshape(-1))
 
 
 @gradient("label_smooth", "Out@GRAD", "X@GRAD")
 def label_smooth_grad(k: Call, dout: Any) -> Any:
-    return dout * (1 - k.attrs["epsilon"])
+    return dout * _less_one(k.attrs["epsilon"])
+
+
+def _less_one(epsilon: float) -> float:
+    return float(np.float32(1) - np.float32(epsilon))  # Fluid: in 32 bits for doubles, too

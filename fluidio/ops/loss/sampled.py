@@ -174,7 +174,7 @@ def _path(k: Call, label: Any, table: Any, code: Any) -> tuple[Any, Any, Any]:
         turns = np.asarray(k.dev.download(code), np.int64)
         if nodes.shape[0] != ids.size:  # the whole tree, a row for each class
             nodes, turns = nodes[ids], turns[ids]
-        exists = nodes >= 0
+        exists = np.logical_and.accumulate(nodes >= 0, axis=1)  # a path ends before its first -1
         return np.where(exists, nodes, 0), np.where(exists, turns, 0), exists
     classes = k.attrs["num_classes"]
     if ids.size and (ids.min() < 0 or ids.max() >= classes):
@@ -191,7 +191,7 @@ def _path(k: Call, label: Any, table: Any, code: Any) -> tuple[Any, Any, Any]:
 @op(
     "hierarchical_sigmoid",
     "X W Label PathTable? PathCode? Bias?",
-    "Out PreOut",
+    "Out PreOut W_Out?",
     {"num_classes": 2, "is_sparse": False, "remote_prefetch": False},
     infer=_infer_tree,
     grad=True,
@@ -205,9 +205,10 @@ def hierarchical_sigmoid(k: Call, x: Any, weight: Any, label: Any, table: Any, c
     if bias is not None:
         pre += bias.reshape(-1)[nodes]
     pre = xp.clip(pre, -40.0, 40.0) * exists
-    # Fluid: shorter paths are padded with turns of weight zero, each of which costs log 2.
-    cost = (xp.log1p(xp.exp(pre)) - turns * pre).sum(axis=1)
-    return cost.astype(x.dtype).reshape(-1, 1), pre.astype(x.dtype)
+    # Fluid: shorter paths are padded with turns of weight zero, each of which costs log 2; PreOut has these costs.
+    costs = xp.log1p(xp.exp(pre))
+    cost = (costs - turns * pre).sum(axis=1)
+    return cost.astype(x.dtype).reshape(-1, 1), costs.astype(x.dtype), weight
 
 
 @gradient(
@@ -219,7 +220,7 @@ def hierarchical_sigmoid_grad(
     path = _path(k, label, table, code)
     used = k.dev.upload(np.flatnonzero(path[2]))
     nodes, turns, exists = (k.dev.upload(part) for part in path)
-    dpre = ((_sigmoid(k.xp, pre) - turns) * exists * dout.reshape(-1, 1)).astype(x.dtype)
+    dpre = ((-k.xp.expm1(-pre) - turns) * exists * dout.reshape(-1, 1)).astype(x.dtype)
     dx = k.xp.einsum("ns,nsd->nd", dpre, weight[nodes]) if k.wants("X@GRAD") else None
     flat = nodes.reshape(-1)[used]
     dweight = dbias = None

@@ -76,7 +76,7 @@ def _rows_or_dense(one: Callable[[Any], Any]) -> Forward:
 _by_out("relu", _relu, _relu_grad)
 _by_out("tanh", lambda k, x: k.xp.tanh(x), lambda k, out, d: d * (1 - out * out))
 _by_out("sigmoid", lambda k, x: sigmoid(k.xp, x), lambda k, out, d: d * out * (1 - out))
-_by_out("exp", lambda k, x: k.xp.exp(x), lambda k, out, d: d * out)
+_by_out("exp", lambda k, x: k.xp.exp(x).astype(x.dtype, copy=False), lambda k, out, d: d * out)
 _by_out("sqrt", lambda k, x: k.xp.sqrt(x), lambda k, out, d: d * 0.5 / out)
 _by_out("rsqrt", lambda k, x: 1 / k.xp.sqrt(x), lambda k, out, d: d * -0.5 * out * out * out)
 _by_out("reciprocal", lambda k, x: 1 / x, lambda k, out, d: -d * out * out)
@@ -126,15 +126,25 @@ _by_out(
     lambda k, out, d: d * ((out > 0) & (out < k.attrs["threshold"])),
     {"threshold": 6.0},
 )
+
+
+def _elu(k: Call, x: Any) -> Any:
+    xp, alpha = k.xp, k.attrs["alpha"]
+    if alpha >= 0:
+        return xp.where(x > 0, x, alpha * xp.expm1(xp.minimum(x, 0)))
+    with np.errstate(over="ignore"):
+        return xp.maximum(x, 0) + xp.minimum(alpha * xp.expm1(x), 0)  # Fluid: a sum of both branches
+
+
 _by_out(
     "leaky_relu",
-    lambda k, x: k.xp.where(x > 0, x, x * k.attrs["alpha"]),
+    lambda k, x: k.xp.maximum(x, x * k.attrs["alpha"]),  # Fluid: above 1, alpha counts for what is positive
     lambda k, out, d: k.xp.where(out > 0, d, d * k.attrs["alpha"]),
     {"alpha": 0.02},
 )
 _by_x(
     "elu",
-    lambda k, x: k.xp.where(x > 0, x, k.attrs["alpha"] * k.xp.expm1(k.xp.minimum(x, 0))),
+    _elu,
     lambda k, x, d: d * k.xp.where(x > 0, x.dtype.type(1), k.attrs["alpha"] * k.xp.exp(k.xp.minimum(x, 0))),
     {"alpha": 1.0},
 )
@@ -188,23 +198,33 @@ _by_x(
 )
 
 
-def _threshold_op(name: str, attr: str, default: float, inside: Callable[[Any, Any, float], Any], shift: bool) -> None:
-    """Register an op that keeps X where `inside` says so, moved towards zero by the threshold if `shift`."""
+def _shrink(name: str, attr: str, shift: bool) -> None:
+    """Register an op that keeps X beyond the threshold on both sides, moved towards zero by it if `shift`.
+
+    Fluid: with a threshold below zero both sides count where they overlap.
+    """
 
     def forward(k: Call, x: Any) -> Any:
-        t = k.attrs[attr]
-        kept = x - k.xp.copysign(x.dtype.type(t), x) if shift else x
-        return kept * inside(k.xp, x, t)
+        t = x.dtype.type(k.attrs[attr])
+        if shift:
+            return (x - t) * (x > t) + (x + t) * (x < -t)
+        return x * (x > t) + x * (x < -t)
 
     def backward(k: Call, x: Any, d: Any) -> Any:
-        return d * inside(k.xp, x, k.attrs[attr])
+        t = x.dtype.type(k.attrs[attr])
+        return d * (x > t) + d * (x < -t)
 
-    _by_x(name, forward, backward, {attr: default})
+    _by_x(name, forward, backward, {attr: 0.5})
 
 
-_threshold_op("hard_shrink", "threshold", 0.5, lambda xp, x, t: xp.abs(x) > t, False)
-_threshold_op("softshrink", "lambda", 0.5, lambda xp, x, t: xp.abs(x) > t, True)
-_threshold_op("thresholded_relu", "threshold", 1.0, lambda xp, x, t: x > t, False)
+_shrink("hard_shrink", "threshold", False)
+_shrink("softshrink", "lambda", True)
+_by_x(
+    "thresholded_relu",
+    lambda k, x: x * (x > x.dtype.type(k.attrs["threshold"])),
+    lambda k, x, d: d * (x > x.dtype.type(k.attrs["threshold"])),
+    {"threshold": 1.0},
+)
 
 
 def _selu_grad(k: Call, out: Any, d: Any) -> Any:
@@ -225,6 +245,8 @@ def _mish_softplus(k: Call, x: Any) -> Any:
     """Return log(1 + exp(x)): Fluid takes x above the threshold and exp(x) below minus the threshold."""
     xp, threshold = k.xp, k.attrs["threshold"]
     inside = softplus(xp, x)
+    if threshold <= 0:
+        return inside
     below = xp.where(x < -threshold, xp.exp(xp.minimum(x, 0)), inside)
     return xp.where(x > threshold, x, below)
 
@@ -266,7 +288,7 @@ def _factor(k: Call, tensor: Any) -> Any:
 @op("pow", "X FactorTensor?", "Out", {"factor": 1.0}, infer=same_as("X"), grad=True)
 def pow_(k: Call, x: Any, factor: Any) -> Any:
     """Out = X to the power of factor."""
-    return k.xp.power(x, _factor(k, factor))
+    return k.xp.power(x, _factor(k, factor)).astype(x.dtype, copy=False)
 
 
 @gradient("pow", "X FactorTensor Out@GRAD", "X@GRAD")
@@ -282,13 +304,14 @@ def clip(k: Call, x: Any, low: Any, high: Any) -> Any:
     if isinstance(x, SelectedRows):
         rows, values = x.merged(k.xp)
         return SelectedRows(rows, x.height(), k.xp.clip(values, lo, hi))
-    return k.xp.clip(x, lo, hi)
+    return k.xp.clip(x, lo, hi).astype(x.dtype, copy=False)
 
 
 def _limits(k: Call, low: Any, high: Any) -> tuple[Any, Any]:
+    """Return the bounds. Fluid: in 32 bits, for doubles too."""
     return (
-        k.attrs["min"] if low is None else low.reshape(-1)[0],
-        k.attrs["max"] if high is None else high.reshape(-1)[0],
+        k.attrs["min"] if low is None else low.reshape(-1)[0].astype(np.float32).astype(low.dtype),
+        k.attrs["max"] if high is None else high.reshape(-1)[0].astype(np.float32).astype(high.dtype),
     )
 
 

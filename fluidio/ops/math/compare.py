@@ -22,7 +22,7 @@ def _infer_bool(c: InferContext) -> None:
 def _infer_comparison(c: InferContext) -> None:
     broadcast_shape(c)  # for its check
     x, y = aligned_pair(c.shape("X"), c.shape("Y"), c.attrs["axis"])
-    shape = tuple(max(a, b) if max(a, b) > 1 else a for a, b in zip(x, y))  # Fluid: X decides between 1 and -1
+    shape = tuple(b if a == 1 and b > 1 else a for a, b in zip(x, y))  # Fluid: X decides; it is never made larger
     c.set("Out", shape, VarType.BOOL, c.input("X").lod_level)
 
 

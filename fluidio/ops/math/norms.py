@@ -11,6 +11,8 @@ from fluidio.ops.kernel import Call
 from fluidio.ops.math.elementwise import reduced
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.program.infer import InferContext
+from fluidio.program.op_def import GradOp, grad_name
+from fluidio.program.operator import Operator
 
 __all__: list[str] = []
 
@@ -104,15 +106,21 @@ def p_norm_grad(k: Call, x: Any, out: Any, dout: Any) -> Any:
     return (slope * d).astype(x.dtype, copy=False)
 
 
-@op("minus", "X Y", "Out", infer=same_as("X"), grad=True)
+def _minus_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    """Fluid: the gradients of both sides are `scale` ops."""
+    arrived = {"X": [grad_name(forward.output("Out")[0])]}
+    sides = (("X", 1.0), ("Y", -1.0))
+    return [
+        GradOp("scale", dict(arrived), {"Out": [grad_name(forward.input(slot)[0])]}, {"scale": factor})
+        for slot, factor in sides
+        if forward.input(slot)[0] not in no_grad
+    ]
+
+
+@op("minus", "X Y", "Out", infer=same_as("X"), grad=_minus_grad)
 def minus(k: Call, x: Any, y: Any) -> Any:
     """Out = X - Y."""
     return x - y
-
-
-@gradient("minus", "X Y Out@GRAD", "X@GRAD Y@GRAD")
-def minus_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
-    return dout[...] if k.wants("X@GRAD") else None, -dout if k.wants("Y@GRAD") else None
 
 
 def _infer_distance(c: InferContext) -> None:

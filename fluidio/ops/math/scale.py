@@ -38,7 +38,7 @@ def scale(k: Call, x: Any, scale_tensor: Any) -> Any:
     factor = a["scale"] if scale_tensor is None else scale_tensor.reshape(-1)[0]
     if isinstance(x, SelectedRows):
         return SelectedRows(x.rows(), x.height(), x.value * factor)
-    if x.dtype.kind in "iu" and scale_tensor is None:
+    if x.dtype.kind in "iu":  # Fluid: whole numbers are scaled by whole numbers
         factor = x.dtype.type(factor)
         bias = x.dtype.type(a["bias"])
     else:

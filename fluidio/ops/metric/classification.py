@@ -26,22 +26,23 @@ def accuracy(k: Call, out: Any, indices: Any, label: Any) -> Any:
     """Accuracy = share of rows whose label is among the indices."""
     xp = k.xp
     rows = indices.shape[0]
-    correct = (indices == label.reshape(-1, 1)).any(axis=-1).sum()
+    correct = (indices[:, : out.shape[-1]] == label.reshape(-1, 1)).any(axis=-1).sum()
     share = (correct / xp.float32(max(rows, 1))).astype(np.float32).reshape(1)
     return share, correct.astype(np.int32).reshape(1), xp.full(1, rows, np.int32)
 
 
 def _infer_auc(c: InferContext) -> None:
     c.set("AUC", (1,), VarType.FP64, 0)
-    c.same("StatPosOut", "StatPos")
-    c.same("StatNegOut", "StatNeg")
+    buckets, slides = c.attrs["num_thresholds"] + 1, c.attrs["slide_steps"]
+    for slot in ("StatPosOut", "StatNegOut"):
+        c.set(slot, ((slides + 1) * buckets + 1,) if slides else (1, buckets), VarType.INT64)
 
 
 @op(
     "auc",
     "Predict Label StatPos StatNeg",
     "AUC StatPosOut StatNegOut",
-    {"curve": "ROC", "num_thresholds": 4095, "slide_steps": 1},
+    {"curve": "ROC", "num_thresholds": 8191, "slide_steps": 1},
     infer=_infer_auc,
     grad=False,
     lod="none",

@@ -143,7 +143,14 @@ def _infer_data_norm(c: InferContext) -> None:
     "data_norm",
     "X scale_w? bias? BatchSize BatchSum BatchSquareSum",
     "Y Means Scales",
-    {"epsilon": 1e-5, "data_layout": "NCHW", "enable_scale_and_shift": False},
+    {
+        "epsilon": 1e-4,
+        "data_layout": "NCHW",
+        "slot_dim": -1,
+        "sync_stats": False,
+        "summary_decay_rate": 0.9999999,
+        "enable_scale_and_shift": False,
+    },
     infer=_infer_data_norm,
     grad=True,
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 from fluidio.ops.kernel import Call
 from fluidio.ops.optimize.momentum import dense, single
-from fluidio.ops.registry import gradient, op
+from fluidio.ops.registry import gradient, op, updated
 from fluidio.program.infer import InferContext
 from fluidio.tensor import SelectedRows
 
@@ -18,7 +18,7 @@ __all__: list[str] = []
     "Param Grad Moment LearningRate",
     "ParamOut MomentOut",
     {"epsilon": 1e-6},
-    infer=None,
+    infer=updated,
     grad=False,
     lod="none",
 )
@@ -40,7 +40,7 @@ def adagrad(k: Call, param: Any, grad: Any, moment: Any, rate: Any) -> Any:
     "Param Grad Moment LearningRate",
     "ParamOut MomentOut",
     {"decay": 0.95, "epsilon": 1e-6},
-    infer=None,
+    infer=updated,
     grad=False,
     lod="none",
 )
@@ -58,7 +58,7 @@ def decayed_adagrad(k: Call, param: Any, grad: Any, moment: Any, rate: Any) -> A
     "Param Grad AvgSquaredGrad AvgSquaredUpdate",
     "ParamOut AvgSquaredGradOut AvgSquaredUpdateOut",
     {"rho": 0.95, "epsilon": 1e-6},
-    infer=None,
+    infer=updated,
     grad=False,
     lod="none",
 )
@@ -86,7 +86,7 @@ def adadelta(k: Call, param: Any, grad: Any, mean_grad: Any, mean_update: Any) -
     "Param MeanSquare MeanGrad? LearningRate Grad Moment",
     "ParamOut MomentOut MeanSquareOut MeanGradOut?",
     {"decay": 0.9, "epsilon": 1e-10, "momentum": 0.0, "centered": False},
-    infer=None,
+    infer=updated,
     grad=False,
     lod="none",
 )
@@ -112,7 +112,7 @@ def rmsprop(k: Call, param: Any, square: Any, mean: Any, rate: Any, grad: Any, m
     "Param SquaredAccumulator LinearAccumulator Grad LearningRate",
     "ParamOut SquaredAccumOut LinearAccumOut",
     {"l1": 0.0, "l2": 0.0, "lr_power": -0.5},
-    infer=None,
+    infer=updated,
     grad=False,
     lod="none",
 )
@@ -147,7 +147,7 @@ _MOVE_EVERY = 16384  # Fluid: sum_1 is emptied into sum_2 so that small addends 
     "param " + " ".join(f"in_{name}" for name in _STATE),
     " ".join(f"out_{name}" for name in _STATE),
     {"average_window": 0.0, "max_average_window": 10000, "min_average_window": 10000},
-    infer=None,
+    infer=updated,
     grad=False,
     lod="none",
 )

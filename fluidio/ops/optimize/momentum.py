@@ -9,7 +9,7 @@ import numpy as np
 
 from fluidio.ops.kernel import Call
 from fluidio.ops.random import engine as random_engine
-from fluidio.ops.registry import op
+from fluidio.ops.registry import op, updated
 from fluidio.tensor import SelectedRows
 
 __all__ = ["dense", "single"]
@@ -25,7 +25,7 @@ def dense(k: Call, grad: Any) -> Any:
     return grad.to_dense(k.xp) if isinstance(grad, SelectedRows) else grad
 
 
-@op("sgd", "Param LearningRate Grad", "ParamOut", infer=None, grad=False, lod="none")
+@op("sgd", "Param LearningRate Grad", "ParamOut", infer=updated, grad=False, lod="none")
 def sgd(k: Call, param: Any, rate: Any, grad: Any) -> Any:
     """ParamOut = Param - lr Grad; sparse gradients touch their rows only."""
     if isinstance(grad, SelectedRows):
@@ -43,7 +43,7 @@ def sgd(k: Call, param: Any, rate: Any, grad: Any) -> Any:
     "Param Grad Velocity LearningRate",
     "ParamOut VelocityOut",
     {"mu": 0.9, "use_nesterov": False},
-    infer=None,
+    infer=updated,
     grad=False,
     lod="none",
 )
@@ -69,7 +69,7 @@ def momentum(k: Call, param: Any, grad: Any, velocity: Any, rate: Any) -> Any:
     "Param Grad Velocity LearningRate",
     "ParamOut VelocityOut",
     {"mu": 0.9, "lars_coeff": 0.001, "lars_weight_decay": 0.0005},
-    infer=None,
+    infer=updated,
     grad=False,
     lod="none",
 )
@@ -79,7 +79,7 @@ def lars_momentum(k: Call, param: Any, grad: Any, velocity: Any, rate: Any) -> A
     grad = dense(k, grad)
     p_norm, g_norm, decay = _norm(xp, param), _norm(xp, grad), a["lars_weight_decay"]
     scaled = rate * a["lars_coeff"] * p_norm / xp.maximum(g_norm + decay * p_norm, _TINY)
-    local = xp.where((p_norm > 0) & (g_norm > 0), scaled, rate)
+    local = xp.where((p_norm > 0) & (g_norm > 0), scaled, rate) if decay > 0 else rate
     velocity *= a["mu"]
     velocity += local * (grad + decay * param)
     param -= velocity
@@ -98,7 +98,7 @@ def _norm(xp: Any, x: Any) -> Any:
     "Param Grad LearningRate",
     "ParamOut",
     {"clip": 10.0, "batch_size": 16.0, "sigma": 1.0, "seed": 0},
-    infer=None,
+    infer=updated,
     grad=False,
     lod="none",
 )
@@ -118,7 +118,7 @@ def dpsgd(k: Call, param: Any, grad: Any, rate: Any) -> Any:
     "Param Grad LearningRate Moment1 Moment2 Beta1Pow Beta2Pow Beta1Tensor? Beta2Tensor?",
     "ParamOut Moment1Out Moment2Out Beta1PowOut? Beta2PowOut?",
     {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "lazy_mode": False, "min_row_size_to_use_multithread": 1000},
-    infer=None,
+    infer=updated,
     grad=False,
     lod="none",
 )
@@ -195,7 +195,7 @@ def _update_moments(k: Call, grad: Any, m1: Any, m2: Any, b1: float, b2: float) 
     "Param Grad LearningRate Moment InfNorm Beta1Pow",
     "ParamOut MomentOut InfNormOut",
     {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8},
-    infer=None,
+    infer=updated,
     grad=False,
     lod="none",
 )
@@ -218,7 +218,7 @@ def adamax(k: Call, param: Any, grad: Any, rate: Any, moment: Any, inf_norm: Any
     "Param Grad LearningRate Moment1 Moment2 Beta1Pow Beta2Pow",
     "ParamOut Moment1Out Moment2Out",
     {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-6, "weight_decay": 0.0},
-    infer=None,
+    infer=updated,
     grad=False,
     lod="none",
 )

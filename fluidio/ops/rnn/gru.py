@@ -128,7 +128,7 @@ def gru(k: Call, x: Any, h0: Any, weight: Any, bias: Any) -> Any:
     k.out_lods["Hidden"] = k.lod("Input")
     out = k.xp.empty_like(hidden)
     out[rows] = hidden
-    return gates, reset, hidden, out
+    return step.join(gates), reset, hidden, out
 
 
 _warned = False
@@ -160,6 +160,7 @@ def gru_grad(k: Call, x: Any, h0: Any, weight: Any, bias: Any, gates: Any, reset
     rows = k.dev.upload(batches.rows)
     step = _Step(k, weight, recurrent_activation(a["gate_activation"]), recurrent_activation(a["activation"]))
     before = batches.previous(k, hidden, batches.start_state(k, h0, weight.shape[0], x.dtype))
+    gates = step.split(gates)
     step.prepare(gates, before)
     dhidden = dout[rows]
     dgates = k.xp.empty_like(gates)

@@ -1,6 +1,7 @@
 """LSTM over sequences, with peepholes, and with a projection of the hidden state.
 
-BatchGate holds the gates that the gradient needs, as [gates, rows, size] with the rows in time-major order.
+BatchGate holds the gates as [rows, 4 * size], BatchCellPreAct the activated cells, both with the rows in time-major
+order; Fluid: its name says something else.
 """
 
 from __future__ import annotations
@@ -69,15 +70,14 @@ def lstm(k: Call, x: Any, h0: Any, c0: Any, weight: Any, bias: Any) -> Any:
     """
     cell = Cell(k, x, weight, bias)
     k.out_lods["Hidden"] = k.out_lods["Cell"] = k.lod("Input")
-    gates, cells, hidden, _ = forward(k, cell, x, h0, c0, None, _gates_to_keep(k, cell))
-    return cell.scattered(hidden), cell.scattered(cells), gates, cells
+    gates, cells, seen, hidden, _ = forward(k, cell, x, h0, c0, None)
+    return cell.scattered(hidden), cell.scattered(cells), gates, seen
 
 
 @gradient(
     "lstm",
-    "Input H0 C0 Weight Bias Hidden BatchGate BatchCellPreAct Hidden@GRAD Cell@GRAD",
+    "Input H0 C0 Weight Bias Hidden Cell BatchGate BatchCellPreAct Hidden@GRAD Cell@GRAD",
     "Input@GRAD H0@GRAD C0@GRAD Weight@GRAD Bias@GRAD",
-    carried="Cell",
 )
 def lstm_grad(
     k: Call,
@@ -87,24 +87,21 @@ def lstm_grad(
     weight: Any,
     bias: Any,
     hidden: Any,
-    gates: Any,
     cells: Any,
+    gates: Any,
+    seen: Any,
     dhidden: Any,
     dcell: Any,
 ) -> Any:
     k.out_lods["Input@GRAD"] = k.lod("Input")
     cell = Cell(k, x, weight, bias)
-    hidden = hidden.take(cell.rows, axis=0)
-    return _backward(k, cell, x, h0, c0, weight, bias, gates, cells, hidden, None, hidden, dhidden, dcell)[:5]
-
-
-def _gates_to_keep(k: Call, cell: Cell) -> int:
-    return 1 if _trains_output_gate_only(k, cell) else 4
+    hidden, cells = hidden.take(cell.rows, axis=0), cells.take(cell.rows, axis=0)
+    return _backward(k, cell, x, h0, c0, weight, bias, gates, cells, seen, hidden, None, hidden, dhidden, dcell)[:5]
 
 
 def _trains_output_gate_only(k: Call, cell: Cell) -> bool:
     """Tell whether Fluid's CPU kernel would pass no gradient to the cell."""
-    return cell.by_eights and not k.attrs.get("cell_clip")
+    return cell.by_eights and not (k.attrs.get("cell_clip") or 0) > 0
 
 
 def _backward(
@@ -117,6 +114,7 @@ def _backward(
     bias: Any,
     gates: Any,
     cells: Any,
+    seen: Any,
     outputs: Any,
     project: Any,
     hidden: Any,
@@ -124,12 +122,16 @@ def _backward(
     dcell: Any,
 ) -> Any:
     """Return the gradients of Input, H0, C0, Weight, Bias and ProjWeight."""
-    if gates is None or cells is None:
+    if gates is None or seen is None:
         raise EnforceNotMet("the gradient needs BatchGate and BatchCellPreAct, which the forward op does not keep")
     if not _trains_output_gate_only(k, cell):
-        return all_gates_backward(k, cell, x, h0, c0, weight, bias, gates, cells, outputs, project, hidden, dout, dcell)
+        return all_gates_backward(
+            k, cell, x, h0, c0, weight, bias, gates, cells, seen, outputs, project, hidden, dout, dcell
+        )
     _tell_of_output_gate(k, cell.size)
-    return output_gate_backward(k, cell, x, h0, c0, weight, bias, gates[0], cells, outputs, project, hidden, dout)
+    return output_gate_backward(
+        k, cell, x, h0, c0, weight, bias, gates[:, 3 * cell.size :], cells, seen, outputs, project, hidden, dout
+    )
 
 
 def _tell_of_output_gate(k: Call, size: int) -> None:
@@ -162,15 +164,15 @@ def lstmp(k: Call, x: Any, h0: Any, c0: Any, weight: Any, project: Any, bias: An
     """
     cell = Cell(k, x, weight, bias)
     k.out_lods["Projection"] = k.out_lods["Cell"] = k.lod("Input")
-    gates, cells, hidden, outputs = forward(k, cell, x, h0, c0, project, _gates_to_keep(k, cell))
-    return cell.scattered(outputs), cell.scattered(cells), gates, cells, hidden
+    gates, cells, seen, hidden, outputs = forward(k, cell, x, h0, c0, project)
+    return cell.scattered(outputs), cell.scattered(cells), gates, seen, hidden
 
 
 @gradient(
     "lstmp",
-    "Input? H0 C0 Weight ProjWeight Bias Projection BatchGate BatchCellPreAct BatchHidden Projection@GRAD Cell@GRAD",
+    "Input? H0 C0 Weight ProjWeight Bias Projection Cell BatchGate BatchCellPreAct BatchHidden "
+    "Projection@GRAD Cell@GRAD",
     "Input@GRAD H0@GRAD C0@GRAD Weight@GRAD Bias@GRAD ProjWeight@GRAD",
-    carried="Cell",
 )
 def lstmp_grad(
     k: Call,
@@ -181,8 +183,9 @@ def lstmp_grad(
     project: Any,
     bias: Any,
     projection: Any,
-    gates: Any,
     cells: Any,
+    gates: Any,
+    seen: Any,
     hidden: Any,
     dprojection: Any,
     dcell: Any,
@@ -191,5 +194,5 @@ def lstmp_grad(
     if x is None:  # Fluid: its gradient op does not take the input, of which only the shape matters
         x = k.xp.empty((projection.shape[0], weight.shape[1]), projection.dtype)
     cell = Cell(k, x, weight, bias)
-    outputs = projection.take(cell.rows, axis=0)
-    return _backward(k, cell, x, h0, c0, weight, bias, gates, cells, outputs, project, hidden, dprojection, dcell)
+    outputs, cells = projection.take(cell.rows, axis=0), cells.take(cell.rows, axis=0)
+    return _backward(k, cell, x, h0, c0, weight, bias, gates, cells, seen, outputs, project, hidden, dprojection, dcell)

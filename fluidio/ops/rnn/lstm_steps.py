@@ -95,11 +95,15 @@ class Cell:
         Fluid: its AVX kernel (float32, sizes that 8 divides) asks the first of 8 neighbours for all of them.
         """
         clip = cells.dtype.type(self.k.attrs.get("cell_clip") or 0)
-        if not clip:
+        if clip <= 0:
             return None
         if not self.by_eights:
             return abs(cells) < clip
         return (abs(cells[:, ::8]) < clip).repeat(8, axis=1)
+
+    def split(self, gates: Any) -> Any:
+        """Return [rows, 4 * size] as [4, rows, size]."""
+        return self.xp.ascontiguousarray(gates.reshape(-1, 4, self.size).transpose(1, 0, 2))
 
     def scattered(self, values: Any) -> Any:
         """Return time-major rows in the order of the input."""
@@ -118,8 +122,8 @@ def _unhalve(gates: Any) -> None:
     gates += half
 
 
-def forward(k: Call, cell: Cell, x: Any, h0: Any, c0: Any, project: Any, keep: int) -> tuple[Any, ...]:
-    """Return the last `keep` gates, cells, hidden states and (projected) outputs, all time-major.
+def forward(k: Call, cell: Cell, x: Any, h0: Any, c0: Any, project: Any) -> tuple[Any, ...]:
+    """Return gates, cells, activated cells, hidden states and (projected) outputs, all time-major.
 
     The input is gathered step by step, so that a step works on memory that is near.
     """
@@ -131,8 +135,8 @@ def forward(k: Call, cell: Cell, x: Any, h0: Any, c0: Any, project: Any, keep: i
         peepholes = xp.multiply(peepholes, half, out=k.scratch("peepholes", peepholes.shape, dtype))
     by_gate = x.reshape(-1, size)
     gate_rows = k.dev.upload(batches.rows_by_column(4))
-    kept = k.empty((keep, total, size), dtype)
-    cells, hidden = k.empty((total, size), dtype), k.empty((total, size), dtype)
+    kept = k.empty((total, 4, size), dtype)
+    cells, seen, hidden = (k.empty((total, size), dtype) for _ in range(3))
     outputs = hidden if project is None else k.empty((total, project.shape[1]), dtype)
     state = batches.start_state(k, h0, outputs.shape[1], dtype)
     old = batches.start_state(k, c0, size, dtype)
@@ -161,30 +165,30 @@ def forward(k: Call, cell: Cell, x: Any, h0: Any, c0: Any, project: Any, keep: i
             cell.activate(g[:3])
         new = xp.multiply(c, i, out=cells[start:stop])
         new += xp.multiply(f, before, out=scratch)
-        if clip:
+        if clip and clip > 0:
             xp.clip(new, -clip, clip, out=new)
         if peepholes is not None:
             o += xp.multiply(new, peepholes[2, :n], out=scratch)
             cell.activate_output(o)
-        h = hidden[start:stop]
+        active = seen[start:stop]
         if tanh_cell:
-            xp.tanh(new, out=h)
+            xp.tanh(new, out=active)
         else:
-            h[...] = new
-            cell.cell.apply(xp, h)
-        h *= o
-        kept[:, start:stop] = g[4 - keep :]
+            active[...] = new
+            cell.cell.apply(xp, active)
+        h = xp.multiply(active, o, out=hidden[start:stop])
+        kept[start:stop] = g.transpose(1, 0, 2)
         if project is not None:
             _project(k, cell, h, project, outputs[start:stop])
         old, state = new, outputs[start:stop]
-    return kept, cells, hidden, outputs
+    return kept.reshape(-1, 4 * size), cells, seen, hidden, outputs
 
 
 def _project(k: Call, cell: Cell, h: Any, project: Any, out: Any) -> None:
     k.xp.matmul(h, project, out=out)
     if k.attrs["proj_activation"] != "identity":
         cell.cell.apply(k.xp, out)  # Fluid: the projection takes the cell's activation, whatever its own is
-    if k.attrs["proj_clip"]:
+    if k.attrs["proj_clip"] > 0:
         k.xp.clip(out, -k.attrs["proj_clip"], k.attrs["proj_clip"], out=out)
 
 
@@ -193,7 +197,7 @@ def _project_slope(k: Call, cell: Cell, outputs: Any) -> Any:
     slope = (
         activation("identity").slope(outputs) if k.attrs["proj_activation"] == "identity" else cell.cell.slope(outputs)
     )
-    if k.attrs["proj_clip"]:
+    if k.attrs["proj_clip"] > 0:
         slope = slope * (abs(outputs) < outputs.dtype.type(k.attrs["proj_clip"]))
     return slope
 
@@ -208,6 +212,7 @@ def output_gate_backward(
     bias: Any,
     gate: Any,
     cells: Any,
+    seen: Any,
     outputs: Any,
     project: Any,
     hidden: Any,
@@ -221,9 +226,7 @@ def output_gate_backward(
         to_output = 1 - gate  # times the hidden state: tanh(cell) gate (1 - gate)
         to_output *= hidden
     else:
-        to_output = cells.copy()
-        cell.cell.apply(xp, to_output)
-        to_output *= cell.gate.slope(gate)
+        to_output = seen * cell.gate.slope(gate)
     back = xp.ascontiguousarray(cell.output_weight.T)
     dgate = xp.empty_like(to_output)
     product = k.scratch("product", (first, outputs.shape[1]), x.dtype)
@@ -274,6 +277,7 @@ def all_gates_backward(
     bias: Any,
     gates: Any,
     cells: Any,
+    seen: Any,
     outputs: Any,
     project: Any,
     hidden: Any,
@@ -285,10 +289,8 @@ def all_gates_backward(
     dtype, peepholes = x.dtype, cell.peepholes
     dout = xp.zeros_like(outputs) if dout is None else dout[cell.rows]
     dcells = None if dcell is None else dcell[cell.rows]
-    c, i, f, o = gates
+    c, i, f, o = cell.split(gates)
     before = batches.previous(k, cells, batches.start_state(k, c0, size, dtype))
-    seen = cells.copy()
-    cell.cell.apply(xp, seen)
     # Everything that does not depend on the way back is computed for all steps at once.
     to_output = seen * cell.gate.slope(o)
     to_cell = o * cell.cell.slope(seen)

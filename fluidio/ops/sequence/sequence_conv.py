@@ -52,7 +52,7 @@ def _infer_conv(c: InferContext) -> None:
     "sequence_conv",
     "X PaddingData? Filter",
     "Out",
-    {"contextLength": 3, "contextStart": -1, "contextStride": 1, "paddingTrainable": False},
+    {"contextLength": 3, "contextStart": 0, "contextStride": 1, "paddingTrainable": False},
     infer=_infer_conv,
     grad=True,
     lod="kernel",

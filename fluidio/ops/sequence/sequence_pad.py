@@ -93,7 +93,8 @@ def sequence_unpad_grad(k: Call, x: Any, length: Any, dout: Any) -> Any:
 
 def _infer_reset(c: InferContext) -> None:
     x = c.input("X")
-    level = x.lod_level + 1 if c.attrs["append"] else max(c.input("Y").lod_level if c.has("Y") else 1, 1)
+    given = c.input("Y").lod_level if c.has("Y") else 0
+    level = x.lod_level + 1 if c.attrs["append"] and not c.has("Y") else max(given, 1)
     c.set("Out", x.shape, x.dtype, level)
 
 
@@ -112,9 +113,9 @@ def _new_lod(k: Call, y: Any) -> LoD:
 def lod_reset(k: Call, x: Any, y: Any) -> Any:
     """Out = X with the LoD of Y, or the offsets in Y, or target_lod; with `append` as one more level."""
     lod = _new_lod(k, y)
-    if k.attrs["append"]:
-        lod = (*k.lod("X"), *lod)
     wrong = lod_math.problem(lod, x.shape[0])
+    if k.attrs["append"] and not (y is not None and k.lod("Y")):
+        lod = (*k.lod("X"), *lod)  # Fluid: the new level counts rows, as the last one before it does
     if wrong:
         raise EnforceNotMet(f"the new LoD does not fit X of {x.shape[0]} rows: {wrong}")
     k.out_lods["Out"] = lod

@@ -281,4 +281,4 @@ def _infer_reverse(c: InferContext) -> None:
 @op("reverse", "X", "Out", {"axis": []}, infer=_infer_reverse, grad=_reverse_grad)
 def reverse(k: Call, x: Any) -> Any:
     """Out = X read backwards along the axes."""
-    return k.xp.flip(steady(k, x), tuple(k.attrs["axis"]))
+    return k.xp.flip(steady(k, x), tuple({axis % x.ndim for axis in k.attrs["axis"]}))

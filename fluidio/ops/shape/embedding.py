@@ -90,7 +90,7 @@ def _one_hot(name: str, drop_last: bool) -> None:
         name,
         "X depth_tensor?",
         "Out",
-        {"depth": 1, "dtype": VarType.FP32, "allow_out_of_range": False},
+        {"depth": -1, "dtype": VarType.FP32, "allow_out_of_range": False},
         infer=infer,
         grad=False,
     )

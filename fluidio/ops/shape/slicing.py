@@ -35,7 +35,8 @@ def _set_dims(c: InferContext, shape: list[int]) -> None:
     for axis in sorted(c.attrs["decrease_axis"], reverse=True):
         c.check(shape[axis] in (1, -1), f"dim {axis} has {shape[axis]} entries after the cut, so it cannot be dropped")
         del shape[axis]
-    c.set("Out", shape or [1], c.dtype("Input"), c.input("Input").lod_level)
+    first = c.attrs["axes"][:1] == [0]
+    c.set("Out", shape or [1], c.dtype("Input"), 0 if first else c.input("Input").lod_level)
 
 
 def _infer_slice(c: InferContext) -> None:
@@ -84,7 +85,9 @@ def _bounds(k: Call, st: Any, et: Any, sl: Any, el: Any) -> tuple[list[int], lis
 def slice_(k: Call, x: Any, st: Any, et: Any, sl: Any, el: Any) -> Any:
     """Out = Input[starts:ends] along the axes; the decrease_axis dims disappear."""
     out = steady(k, x, "Input")[_slices(k, x, *_bounds(k, st, et, sl, el))]
-    return keep_lod(k, x, _dropped(k, out), "Input")
+    out = _dropped(k, out)
+    # Fluid: nothing that is cut along the first dim, if that is named first, has sequences.
+    return out if k.attrs["axes"][:1] == [0] else keep_lod(k, x, out, "Input")
 
 
 @gradient("slice", f"Input {_TENSORS.replace('*', '').replace('?', '')} Out@GRAD", "Input@GRAD")
@@ -181,11 +184,11 @@ def strided_slice_grad(k: Call, x: Any, *rest: Any) -> Any:
 
 
 def _crop(x: Any, offsets: list[int], shape: list[int]) -> tuple[slice, ...]:
-    """Return the index of a crop; a dim of -1 reaches to the end."""
+    """Return the index of a crop; a dim of -1 or 0 reaches to the end."""
     for size, offset, wanted in zip(x.shape, offsets, shape):
-        if offset < 0 or (wanted != -1 and offset + wanted > size):
+        if offset < 0 or (wanted > 0 and offset + wanted > size):
             raise EnforceNotMet(f"crop of {list(shape)} at {list(offsets)} leaves the input {list(x.shape)}")
-    return tuple(slice(o, None if s == -1 else o + s) for o, s in zip(offsets, shape))
+    return tuple(slice(o, None if s in (-1, 0) else o + s) for o, s in zip(offsets, shape))
 
 
 def _infer_crop(c: InferContext) -> None:
@@ -225,7 +228,7 @@ def _infer_crop_tensor(c: InferContext) -> None:
     fixed = not (c.has("ShapeTensor") or c.has("Offsets") or c.has("OffsetsTensor"))
     offsets = c.attrs["offsets"] or [0] * len(x)
     dims = [
-        (size - offsets[i] if fixed and size >= 0 else -1) if d == -1 else d
+        -1 if d == 0 else (size - offsets[i] if fixed and size >= 0 else -1) if d == -1 else d
         for i, (d, size) in enumerate(zip(shape, x))
     ]
     c.set("Out", dims, c.dtype("X"), c.input("X").lod_level)

@@ -23,7 +23,7 @@ def _flip_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 @op("flip", "X", "Out", {"dims": []}, infer=same_as("X"), grad=_flip_grad)
 def flip(k: Call, x: Any) -> Any:
     """Out = X backwards along the dims."""
-    return k.xp.flip(x, tuple(k.attrs["dims"]))
+    return k.xp.flip(x, tuple({dim % x.ndim for dim in k.attrs["dims"]}))
 
 
 @op("roll", "X", "Out", {"shifts": [], "dims": []}, infer=same_as("X"), grad=True)
@@ -82,4 +82,4 @@ def _unbind_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 def unbind(k: Call, x: Any) -> Any:
     """Out = the slices of X along the axis, without it."""
     parts = k.xp.moveaxis(x, k.attrs["axis"], 0)
-    return [k.xp.ascontiguousarray(part) for part in parts]
+    return [k.xp.ascontiguousarray(part).reshape(parts.shape[1:]) for part in parts]

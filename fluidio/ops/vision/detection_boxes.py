@@ -86,7 +86,7 @@ def _with_variances(k: Call, boxes: Any, dtype: Any) -> Any:
         "aspect_ratios": [],
         "variances": [0.1, 0.1, 0.2, 0.2],
         "flip": False,
-        "clip": False,
+        "clip": True,
         "step_w": 0.0,
         "step_h": 0.0,
         "offset": 0.5,
@@ -224,7 +224,7 @@ def _infer_box_coder(c: InferContext) -> None:
         c.set("OutputBox", (target[0], prior[0], 4), c.dtype("TargetBox"), c.input("TargetBox").lod_level)
     else:
         c.check(len(target) == 3, f"TargetBox must have 3 dims to be decoded, it has shape {list(target)}")
-        c.same("OutputBox", "TargetBox")
+        c.set("OutputBox", target, c.dtype("TargetBox"), c.input("PriorBox").lod_level)
 
 
 @op(
@@ -239,7 +239,7 @@ def _infer_box_coder(c: InferContext) -> None:
 def box_coder(k: Call, prior: Any, prior_variance: Any, target: Any) -> Any:
     """OutputBox = boxes as offsets from priors (encode), or offsets as boxes (decode)."""
     xp, a = k.xp, k.attrs
-    k.out_lods["OutputBox"] = k.lod("TargetBox")
+    k.out_lods["OutputBox"] = k.lod("TargetBox" if a["code_type"] == "encode_center_size" else "PriorBox")
     extra = 0 if a["box_normalized"] else 1
     size = prior[:, 2:] - prior[:, :2] + extra
     centre = prior[:, :2] + size / 2
@@ -282,5 +282,5 @@ def box_clip(k: Call, boxes: Any, info: Any) -> Any:
     for i, (start, stop) in enumerate(pairwise(starts)):
         height, width, scale = (float(v) for v in sizes[i])
         for side, limit in ((0, _round(width / scale) - 1), (1, _round(height / scale) - 1)):
-            out[start:stop, ..., side::2] = k.xp.clip(boxes[start:stop, ..., side::2], 0, limit)
+            out[start:stop, ..., side::2] = k.xp.maximum(k.xp.minimum(boxes[start:stop, ..., side::2], limit), 0)
     return out

@@ -20,8 +20,8 @@ def _infer(c: InferContext) -> None:
     c.check(c.shape("Label")[-1] in (5, 6), f"Label must have 5 or 6 columns, it has {c.shape('Label')[-1]}")
     c.check(c.shape("DetectRes")[-1] == 6, f"DetectRes must have 6 columns, it has {c.shape('DetectRes')[-1]}")
     c.set("AccumPosCount", (-1, 1), VarType.INT32)
-    c.set("AccumTruePos", (-1, 2), c.dtype("DetectRes"), 1)
-    c.set("AccumFalsePos", (-1, 2), c.dtype("DetectRes"), 1)
+    c.set("AccumTruePos", (-1, 2), c.dtype("DetectRes"), 0)
+    c.set("AccumFalsePos", (-1, 2), c.dtype("DetectRes"), 0)
     c.set("MAP", (1,), c.dtype("DetectRes"), 0)
 
 
@@ -60,12 +60,13 @@ class _Counts:
         matters = np.ones_like(hard) if attrs["evaluate_difficult"] else ~hard
         np.add.at(self.positives, labels[matters], 1)
         taken = np.zeros(truth.shape[0], bool)
-        for row in detections[np.argsort(-detections[:, 1], kind="stable")]:
+        known = np.isin(detections[:, 0].astype(int), labels)
+        for row in detections[~known]:  # Fluid: in the order given, those below by their scores
+            self.add(int(row[0]), float(row[1]), False)
+        rest = detections[known]
+        for row in rest[np.argsort(-rest[:, 1], kind="stable")]:
             label, score = int(row[0]), float(row[1])
             rivals = np.flatnonzero(labels == label)
-            if not rivals.size:
-                self.add(label, score, False)
-                continue
             shared = overlaps(np, np.clip(row[None, 2:], 0, 1), boxes[rivals], True)[0]
             best = rivals[shared.argmax()]
             if shared.max() <= attrs["overlap_threshold"]:
@@ -76,8 +77,8 @@ class _Counts:
 
     def mean_precision(self, background: int, version: str) -> float:
         total, classes = 0.0, 0
-        for label, positives in enumerate(self.positives):
-            if positives == 0 or label == background:
+        for label, positives in enumerate(self.positives.tolist()):
+            if positives in (0, background):  # Fluid: it takes the number of boxes for the label
                 continue
             classes += 1
             if self.right[label]:

@@ -123,5 +123,10 @@ def multiclass_nms(k: Call, boxes: Any, scores: Any) -> Any:
 
 @op("multiclass_nms2", "BBoxes Scores", "Out Index?", _ATTRS, infer=_infer, grad=False, lod="kernel")
 def multiclass_nms2(k: Call, boxes: Any, scores: Any) -> Any:
-    """Out, Index = as multiclass_nms, and the number of each box among those of all images."""
-    return tuple(k.dev.upload(part) for part in _detect(k, boxes, scores))
+    """Out, Index = as multiclass_nms, and the number of each box among those of all images; nothing is no row."""
+    rows, places = _detect(k, boxes, scores)
+    if rows.shape[1] == 1:
+        images = len(_images(k, boxes, scores)[1])
+        k.out_lods["Out"] = k.out_lods["Index"] = (np.zeros(images + 1, np.int64),)
+        rows, places = np.zeros((0, 6), rows.dtype), np.zeros((0, 1), places.dtype)
+    return k.dev.upload(rows), k.dev.upload(places)

@@ -15,10 +15,7 @@ __all__: list[str] = []
 
 
 def _infer_affine(c: InferContext) -> None:
-    shape = c.attrs["output_shape"]
-    # Fluid: height and width are declared as unknown, with a tensor for the shape the batch too.
-    batch = -1 if c.has("OutputShape") else shape[0] if shape else c.shape("Theta")[0]
-    c.set("Output", (batch, -1, -1, 2), c.dtype("Theta"), 0)
+    c.set("Output", (c.shape("Theta")[0], -1, -1, 2), c.dtype("Theta"), 0)  # Fluid: whatever output_shape says
 
 
 def _plane(k: Call, theta: Any, shape: Any) -> tuple[Any, int, int]:
@@ -55,7 +52,7 @@ def _infer_sampler(c: InferContext) -> None:
     c.check(
         len(x) == 4 and len(grid) == 4 and grid[3] == 2, f"X {list(x)} must have 4 dims, Grid {list(grid)} end in 2"
     )
-    c.set("Output", (x[0], x[1], *grid[1:3]), c.dtype("X"), 0)
+    c.set("Output", (x[0], x[1], *x[2:]), c.dtype("X"), 0)
 
 
 class _Samples:

@@ -164,7 +164,7 @@ def _infer_assign(c: InferContext) -> None:
     "box_decoder_and_assign",
     "PriorBox PriorBoxVar? TargetBox BoxScore",
     "DecodeBox OutputAssignBox",
-    {"box_clip": 4.135166556742356},
+    {"box_clip": 4.135},
     infer=_infer_assign,
     grad=False,
 )

@@ -22,7 +22,7 @@ def _attrs(method: str) -> dict[str, Any]:
         "out_h": 0,
         "out_w": 0,
         "scale": 0.0,
-        "interp_method": method,
+        "interp_method": "bicubic" if method == "bicubic" else "bilinear",
         "align_corners": True,
         "align_mode": 1,
         "data_layout": "NCHW",

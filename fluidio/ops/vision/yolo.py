@@ -39,6 +39,7 @@ def yolo_box(k: Call, x: Any, sizes: Any) -> Any:
     xp, a = k.xp, k.attrs
     n, _, h, w = x.shape
     anchors = np.array(a["anchors"], x.dtype).reshape(-1, 2)
+    count = anchors.shape[0] * h * w
     parts = x.reshape(n, anchors.shape[0], 5 + a["class_num"], h, w)
     image = sizes.astype(x.dtype).reshape(n, 2, 1, 1, 1)
     conf = sigmoid(xp, parts[:, :, 4])
@@ -54,7 +55,7 @@ def yolo_box(k: Call, x: Any, sizes: Any) -> Any:
         sides[2], sides[3] = xp.minimum(sides[2], image[:, 1] - 1), xp.minimum(sides[3], image[:, 0] - 1)
     boxes = xp.stack(sides, axis=-1) * kept[..., None]
     scores = xp.moveaxis(sigmoid(xp, parts[:, :, 5:]) * (conf * kept)[:, :, None], 2, -1)
-    return boxes.reshape(n, -1, 4).astype(x.dtype, copy=False), scores.reshape(n, -1, a["class_num"])
+    return boxes.reshape(n, count, 4).astype(x.dtype, copy=False), scores.reshape(n, count, a["class_num"])
 
 
 def _each(xp: Any, values: Any) -> Any:

