@@ -12,12 +12,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import fluidio
-from fluidio.cli import doctor_tests, gpu_checks
+from fluidio.cli import doctor_tests, gpu_checks, gpu_speed
+from fluidio.cli.report import Report
 from fluidio.distributed import describe_launch
 from fluidio.places import get_cuda_device_count
 from fluidio.recordio.decode import loops
 from fluidio.recordio.format import compressors
-from fluidio.version import __version__
+from fluidio.version import FLUID_VERSION, __version__
 
 __all__ = ["HELP", "add_arguments", "run"]
 
@@ -34,7 +35,11 @@ _PACKAGES = (
     "fsspec",
     "torch",
     "mpi4py",
+    "onnx",
+    "onnxruntime",
+    "safetensors",
 )
+_SETTINGS = ("FLUIDIO_", "FLAGS_", "CPU_NUM", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "CUDA_VISIBLE_DEVICES")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +59,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tests",
         action=argparse.BooleanOptionalAction,
-        help="with --gpu: fail where the tests cannot run, or leave them out (default: run them where they can)",
+        help="with --gpu: fail where the tests cannot run, or skip them (default: run them where they can)",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("fluidio-gpu.txt"),
+        metavar="FILE",
+        help="with --gpu: where to write the report (default: %(default)s)",
     )
 
 
@@ -74,22 +86,37 @@ def _size(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     """Print the report; return 1 when a check of the GPU failed."""
-    print(f"fluidio {__version__} from {Path(fluidio.__file__).parent}")
-    print(f"Python {platform.python_version()} on {platform.platform()}, {os.cpu_count()} cores")
-    print("packages: " + ", ".join(_versions()))
-    print(f"RecordIO: {_recordio()}")
-    print(f"trainers: {describe_launch()}")
+    report = Report()
+    _environment(report)
     if not args.gpu:
         count = get_cuda_device_count()
-        print(f"GPUs: {count}" + (" (`fluidio doctor --gpu` checks them)" if count else _why_no_gpu()))
+        report.add(f"GPUs: {count}" + (" (`fluidio doctor --gpu` checks them)" if count else _why_no_gpu()))
         return 0
-    for line in gpu_checks.describe(args.device):
-        print(line)
-    failed = sum(not _check(name, check, args.device) for name, check in gpu_checks.CHECKS.items())
-    failed += not _measure(args.device, args.megabytes)
-    failed += not _run_tests(args.device, args.tests)
-    print("all checks passed" if not failed else f"{failed} check(s) failed: please report this with the lines above")
+    failed = _gpu(report, args)
+    report.add("all checks passed" if not failed else f"{failed} check(s) failed: please report this")
+    report.write(args.output)
+    print(f"written to {args.output}: please send this file, good news included (docs/gpu.md says where)")
     return int(failed > 0)
+
+
+def _environment(report: Report) -> None:
+    report.add(f"fluidio {__version__} (as Fluid {FLUID_VERSION}) from {Path(fluidio.__file__).parent}")
+    report.add(f"Python {platform.python_version()} on {platform.platform()}, {os.cpu_count()} cores")
+    report.add("packages: " + ", ".join(_versions()))
+    settings = [f"{name}={os.environ[name]}" for name in sorted(os.environ) if name.startswith(_SETTINGS)]
+    report.add("settings: " + (", ".join(settings) or "none"))
+    report.add(f"RecordIO: {_recordio()}")
+    report.add(f"trainers: {describe_launch()}")
+
+
+def _gpu(report: Report, args: argparse.Namespace) -> int:
+    """Check and measure a card; return how many checks failed."""
+    for line in gpu_checks.describe(args.device):
+        report.add(line)
+    failed = sum(not _check(report, name, check, args.device) for name, check in gpu_checks.CHECKS.items())
+    failed += not _measure(report, "overlap", lambda: [gpu_checks.measure(args.device, args.megabytes)])
+    failed += not _measure(report, "speed", lambda: gpu_speed.compare_with_the_cpu(args.device))
+    return failed + (not _run_tests(report, args.device, args.tests))
 
 
 def _versions() -> list[str]:
@@ -116,35 +143,37 @@ def _why_no_gpu() -> str:
     return ""
 
 
-def _check(name: str, check: Callable[[int], None], device: int) -> bool:
+def _check(report: Report, name: str, check: Callable[[int], None], device: int) -> bool:
     began = time.perf_counter()
     try:
         check(device)
     except Exception as error:
-        print(f"  FAILED  {name}: {type(error).__name__}: {error}")
+        report.add(f"  FAILED  {name}: {type(error).__name__}: {error}")
         return False
-    print(f"  ok      {name} ({time.perf_counter() - began:.1f} s)")
+    report.add(f"  ok      {name} ({time.perf_counter() - began:.1f} s)")
     return True
 
 
-def _measure(device: int, megabytes: float) -> bool:
+def _measure(report: Report, what: str, measure: Callable[[], list[str]]) -> bool:
     try:
-        print(gpu_checks.measure(device, megabytes))
+        for line in measure():
+            report.add(line)
     except Exception as error:
-        print(f"  FAILED  the measurement of overlap: {type(error).__name__}: {error}")
+        report.add(f"  FAILED  measuring {what}: {type(error).__name__}: {error}")
         return False
     return True
 
 
-def _run_tests(device: int, wanted: bool | None) -> bool:
-    """Run the tests marked gpu unless the user does not want them; where they cannot run, fail if he asked for them."""
+def _run_tests(report: Report, device: int, wanted: bool | None) -> bool:
+    """Run the tests marked gpu unless declined; where they cannot run, fail only if they were asked for."""
     if wanted is False:
-        print("tests marked gpu: left out (--no-tests)")
+        report.add("tests marked gpu: not run (--no-tests)")
         return True
     if reason := doctor_tests.why_not():
-        print(f"{'  FAILED  ' if wanted else ''}tests marked gpu: not run: {reason}")
+        report.add(f"{'  FAILED  ' if wanted else ''}tests marked gpu: not run: {reason}")
         return not wanted
-    print("tests marked gpu: running, this takes some minutes (--no-tests leaves them out)", flush=True)
+    report.add("tests marked gpu: running, this takes some minutes (--no-tests skips them)")
     passed, lines = doctor_tests.run_tests(device)
-    print("\n".join([*lines[:-1], f"  {'ok    ' if passed else 'FAILED'}  tests marked gpu: {lines[-1]}"]))
+    for line in [*lines[:-1], f"  {'ok    ' if passed else 'FAILED'}  tests marked gpu: {lines[-1]}"]:
+        report.add(line)
     return passed

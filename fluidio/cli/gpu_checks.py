@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import fluidio as fluid
+from fluidio.cli.gpu_speed import repeats_bit_for_bit
 from fluidio.executor.devices import backend_for
 from fluidio.executor.readers import DoubleBuffer
 from fluidio.executor.readers.base import Reader, Tensors
@@ -127,6 +128,7 @@ CHECKS: dict[str, Callable[[int], None]] = {
     "training with Adam gives the losses of the CPU": _same_training(lambda: fluid.optimizer.Adam(0.01)),
     "batches read ahead arrive in order and stay whole": _ring_keeps_order,
     "labels out of range are reported": _labels_are_checked,
+    "the same training gives the same bits": repeats_bit_for_bit,
 }
 
 

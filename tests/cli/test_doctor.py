@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import fluidio
 from fluidio.cli import main
 
 
@@ -44,9 +45,10 @@ def test_doctor_tells_versions_and_the_missing_gpu(no_cupy: None, capsys: pytest
     assert lines[0].startswith("fluidio ")
     assert lines[1].startswith("Python 3.")
     assert "numpy " in lines[2]
-    assert lines[3].startswith("RecordIO: ")
-    assert lines[4].startswith("trainers: started alone")
-    assert lines[5].startswith("GPUs: 0 (CUDAPlace(0) needs CuPy: pip install 'fluidio[cuda12]'")
+    assert lines[3].startswith("settings: ")
+    assert lines[4].startswith("RecordIO: ")
+    assert lines[5].startswith("trainers: started alone")
+    assert lines[6].startswith("GPUs: 0 (CUDAPlace(0) needs CuPy: pip install 'fluidio[cuda12]'")
 
 
 @pytest.mark.parametrize("command", [["doctor", "--gpu"], ["demo", "--device", "gpu:0"]])
@@ -76,3 +78,14 @@ def test_missing_driver_is_one_line(
     assert error.count("\n") == 1
     assert "CuPy finds no CUDA driver or device" in error
     assert "--device cpu" in error
+
+
+def test_a_report_hides_the_home_folder_and_shows_settings(
+    no_cupy: None, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "home", lambda: Path(fluidio.__file__).parent.parent)
+    monkeypatch.setenv("FLUIDIO_FLUID", "1.8")
+    assert main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    assert "from ~" in out
+    assert "FLUIDIO_FLUID=1.8" in out

@@ -8,9 +8,17 @@ from typing import Any
 
 import pytest
 
-from fluidio.cli import doctor_tests, gpu_checks, main
+from fluidio.cli import doctor_tests, gpu_checks, gpu_speed, main
 
 pytestmark = pytest.mark.gpu
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(gpu_speed, "_STEPS", 1)
+    monkeypatch.setattr(gpu_speed, "_BATCH", 2)
+    monkeypatch.setattr(gpu_speed, "_NETWORKS", {"MLP": gpu_speed._mlp})
 
 
 def test_doctor_checks_and_measures(cupy: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -20,7 +28,9 @@ def test_doctor_checks_and_measures(cupy: Any, capsys: pytest.CaptureFixture[str
     assert "FAILED" not in report
     assert re.search(r"GPU 0 of \d+: .* GiB free", report)
     assert re.search(r"overlap: 24 batches of 0.05 MB: copies alone \d+ ms .* together \d+ ms: \d+% of", report)
-    assert report.endswith("all checks passed\n")
+    assert re.search(r"speed: MLP, batch 2, Adam: [\d.]+ ms a step on the GPU, [\d.]+ ms on the CPU", report)
+    assert "all checks passed\n" in report
+    assert report.startswith(Path("fluidio-gpu.txt").read_text("utf-8"))
 
 
 def test_doctor_reports_a_check_that_fails(
@@ -40,10 +50,11 @@ def test_a_measurement_that_fails_is_part_of_the_report(
     sim: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gpu_checks, "CHECKS", {})
+    monkeypatch.setattr(gpu_speed, "_NETWORKS", {})
     sim.leave_memory(1 << 16)
     assert main(["doctor", "--gpu", "--no-tests", "--megabytes", "1"]) == 1
     report = capsys.readouterr().out
-    assert re.search(r"  FAILED  the measurement of overlap: \w+Error: .*[Oo]ut of memory", report)
+    assert re.search(r"  FAILED  measuring overlap: \w+Error: .*[Oo]ut of memory", report)
     assert "1 check(s) failed" in report
 
 
@@ -63,7 +74,7 @@ def test_doctor_runs_the_tests_marked_gpu_and_reports_how_they_ended(
     assert devices == [0]
     tail = "".join(capsys.readouterr().out.partition("tests marked gpu: running")[1:]).splitlines()[1:]
     if passed:
-        assert tail == ["  ok      tests marked gpu: 2 passed in 3 s", "all checks passed"]
+        assert tail[:2] == ["  ok      tests marked gpu: 2 passed in 3 s", "all checks passed"]
     else:
         assert tail[:2] == ["FAILED test_a.py::test_a", "  FAILED  tests marked gpu: 1 failed in 3 s"]
         assert tail[2].startswith("1 check(s) failed")
@@ -76,7 +87,7 @@ def test_tests_that_cannot_run_fail_only_if_they_were_asked_for(
     monkeypatch.setattr(gpu_checks, "CHECKS", {})
     monkeypatch.setattr(doctor_tests, "_root", lambda: tmp_path)  # as in an installed wheel
     assert main(["doctor", "--gpu", "--megabytes", "0.01", *([wanted] if wanted else [])]) == int(wanted is not None)
-    line = capsys.readouterr().out.splitlines()[-2]
+    line = capsys.readouterr().out.splitlines()[-3]
     assert line.startswith(
         f"{'  FAILED  ' if wanted else ''}tests marked gpu: not run: they are in the source checkout"
     )
