@@ -57,8 +57,8 @@ def compare_with_the_cpu(device: int) -> list[str]:
         _, card = _train(fluid.CUDAPlace(device), network, _STEPS)
         _, host = _train(fluid.CPUPlace(), network, _STEPS)
         lines.append(
-            f"speed: {name}, batch {_BATCH}, Adam: {card * 1e3:.2f} ms a step on the GPU, {host * 1e3:.2f} ms on the CPU "
-            f"({host / card:.1f} x)"
+            f"speed: {name}, batch {_BATCH}, Adam: {card * 1e3:.2f} ms a step on the GPU, "
+            f"{host * 1e3:.2f} ms on the CPU ({host / card:.1f} x)"
         )
     return lines
 

@@ -52,7 +52,7 @@ def test_a_measurement_that_fails_is_part_of_the_report(
     monkeypatch.setattr(gpu_checks, "CHECKS", {})
     monkeypatch.setattr(gpu_speed, "_NETWORKS", {})
     sim.leave_memory(1 << 16)
-    assert main(["doctor", "--gpu", "--no-tests", "--megabytes", "1"]) == 1
+    assert main(["doctor", "--gpu", "--no-tests", "--megabytes", "64"]) == 1
     report = capsys.readouterr().out
     assert re.search(r"  FAILED  measuring overlap: \w+Error: .*[Oo]ut of memory", report)
     assert "1 check(s) failed" in report
