@@ -3,6 +3,7 @@
 from fluidio.executor import readers
 from fluidio.executor.compiled import CompiledProgram, ParallelExecutor
 from fluidio.executor.executor import Executor
+from fluidio.executor.fetch_handler import FetchHandler
 from fluidio.executor.fetch_var import _fetch_var, as_numpy, fetch_var
 from fluidio.executor.strategies import BuildStrategy, ExecutionStrategy
 from fluidio.tensor import global_scope, scope_guard
@@ -12,6 +13,7 @@ __all__ = [
     "CompiledProgram",
     "ExecutionStrategy",
     "Executor",
+    "FetchHandler",
     "ParallelExecutor",
     "_fetch_var",
     "as_numpy",

@@ -257,15 +257,13 @@ class Executor:
         Args:
             thread: accepted; batches are run in order.
             fetch_list: variables to print every `print_period` steps, under the names in `fetch_info`.
+            fetch_handler: a `FetchHandler` that is called with values every few seconds.
         """
         from fluidio.executor.from_dataset import run_dataset
 
-        for name, given in (("debug", debug), ("fetch_handler", fetch_handler is not None)):
-            if given:
-                warnings.warn(
-                    f"train_from_dataset: {name} has no effect; use fetch_list and print_period", stacklevel=2
-                )
-        run_dataset(self, program, dataset, scope, fetch_list, fetch_info, print_period)
+        if debug:
+            warnings.warn("train_from_dataset: debug has no effect; use fetch_list and print_period", stacklevel=2)
+        run_dataset(self, program, dataset, scope, fetch_list, fetch_info, print_period, fetch_handler)
 
     infer_from_dataset = train_from_dataset
 

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from fluidio.executor.fetch_handler import FetchHandler, Monitor
+
 __all__ = ["run_dataset"]
 
 
 def run_dataset(
-    executor: Any, program: Any, dataset: Any, scope: Any, fetch_list: Any, fetch_info: Any, print_period: int
+    executor: Any,
+    program: Any,
+    dataset: Any,
+    scope: Any,
+    fetch_list: Any,
+    fetch_info: Any,
+    print_period: int,
+    fetch_handler: FetchHandler | None = None,
 ) -> None:
     """Run a program once for each batch; every `print_period` steps print the fetched values."""
     if dataset is None or not hasattr(dataset, "batches"):
@@ -18,9 +27,15 @@ def run_dataset(
     titles = list(fetch_info) if fetch_info else names
     if len(titles) != len(names):
         raise ValueError(f"{len(titles)} fetch_info for {len(names)} variables in fetch_list")
+    monitor = Monitor(fetch_handler)
+    watched: list[Any] = []
     for step, feed in enumerate(dataset.batches(), 1):
-        show = bool(wanted) and step % max(print_period, 1) == 0
-        values = executor.run(program, feed=feed, fetch_list=wanted if show else [], scope=scope, return_numpy=False)
-        if show:
-            for title, name, value in zip(titles, names, values):
-                print(f"{title}\t{name}\t\t{str(value).lstrip()}\t")
+        shown = wanted if wanted and step % max(print_period, 1) == 0 else []
+        fetched = [*shown, *monitor.variables]
+        values = executor.run(program, feed=feed, fetch_list=fetched, scope=scope, return_numpy=False)
+        for title, name, value in zip(titles, names, values[: len(shown)]):
+            print(f"{title}\t{name}\t\t{str(value).lstrip()}\t")
+        watched = values[len(shown) :]
+        monitor.step(watched)
+    monitor.step(watched, last=True)
+    dataset.finish_pass()

@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 from fluidio.errors import not_supported
+from fluidio.io.slot_desc import FeedDesc
 from fluidio.io.slot_text import Sample, batch_feed, samples_of
 from fluidio.program import Variable
 
@@ -19,9 +20,12 @@ __all__ = ["DatasetFactory", "InMemoryDataset", "QueueDataset"]
 class _SlotDataset:
     """Files, variables and a batch size; `batches()` gives feeds."""
 
+    _feed = "MultiSlotDataFeed"
+
     def __init__(self) -> None:
         self.filelist: list[str] = []
         self.thread_num = 1
+        self._extra: dict[str, str | int] = {}
         self._command = "cat"
         self._batch_size = 1
         self._variables: list[Variable] = []
@@ -49,6 +53,30 @@ class _SlotDataset:
 
     def set_hdfs_config(self, fs_name: str, fs_ugi: str) -> None:
         not_supported("Dataset.set_hdfs_config", "copy the files with `hadoop fs -get` and set_filelist to them")
+
+    def set_rank_offset(self, rank_offset: str) -> None:
+        """Keep the name of the variable for `desc()`: it counts on parameter servers alone."""
+        self._extra["rank_offset"] = rank_offset
+
+    def set_pv_batch_size(self, pv_batch_size: int) -> None:
+        """Keep the number for `desc()`: it counts on parameter servers alone."""
+        self._extra["pv_batch_size"] = int(pv_batch_size)
+
+    def set_download_cmd(self, download_cmd: str) -> None:
+        """Do nothing: files are read where they are."""
+
+    def set_fea_eval(self, record_candidate_size: int, fea_eval: bool = True) -> None:
+        """Do nothing: slots_shuffle takes the samples in memory."""
+
+    def slots_shuffle(self, slots: Sequence[str]) -> None:
+        """Do nothing where samples are not in memory."""
+
+    def desc(self) -> str:
+        """Return the description of files and slots as protobuf text."""
+        return str(FeedDesc(self._feed, self._batch_size, self._variables, self._command, self._extra))
+
+    def finish_pass(self) -> None:
+        """Take note that a pass is over."""
 
     @property
     def batch_size(self) -> int:
@@ -96,12 +124,20 @@ class InMemoryDataset(_SlotDataset):
     `random.seed` repeats it.
     """
 
+    _feed = "MultiSlotInMemoryDataFeed"
+
     def __init__(self) -> None:
         super().__init__()
         self._held: list[Sample] | None = None
+        self._passed = False
 
     def load_into_memory(self) -> None:
         self._held = list(self._samples(self.filelist))
+        self._passed = False
+
+    def finish_pass(self) -> None:
+        """Count the samples as passed on from now on."""
+        self._passed = True
 
     def preload_into_memory(self, thread_num: int | None = None) -> None:
         """Load now; wait_preload_done has nothing to wait for."""
@@ -122,14 +158,26 @@ class InMemoryDataset(_SlotDataset):
         """Shuffle; all samples of the one worker are here."""
         self.local_shuffle()
 
+    def slots_shuffle(self, slots: Sequence[str]) -> None:
+        """Shuffle the values of some slots among the samples, to see how much a feature counts."""
+        held = self._loaded()
+        for place, variable in enumerate(self.variables):
+            if variable.name in slots:
+                values = [sample[place] for sample in held]
+                random.shuffle(values)
+                for sample, value in zip(held, values):
+                    sample[place] = value
+
     def release_memory(self) -> None:
         self._held = None
 
     def get_memory_data_size(self, fleet: Any = None) -> int:
-        return len(self._loaded())
+        """Return how many samples wait for a first pass. Fluid: after a pass they count as shuffled."""
+        return 0 if self._passed else len(self._loaded())
 
     def get_shuffle_data_size(self, fleet: Any = None) -> int:
-        return len(self._loaded())
+        """Return how many samples have been passed on."""
+        return len(self._loaded()) if self._passed else 0
 
     def set_queue_num(self, queue_num: int) -> None:
         """Do nothing: there is one queue."""

@@ -30,7 +30,6 @@ ADVICE: dict[str, dict[str, str]] = {
         "AsyncExecutor": _LOADER,
         "ComplexVariable": "keep real and imaginary part in two variables",
         "DataFeedDesc": _LOADER,
-        "FetchHandler": "fetch with exe.run(fetch_list=...)",
         "dygraph_grad_clip": _STATIC,
         "monkey_patch_variable": "variables have their operators already",
     },

@@ -15,6 +15,8 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+from fluidio.paddle.capsule.arithmetic import IMPORT, keep_old_dtypes
+from fluidio.paddle.capsule.bindings import Bindings
 from fluidio.paddle.capsule.modules import Renewed, renew
 from fluidio.program.call_site import is_ours
 
@@ -45,7 +47,8 @@ def compile_source(data: bytes, path: str) -> Loaded:
     tree = ast.parse(renewed.text, path)
     if renewed.text != text:
         _hide_columns(tree, text, renewed.text)
-    return Loaded(compile(tree, path, "exec", dont_inherit=True), tuple(renewed.imports))
+    imports = [*renewed.imports, *[IMPORT] * keep_old_dtypes(tree, Bindings(tree))]
+    return Loaded(compile(tree, path, "exec", dont_inherit=True), tuple(imports))
 
 
 def _tell(renewed: Renewed, path: str) -> None:

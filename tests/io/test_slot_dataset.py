@@ -188,3 +188,63 @@ def test_a_loader_over_a_dataset_needs_a_file_for_each_place(tmp_path: Path) -> 
     unloaded = made("InMemoryDataset", tmp_path / "a")
     with pytest.raises(ReaderError, match="load_into_memory"):
         list(fluid.io.DataLoader.from_dataset(unloaded, fluid.CPUPlace()))
+
+
+def test_a_dataset_tells_its_slots_as_fluid_does(tmp_path: Path) -> None:
+    dataset = made("InMemoryDataset", tmp_path / "a")
+    dataset.set_rank_offset("rank")
+    dataset.set_pv_batch_size(3)
+    assert dataset.desc() == (
+        'name: "MultiSlotInMemoryDataFeed"\nbatch_size: 2\nmulti_slot_desc {\n'
+        '  slots {\n    name: "words"\n    type: "uint64"\n    is_used: true\n  }\n'
+        '  slots {\n    name: "price"\n    type: "float"\n    is_dense: true\n    is_used: true\n'
+        "    shape: -1\n    shape: 1\n  }\n"
+        '  slots {\n    name: "label"\n    type: "uint64"\n    is_dense: true\n    is_used: true\n'
+        '    shape: -1\n    shape: 1\n  }\n}\npipe_command: "cat"\nrank_offset: "rank"\npv_batch_size: 3\n'
+    )
+    assert fluid.QueueDataset().desc() == 'name: "MultiSlotDataFeed"\nbatch_size: 1\npipe_command: "cat"\n'
+
+
+def test_samples_in_memory_count_as_shuffled_after_a_pass(tmp_path: Path) -> None:
+    dataset = made("InMemoryDataset", tmp_path / "a")
+    dataset.load_into_memory()
+    assert (dataset.get_memory_data_size(), dataset.get_shuffle_data_size()) == (3, 0)
+    fluid.Executor(fluid.CPUPlace()).train_from_dataset(fluid.default_main_program(), dataset)
+    assert (dataset.get_memory_data_size(), dataset.get_shuffle_data_size()) == (0, 3)
+
+
+def test_the_values_of_a_slot_are_shuffled_among_samples(tmp_path: Path) -> None:
+    dataset = made("InMemoryDataset", tmp_path / "a", "".join(f"1 {n} 1 {n} 1 {n}\n" for n in range(9)), 9)
+    dataset.load_into_memory()
+    random.seed(1)
+    dataset.slots_shuffle(["price"])
+    (feed,) = dataset.batches()
+    prices = np.array(feed["price"]).ravel().tolist()
+    assert sorted(prices) == list(range(9)) != prices
+    assert np.array(feed["label"]).ravel().tolist() == list(range(9))
+
+
+class Shown(fluid.executor.FetchHandler):
+    """Keeps what it is called with."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.seen: list[Any] = []
+
+    def handler(self, res_dict: Any) -> None:
+        self.seen.append({key: value.tolist() for key, value in res_dict.items()})
+
+
+@pytest.mark.parametrize(("period", "seen"), [(0, [0.75, 2.5, 2.5]), (1, [2.5]), (60, [])])
+def test_a_handler_sees_values_every_so_many_seconds(tmp_path: Path, period: int, seen: list[float]) -> None:
+    dataset = made("QueueDataset", tmp_path / "a", TEXT.replace("0.5", "0.0"))
+    mean = fluid.layers.mean(fluid.default_main_program().global_block().var("price"))
+    handler = Shown({"mean": mean}, period)
+    fluid.Executor(fluid.CPUPlace()).train_from_dataset(fluid.default_main_program(), dataset, fetch_handler=handler)
+    assert [found["mean"][0] for found in handler.seen] == seen
+
+
+def test_a_handler_prints_unless_it_is_told_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    fluid.executor.FetchHandler({}).handler({"auc": np.array([0.5, 1.0])})
+    fluid.executor.FetchHandler.help()
+    assert capsys.readouterr().out.startswith("auc[0]: 0.5 \n\nclass ")

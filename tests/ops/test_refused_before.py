@@ -143,13 +143,15 @@ def test_data_norm_with_scale_and_shift() -> None:
     np.testing.assert_allclose(np.array(value).ravel()[:4], [0.6464, 1.1456, 0.8083, 0.6346], atol=1e-4)
 
 
-def test_boxes_by_class_are_suppressed_image_by_image() -> None:
+@pytest.mark.parametrize("lod", [[[3, 2]], [[1, 4]], None])
+def test_boxes_by_class_are_suppressed_image_by_image(lod: Any) -> None:
+    """The images are those of the boxes, whatever the scores say."""
     boxes = fluid.data("boxes", [None, 2, 4], lod_level=1)
     scores = fluid.data("scores", [None, 2], lod_level=1)
     out = L.multiclass_nms(boxes, scores, 0.1, 10, 5, nms_threshold=0.5, background_label=-1)
     feed = {
         "boxes": _lod(np.sort(_draw(5, 2, 4, low=0), -1), [[3, 2]]),
-        "scores": _lod(_draw(5, 2, low=0, seed=3), [[3, 2]]),
+        "scores": _lod(_draw(5, 2, low=0, seed=3), lod) if lod else _draw(5, 2, low=0, seed=3),
     }
     (value,) = _run([out], feed)
     assert out.shape == (-1, 6)

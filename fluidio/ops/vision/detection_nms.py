@@ -94,7 +94,8 @@ def _images(k: Call, boxes: Any, scores: Any) -> tuple[list[tuple[Any, Any]], li
         return list(zip(boxes, scores)), [i * boxes.shape[1] for i in range(boxes.shape[0])]
     if boxes.ndim != 3 or scores.ndim != 2:
         raise EnforceNotMet(f"BBoxes {list(boxes.shape)} and Scores {list(scores.shape)} must have 3 dims, or 3 and 2")
-    ends = last_level(k, "Scores", scores.shape[0]).tolist()
+    # Fluid takes the images from the boxes, whatever the scores say; it crashes where boxes have no sequences.
+    ends = last_level(k, "BBoxes" if k.lod("BBoxes") else "Scores", boxes.shape[0]).tolist()
     pairs = list(itertools.pairwise(ends))
     classes = boxes.shape[1]
     return [(boxes[a:b], scores[a:b].T) for a, b in pairs], [a * classes for a, _ in pairs]

@@ -8,10 +8,14 @@ import builtins
 
 from fluidio.paddle.capsule import (
     arrays,
+    assertions,
+    byte_functions,
     distutils,
     frames,
+    functions,
     images,
     jsons,
+    old_numpy,
     pickles,
     python2,
     scalar_math,
@@ -26,6 +30,7 @@ from fluidio.paddle.capsule import (
 from fluidio.paddle.capsule.arrays import *
 from fluidio.paddle.capsule.frames import *
 from fluidio.paddle.capsule.images import getsize, textsize
+from fluidio.paddle.capsule.old_numpy import *
 from fluidio.paddle.capsule.pickles import loads as pickle_loads
 from fluidio.paddle.capsule.python2 import *
 from fluidio.paddle.capsule.scalars import *
@@ -36,6 +41,7 @@ from fluidio.paddle.capsule.yamls import *
 __all__ = ["builtins", "getsize", "pickle_loads", "textsize"]
 __all__ += arrays.__all__
 __all__ += frames.__all__
+__all__ += old_numpy.__all__
 __all__ += python2.__all__
 __all__ += scalars.__all__
 __all__ += stdlib.__all__

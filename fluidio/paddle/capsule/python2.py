@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import importlib
+import itertools
 import math
 import sys
-from collections.abc import Callable, ItemsView, KeysView, ValuesView
+from collections.abc import Callable, ItemsView, KeysView, Mapping, ValuesView
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
@@ -16,15 +17,21 @@ __all__ = [
     "apply",
     "basestring",
     "cmp",
+    "coerce",
     "divide",
     "divide_in_place",
     "execfile",
     "has_key",
+    "isMappingType",
+    "isNumberType",
+    "isSequenceType",
     "items_of",
     "iteritems",
     "iterkeys",
     "itervalues",
     "keys_of",
+    "map_longest",
+    "message",
     "next_of",
     "nothing",
     "reload",
@@ -109,9 +116,42 @@ def has_key(mapping: Any, *args: Any, **kwargs: Any) -> Any:
     return args[0] in mapping if own is None else own(*args, **kwargs)
 
 
+def message(value: Any) -> Any:
+    """Return value.message; the one argument of an exception that has no such attribute."""
+    if not isinstance(value, BaseException) or hasattr(value, "message"):
+        return value.message
+    return value.args[0] if len(value.args) == 1 else ""
+
+
 def next_of(iterator: Any) -> Any:
     """Return the next value."""
     return iterator.next() if hasattr(iterator, "next") else next(iterator)
+
+
+def map_longest(function: None, *columns: Any) -> list[Any]:
+    """Return map(None, a, b, ...): tuples up to the longest, or the values of the only one."""
+    return list(columns[0]) if len(columns) == 1 else list(itertools.zip_longest(*columns))
+
+
+def coerce(left: Any, right: Any) -> tuple[Any, Any]:
+    """Return two numbers as numbers of one type."""
+    kind = type(left + right)
+    return kind(left), kind(right)
+
+
+def isSequenceType(value: Any) -> bool:
+    """Tell whether a value can be indexed by numbers."""
+    return hasattr(value, "__getitem__") and not isinstance(value, Mapping)
+
+
+def isMappingType(value: Any) -> bool:
+    """Tell whether a value can be indexed by keys."""
+    return isinstance(value, Mapping)
+
+
+def isNumberType(value: Any) -> bool:
+    """Tell whether a value is a number."""
+    return hasattr(value, "__int__") or hasattr(value, "__complex__")
 
 
 def cmp(left: Any, right: Any) -> int:

@@ -261,8 +261,9 @@ class Rewriter(ast.NodeVisitor):
         if rows and isinstance(node.ctx, ast.Load) and not self.guarded:
             self._replace(node, rows[0], self.target(rows[0], full, root))
             return
-        if node.attr in _ATTRIBUTES and isinstance(node.ctx, ast.Load) and not full:
-            row = _ATTRIBUTES[node.attr][0]
+        held = [row for row in _ATTRIBUTES.get(node.attr, []) if self._holds(row, None)]
+        if held and isinstance(node.ctx, ast.Load) and not full:
+            row = held[0]
             end = self.edits.end(node)
             self.note(node, row)
             self.edits.open(self.edits.start(node), f"{self.target(row)}(")
@@ -286,6 +287,8 @@ def _matches(condition: str, call: ast.Call) -> bool:
         return any(keyword.arg == condition[:-1] for keyword in call.keywords)
     if condition == "lazy":
         return bool(call.args) and is_lazy(call.args[0])
+    if condition == "None":
+        return bool(call.args) and isinstance(call.args[0], ast.Constant) and call.args[0].value is None
     if condition == "U":
         mode = call.args[1] if len(call.args) > 1 else None
         return isinstance(mode, ast.Constant) and "U" in str(mode.value)

@@ -6,7 +6,8 @@ A row is `old -> new`, the version that dropped the old way, and `py2` where the
     old.name         a name of a module, however the script has imported it
     .name()          a method;  .name  an attribute
     name             a builtin;  name()  a builtin when it is called
-    old(key=)        only calls with that keyword;  old(2)  with two arguments;  old(lazy)  of a generator or a map
+    old(key=)        only calls with that keyword;  old(2)  with two arguments;  old(lazy)  of a generator or a map;
+                     old(None)  whose first argument is None
     { ... }          a construct, rewritten by the function of that name in `constructs`
 
 A target that begins with `capsule.` is a function of this package; `*` stands for the same name in another module.
@@ -49,7 +50,7 @@ class Row:
 
     @property
     def condition(self) -> str:
-        """Return what calls must look like: "", "key=", "2", "lazy" or "U"."""
+        """Return what calls must look like: "", "key=", "2", "lazy", "None" or "U"."""
         return self.old.partition("(")[2].rstrip(")")
 
 

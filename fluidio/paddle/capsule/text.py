@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import builtins
+import codecs
 import gzip
 import io
 import os
 import subprocess
 from collections.abc import Iterable, Iterator
-from typing import Any, cast
+from typing import Any
 
 __all__ = ["ByteText", "check_output", "decode", "encode", "fdopen", "getwriter", "gzip_open", "join", "open_file"]
+__all__ += ["to_unicode", "translate"]
+
+_CODECS = {"hex", "base64", "zlib", "bz2", "quopri", "uu", "rot13", "string_escape", "string-escape"}
 
 
 class ByteText(bytes):
@@ -57,7 +61,7 @@ class ByteText(bytes):
         return ByteText(part if isinstance(part, bytes) else bytes([part]))
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._text()) if self.isascii() else cast(Iterator[Any], bytes.__iter__(self))
+        return iter(self._text()) if self.isascii() else (self[i] for i in range(len(self)))
 
 
 def _text_method(name: str) -> Any:
@@ -80,11 +84,41 @@ for _name in _TEXT_METHODS.split():
 
 def decode(value: Any, *args: Any, **kwargs: Any) -> Any:
     """Return value.decode(...); text is decoded already."""
+    if args and args[0] in _CODECS:
+        return _recode(codecs.decode, value, args[0])
     return value if isinstance(value, str) else value.decode(*args, **kwargs)
+
+
+def _recode(function: Any, value: Any, codec: str) -> Any:
+    """Return a str of Python 2 after a codec from str to str."""
+    if codec == "rot13":
+        return function(str(value), "rot13")
+    data = _as_bytes(value)
+    if codec.startswith("string"):
+        pair: Any = codecs.escape_encode(data) if function is codecs.encode else codecs.escape_decode(data)
+        return ByteText(pair[0])
+    return ByteText(function(data, codec))
+
+
+def to_unicode(value: Any = "", encoding: str = "ascii", errors: str = "strict") -> str:
+    """Return unicode(value, encoding)."""
+    if isinstance(value, ByteText) and encoding == "ascii":
+        return str(value)
+    return value.decode(encoding, errors) if isinstance(value, (bytes, bytearray)) else str(value)
+
+
+def translate(value: Any, table: Any, *deletions: Any) -> Any:
+    """Return value.translate(table, deletions)."""
+    if not isinstance(value, str) or not (deletions or table is None):
+        return value.translate(table, *deletions)
+    left = value.translate(dict.fromkeys(map(ord, deletions[0]))) if deletions else value
+    return left if table is None else left.translate(table)
 
 
 def encode(value: Any, *args: Any, **kwargs: Any) -> Any:
     """Return value.encode(...) as bytes that still behave as text."""
+    if args and args[0] in _CODECS:
+        return _recode(codecs.encode, value, args[0])
     if isinstance(value, bytes):
         return value
     encoded = value.encode(*args, **kwargs)
@@ -190,7 +224,5 @@ def fdopen(fd: int, mode: str = "r", buffering: int = -1) -> Any:
 
 def getwriter(encoding: str) -> Any:
     """Return what makes a stream encode its text: text streams do."""
-    import codecs
-
     writer: Any = codecs.getwriter(encoding)
     return lambda stream, *args: stream if isinstance(stream, io.TextIOBase) else writer(stream, *args)

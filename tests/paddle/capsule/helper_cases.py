@@ -25,7 +25,108 @@ path = os.path.join(tempfile.mkdtemp(), 'x.txt')
 f = open(path, 'wb'); f.write('one two\\nthree\\n'); f.close()
 """
 
+CASE = """
+import unittest
+class C(unittest.TestCase):
+    def check_it(self): pass
+c = C('check_it')
+"""
+XML = """
+import xml.etree.ElementTree as ET
+tree = ET.fromstring('<a><b/><c><b/></c></a>')
+"""
+PLIST = """
+import plistlib, tempfile, os
+path = os.path.join(tempfile.mkdtemp(), 'x.plist')
+f = open(path, 'wb'); plistlib.dump({'k': 1}, f); f.close()
+"""
+TABLE = """
+import numpy as np, tempfile, os
+path = os.path.join(tempfile.mkdtemp(), 'x.csv')
+f = open(path, 'w'); f.write('x,y\\n1,2.5\\n3,4.5\\n'); f.close()
+"""
+
 CASES: dict[str, tuple[str, Any]] = {
+    "message": (OLD + "try:\n    raise ValueError('x')\nexcept ValueError as e:\n    a = e.message", "x"),
+    "message of the object's own": (OLD + "class E(Exception):\n    message = 'm'\na = E().message", "m"),
+    "to_unicode": ("x = 'ab'\na = unicode(x, 'utf-8')", "ab"),
+    "to_unicode in old syntax": (OLD + "x = 'ab'\na = unicode(x, 'utf-8') + unicode(3)", "ab3"),
+    "translate": (OLD + "import string\na = 'a,b'.translate(None, string.punctuation)", "ab"),
+    "map_longest": (OLD + "a = map(None, [1, 2], 'x')", [(1, "x"), (2, None)]),
+    "coerce": ("a = coerce(1, 2.0)", (1.0, 2.0)),
+    "functions.func_name": ("def f(): pass\na = f.func_name", "f"),
+    "functions.func_code": ("def f(x): pass\na = f.func_code.co_argcount", 1),
+    "functions.func_defaults": ("def f(x=3): pass\na = f.func_defaults", (3,)),
+    "functions.func_dict": ("def f(): pass\nf.k = 1\na = f.func_dict", {"k": 1}),
+    "functions.func_doc": ("def f(): 'd'\na = f.func_doc", "d"),
+    "functions.func_globals": ("def f(): pass\na = f.func_globals is globals()", True),
+    "functions.im_func": ("class C:\n    def f(self): return 3\nf = C().f.im_func\na = f(None)", 3),
+    "functions.im_self": ("class C:\n    def f(self): pass\nc = C()\na = c.f.im_self is c", True),
+    "functions.im_class": ("class C:\n    def f(self): pass\na = C().f.im_class.__name__", "C"),
+    "isSequenceType": ("import operator\na = operator.isSequenceType([])", True),
+    "isMappingType": ("import operator\na = operator.isMappingType({})", True),
+    "isNumberType": ("import operator\na = operator.isNumberType('x')", False),
+    "byte_functions.md5": (OLD + "import hashlib\na = hashlib.md5('abc').hexdigest()[:6]", "900150"),
+    "byte_functions.md5 of a module": ("import md5\na = md5.new('abc').hexdigest()[:6]", "900150"),
+    "byte_functions.sha1": ("import sha\nx = sha.new()\nx.update('abc')\na = x.hexdigest()[:6]", "a9993e"),
+    "byte_functions.sha224": (OLD + "import hashlib\na = hashlib.sha224('abc').digest_size", 28),
+    "byte_functions.sha256": (OLD + "import hashlib\na = hashlib.sha256('abc').hexdigest()[:6]", "ba7816"),
+    "byte_functions.sha384": (OLD + "import hashlib\na = hashlib.sha384('abc').digest_size", 48),
+    "byte_functions.sha512": (OLD + "import hashlib\na = hashlib.sha512('abc').digest_size", 64),
+    "byte_functions.new": (OLD + "import hashlib\na = hashlib.new('md5', 'abc').hexdigest()[:6]", "900150"),
+    "byte_functions.b64encode": (OLD + "import base64\na = 'x' + base64.b64encode('abc')", "xYWJj"),
+    "byte_functions.b64decode": (OLD + "import base64\na = base64.b64decode('YWJj') == 'abc'", True),
+    "byte_functions.urlsafe_b64encode": (OLD + "import base64\na = '' + base64.urlsafe_b64encode('abc')", "YWJj"),
+    "byte_functions.urlsafe_b64decode": (OLD + "import base64\na = '' + base64.urlsafe_b64decode('YWJj')", "abc"),
+    "byte_functions.pack": (OLD + "import struct\na = '' + struct.pack('3s', 'abc')", "abc"),
+    "byte_functions.unpack": (OLD + "import struct\na = '' + struct.unpack('3s', 'abc')[0]", "abc"),
+    "byte_functions.compress": (OLD + "import zlib\na = len(zlib.compress('a' * 99)) < 99", True),
+    "byte_functions.decompress": (OLD + "import zlib\na = '' + zlib.decompress(zlib.compress('abc'))", "abc"),
+    "byte_functions.crc32": (OLD + "import zlib\na = zlib.crc32('hello')", 907060870),
+    "byte_functions.crc32 with its sign": (OLD + "import zlib\na = zlib.crc32('a')", -390611389),
+    "byte_functions.adler32": (OLD + "import zlib\na = zlib.adler32('abc')", 38600999),
+    "byte_functions.hexlify": (OLD + "import binascii\na = '' + binascii.hexlify('abc')", "616263"),
+    "byte_functions.unhexlify": (OLD + "import binascii\na = '' + binascii.unhexlify('616263')", "abc"),
+    "byte_functions.Popen": (
+        OLD + "import subprocess\np = subprocess.Popen(['cat'], stdin=subprocess.PIPE, stdout=subprocess.PIPE)\n"
+        "a = p.communicate('hi there')[0].split(' ')",
+        ["hi", "there"],
+    ),
+    "assertions.assertEquals": (CASE + "a = c.assertEquals(1, 1)", None),
+    "assertions.assertNotEquals": (CASE + "a = c.assertNotEquals(1, 2)", None),
+    "assertions.assertAlmostEquals": (CASE + "a = c.assertAlmostEquals(1.0, 1.0)", None),
+    "assertions.assertItemsEqual": (CASE + "a = c.assertItemsEqual([1, 2], [2, 1])", None),
+    "assertions.assertRegexpMatches": (CASE + "a = c.assertRegexpMatches('abc', 'b')", None),
+    "assertions.assertRaisesRegexp": (CASE + "a = c.assertRaisesRegexp(ValueError, 'inv', int, 'x')", None),
+    "getiterator": (XML + "a = [x.tag for x in tree.getiterator('b')]", ["b", "b"]),
+    "unescape": ("from html.parser import HTMLParser\na = HTMLParser().unescape('&lt;')", "<"),
+    "factorial": ("import math\nx = 3.0\na = math.factorial(x)", 6),
+    "find_loader": ("import importlib\na = importlib.find_loader('no_such_module_here')", None),
+    "get_event_loop": (
+        "import asyncio\nloop = asyncio.get_event_loop()\na = loop.run_until_complete(asyncio.sleep(0, 3))\nloop.close()\n"
+        "asyncio.set_event_loop(None)",
+        3,
+    ),
+    "read_plist": (PLIST + "a = plistlib.readPlist(path)", {"k": 1}),
+    "write_plist": (PLIST + "plistlib.writePlist({'j': 2}, path)\na = plistlib.readPlist(path)", {"j": 2}),
+    "make_suite": (CASE + "a = unittest.makeSuite(C, 'check').countTestCases()", 1),
+    "wrap_socket": (
+        "import ssl, socket\ns = socket.socket()\nt = ssl.wrap_socket(s, server_side=True)\n"
+        "a = isinstance(t, ssl.SSLSocket)\nt.close()",
+        True,
+    ),
+    "issubsctype": (NP + "a = np.issubsctype(np.float32, np.floating)", True),
+    "maximum_sctype": (NP + "a = np.maximum_sctype('int8').__name__", "int64"),
+    "sctype2char": (NP + "a = np.sctype2char(np.float32)", "f"),
+    "nbytes": (NP + "a = np.nbytes[np.float32]", 4),
+    "recfromtxt": (TABLE + "a = np.recfromtxt(path, names=True, delimiter=',').y.tolist()", [2.5, 4.5]),
+    "recfromcsv": (TABLE + "a = np.recfromcsv(path).x.tolist()", [1, 3]),
+    "deprecate": (
+        NP + "@np.deprecate\ndef f(): return 4\n@np.deprecate_with_doc('x')\ndef g(): return 1\na = f() + g()",
+        5,
+    ),
+    "linspace": (NP + "a = np.linspace(0, 1, 3.0).tolist()", [0.0, 0.5, 1.0]),
+    "reshape": (NP + "a = np.reshape([1, 2], newshape=(2, 1)).tolist()", [[1], [2]]),
     "to_float": (NP + "a = float(np.full((1, 1), 2.5))", 2.5),
     "to_float of text": ("x = '2.5'\na = float(x)", 2.5),
     "to_int": (NP + "a = int(np.array([3.7]))", 3),
@@ -214,8 +315,8 @@ CASES: dict[str, tuple[str, Any]] = {
         [True, "three", True, True],
     ),
     "open_file unpacked": (
-        OLD + TEXT_FILE + "import struct\na = struct.unpack('3s', open(path, 'rb').read(3))[0]",
-        b"one",
+        OLD + TEXT_FILE + "import struct\na = '' + struct.unpack('3s', open(path, 'rb').read(3))[0]",
+        "one",
     ),
     "lists of map": (
         OLD + "a = [map(int, '12'), filter(None, [0, 1]), zip([1], [2]), range(2) + [5]]",

@@ -1,0 +1,68 @@
+"""`fluid.executor.FetchHandler`: a look at variables every few seconds of `train_from_dataset`."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+__all__ = ["FetchHandler", "Monitor"]
+
+
+class FetchHandler:
+    """Names variables and is called with their values; overwrite `handler`.
+
+    Args:
+        var_dict: titles and variables.
+        period_secs: seconds from one call to the next.
+    """
+
+    def __init__(self, var_dict: Mapping[str, Any] | None = None, period_secs: float = 60) -> None:
+        assert var_dict is not None
+        self.var_dict = var_dict
+        self.period_secs = period_secs
+
+    def handler(self, res_dict: Mapping[str, Any]) -> None:
+        """Print the first number of every value."""
+        for title, value in res_dict.items():
+            if isinstance(value, np.ndarray):
+                print(f"{title}[0]: {value[0]} ")
+
+    @staticmethod
+    def help() -> None:
+        """Print an example."""
+        print(_EXAMPLE)
+
+
+_EXAMPLE = """
+class ShowAuc(fluid.executor.FetchHandler):
+    def handler(self, res_dict):
+        print("auc:", res_dict["auc"])
+
+exe.train_from_dataset(program, dataset, fetch_handler=ShowAuc({"auc": auc}, period_secs=10))
+"""
+
+
+class Monitor:
+    """Calls a handler between steps whenever its period has passed.
+
+    Fluid: a thread of its own looked every whole second, and once more after the last step.
+    """
+
+    def __init__(self, handler: FetchHandler | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._handler = handler
+        self._clock = clock
+        self._last = clock()
+        self.variables = list(handler.var_dict.values()) if handler else []
+
+    def step(self, values: list[Any], *, last: bool = False) -> None:
+        """Hand the values on if it is time."""
+        if self._handler is None or not values:
+            return
+        passed = self._clock() - self._last
+        if (math.ceil(passed) if last else passed) >= self._handler.period_secs:
+            self._last = self._clock()
+            self._handler.handler(dict(zip(self._handler.var_dict, map(np.asarray, values))))
