@@ -23,7 +23,7 @@ from tests.fuzz.mutators import mutated
 from tests.fuzz.targets import ROOT, TARGETS, corpus, repaired
 
 LONGEST = 5  # seconds for one input
-MEMORY = 512 << 20
+MEMORY = 64 << 20
 
 
 def inputs(name: str, seeds: range) -> Iterator[bytes]:
