@@ -41,7 +41,7 @@ class DtypeCode:
         """Return the dtype that a pickle completes with byte order, size and fields."""
         if type(state) is not tuple or not 7 <= len(state) <= 9:
             raise ValueError("the state of a dtype is none")
-        _, order, subarray, names, fields, size, _ = state[:7]
+        order, subarray, names, fields, size = state[1:6]
         if subarray is names is fields is None and (self.text, order) in _numbers:
             return _numbers[self.text, order]
         order = _text(order)

@@ -56,7 +56,8 @@ def scan(data: bytes | bytearray | memoryview, start: int = 0) -> int:
         ValueError: what is wrong with it.
     """
     if compiled is not None:
-        return int(compiled.scan(data, start, _TABLE, DEEPEST, LEAST_MEMO))
+        end: int = compiled.scan(data, start, _TABLE, DEEPEST, LEAST_MEMO)
+        return end
     return _Scanner(bytes(data)).run(start)
 
 

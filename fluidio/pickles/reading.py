@@ -79,7 +79,8 @@ def _check(data: bytes, encoding: Encoding) -> tuple[Any, int]:
     size = scan(data)
     framed = data[1] >= 4 and data[0] == 0x80  # from protocol 4 on pickles say themselves how much to read at once
     unpickler = _DataUnpickler(io.BytesIO(data) if framed else _Peekable(data), encoding=encoding)
-    budget, unpickler.names = _names.budget, _names.table
+    unpickler.has_standins = False
+    budget, unpickler.names = _names.both
     outer, budget.left = budget.left, 3 * size + 64  # a finalizer or signal handler may unpickle in between
     try:
         value = unpickler.load()
@@ -120,12 +121,17 @@ class _TrustingUnpickler(pickle.Unpickler):
 class _DataUnpickler(pickle.Unpickler):
     """Accept data only."""
 
+    __slots__ = ("has_standins", "names")
+
     names: dict[tuple[str, str], StandIn]
-    has_standins = False
+    has_standins: bool
 
     def find_class(self, module: str, name: str) -> StandIn:
         self.has_standins = True
-        return self.names.get((module, name)) or refuse(module, name)
+        try:
+            return self.names[module, name]
+        except KeyError:
+            refuse(module, name)
 
     def persistent_load(self, pid: Any) -> Any:
         raise UnsafePickleError("the pickle refers to an object outside itself (a persistent id)")

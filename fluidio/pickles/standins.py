@@ -73,7 +73,7 @@ class FunctionStandIn(StandIn):
 
     __slots__ = ("budget", "make")
 
-    def __init__(self, make: Callable[..., Any], budget: Budget) -> None:
+    def __init__(self, make: Any, budget: Budget) -> None:
         self.make = make
         self.budget = budget
 
@@ -103,23 +103,27 @@ class DtypeStandIn(StandIn):
 
 
 class ArrayStandIn(StandIn):
-    """An array; one of Python objects is filled when its objects are there."""
+    """An array.
+
+    Attributes:
+        array: None until it is filled.
+        objects: for one of Python objects, which is filled when they are there, an empty array and its state.
+    """
 
     __slots__ = ("array", "budget", "objects")
 
-    def __init__(self, budget: Budget) -> None:
-        self.array: Any = None  # an ndarray
+    def __init__(self, budget: Budget, array: Any = None) -> None:
+        self.array = array
         self.budget = budget
-        self.objects: tuple[Any, ...] | None = None
+        self.objects: tuple[Any, tuple[Any, ...]] | None = None
 
     def __setstate__(self, state: Any) -> None:
-        if self.array is not None:
+        if self.array is not None or self.objects is not None:
             raise UnsafePickleError("the pickle fills an array twice")
         shape, dtype, fortran, raw = state[-4:]
         if type(dtype) is not DtypeStandIn:
             raise ValueError("an array has no dtype")
         real = dtype.code.real
-        self.array = np.ndarray.__new__(np.ndarray, 0, np.int8)
         if real.hasobject:
             self._take_objects(shape, bool(fortran), raw)
             return
@@ -127,13 +131,26 @@ class ArrayStandIn(StandIn):
             raw = raw.encode("latin1")
         _check_size(shape, real.itemsize, raw)
         self.budget.spend(len(raw))
-        self.array.__setstate__((1, shape, real, bool(fortran), raw))
+        self.array = _ndarray(0, np.int8)
+        self.array.__setstate__((1, shape, real, bool(fortran), raw))  # which takes the bytes over, and can be written
 
     def _take_objects(self, shape: Any, fortran: bool, items: Any) -> None:
         if type(items) is not list or _count(shape) != len(items):
             raise ValueError("an array of objects has no list of them")
         self.budget.spend(len(items))
-        self.objects = (1, shape, np.dtype(object), fortran, items)
+        self.objects = np.empty(0, np.int8), (1, shape, np.dtype(object), fortran, items)
+
+
+_ndarray: Any = np.ndarray  # the type stubs want to know the dtype
+
+
+def _array(shape: tuple[int, ...], dtype: np.dtype[Any], buffer: bytes | bytearray, order: str) -> Any:
+    """Return an array over bytes of just its size."""
+    if dtype.itemsize:
+        return _ndarray(shape, dtype, buffer, 0, None, order)
+    found = _ndarray(0, np.int8)  # NumPy makes items of one byte where it is asked for none
+    found.__setstate__((1, shape, dtype, order == "F", b""))
+    return found
 
 
 def _code_of(value: Any) -> DtypeCode:
@@ -158,7 +175,10 @@ def _count(shape: Any) -> int:
 
 
 def _check_size(shape: Any, item_size: int, raw: Any) -> None:
-    count = _count(shape)
+    if type(shape) is tuple and len(shape) == 1 and type(shape[0]) is int and 0 <= shape[0] < 1 << 55:
+        count = shape[0]
+    else:
+        count = _count(shape)
     if type(raw) is not bytes and type(raw) is not bytearray:
         raise ValueError("an array has no bytes")
     if count * item_size != len(raw):
@@ -167,26 +187,44 @@ def _check_size(shape: Any, item_size: int, raw: Any) -> None:
         raise UnsafePickleError(f"the pickle asks for {count} items of no bytes")
 
 
-def _reconstruct(budget: Budget, kind: Any, shape: Any = None, code: Any = None) -> ArrayStandIn:
-    if type(kind) is not TypeStandIn or kind.real is not np.ndarray:
-        raise UnsafePickleError("the pickle asks for a subclass of ndarray")
-    return ArrayStandIn(budget)
+class Reconstruct(FunctionStandIn):
+    """Makes an array that its state will fill. Like the next two it is called for each array, and so has no detours."""
+
+    __slots__ = ()
+
+    def __call__(self, kind: Any, shape: Any = None, code: Any = None) -> ArrayStandIn:
+        if type(kind) is not TypeStandIn or kind.real is not np.ndarray:
+            raise UnsafePickleError("the pickle asks for a subclass of ndarray")
+        return ArrayStandIn(self.budget)
 
 
-def _array_from_buffer(
-    budget: Budget, buffer: Any, dtype: Any, shape: Any, order: Any, axis_order: Any = None
-) -> ArrayStandIn:
-    if type(dtype) is not DtypeStandIn or dtype.code.real.hasobject:
-        raise ValueError("an array has no dtype, or one of objects")
-    _check_size(shape, dtype.code.real.itemsize, buffer)
-    budget.spend(len(buffer))
-    found = ArrayStandIn(budget)
-    flat = np.frombuffer(buffer, dtype.code.real) if len(buffer) else np.empty(_count(shape), dtype.code.real)
-    if axis_order is not None:
-        found.array = flat.reshape(shape, order="C").transpose(axis_order)
-    else:
-        found.array = flat.reshape(shape, order=order)
-    return found
+class ArrayFromBuffer(FunctionStandIn):
+    """Makes an array of its bytes."""
+
+    __slots__ = ()
+
+    def __call__(self, buffer: Any, dtype: Any, shape: Any, order: Any, axis_order: Any = None) -> ArrayStandIn:
+        if type(dtype) is not DtypeStandIn or dtype.code.real.hasobject:
+            raise ValueError("an array has no dtype, or one of objects")
+        if order != "C" and order != "F":
+            raise ValueError("an array has no order")
+        real, budget = dtype.code.real, self.budget
+        _check_size(shape, real.itemsize, buffer)
+        budget.left -= len(buffer)
+        if budget.left < 0:
+            budget.spend(0)
+        if axis_order is not None:
+            return ArrayStandIn(budget, _array(shape, real, buffer, "C").transpose(axis_order))
+        return ArrayStandIn(budget, _array(shape, real, buffer, order))
+
+
+class DtypeType(TypeStandIn):
+    """The class of dtypes, which makes one of a code."""
+
+    __slots__ = ()
+
+    def __call__(self, code: Any, align: Any = False, copy: Any = False) -> DtypeStandIn:
+        return DtypeStandIn(dtype_of(code))
 
 
 def _scalar(budget: Budget, dtype: Any, value: Any = b"") -> Any:
@@ -199,10 +237,6 @@ def _scalar(budget: Budget, dtype: Any, value: Any = b"") -> Any:
         raise ValueError(f"a numpy scalar of {real.itemsize} bytes has other bytes")
     budget.spend(len(value))
     return np.frombuffer(value, real)[0] if real.itemsize else real.type()
-
-
-def _dtype(_: Budget, code: Any, align: Any = False, copy: Any = False) -> DtypeStandIn:
-    return DtypeStandIn(dtype_of(code))
 
 
 def _encode(budget: Budget, text: str, encoding: str = "latin1") -> bytes:
@@ -264,21 +298,21 @@ def _number(kind: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _FACTORIES = frozenset([int, float, complex, bool, list, dict, set, tuple, bytes])
-_Entry = tuple[type | None, Callable[..., Any] | None]
+_Entry = tuple[type | None, Callable[..., Any] | type[StandIn] | None]
 # Nothing makes `str`, `range` or a tuple: a short pickle could build an endless text or list with the first two, and
 # hide from the scan how deep its tuples are with the third.
 _ALLOWED: dict[tuple[str, str], _Entry] = {
     ("numpy", "ndarray"): (np.ndarray, None),
-    ("numpy", "dtype"): (np.dtype, _dtype),
+    ("numpy", "dtype"): (np.dtype, DtypeType),
     ("_codecs", "encode"): (None, _encode),
     ("collections", "OrderedDict"): (collections.OrderedDict, _collection(OrderedStandIn)),
     ("collections", "defaultdict"): (collections.defaultdict, _default_dict),
     ("collections", "deque"): (collections.deque, _deque),
 }
 for _core in ("numpy.core", "numpy._core"):
-    _ALLOWED[f"{_core}.multiarray", "_reconstruct"] = (None, _reconstruct)
+    _ALLOWED[f"{_core}.multiarray", "_reconstruct"] = (None, Reconstruct)
     _ALLOWED[f"{_core}.multiarray", "scalar"] = (None, _scalar)
-    _ALLOWED[f"{_core}.numeric", "_frombuffer"] = (None, _array_from_buffer)
+    _ALLOWED[f"{_core}.numeric", "_frombuffer"] = (None, ArrayFromBuffer)
 _BUILTINS: dict[str, _Entry] = {
     "list": (list, _collection(list)),
     "dict": (dict, _collection(dict)),
@@ -309,15 +343,15 @@ class Names(threading.local):
     """The stand-ins of a thread by module and name; all draw on one budget, which each pickle sets anew."""
 
     def __init__(self) -> None:
-        self.budget = Budget()
-        self.table = {key: _stand_in(*entry, self.budget) for key, entry in _ALLOWED.items()}
+        budget = Budget()
+        self.both = budget, {key: _stand_in(*entry, budget) for key, entry in _ALLOWED.items()}
 
 
-def _stand_in(real: type | None, make: Callable[..., Any] | None, budget: Budget) -> StandIn:
+def _stand_in(real: type | None, make: Any, budget: Budget) -> StandIn:
+    own = isinstance(make, type) and issubclass(make, StandIn)
     if real is not None:
-        return TypeStandIn(real, make, budget)
-    assert make is not None
-    return FunctionStandIn(make, budget)
+        return make(real, None, budget) if own else TypeStandIn(real, make, budget)
+    return make(None, budget) if own else FunctionStandIn(make, budget)
 
 
 def refuse(module: str, name: str) -> NoReturn:

@@ -15,17 +15,19 @@ __all__ = ["unwrap"]
 
 # Members of sets and keys of dicts are never stand-ins, as those cannot be hashed.
 _LEAVES = frozenset([type(None), bool, int, float, complex, str, bytes, bytearray, set, frozenset])
-_SAMPLE = _LEAVES | {ArrayStandIn}
-_FILLED = (_LEAVES | {np.ndarray}) - {type(None)}  # None may be an array that was never filled
+_FILLED = (_LEAVES | {np.ndarray}) - {type(None)}  # None may be an array that is not filled yet
 _MOST_NESTED_ARRAYS = 1000  # NumPy frees an array of arrays of arrays ... by recursion in C
 
 
 def unwrap(value: Any) -> Any:
     """Return `value` without stand-ins; its lists and dicts are changed in place."""
-    if type(value) is tuple and _SAMPLE.issuperset(map(type, value)):  # the usual sample
-        items = [item.array if type(item) is ArrayStandIn and item.objects is None else item for item in value]
+    if type(value) in (tuple, list):  # the usual sample
+        items = [item.array if type(item) is ArrayStandIn else item for item in value]
         if _FILLED.issuperset(map(type, items)):
-            return tuple(items)
+            if type(value) is tuple:
+                return tuple(items)
+            value[:] = items
+            return value
     return _Unwrapping().run(value)
 
 
@@ -33,15 +35,15 @@ class _Unwrapping:
     def __init__(self) -> None:
         self.done: dict[int, tuple[Any, Any]] = {}  # both are kept, so that no id is given twice
         self.containers: list[Any] = []
-        self.object_arrays: list[ArrayStandIn] = []
+        self.object_arrays: list[tuple[Any, tuple[Any, ...]]] = []
         self.nested_arrays = 0
 
     def run(self, value: Any) -> Any:
         found = self._swap(value)
         while self.containers:
             self._fill(self.containers.pop())
-        for array in self.object_arrays:
-            array.array.__setstate__(array.objects)
+        for array, state in self.object_arrays:
+            array.__setstate__(state)
         return found
 
     def _swap(self, value: Any) -> Any:
@@ -53,7 +55,7 @@ class _Unwrapping:
             return self._array(value)
         if kind is DtypeStandIn:
             return value.code.real
-        if kind is TypeStandIn:
+        if isinstance(value, TypeStandIn):
             return value.real
         if isinstance(value, StandIn):
             raise UnsafePickleError("the pickle holds a function")
@@ -67,17 +69,20 @@ class _Unwrapping:
         return [value if type(value) in _LEAVES else self._swap(value) for value in values]
 
     def _array(self, standin: ArrayStandIn) -> Any:
-        if standin.array is None:
-            raise ValueError("an array was never filled")
-        if standin.objects is not None and id(standin) not in self.done:
-            self.done[id(standin)] = (standin, standin.array)
-            items = standin.objects[-1]
+        if standin.objects is None:
+            if standin.array is None:
+                raise ValueError("an array was never filled")
+            return standin.array
+        array, state = standin.objects
+        if id(standin) not in self.done:
+            self.done[id(standin)] = (standin, array)
+            items = state[-1]
             self.nested_arrays += any(type(item) is ArrayStandIn for item in items)
             if self.nested_arrays > _MOST_NESTED_ARRAYS:
                 raise UnsafePickleError("the pickle nests arrays of arrays too deeply")
-            self.object_arrays.append(standin)
+            self.object_arrays.append(standin.objects)
             self.containers.append(items)
-        return standin.array
+        return array
 
     def _tuple(self, value: tuple[Any, ...]) -> tuple[Any, ...]:
         if _LEAVES.issuperset(map(type, value)):
