@@ -4,6 +4,7 @@
     python benchmarks/readers.py overlap
     python benchmarks/readers.py threads
     python benchmarks/readers.py chain
+    python benchmarks/readers.py graph
 
 `overhead` starts a process for each framework in every round, one after the other, and compares medians and the best
 rounds (on a busy machine only those mean much), and the medians of CPU time.
@@ -157,15 +158,23 @@ def chain(options: argparse.Namespace) -> None:
                 print(f"{compressor}: blocks {decoded:,.0f} records/{what}, the chain {read:,.0f} = {ratio:.2f} x")
 
 
+def graph(options: argparse.Namespace) -> None:
+    """Compare the graph path with iter_batches, with and without shuffling, on several kinds of files."""
+    from graph import measure
+
+    measure(options.rounds)
+
+
 def main() -> None:
     """Run one of the measurements."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["overhead", "overlap", "threads", "chain"])
+    parser.add_argument("what", choices=["overhead", "overlap", "threads", "chain", "graph"])
     parser.add_argument("--fluid185", default="", help="command that runs a script with the real Fluid 1.8.5")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--batches", type=int, default=1000)
     options = parser.parse_args()
-    {"overhead": overhead, "overlap": overlap, "threads": threads, "chain": chain}[options.what](options)
+    ways = {"overhead": overhead, "overlap": overlap, "threads": threads, "chain": chain, "graph": graph}
+    ways[options.what](options)
 
 
 if __name__ == "__main__":

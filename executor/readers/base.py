@@ -1,7 +1,8 @@
 """Reader: what the variable of a reader holds while programs run; a chain of them, each standing on the one below.
 
-A reader delivers items. `read_next` gives one item as tensors; `read_block` gives many at once as a RecordBlock, so
-that records need not flow one by one. Subclasses write `_block` (records) or `_next` (batches); the other follows.
+A reader delivers items. `read_next` gives one item as tensors; `read_part` gives many at once as a Part, so that
+records need not flow one by one and are copied only into their batch. Subclasses write `_part` (records) or `_next`
+(batches); the other follows.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from fluidio.errors import EnforceNotMet
 from fluidio.flow.feed_queue import Tensors
 from fluidio.flow.lifecycle import Event, State, step
 from fluidio.recordio import Column, RecordBlock
+from fluidio.recordio.decode.buffers import Pool
+from fluidio.recordio.decode.spans import Part, gather, part_of
 
-__all__ = ["Reader", "Spec", "Tensors", "block_of"]
+__all__ = ["Reader", "Spec", "Tensors", "part_of_item"]
 
 Spec = tuple[Any, ...]
 """What a reader was made from; equal specs make equal readers."""
@@ -53,6 +56,7 @@ class Reader:
         self.origin = -1  # number of the program that made a source
         self.pending: dict[str, Any] | None = None
         self._error: Exception | None = None
+        self._buffers = Pool()
         self._lock = threading.RLock()
         if underlying is not None:
             self.epoch = underlying.epoch
@@ -80,31 +84,31 @@ class Reader:
                 self.bytes += array.nbytes
             return item
 
-    def read_block(self, most: int) -> RecordBlock | None:
-        """Return the next items, at most `most` and with one layout, as one block; None at the end of the epoch."""
+    def read_part(self, most: int) -> Part | None:
+        """Return the next items, at most `most` and with one layout, as one part; None at the end of the epoch."""
         with self._lock:
             if not self._ready():
                 return None
             try:
-                block = self._block(most)
+                part = self._part(most)
             except BaseException as error:
                 self._fail(error)
                 raise
-            if block is None:
+            if part is None:
                 self.state = step(self.state, Event.END, self.name)
                 return None
-            self.delivered += len(block)
-            self.items += len(block)
-            self.bytes += block.nbytes
-            return block
+            self.delivered += len(part)
+            self.items += len(part)
+            self.bytes += part.nbytes
+            return part
 
-    def read_blocks(self, count: int) -> list[RecordBlock]:
-        """Return blocks of `count` items together, fewer at the end of the epoch."""
-        blocks: list[RecordBlock] = []
-        while count > 0 and (block := self.read_block(count)) is not None:
-            blocks.append(block)
-            count -= len(block)
-        return blocks
+    def read_parts(self, count: int) -> list[Part]:
+        """Return parts of `count` items together, fewer at the end of the epoch."""
+        parts: list[Part] = []
+        while count > 0 and (part := self.read_part(count)) is not None:
+            parts.append(part)
+            count -= len(part)
+        return parts
 
     def _ready(self) -> bool:
         if self.pending is not None:
@@ -126,12 +130,12 @@ class Reader:
         self._error = error
 
     def _next(self) -> Tensors | None:
-        block = self._block(1)
-        return None if block is None else block.tensors()
+        part = self._part(1)
+        return None if part is None else gather([part], self._buffers).tensors()
 
-    def _block(self, most: int) -> RecordBlock | None:
+    def _part(self, most: int) -> Part | None:
         item = self._next()
-        return None if item is None else block_of(item)
+        return None if item is None else part_of_item(item)
 
     # -- life cycle ---------------------------------------------------------------------------------------------
 
@@ -283,10 +287,10 @@ class Reader:
         """Pass over items of a fresh epoch without counting them in `stats()`; return how many there were."""
         items, volume, left = self.items, self.bytes, count
         while left > 0:
-            block = self.read_block(left)
-            if block is None:
+            part = self.read_part(left)
+            if part is None:
                 break
-            left -= len(block)
+            left -= len(part)
         self.items, self.bytes = items, volume
         return count - left
 
@@ -294,9 +298,9 @@ class Reader:
         return f"{type(self).__name__}({self.name!r}, {self.state.value}, epoch {self.epoch}, {self.delivered} items)"
 
 
-def block_of(item: Tensors) -> RecordBlock:
-    """Return a batch as a block of one record."""
-    return RecordBlock([Column(array, None, lod, num_records=1) for array, lod in item], 1)
+def part_of_item(item: Tensors) -> Part:
+    """Return a batch as one record."""
+    return part_of(RecordBlock([Column(array, None, lod, num_records=1) for array, lod in item], 1))
 
 
 def _plain(value: Any) -> Any:

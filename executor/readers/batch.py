@@ -10,8 +10,9 @@ from fluidio.distributed.shares import next_step, share
 from fluidio.errors import EnforceNotMet
 from fluidio.executor.readers.base import Reader, Spec, Tensors
 from fluidio.flow.observer import OBSERVERS
-from fluidio.recordio import RecordBlock
+from fluidio.recordio.blocks.cut import cut
 from fluidio.recordio.decode.block import Allocate
+from fluidio.recordio.decode.spans import Part, gather
 from fluidio.tensor.lod import IntArray
 
 __all__ = ["Batch"]
@@ -44,7 +45,7 @@ class Batch(Reader):
         super().__init__(name, spec, underlying)
         self._size = batch_size
         self._share = share
-        self._kept: list[RecordBlock] = []  # records that were read to see whether the epoch goes on
+        self._kept: list[Part] = []  # records that were read to see whether the epoch goes on
         self._resumed_at = 0  # records of the epoch before the first item that was given out
         self._drop_last = drop_last
         self._fluids_lods = fluids_lods
@@ -52,7 +53,7 @@ class Batch(Reader):
         self._allocate: Allocate | None = None
 
     def read_into(self, allocate: Allocate) -> Tensors | None:
-        """Read a batch; where records have to be joined, join them in arrays of `allocate`."""
+        """Read a batch into arrays of `allocate`."""
         with self._lock:
             self._allocate = allocate
             try:
@@ -65,32 +66,32 @@ class Batch(Reader):
         if not parts:
             return None
         try:
-            tensors = RecordBlock.concat(parts, self._allocate).tensors()
+            tensors = gather(parts, self._buffers, self._allocate).tensors()
         except ValueError as error:
             raise EnforceNotMet(f"batch reader {self.name}: {error}") from error
-        return _with_fluids_lods(tensors, parts) if self._fluids_lods else tensors
+        return self._with_fluids_lods(tensors, parts) if self._fluids_lods else tensors
 
-    def _records(self) -> list[RecordBlock]:
+    def _records(self) -> list[Part]:
         assert self.underlying is not None
-        parts = self.underlying.read_blocks(self._size)
+        parts = self.underlying.read_parts(self._size)
         count = sum(map(len, parts))
         if count < self._size and self._drop_last:
             self._drop(count)
             return []
         return parts
 
-    def _shared_records(self, trainers: int, trainer: int) -> list[RecordBlock]:
+    def _shared_records(self, trainers: int, trainer: int) -> list[Part]:
         """Return this trainer's part of what all trainers read in this step."""
         assert self.underlying is not None
         ahead = self._size * trainers + trainers  # enough to tell whether a further step has a record for each
-        parts = [*self._kept, *self.underlying.read_blocks(ahead - sum(map(len, self._kept)))]
+        parts = [*self._kept, *self.underlying.read_parts(ahead - sum(map(len, self._kept)))]
         left = sum(map(len, parts))
         count = next_step(left, self._size, trainers, self._drop_last)
         if count < trainers:
             self._end_of_shares(left, trainers)
             return []
-        self._kept = _cut(parts, count, left)
-        return _cut(parts, *share(count, trainers, trainer))
+        self._kept = cut(parts, count, left)
+        return cut(parts, *share(count, trainers, trainer))
 
     def _end_of_shares(self, left: int, trainers: int) -> None:
         self._kept = []
@@ -149,25 +150,14 @@ class Batch(Reader):
     def stats(self) -> dict[str, Any]:
         return {**super().stats(), "batch_size": self._size}
 
-
-def _cut(parts: list[RecordBlock], start: int, stop: int) -> list[RecordBlock]:
-    """Return records start..stop of some blocks."""
-    found, before = [], 0
-    for part in parts:
-        low, high = max(start - before, 0), min(stop - before, len(part))
-        if low < high:
-            found.append(part if high - low == len(part) else part.slice(low, high))
-        before += len(part)
-    return found
-
-
-def _with_fluids_lods(tensors: Tensors, parts: list[RecordBlock]) -> Tensors:
-    """Return a batch with the LoDs that Fluid gave it: each offset was added to the one before, not to the record's."""
-    records = [part.slice(i, i + 1) for part in parts for i in range(len(part))]
-    return [
-        (array, tuple(_running([record.columns[slot].lod[level] for record in records]) for level in range(len(lod))))
-        for slot, (array, lod) in enumerate(tensors)
-    ]
+    def _with_fluids_lods(self, tensors: Tensors, parts: list[Part]) -> Tensors:
+        """Return a batch with Fluid's LoDs: each offset was added to the one before it, not to the record's."""
+        blocks = [gather([part], self._buffers) for part in parts]
+        records = [block.slice(i, i + 1) for block in blocks for i in range(len(block))]
+        return [
+            (array, tuple(_running([one.columns[slot].lod[level] for one in records]) for level in range(len(lod))))
+            for slot, (array, lod) in enumerate(tensors)
+        ]
 
 
 def _running(offsets: list[IntArray]) -> IntArray:

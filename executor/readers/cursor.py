@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from fluidio.errors import EnforceNotMet
-from fluidio.recordio import BlockReader, RecordBlock
+from fluidio.recordio import BlockReader
 from fluidio.recordio.decode.buffers import Pool
+from fluidio.recordio.decode.spans import Part
 from fluidio.recordio.files.index import ChunkIndex, build_index
 
 __all__ = ["Cursor", "open_blocks"]
@@ -46,16 +47,16 @@ class Cursor:
 
     # -- reading ------------------------------------------------------------------------------------------------
 
-    def read(self, limit: int | None = None) -> RecordBlock | None:
-        """Return the next block, of at most `limit` records; None at the end."""
-        return self.open().read(limit) if self._placed else self._first_read(limit)
+    def read(self, limit: int | None = None) -> Part | None:
+        """Return the next part, of at most `limit` records; None at the end."""
+        return self.open().locate(limit) if self._placed else self._first_read(limit)
 
-    def read_chunk(self) -> list[RecordBlock | Exception]:
-        """Return the blocks of the next chunk, nothing at the end; an error stands behind the records before it."""
-        found: list[RecordBlock | Exception] = []
+    def read_chunk(self) -> list[Part | Exception]:
+        """Return the parts of the next chunk, nothing at the end; an error stands behind the records before it."""
+        found: list[Part | Exception] = []
         try:
-            while (block := self.read()) is not None:
-                found.append(block)
+            while (part := self.read()) is not None:
+                found.append(part)
                 if self.open().tell()[1] == 0:  # at the start of the next one
                     if self._parks:
                         self.open().park()
@@ -66,21 +67,21 @@ class Cursor:
         self.close()
         return found
 
-    def _first_read(self, limit: int | None) -> RecordBlock | None:
+    def _first_read(self, limit: int | None) -> Part | None:
         assert self._index is not None
         self._placed = True
         place = (int(self._index.ends[self._passed - 1]), 0)
         blocks = self.open()
         blocks.seek(place)
-        block = blocks.read(limit)
-        if block is None or all(len(column.lod) < 2 for column in block.columns):
-            return block
+        part = blocks.locate(limit)
+        if part is None or all(levels < 2 for _, _, levels in part.layout):
+            return part
         # Fluid 0.12 stored LoD levels in the wrong order, which any record may give away for all those behind it.
         blocks.seek((0, 0), place)
-        while blocks.read() is not None:
+        while blocks.locate() is not None:
             pass
         blocks.seek(place)
-        return blocks.read(limit)
+        return blocks.locate(limit)
 
     # -- passing over -------------------------------------------------------------------------------------------
 

@@ -14,20 +14,21 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from fluidio.executor.readers.base import Reader, Spec, Tensors, block_of
+from fluidio.executor.readers.base import Reader, Spec, Tensors, part_of_item
 from fluidio.executor.readers.batch import Batch
-from fluidio.executor.readers.blocks import BlockBuffer
 from fluidio.executor.readers.open_files import OpenFiles
 from fluidio.flow.observer import OBSERVERS
 from fluidio.flow.threads import Channel
-from fluidio.recordio import RecordBlock
+from fluidio.recordio.blocks.cut import PartBuffer
+from fluidio.recordio.decode.spans import Part, gather
 
 __all__ = ["CopyStage", "DoubleBuffer", "on_host", "stage_next"]
 
-_AHEAD = 2  # blocks or batches that wait; one more is in the thread's hands
-_RECORDS = 256  # records of one block, when records and not batches are read
+_AHEAD = 2  # parts or batches that wait; one more is in the thread's hands
+_RECORDS = 256  # records of one part, when records and not batches are read
 _WORTH_IT = 0.0002  # seconds of work for an item from which on handing it over from a thread pays
-_SMOOTHING = 8  # reads over which that work is averaged
+_SAMPLE = 5  # one read in so many is measured
+_SAMPLES = 16  # measured reads over which that work is averaged
 
 Hand = tuple[Any, Exception | None]
 T = TypeVar("T")
@@ -74,16 +75,17 @@ class DoubleBuffer(Reader):
         super().__init__(name, spec, underlying)
         self._stage = stage
         self.passes_on = underlying.asynchronous and stage is None
-        self._buffer = BlockBuffer()
+        self._buffer = PartBuffer()
         self._channel: Channel[Hand] | None = None
         self._thread: threading.Thread | None = None
         self._finalizer: weakref.finalize[Any, Any] | None = None
         self.waits = [0.0, 0.0]
         self._directly = stage is None and _decodes_ahead(underlying)
-        self._work = 0.0  # seconds for an item, where items are read directly
+        self._reads = 0
+        self._work = 0.0  # seconds for the reads measured of late, where items are read directly
         if self.passes_on:
             self.read_next = underlying.read_next  # type: ignore[method-assign]
-            self.read_block = underlying.read_block  # type: ignore[method-assign]
+            self.read_part = underlying.read_part  # type: ignore[method-assign]
 
     def _next(self) -> Tensors | None:
         if self._stage is not None:
@@ -92,29 +94,34 @@ class DoubleBuffer(Reader):
         if self._directly:
             assert self.underlying is not None
             return self._measured(self.underlying.read_next)
-        block = self._buffer.take(1, self._refill)
-        return None if block is None else block.tensors()
+        part = self._buffer.take(1, self._refill)
+        return None if part is None else gather([part], self._buffers).tensors()
 
-    def _block(self, most: int) -> RecordBlock | None:
+    def _part(self, most: int) -> Part | None:
         if self._stage is not None:
             item = self._next()
-            return None if item is None else block_of(on_host(item))
+            return None if item is None else part_of_item(on_host(item))
         if self._directly:
             assert self.underlying is not None
-            return self._measured(partial(self.underlying.read_block, most))
+            return self._measured(partial(self.underlying.read_part, most))
         return self._buffer.take(most, self._refill)
 
     def _measured(self, read: Callable[[], T]) -> T:
         """Read here and now; the thread takes over when that proves to be much work (waiting is none)."""
+        self._reads += 1
+        if self._reads % _SAMPLE != 1:
+            return read()
         began = time.thread_time()
         item = read()
-        self._work += (time.thread_time() - began - self._work) / _SMOOTHING
-        self._directly = self._work < _WORTH_IT
+        self._work += time.thread_time() - began
+        self._directly = self._work < _WORTH_IT * _SAMPLES
+        if self._reads >= _SAMPLE * _SAMPLES:
+            self._reads, self._work = 0, 0.0
         return item
 
-    def _refill(self) -> RecordBlock | None:
-        block: RecordBlock | None = self._take()
-        return block
+    def _refill(self) -> Part | None:
+        part: Part | None = self._take()
+        return part
 
     def _take(self) -> Any:
         channel = self._channel
@@ -160,7 +167,7 @@ class DoubleBuffer(Reader):
         below, stage = self.underlying, self._stage
         assert below is not None
         if stage is None:
-            return partial(below.read_block, _RECORDS)
+            return partial(below.read_part, _RECORDS)
         if isinstance(below, Batch):
             return partial(stage_next, partial(below.read_into, stage.allocate), stage)
         return partial(stage_next, below.read_next, stage)

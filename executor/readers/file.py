@@ -7,7 +7,7 @@ from typing import Any
 
 from fluidio.executor.readers.base import Reader, Spec
 from fluidio.executor.readers.cursor import Cursor
-from fluidio.recordio import RecordBlock
+from fluidio.recordio.decode.spans import Part
 
 __all__ = ["FileReader", "describe_file"]
 
@@ -21,7 +21,7 @@ class FileReader(Reader):
         self._file = Cursor(path)
         self._file.open()
 
-    def _block(self, most: int) -> RecordBlock | None:
+    def _part(self, most: int) -> Part | None:
         return self._file.read(most)
 
     def _begin(self) -> None:

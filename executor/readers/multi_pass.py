@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fluidio.executor.readers.base import Reader, Spec
-from fluidio.recordio import RecordBlock
+from fluidio.recordio.decode.spans import Part
 
 __all__ = ["MultiPass"]
 
@@ -18,11 +18,11 @@ class MultiPass(Reader):
         self._passes = pass_num
         self._pass = 0
 
-    def _block(self, most: int) -> RecordBlock | None:
+    def _part(self, most: int) -> Part | None:
         assert self.underlying is not None
-        while (block := self.underlying.read_block(most)) is None and self._next_pass(self.underlying):
+        while (part := self.underlying.read_part(most)) is None and self._next_pass(self.underlying):
             pass
-        return block
+        return part
 
     def _next_pass(self, below: Reader) -> bool:
         """Rewind, if passes are left; an empty source stays empty."""

@@ -13,13 +13,12 @@ import numpy as np
 
 from fluidio.errors import EnforceNotMet
 from fluidio.executor.readers.base import Reader, Spec
-from fluidio.executor.readers.blocks import BlockBuffer
 from fluidio.executor.readers.cursor import Cursor, open_blocks
 from fluidio.executor.readers.file import describe_file
-from fluidio.executor.readers.thread_pool import ThreadPool
 from fluidio.flow.observer import OBSERVERS
-from fluidio.recordio import RecordBlock
-from fluidio.recordio.decode.buffers import Pool
+from fluidio.flow.thread_pool import ThreadPool
+from fluidio.recordio.blocks.cut import PartBuffer
+from fluidio.recordio.decode.spans import Part
 
 try:
     import resource
@@ -28,7 +27,7 @@ except ImportError:  # not on Windows
 
 __all__ = ["OpenFiles"]
 
-Read = Future[list[RecordBlock | Exception]]
+Read = Future[list[Part | Exception]]
 _LIVENESS_POLL = 1.0  # seconds
 _OPEN = 256  # files that are read side by side, at most
 _SHARE = 4  # of the descriptors that a process may have, a reader takes one in so many
@@ -79,24 +78,27 @@ class OpenFiles(Reader):
         for path in self._paths:
             open_blocks(path).close()
         self._pool = self._new_pool()
-        self._buffers = Pool()  # a chunk is decoded in one go, then its memory is free
         self._queued: deque[Cursor] = deque()  # files that have not begun
         self._turn: deque[Cursor] = deque()  # begun files whose next chunk nobody has asked for yet
         self._reads: deque[tuple[Cursor, Read]] = deque()
-        self._decoded: deque[RecordBlock | Exception] = deque()  # of the chunk whose turn it is
-        self._buffer = BlockBuffer()
+        self._decoded: deque[Part | Exception] = deque()  # of the chunk whose turn it is
+        self._buffer = PartBuffer()
         self._waited = 0.0
         self._begin()
 
-    def _new_pool(self) -> ThreadPool[list[RecordBlock | Exception]]:
-        pool: ThreadPool[list[RecordBlock | Exception]] = ThreadPool(self.name, self._threads)
+    def read_ahead(self, records: int) -> None:
+        """Read at least so many records ahead, as far as one chunk of each file holds them."""
+        self._ahead = max(self._ahead, records)
+
+    def _new_pool(self) -> ThreadPool[list[Part | Exception]]:
+        pool: ThreadPool[list[Part | Exception]] = ThreadPool(self.name, self._threads)
         weakref.finalize(self, pool.abandon).atexit = False
         return pool
 
-    def _block(self, most: int) -> RecordBlock | None:
+    def _part(self, most: int) -> Part | None:
         return self._buffer.take(most, self._refill)
 
-    def _refill(self) -> RecordBlock | None:
+    def _refill(self) -> Part | None:
         while not self._decoded:
             self._ask()
             if not self._reads:
@@ -112,15 +114,15 @@ class OpenFiles(Reader):
                 OBSERVERS.waited(self.name, "consumer", self._decoded_chunks(), began, ended)
             if self._decoded:
                 self._turn.append(file)
-                records = sum(len(block) for block in self._decoded if isinstance(block, RecordBlock))
+                records = sum(len(part) for part in self._decoded if isinstance(part, Part))
                 self._chunks_ahead = max(self._threads + 1, -(-self._ahead // max(1, records)))
             elif self._queued:
                 self._turn.append(self._queued.popleft())
         self._ask()
-        block = self._decoded.popleft()
-        if isinstance(block, Exception):
-            raise block
-        return block
+        part = self._decoded.popleft()
+        if isinstance(part, Exception):
+            raise part
+        return part
 
     def _decoded_chunks(self) -> int:
         return sum(read.done() for _, read in list(self._reads))

@@ -11,7 +11,7 @@ from typing import Any
 from fluidio.era import era
 from fluidio.errors import EnforceNotMet, EOFException
 from fluidio.executor.devices.rings import copy_stage
-from fluidio.executor.readers.base import Reader, Spec
+from fluidio.executor.readers.base import Reader, Spec, Tensors
 from fluidio.executor.readers.batch import Batch
 from fluidio.executor.readers.check import check_item, layout_of
 from fluidio.executor.readers.custom import Custom
@@ -39,6 +39,7 @@ from fluidio.flow.observer import OBSERVERS, records_in
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.program.consent import check_data_path
+from fluidio.recordio.decode.spans import Part
 
 __all__ = ["end_of_epoch"]
 
@@ -292,11 +293,11 @@ class Threaded(Reader):
 
     light = True
 
-    def _block(self, most: int) -> Any:
+    def _part(self, most: int) -> Part | None:
         assert self.underlying is not None
-        return self.underlying.read_block(most)
+        return self.underlying.read_part(most)
 
-    def _next(self) -> Any:
+    def _next(self) -> Tensors | None:
         assert self.underlying is not None
         return self.underlying.read_next()
 

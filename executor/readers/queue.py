@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fluidio.executor.readers.base import Reader, Spec, Tensors, block_of
+from fluidio.executor.readers.base import Reader, Spec, Tensors, part_of_item
 from fluidio.flow.feed_queue import FeedQueue
-from fluidio.recordio import RecordBlock
+from fluidio.recordio.decode.spans import Part
 
 __all__ = ["QueueReader"]
 
@@ -24,9 +24,9 @@ class QueueReader(Reader):
     def read_next(self) -> Tensors | None:
         return self.queue.take()
 
-    def read_block(self, most: int) -> RecordBlock | None:
+    def read_part(self, most: int) -> Part | None:
         item = self.queue.take()
-        return None if item is None else block_of(item)
+        return None if item is None else part_of_item(item)
 
     def reset(self) -> None:
         for end in self.end_points():

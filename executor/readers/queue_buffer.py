@@ -10,11 +10,11 @@ from functools import partial
 from typing import Any
 
 from fluidio.errors import ReaderError
-from fluidio.executor.readers.base import Spec, Tensors, block_of
+from fluidio.executor.readers.base import Spec, Tensors, part_of_item
 from fluidio.executor.readers.double_buffer import CopyStage, DoubleBuffer, on_host, stage_next
 from fluidio.executor.readers.queue import QueueReader
 from fluidio.flow.lifecycle import State
-from fluidio.recordio import RecordBlock
+from fluidio.recordio.decode.spans import Part
 
 __all__ = ["QueueBuffer"]
 
@@ -46,9 +46,9 @@ class QueueBuffer(DoubleBuffer):
             self._queue.delivered += 1
             return item
 
-    def read_block(self, most: int) -> RecordBlock | None:
+    def read_part(self, most: int) -> Part | None:
         item = self.read_next()
-        return None if item is None else block_of(on_host(item))
+        return None if item is None else part_of_item(on_host(item))
 
     def abandon(self) -> None:
         """Let the threads of this epoch end without waiting for them: nobody reads on."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 
 from fluidio.executor.readers.base import Reader, Spec
-from fluidio.executor.readers.blocks import BlockBuffer
-from fluidio.recordio import RecordBlock
+from fluidio.executor.readers.open_files import OpenFiles
+from fluidio.recordio.blocks.cut import PartBuffer
+from fluidio.recordio.blocks.shuffle import permuted
+from fluidio.recordio.decode.spans import Part
 
 __all__ = ["Shuffle"]
 
@@ -18,35 +22,41 @@ class Shuffle(Reader):
     Fluid: the seed came from the operating system.
     """
 
+    light = True
+
     def __init__(self, name: str, underlying: Reader, buffer_size: int, seed: int = 0, spec: Spec = ()) -> None:
         super().__init__(name, spec, underlying)
         self._size = buffer_size
         self._seed = seed
         self._fills = 0
-        self._waiting: list[RecordBlock] = []
-        self._buffer = BlockBuffer()
+        self._waiting: deque[Part] = deque()
+        self._buffer = PartBuffer()
+        source = self.source()
+        if isinstance(source, OpenFiles):
+            source.read_ahead(buffer_size)  # the next buffer, while this one is given out
 
-    def _block(self, most: int) -> RecordBlock | None:
+    def _part(self, most: int) -> Part | None:
         return self._buffer.take(most, self._refill)
 
-    def _refill(self) -> RecordBlock | None:
+    def _refill(self) -> Part | None:
         if not self._waiting:
             self._fill()
-        return self._waiting.pop(0) if self._waiting else None
+        return self._waiting.popleft() if self._waiting else None
 
     def _fill(self) -> None:
         assert self.underlying is not None
-        parts = self.underlying.read_blocks(self._size)
+        parts = self.underlying.read_parts(self._size)
         if not parts:
             return
         rng = np.random.default_rng((self._seed, self.epoch, self._fills))
         self._fills += 1
+        count = sum(map(len, parts))
+        order = rng.permutation(count)
         if all(part.layout == parts[0].layout for part in parts):
-            whole = RecordBlock.concat(parts)
-            self._waiting = [whole.take(rng.permutation(len(whole)))]
-        else:  # records of several layouts cannot stand in one block
+            self._waiting.append(Part(permuted(parts, order), 0, count))
+        else:  # records of several layouts cannot stand in one span
             single = [part.slice(i, i + 1) for part in parts for i in range(len(part))]
-            self._waiting = [single[i] for i in rng.permutation(len(single))]
+            self._waiting.extend([single[i] for i in order])
 
     def skip(self, count: int) -> int:
         assert self.underlying is not None
@@ -59,5 +69,5 @@ class Shuffle(Reader):
         self._fills = 0
 
     def _stop(self) -> None:
-        self._waiting = []
+        self._waiting.clear()
         self._buffer.clear()

@@ -175,6 +175,57 @@ static PyObject *join(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+/* pick(payloads, which, starts, stops, target): pieces of several payloads one after another fill the target. */
+static PyObject *pick(PyObject *module, PyObject *args) {
+    PyObject *payloads;
+    Py_buffer which, starts, stops, target;
+    if (!PyArg_ParseTuple(args, "O!y*y*y*w*", &PyTuple_Type, &payloads, &which, &starts, &stops, &target))
+        return NULL;
+    Py_ssize_t count = which.len / 8, known = PyTuple_Size(payloads), index = 0;
+    const int64_t *of = numbers(&which, count, "which");
+    const int64_t *from = numbers(&starts, count, "starts"), *to = numbers(&stops, count, "stops");
+    Py_buffer *views = of && from && to ? PyMem_Calloc((size_t)known + 1, sizeof *views) : NULL;
+    if (views != NULL) {
+        for (; index < count; index++) { /* only the payloads that are used are asked for */
+            if (of[index] < 0 || of[index] >= known)
+                break;
+            Py_buffer *view = &views[of[index]];
+            if (view->obj == NULL && PyObject_GetBuffer(PyTuple_GetItem(payloads, of[index]), view, PyBUF_SIMPLE) < 0)
+                break;
+            if (from[index] < 0 || to[index] < from[index] || to[index] > view->len)
+                break;
+        }
+        int64_t room = target.len;
+        if (index == count) {
+            uint8_t *out = target.buf;
+            PyThreadState *state = room >= WORTH_RELEASING ? PyEval_SaveThread() : NULL;
+            for (index = 0; index < count && to[index] - from[index] <= room; index++) {
+                size_t size = (size_t)(to[index] - from[index]);
+                memcpy(out, (const uint8_t *)views[of[index]].buf + from[index], size);
+                out += size;
+                room -= (int64_t)size;
+            }
+            if (state != NULL)
+                PyEval_RestoreThread(state);
+        }
+        if ((index < count || room != 0) && !PyErr_Occurred())
+            PyErr_SetString(PyExc_ValueError, "the pieces do not fill the target");
+        for (Py_ssize_t i = 0; i < known; i++)
+            if (views[i].obj != NULL)
+                PyBuffer_Release(&views[i]);
+        PyMem_Free(views);
+    } else if (!PyErr_Occurred()) {
+        PyErr_NoMemory();
+    }
+    PyBuffer_Release(&which);
+    PyBuffer_Release(&starts);
+    PyBuffer_Release(&stops);
+    PyBuffer_Release(&target);
+    if (PyErr_Occurred())
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 /* copy(payload, first, stride, size, target, at, count): items of `size` bytes, `stride` bytes from one to the next,
    become items at, at + 1, ... of the target. */
 static PyObject *copy(PyObject *module, PyObject *args) {
@@ -296,6 +347,7 @@ static PyObject *putter(PyObject *module, PyObject *args) {
 static PyMethodDef functions[] = {{"walk", walk, METH_VARARGS, NULL},
                                   {"prefixes", prefixes, METH_VARARGS, NULL},
                                   {"join", join, METH_VARARGS, NULL},
+                                  {"pick", pick, METH_VARARGS, NULL},
                                   {"copy", copy, METH_VARARGS, NULL},
                                   {"putter", putter, METH_VARARGS, NULL},
                                   {NULL, NULL, 0, NULL}};

@@ -16,6 +16,7 @@ from fluidio.executor.readers import Batch, DoubleBuffer
 from fluidio.executor.readers.base import Reader, Tensors
 from fluidio.places import CUDAPlace
 from fluidio.recordio import Column, RecordBlock
+from fluidio.recordio.decode.spans import Part, part_of
 from fluidio.tensor import LoDTensor
 from tests.gpu.readers import COLUMNS, ROWS, batch, buffered
 
@@ -167,8 +168,8 @@ def test_batch_reader_joins_records_in_pinned_memory(sim: Any, ring: Any, monkey
     class Records(Reader):
         left = iter(blocks)
 
-        def _block(self, most: int) -> RecordBlock | None:
-            return next(self.left, None)
+        def _part(self, most: int) -> Part | None:
+            return next(map(part_of, self.left), None)
 
     copied: list[Any] = []
     copyto = np.copyto

@@ -14,7 +14,7 @@ from fluidio.recordio.decode import ragged
 from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.decode.buffers import Pool
 from fluidio.recordio.decode.columnar import Decoder, RecordError
-from fluidio.recordio.decode.spans import gather
+from fluidio.recordio.decode.spans import Part, gather
 from fluidio.recordio.format.records import split
 from fluidio.recordio.format.tensor_codec import encode_record, encode_tensor, tensor_prefix
 from fluidio.recordio.write.encode import encode_block, record_sizes
@@ -56,7 +56,7 @@ def test_lock_step_decodes_every_block_of_one_layout(records: list[list[Tensor]]
     payload = payload_of(records)
     span = ragged.locate(payload, split(payload, len(records)))
     assert span is not None
-    assert same(gather([(span, 0, len(records))], Pool()).tensors(), one_by_one(payload, len(records))[0].tensors())
+    assert same(gather([Part(span, 0, len(records))], Pool()).tensors(), one_by_one(payload, len(records))[0].tensors())
 
 
 @given(mixed())

@@ -319,3 +319,25 @@ def test_whole_chunks_are_decompressed_alike(compressor: Any) -> None:
         for verify in (False, True):
             assert compressor.decompress(stored, Pool(), verify) == payload
             assert without_c(compressor.decompress, stored, Pool(), verify) == payload
+
+
+@pytest.mark.skipif(not hasattr(loops.compiled, "pick"), reason="there was no C compiler when fluidio was installed")
+@pytest.mark.parametrize(
+    ("which", "starts", "stops", "room"),
+    [
+        ([2], [0], [4], 4),
+        ([-1], [0], [4], 4),
+        ([0], [-1], [3], 4),
+        ([0], [4], [8], 3),
+        ([0], [4], [9], 5),
+        ([0], [4], [3], 0),
+        ([0, 1], [0, 0], [4, 2], 7),
+        ([0, 1], [0, 0], [4, 2], 5),
+    ],
+)
+def test_pieces_outside_of_a_payload_or_of_the_target_are_refused(
+    which: list[int], starts: list[int], stops: list[int], room: int
+) -> None:
+    numbers = [np.array(each, np.int64) for each in (which, starts, stops)]
+    with pytest.raises(ValueError, match="do not fill the target"):
+        loops.compiled.pick((memoryview(bytes(8)), memoryview(bytes(2))), *numbers, np.zeros(room, np.uint8))

@@ -19,7 +19,9 @@ from hypothesis import given
 from fluidio import recordio
 from fluidio.errors import RecordIOError, UnsafePickleError
 from fluidio.recordio import BlockReader, Column, File, RecordBlock, Task, Writer, iter_batches, load, partition, tasks
-from fluidio.recordio.files.batches import rebatch
+from fluidio.recordio.blocks.cut import rebatch
+from fluidio.recordio.decode.buffers import Pool
+from fluidio.recordio.decode.spans import gather, part_of
 from fluidio.recordio.format.chunks import ChunkReader
 from tests.recordio.samples import block_numbers, numbered
 
@@ -189,7 +191,7 @@ def test_a_batch_goes_over_many_chunks_in_one_copy(tmp_path: Path) -> None:
 def test_rebatch_keeps_every_record(sizes: list[int], size: int) -> None:
     edges = np.concatenate([[0], np.cumsum(sizes)]).astype(int).tolist()
     blocks = [RecordBlock([Column(np.arange(a, b)[:, None])]) for a, b in itertools.pairwise(edges)]
-    batches = list(rebatch(blocks, size))
+    batches = [gather(group, Pool()) for group in rebatch(map(part_of, blocks), size)]
     assert [int(v) for batch in batches for v in batch.columns[0].data[:, 0]] == list(range(edges[-1]))
     assert all(len(batch) == size for batch in batches[:-1])
 

@@ -7,18 +7,19 @@ block whose columns are exactly the tensors that the batch delivers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from fluidio.tensor.lod import NO_LOD, IntArray, LoD
 
-__all__ = ["Allocate", "Column", "Layout", "RecordBlock"]
+__all__ = ["Allocate", "Column", "Layout", "RecordBlock", "check_same_layout"]
 
 Array = npt.NDArray[Any]
 Layout = tuple[np.dtype[Any], tuple[int, ...], int]
 """dtype, dims after the first, number of LoD levels."""
+TakeRows = Callable[[Array, IntArray, IntArray], Array]
 Allocate = Callable[[Sequence[tuple[tuple[int, ...], Any]]], list[Any]]
 """Gives an array for each (shape, dtype)."""
 
@@ -69,6 +70,12 @@ class Column:
             return self.record_offsets
         return np.arange(self.num_records + 1, dtype=np.int64) * (self.rows_per_record or 0)
 
+    def rows(self, start: int, stop: int) -> int:
+        """Return how many rows records start..stop have."""
+        if self.record_offsets is None:
+            return (stop - start) * (self.rows_per_record or 0)
+        return int(self.record_offsets[stop] - self.record_offsets[start])
+
     def sequences(self) -> IntArray:
         """Return which outermost sequences belong to which record, as offsets."""
         if self.sequence_offsets is not None:
@@ -107,19 +114,21 @@ class Column:
             levels.append(part - low)
         return Column(data, offsets, tuple(levels), sequence_offsets=sequences, num_records=count)
 
-    def take(self, indices: IntArray) -> Column:
-        """Return the records with these numbers, in this order; one copy."""
+    def take(self, indices: IntArray, take_rows: TakeRows | None = None) -> Column:
+        """Return the records with these numbers, in this order; one copy.
+
+        Args:
+            take_rows: returns some ranges of the rows (array, starts, lengths) in another way.
+        """
+        if take_rows is None:
+            take_rows = _take_rows
+            if not self.lod and self.record_offsets is None:
+                return self._take_uniform(indices)
         count = len(indices)
-        if not self.lod and self.record_offsets is None:
-            rows = self.rows_per_record or 0
-            if rows == 1:
-                return Column(self.data.take(indices, axis=0), num_records=count)
-            tall = self.data.reshape(self.num_records, rows, *self.data.shape[1:]).take(indices, axis=0)
-            return Column(tall.reshape(count * rows, *self.data.shape[1:]), num_records=count)
         if not self.lod:
             edges = self.offsets()
             lengths = (edges[1:] - edges[:-1])[indices]
-            data = _take_rows(self.data, edges[:-1][indices], lengths)
+            data = take_rows(self.data, edges[:-1][indices], lengths)
             return Column(data, _uniform_or_offsets(_offsets(lengths)), num_records=count)
         sequences, members = _take_ranges(self.sequences(), indices)
         offsets = sequences
@@ -131,12 +140,19 @@ class Column:
             levels.append(_offsets(lengths))
             offsets = levels[-1][offsets]
         return Column(
-            _take_rows(self.data, starts, lengths),
+            take_rows(self.data, starts, lengths),
             _uniform_or_offsets(offsets),
             tuple(levels),
             sequence_offsets=_uniform_or_offsets(sequences),
             num_records=count,
         )
+
+    def _take_uniform(self, indices: IntArray) -> Column:
+        rows, count = self.rows_per_record or 0, len(indices)
+        if rows == 1:
+            return Column(self.data.take(indices, axis=0), num_records=count)
+        tall = self.data.reshape(self.num_records, rows, *self.data.shape[1:]).take(indices, axis=0)
+        return Column(tall.reshape(count * rows, *self.data.shape[1:]), num_records=count)
 
     @staticmethod
     def concat(columns: Sequence[Column], out: Array | None = None) -> Column:
@@ -221,10 +237,7 @@ class RecordBlock:
             raise ValueError("concat needs at least one block")
         if len(blocks) == 1:
             return blocks[0]
-        first = blocks[0].layout
-        for block in blocks:
-            if block.layout != first:
-                raise ValueError(_difference(first, block.layout))
+        first = check_same_layout(blocks)
         outs: list[Any] = [None] * len(first)
         if allocate is not None:
             rows = [sum(len(b.columns[i].data) for b in blocks) for i in range(len(first))]
@@ -245,6 +258,22 @@ def _recount(column: Column, num_records: int) -> Column:
     if column.record_offsets is not None:
         raise ValueError(f"a column of {column.num_records} records in a block of {num_records}")
     return Column(column.data, None, column.lod, sequence_offsets=column.sequence_offsets, num_records=num_records)
+
+
+class HasLayout(Protocol):
+    """Something with columns."""
+
+    @property
+    def layout(self) -> tuple[Layout, ...]: ...
+
+
+def check_same_layout(blocks: Sequence[HasLayout]) -> tuple[Layout, ...]:
+    """Return the layout of all blocks; ValueError says where they differ."""
+    first = blocks[0].layout
+    for block in blocks:
+        if block.layout != first:
+            raise ValueError(_difference(first, block.layout))
+    return first
 
 
 def describe(layout: Layout) -> str:

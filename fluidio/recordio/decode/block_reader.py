@@ -133,20 +133,24 @@ class BlockReader:
                 they are asked for.
             across: go on in the next chunks until there are `limit` records, the layout changes, or damage comes.
         """
-        late, self._late = self._late, None
-        if late is not None:
-            raise late
-        span = self._open()
-        if span is None:
+        first = self.locate(limit)
+        if first is None:
             return None
-        parts = [self._take(span, limit)]
+        parts = [first]
         if across and limit is not None:
             self._take_more(parts, limit)
         return gather(parts, self._buffers)
 
+    def locate(self, limit: int | None = None) -> Part | None:
+        """Return where the next block's records are, without copying them; None at the end of the file or range."""
+        late, self._late = self._late, None
+        if late is not None:
+            raise late
+        span = self._open()
+        return None if span is None else self._take(span, limit)
+
     def _take_more(self, parts: list[Part], limit: int) -> None:
-        span, start, stop = parts[0]
-        held = stop - start
+        span, held = parts[0].span, len(parts[0])
         while held < limit:
             try:
                 following = self._open()
@@ -156,7 +160,7 @@ class BlockReader:
             if following is None or following.layout != span.layout:
                 return
             parts.append(self._take(following, limit - held))
-            held += parts[-1][2] - parts[-1][1]
+            held += len(parts[-1])
 
     def _open(self) -> Span | None:
         """Return the span that holds the next record, None at the end."""
@@ -211,7 +215,7 @@ class BlockReader:
             self._leave()
         elif stop == span.count:
             self._span = None
-        return span, start, stop
+        return Part(span, start, stop)
 
     def _bad_record(self, chunk: Chunk, cause: RecordError) -> None:
         if chunk.dialect is FLUID:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from fluidio.recordio.decode import ragged
 from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.recordio.decode.buffers import Pool
-from fluidio.recordio.decode.spans import Span, Strided, gather
+from fluidio.recordio.decode.spans import Part, Span, Strided, gather
 from fluidio.recordio.format.compressors import CodecError
 from fluidio.recordio.format.records import RecordTable
 from fluidio.recordio.format.tensor_codec import TensorHead, decode_record, parse_head
@@ -61,7 +61,7 @@ class Decoder:
         """
         pool = Pool()
         for span, first in self.spans(payload, table, start):
-            yield gather([(span, first, span.count)], pool)
+            yield gather([Part(span, first, span.count)], pool)
 
     def spans(self, payload: memoryview, table: RecordTable, start: int = 0) -> Iterator[tuple[Span, int]]:
         """Yield where the records lie, and the number in that span of the first one asked for.

@@ -25,7 +25,7 @@ try:
 except ImportError:
     compiled = None
 
-__all__ = ["Cuts", "Places", "compiled", "copy", "join", "places", "prefixes", "putter", "untyped", "walk"]
+__all__ = ["Cuts", "Places", "compiled", "copy", "join", "pick", "places", "prefixes", "putter", "untyped", "walk"]
 
 _LARGE = 2048  # bytes of a piece: a copy into memory that is there costs less than fresh pages to join them in
 _WORTH_RELEASING = 1 << 15  # bytes to copy
@@ -119,11 +119,11 @@ def places(positions: IntArray) -> Places:
     return positions if compiled is not None else positions.tolist()
 
 
-def join(cuts: list[Cuts], like: npt.NDArray[Any], pool: Pool) -> npt.NDArray[Any]:
-    """Return the pieces one after another as an array like this one."""
+def join(cuts: list[Cuts], like: npt.NDArray[Any], pool: Pool, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
+    """Return the pieces one after another as an array like this one, in `out` if that is given."""
     if compiled is None:
-        return _join(cuts, like, pool)
-    data = pool.array(like.shape, like.dtype)
+        return _join(cuts, like, pool, out)
+    data = pool.array(like.shape, like.dtype) if out is None else out
     target = data.reshape(-1).view(np.uint8)
     if len(cuts) == 1:
         compiled.join(*cuts[0], target)
@@ -135,12 +135,26 @@ def join(cuts: list[Cuts], like: npt.NDArray[Any], pool: Pool) -> npt.NDArray[An
     return data
 
 
-def _join(cuts: list[Cuts], like: npt.NDArray[Any], pool: Pool) -> npt.NDArray[Any]:
+def pick(
+    payloads: tuple[memoryview, ...], which: IntArray, starts: IntArray, stops: IntArray, target: npt.NDArray[Any]
+) -> None:
+    """Fill the target with pieces of several payloads, one after another."""
+    view = target.reshape(-1).view(np.uint8)
+    if hasattr(compiled, "pick"):  # not in a module that was built for an older fluidio
+        compiled.pick(payloads, which, starts, stops, view)
+        return
+    end, memory = 0, view.data
+    for number, first, last in zip(which.tolist(), starts.tolist(), stops.tolist()):
+        start, end = end, end + last - first
+        memory[start:end] = payloads[number][first:last]
+
+
+def _join(cuts: list[Cuts], like: npt.NDArray[Any], pool: Pool, out: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
     pieces = [whole[a:b] for whole, starts, stops in cuts for a, b in zip(starts, stops)]
-    if like.nbytes < _LARGE * len(pieces):
+    if out is None and like.nbytes < _LARGE * len(pieces):
         # Joining slices beats indexing with 8 bytes of index for every 8 bytes of data.
         return np.ndarray(like.shape, like.dtype, bytearray().join(pieces))
-    data = pool.array(like.shape, like.dtype)
+    data = pool.array(like.shape, like.dtype) if out is None else out
     target = data.reshape(-1).view(np.uint8).data
     end = 0
     for piece in pieces:

@@ -1,10 +1,12 @@
 """Records whose place in a chunk is known, and the one copy that makes them arrays.
 
-A batch often begins in one chunk and ends in the next; so nothing is copied before all its parts are found.
+A batch often begins in one chunk and ends in the next; so nothing is copied before all its parts are found. Cutting and
+shuffling work on parts, which are numbers only: a record is copied once, from its chunk to its batch.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,14 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fluidio.recordio.decode.block import Column, Layout, RecordBlock
+from fluidio.recordio.decode.block import Allocate, Column, Layout, RecordBlock, check_same_layout
 from fluidio.recordio.decode.buffers import Pool
-from fluidio.recordio.decode.loops import Cuts, Places, copy, join
+from fluidio.recordio.decode.loops import Cuts, Places, copy, join, pick
 from fluidio.recordio.format.tensor_codec import TensorHead
+from fluidio.tensor.lod import IntArray
 
 _NOTHING = bytes(16)
 
-__all__ = ["ColumnSource", "Part", "Pieces", "Span", "Strided", "gather", "unfilled"]
+__all__ = ["ColumnSource", "Part", "Pieces", "Scattered", "Span", "Strided", "gather", "part_of", "repeat", "unfilled"]
 
 
 class Strided(NamedTuple):
@@ -33,6 +36,10 @@ class Strided(NamedTuple):
     def layout(self) -> Layout:
         """Return what the column will have."""
         return self.head.dtype, self.head.dims[1:], len(self.head.lod)
+
+    def rows(self, start: int, stop: int) -> int:
+        """Return how many rows some records have."""
+        return (stop - start) * self.head.dims[0]
 
 
 class Pieces(NamedTuple):
@@ -52,8 +59,36 @@ class Pieces(NamedTuple):
         """Return what the column will have."""
         return self.column.layout
 
+    def rows(self, start: int, stop: int) -> int:
+        """Return how many rows some records have."""
+        return self.column.rows(start, stop)
 
-ColumnSource = Strided | Pieces | Column
+
+class Scattered(NamedTuple):
+    """One tensor of records that lie anywhere in several chunks, in the order of their numbers here."""
+
+    payloads: tuple[memoryview, ...]
+    which: IntArray
+    starts: IntArray
+    stops: IntArray
+    column: Column
+
+    def copy(self, start: int, stop: int, target: npt.NDArray[Any]) -> None:
+        """Copy the data of some records."""
+        chosen = slice(start, stop)
+        pick(self.payloads, self.which[chosen], self.starts[chosen], self.stops[chosen], target)
+
+    @property
+    def layout(self) -> Layout:
+        """Return what the column will have."""
+        return self.column.layout
+
+    def rows(self, start: int, stop: int) -> int:
+        """Return how many rows some records have."""
+        return self.column.rows(start, stop)
+
+
+ColumnSource = Strided | Pieces | Scattered | Column
 
 
 def unfilled(shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
@@ -63,7 +98,7 @@ def unfilled(shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """`count` neighbours of one layout in one chunk."""
+    """`count` neighbours of one layout: records of one chunk, or of several that were shuffled."""
 
     count: int
     sources: Sequence[ColumnSource]
@@ -71,60 +106,124 @@ class Span:
     @property
     def layout(self) -> tuple[Layout, ...]:
         """Return the layouts of all columns."""
-        return tuple(source.layout for source in self.sources)
+        return tuple([source.layout for source in self.sources])
 
 
-Part = tuple[Span, int, int]
-"""Records start..stop of a span."""
+class Part:
+    """Records start..stop of a span, which were found but not copied yet."""
+
+    __slots__ = ("span", "start", "stop")
+
+    def __init__(self, span: Span, start: int, stop: int) -> None:
+        self.span = span
+        self.start = start
+        self.stop = stop
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def layout(self) -> tuple[Layout, ...]:
+        """Return the layouts of all columns."""
+        return self.span.layout
+
+    @property
+    def nbytes(self) -> int:
+        """Return the size of the rows in bytes."""
+        return sum([_nbytes(source, self.start, self.stop) for source in self.span.sources])
+
+    def slice(self, start: int, stop: int) -> Part:
+        """Return records start..stop of these."""
+        return Part(self.span, self.start + start, self.start + stop)
+
+    def __repr__(self) -> str:
+        return f"Part({self.start}..{self.stop} of {self.span.count} records, {self.layout})"
 
 
-def gather(parts: Sequence[Part], pool: Pool) -> RecordBlock:
-    """Return records of one layout as a block that owns its memory, which goes back to the pool after it."""
-    if len(parts) == 1:
-        span, start, stop = parts[0]
-        return RecordBlock([_cut(source, start, stop, pool) for source in span.sources], stop - start)
-    count = sum([stop - start for _, start, stop in parts])
-    columns = []
-    for slot in range(len(parts[0][0].sources)):
-        found: list[Any] = [(span.sources[slot], start, stop) for span, start, stop in parts]
-        kinds = {type(source) for source, _, _ in found}
-        if kinds == {Strided} and all(source.head is found[0][0].head for source, _, _ in found):
-            columns.append(_copy_strided(found, pool))
-        elif kinds == {Pieces}:
-            columns.append(_copy_pieces(found, pool))
-        else:
-            columns.append(Column.concat([_cut(source, start, stop, pool) for source, start, stop in found]))
-    return RecordBlock(columns, count)
+def part_of(block: RecordBlock) -> Part:
+    """Return the records of a block, which are copied no more."""
+    return Part(Span(len(block), block.columns), 0, len(block))
 
 
-def _cut(source: ColumnSource, start: int, stop: int, pool: Pool) -> Column:
-    """Return some records of one source."""
-    if type(source) is Column:
-        return source.slice(start, stop)
+def _nbytes(source: ColumnSource, start: int, stop: int) -> int:
     if type(source) is Strided:
-        return _copy_strided([(source, start, stop)], pool)
-    assert type(source) is Pieces
-    column = source.column.slice(start, stop)
-    column.data = join([source.cuts(start, stop)], column.data, pool)
-    return column
+        return (stop - start) * (source.head.stop - source.head.start)
+    dtype, dims, _ = source.layout
+    return source.rows(start, stop) * dtype.itemsize * math.prod(dims)
 
 
-def _copy_strided(parts: list[tuple[Strided, int, int]], pool: Pool) -> Column:
-    source, start, stop = parts[0]
-    head = source.head
-    count = stop - start if len(parts) == 1 else sum([stop - start for _, start, stop in parts])
-    data = pool.array((count * head.dims[0], *head.dims[1:]), head.dtype)
+def gather(parts: Sequence[Part], pool: Pool, allocate: Allocate | None = None) -> RecordBlock:
+    """Return the records of all parts, one after another, as a block that owns its memory.
+
+    Args:
+        pool: where memory comes from, and where it goes back to once the block and all views of it are gone.
+        allocate: gives the arrays instead, for the (shape, dtype) of each column.
+
+    Raises:
+        ValueError: the parts differ in dtype, trailing dims or LoD levels; the text says where.
+    """
+    if len(parts) > 1:
+        check_same_layout([part.span for part in parts])
+    columns = []
+    outs = [None] * len(parts[0].span.sources) if allocate is None else _room(parts, allocate)
+    for slot, out in enumerate(outs):
+        found: list[_Cut] = [(part.span.sources[slot], part.start, part.stop) for part in parts]
+        columns.append(_column(found, pool, out))
+    return RecordBlock(columns, sum([part.stop - part.start for part in parts]))
+
+
+_Cut = tuple[Any, int, int]
+"""Records start..stop of one source."""
+_Out = npt.NDArray[Any] | None
+
+
+def _room(parts: Sequence[Part], allocate: Allocate) -> list[_Out]:
+    layouts = parts[0].span.layout
+    rows = [sum([part.span.sources[i].rows(part.start, part.stop) for part in parts]) for i in range(len(layouts))]
+    return allocate([((count, *dims), dtype) for count, (dtype, dims, _) in zip(rows, layouts)])
+
+
+def _column(found: list[_Cut], pool: Pool, out: _Out) -> Column:
+    """Return one column of all parts, in `out` if that is given."""
+    kinds = {type(source) for source, _, _ in found}
+    if kinds == {Strided} and _alike([source.head for source, _, _ in found]):
+        return _copy_strided(found, pool, out)
+    if kinds == {Pieces}:
+        return _copy_pieces(found, pool, out)
+    if kinds == {Scattered}:
+        return _copy_scattered(found, pool, out)
+    if len(found) == 1 and out is None:
+        source, start, stop = found[0]
+        column: Column = source.slice(start, stop)
+        return column
+    return Column.concat(
+        [s.slice(a, b) if type(s) is Column else _column([(s, a, b)], pool, None) for s, a, b in found], out
+    )
+
+
+def _alike(heads: list[TensorHead]) -> bool:
+    first = heads[0]
+    return all(
+        head is first or (not head.lod and not first.lod and head.dims == first.dims and head.dtype == first.dtype)
+        for head in heads
+    )
+
+
+def _copy_strided(parts: list[_Cut], pool: Pool, out: _Out) -> Column:
+    head: TensorHead = parts[0][0].head
+    count = sum([stop - start for _, start, stop in parts])
+    data = pool.array((count * head.dims[0], *head.dims[1:]), head.dtype) if out is None else out
     size = head.stop - head.start
     if size:
         done = 0
-        for (payload, stride, _), start, stop in parts:
-            copy(payload, head.start + start * stride, stride, size, data, done, stop - start)
+        for (payload, stride, own), start, stop in parts:
+            copy(payload, own.start + start * stride, stride, size, data, done, stop - start)
             done += stop - start
-    levels = tuple([_repeat(level, count) for level in head.lod]) if head.lod else ()
+    levels = tuple([repeat(level, count) for level in head.lod]) if head.lod else ()
     return Column(data, None, levels, num_records=count)
 
 
-def _repeat(level: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
+def repeat(level: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
     """Return the merged offsets of `count` records with the same level."""
     out = np.empty(count * (len(level) - 1) + 1, np.int64)
     out[0] = 0
@@ -133,9 +232,28 @@ def _repeat(level: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
     return out
 
 
-def _copy_pieces(parts: list[tuple[Pieces, int, int]], pool: Pool) -> Column:
-    columns = [source.column.slice(start, stop) for source, start, stop in parts]
+def _copy_pieces(parts: list[_Cut], pool: Pool, out: _Out) -> Column:
+    column = _joined([source.column.slice(start, stop) for source, start, stop in parts])
+    column.data = join([source.cuts(start, stop) for source, start, stop in parts], column.data, pool, out)
+    return column
+
+
+def _copy_scattered(parts: list[_Cut], pool: Pool, out: _Out) -> Column:
+    column = _joined([source.column.slice(start, stop) for source, start, stop in parts])
+    like = column.data
+    column.data = pool.array(like.shape, like.dtype) if out is None else out
+    done = 0
+    for source, start, stop in parts:
+        rows = source.rows(start, stop)
+        source.copy(start, stop, column.data[done : done + rows])
+        done += rows
+    return column
+
+
+def _joined(columns: list[Column]) -> Column:
+    """Return columns that lack their data as one that lacks them, too."""
+    if len(columns) == 1:
+        return columns[0]
     like = columns[0].data
-    shape = (sum([len(column.data) for column in columns]), *like.shape[1:])
-    cuts = [source.cuts(start, stop) for source, start, stop in parts]
-    return Column.chain(columns, join(cuts, unfilled(shape, like.dtype), pool))
+    rows = sum([len(column.data) for column in columns])
+    return Column.chain(columns, unfilled((rows, *like.shape[1:]), like.dtype))

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import itertools
-import math
 import os
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from fluidio.errors import RecordIOError
-from fluidio.recordio.decode.block import Allocate, Column, RecordBlock
+from fluidio.recordio.blocks.cut import rebatch
+from fluidio.recordio.blocks.shuffle import permuted
+from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.recordio.decode.block_reader import BlockReader
 from fluidio.recordio.decode.buffers import Pool
+from fluidio.recordio.decode.spans import Part, gather
 from fluidio.recordio.files.ahead import Helpers, usual_threads
 from fluidio.recordio.files.index import build_index
 from fluidio.recordio.files.named import names_of
@@ -28,7 +30,7 @@ from fluidio.recordio.files.tasks import Task
 from fluidio.recordio.format.chunks import OnError
 from fluidio.recordio.write.encode import is_dense
 
-__all__ = ["iter_batches", "iter_blocks", "load", "rebatch", "shuffled"]
+__all__ = ["iter_batches", "iter_blocks", "iter_parts", "load"]
 
 _DEFAULT_WINDOW = 16384
 _LARGE_FILE = 1 << 22
@@ -162,18 +164,19 @@ def iter_batches(
         if skip and not shuffle and all(isinstance(each, (str, Task)) for each in found):
             found, skip = after(found, skip * batch_size, on_error=on_error), 0
         random = np.random.default_rng([seed, epoch]) if shuffle else None  # importing numpy.random takes 10 ms
-        blocks = iter_blocks(
+        buffers = Pool()
+        parts = iter_parts(
             found,
+            buffers,
             on_error=on_error,
             verify_inner=verify_inner,
             threads=threads,
             order=random if shuffle is True else None,
-            block_size=None if shuffle else batch_size,
         )
         if random is not None:
-            window = _DEFAULT_WINDOW if shuffle is True else shuffle
-            blocks = shuffled(blocks, window, random, block_size=batch_size)
-        for batch in itertools.islice(rebatch(blocks, batch_size, drop_last=drop_last), skip, None):
+            parts = shuffled(parts, _DEFAULT_WINDOW if shuffle is True else shuffle, random)
+        for group in itertools.islice(rebatch(parts, batch_size, drop_last=drop_last), skip, None):
+            batch = gather(group, buffers)
             items = tuple([(c.data, c.lod) if c.lod else c.data for c in batch.columns])
             yield items if names is None else names(items)
 
@@ -182,28 +185,32 @@ def iter_batches(
 
 
 def iter_blocks(
+    paths: Any, *, on_error: OnError = "raise", verify_inner: bool = False, threads: int | None = None
+) -> Iterator[RecordBlock]:
+    """Yield the blocks of some files in order."""
+    buffers = Pool()
+    for part in iter_parts(paths, buffers, on_error=on_error, verify_inner=verify_inner, threads=threads):
+        yield gather([part], buffers)
+
+
+def iter_parts(
     paths: Any,
+    buffers: Pool,
     *,
     on_error: OnError = "raise",
     verify_inner: bool = False,
     threads: int | None = None,
     order: np.random.Generator | None = None,
-    block_size: int | None = None,
-) -> Iterator[RecordBlock]:
-    """Yield the blocks of some files in order, or chunk by chunk in a random order drawn from `order`.
-
-    With `block_size` blocks have at most so many records and also end at its multiples.
-    """
+) -> Iterator[Part]:
+    """Yield the records of some files in order, or chunk by chunk in a random order drawn from `order`."""
     if order is not None:
         work = chunk_tasks(paths, on_error=on_error)
         work = [work[i] for i in order.permutation(len(work))]
-        yield from _chunk_by_chunk(work, on_error, verify_inner, threads or 0)
+        yield from _chunk_by_chunk(work, _Readers(buffers, on_error, verify_inner), threads or 0)
         return
     count = usual_threads() if threads is None else threads
     executor = ThreadPoolExecutor(max(1, count), "recordio-ahead")  # threads start when there is work for them
     helpers = Helpers(executor, count) if count > 0 else None
-    buffers = Pool()
-    held = 0
     try:
         for path in expand(paths):
             with BlockReader(
@@ -213,9 +220,8 @@ def iter_blocks(
                 buffers=buffers,
                 helpers=helpers if threads is not None or _is_large(path) else None,
             ) as reader:
-                while (block := reader.read(block_size and block_size - held, across=True)) is not None:
-                    yield block
-                    held = (held + len(block)) % (block_size or 1)
+                while (part := reader.locate()) is not None:
+                    yield part
     finally:
         executor.shutdown(cancel_futures=True)
 
@@ -229,9 +235,8 @@ def _is_large(path: Any) -> bool:
         return False  # the reader tells
 
 
-def _chunk_by_chunk(work: list[Task], on_error: OnError, verify_inner: bool, threads: int) -> Iterator[RecordBlock]:
-    """Yield the blocks of chunks in this order, decoded on threads if there are any."""
-    readers = _Readers(on_error, verify_inner)
+def _chunk_by_chunk(work: list[Task], readers: _Readers, threads: int) -> Iterator[Part]:
+    """Yield the records of chunks in this order, read on threads if there are any."""
     try:
         if threads < 1:
             for task in work:
@@ -243,35 +248,39 @@ def _chunk_by_chunk(work: list[Task], on_error: OnError, verify_inner: bool, thr
 
 
 class _Readers:
-    """One reader for each thread and file, so that buffers are reused."""
+    """One reader for each thread and file."""
 
-    def __init__(self, on_error: OnError, verify_inner: bool) -> None:
+    def __init__(self, buffers: Pool, on_error: OnError, verify_inner: bool) -> None:
+        self._buffers = buffers
         self._on_error: OnError = on_error
         self._verify_inner = verify_inner
         self._local = threading.local()
         self._all: list[BlockReader] = []
 
-    def read(self, task: Task) -> list[RecordBlock]:
+    def read(self, task: Task) -> list[Part]:
         reader: BlockReader | None = getattr(self._local, "reader", None)
         if reader is None or self._local.path != task.path:
             if reader is not None:
                 reader.close()
-            reader = BlockReader(task, on_error=self._on_error, verify_inner=self._verify_inner)
+            reader = BlockReader(task, on_error=self._on_error, verify_inner=self._verify_inner, buffers=self._buffers)
             self._local.reader, self._local.path = reader, task.path
             self._all.append(reader)
         else:
             reader.seek(task.first, task.last)
-        return list(reader)
+        found = []
+        while (part := reader.locate()) is not None:
+            found.append(part)
+        return found
 
     def close(self) -> None:
         for reader in self._all:
             reader.close()
 
 
-def _ahead(readers: _Readers, work: list[Task], threads: int) -> Iterator[RecordBlock]:
-    """Decode chunks on a pool, a few ahead of the consumer, and yield them in their order."""
+def _ahead(readers: _Readers, work: list[Task], threads: int) -> Iterator[Part]:
+    """Read chunks on a pool, a few ahead of the consumer, and yield them in their order."""
     pool = ThreadPoolExecutor(threads, "recordio-decode")
-    pending: deque[Future[list[RecordBlock]]] = deque()
+    pending: deque[Future[list[Part]]] = deque()
     try:
         for task in work:
             pending.append(pool.submit(readers.read, task))
@@ -283,67 +292,8 @@ def _ahead(readers: _Readers, work: list[Task], threads: int) -> Iterator[Record
         pool.shutdown(cancel_futures=True)
 
 
-def shuffled(
-    blocks: Iterable[RecordBlock], window: int, random: np.random.Generator, *, block_size: int | None = None
-) -> Iterator[RecordBlock]:
-    """Yield the records in windows of `window`, each window permuted.
-
-    With `block_size` blocks have at most so many records and also end at its multiples: small blocks are gathered while
-    memory is hot. The window's own memory is used again and again, since all that leaves it is copied.
-    """
-    held = 0
-    for whole in rebatch(blocks, window, allocate=_Reused()):
-        order = random.permutation(len(whole))
-        start = 0
-        while start < len(whole):
-            stop = start + block_size - held if block_size else len(whole)
-            block = whole.take(order[start:stop])
-            start += len(block)
-            held = (held + len(block)) % (block_size or 1)
-            yield block
-
-
-class _Reused:
-    """Give the same memory for every request."""
-
-    def __init__(self) -> None:
-        self._memory: list[np.ndarray[Any, Any]] = []
-
-    def __call__(self, wanted: Sequence[tuple[tuple[int, ...], Any]]) -> list[Any]:
-        sizes = [math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in wanted]
-        if len(sizes) != len(self._memory) or any(a > len(m) for a, m in zip(sizes, self._memory)):
-            self._memory = [np.empty(size + size // 8, np.uint8) for size in sizes]
-        parts = zip(self._memory, sizes, wanted)
-        return [memory[:size].view(dtype).reshape(shape) for memory, size, (shape, dtype) in parts]
-
-
-def rebatch(
-    blocks: Iterable[RecordBlock], size: int, *, drop_last: bool = False, allocate: Allocate | None = None
-) -> Iterator[RecordBlock]:
-    """Yield blocks of exactly `size` records; only what crosses a border is copied (into arrays of `allocate`)."""
-    parts: list[RecordBlock] = []
-    held = 0
-    try:
-        for block in blocks:
-            start, total = 0, len(block)
-            if total == size and not held:
-                yield block
-                continue
-            if held:
-                start = min(size - held, total)
-                parts.append(block.slice(0, start))
-                held += start
-                if held < size:
-                    continue
-                yield RecordBlock.concat(parts, allocate)
-            for at in range(start, total - size + 1, size):
-                yield block.slice(at, at + size)
-                start = at + size
-            parts = [block.slice(start, total)] if start < total else []
-            held = total - start
-    except RecordIOError:  # what was read before the damage comes before the error
-        if held and not drop_last:
-            yield RecordBlock.concat(parts, allocate)
-        raise
-    if held and not drop_last:
-        yield RecordBlock.concat(parts, allocate)
+def shuffled(parts: Iterable[Part], window: int, random: np.random.Generator) -> Iterator[Part]:
+    """Yield the records in windows of `window`, each window permuted."""
+    for group in rebatch(parts, window):
+        count = sum(map(len, group))
+        yield Part(permuted(group, random.permutation(count)), 0, count)

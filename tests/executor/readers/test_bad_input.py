@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import fluidio as fluid
-from fluidio.executor.readers.thread_pool import ThreadPool
+from fluidio.flow.thread_pool import ThreadPool
 from fluidio.recordio import Writer
 from tests.executor.readers.subjects import SLOTS, Subject, py_reader, write_file, write_files
 

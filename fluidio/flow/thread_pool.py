@@ -22,6 +22,16 @@ _LIVENESS_POLL = 1.0  # seconds after which a waiting consumer checks that the t
 _LINGER = 1.0  # seconds for which an idle thread waits for more: a new one for each job would cost more than the job
 
 
+_Job = tuple[Callable[[], T], Future[T]]
+
+
+def _do(job: Callable[[], T], future: Future[T]) -> None:
+    try:
+        future.set_result(job())
+    except BaseException as error:
+        future.set_exception(error)
+
+
 class ThreadPool(Generic[T]):
     """Runs jobs in order of arrival in at most `size` threads; an idle pool soon has no thread at all.
 
@@ -33,7 +43,7 @@ class ThreadPool(Generic[T]):
         self.idle = 0.0
         self._name = name
         self._size = size
-        self._jobs: deque[tuple[Callable[[], T], Future[T]]] = deque()
+        self._jobs: deque[_Job[T]] = deque()
         self._threads: set[threading.Thread] = set()
         self._waiting = 0
         self._stopping = False
@@ -56,13 +66,26 @@ class ThreadPool(Generic[T]):
         return future
 
     def result(self, future: Future[T]) -> T:
-        """Wait for a job; a fork, whose threads stayed behind, is told instead of waiting for ever."""
+        """Return what a job gives; meanwhile do jobs here that no thread has begun, this one or those behind it.
+
+        Where others keep all cores busy, threads would come late each time. A fork, whose threads stayed behind, is
+        told instead of waiting for ever.
+        """
+        while not future.done() and not self.producers_dead() and (job := self._unbegun()) is not None:
+            _do(*job)
+            error = job[1].exception()
+            if error is not None and not isinstance(error, Exception):
+                raise error  # Ctrl-C is not the job's
         while True:
             try:
                 return future.result(_LIVENESS_POLL)
             except FutureTimeout:
                 if self.producers_dead():
                     raise dead_producers_error(self._name) from None
+
+    def _unbegun(self) -> _Job[T] | None:
+        with self._wake:
+            return self._jobs.popleft() if self._jobs else None
 
     def producers_dead(self) -> bool:
         """Tell whether this process is a fork of the one that the threads belong to."""
@@ -76,11 +99,8 @@ class ThreadPool(Generic[T]):
                 if not self._jobs:
                     self._threads.discard(threading.current_thread())
                     return
-                job, future = self._jobs.popleft()
-            try:
-                future.set_result(job())
-            except BaseException as error:
-                future.set_exception(error)
+                job = self._jobs.popleft()
+            _do(*job)
 
     def _wait(self) -> None:
         began = time.perf_counter()

@@ -1,0 +1,73 @@
+"""Cut parts of spans: hand out as many records as asked for, or batches of a size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from fluidio.errors import RecordIOError
+from fluidio.recordio.decode.spans import Part
+
+__all__ = ["PartBuffer", "cut", "rebatch"]
+
+
+class PartBuffer:
+    """Holds what is left of a part and gives out as many records as asked for, at most."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left: Part | None = None
+
+    def take(self, most: int, refill: Callable[[], Part | None]) -> Part | None:
+        """Return 1 to `most` records, None at the end; `refill` returns the next part, None at the end."""
+        part = self._left
+        while part is None or not len(part):
+            part = refill()
+            if part is None:
+                return None
+        if len(part) <= most:
+            self._left = None
+            return part
+        self._left = part.slice(most, len(part))
+        return part.slice(0, most)
+
+    def clear(self) -> None:
+        """Forget what is left."""
+        self._left = None
+
+
+def cut(parts: Sequence[Part], start: int, stop: int) -> list[Part]:
+    """Return records start..stop of some parts."""
+    found, before = [], 0
+    for part in parts:
+        low, high = max(start - before, 0), min(stop - before, len(part))
+        if low < high:
+            found.append(part if high - low == len(part) else part.slice(low, high))
+        before += len(part)
+    return found
+
+
+def rebatch(parts: Iterable[Part], size: int, *, drop_last: bool = False) -> Iterator[list[Part]]:
+    """Yield the records in groups of exactly `size`, and of what is left at the end.
+
+    What was read before damage comes before the error.
+    """
+    group: list[Part] = []
+    held = 0
+    try:
+        for part in parts:
+            start, total = 0, len(part)
+            while total - start >= size - held:
+                stop = start + size - held
+                group.append(part.slice(start, stop))
+                yield group
+                group, held, start = [], 0, stop
+            if start < total:
+                group.append(part.slice(start, total))
+                held += total - start
+    except RecordIOError:
+        if held and not drop_last:
+            yield group
+        raise
+    if held and not drop_last:
+        yield group
