@@ -206,7 +206,7 @@ def test_tasks_of_different_schema_are_named(tmp_path: Path) -> None:
 
 def test_a_task_of_str_and_a_task_of_bytes_are_told_apart(tmp_path: Path) -> None:
     text = "def task_number():\n    return 2\ndef dict_data(task):\n    yield {'x': b'\\xff' if task else 'a'}\n"
-    with pytest.raises(ConversionError, match=r"x: .* \(bytes\).*x: .* \(str\)"):
+    with pytest.raises(ConversionError, match=r"x: .* \((bytes|str)\).*x: .* \((?!\1)(bytes|str)\)"):
         generate(write(tmp_path, text), str(tmp_path / "n"), 1, workers=1)
 
 

@@ -16,7 +16,7 @@ from fluidio.program.op_def import OP_TABLE, find_op
 pytestmark = [pytest.mark.gpu, pytest.mark.slow, pytest.mark.timeout(2400)]  # the first run compiles many kernels
 
 ROOT = Path(__file__).parents[2]
-TESTS = ("ops", "layers", "optimizer", "executor", "readers", "program", "io/test_variables.py", "gpu/test_golden.py")
+TESTS = ("ops", "layers", "optimizer", "executor", "program", "io/test_variables.py", "gpu/test_golden.py")
 # What is left out, and why; nothing whose numbers differ may stand here, but for what differs in Fluid as well.
 NOT_HERE = {
     "tests/ops/test_sequence_errors.py::test_a_label_out_of_range_is_named": "a GPU notes one label, not their range",

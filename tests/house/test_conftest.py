@@ -19,7 +19,8 @@ def _pytest(folder: Path, test: str, *options: str) -> subprocess.CompletedProce
     (folder / "setup.cfg").write_text((ROOT / "setup.cfg").read_text("utf-8").replace("testpaths = tests", ""), "utf-8")
     (folder / "test_it.py").write_text(test, "utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, "test_it.py"]
-    return subprocess.run(command, cwd=folder, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    environment = {"PYTHONPATH": str(ROOT), "FLUIDIO_TEST_GRACE": "2"}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 
 
 def test_a_thread_left_behind_fails_the_test(tmp_path: Path) -> None:

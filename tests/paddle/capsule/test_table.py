@@ -92,8 +92,8 @@ def test_a_builtin_of_python_2_is_there(row: Row) -> None:
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # the scripts of that time
 @pytest.mark.parametrize(("text", "expected"), CASES.values(), ids=CASES.keys())
 def test_a_helper_does_what_was_meant(text: str, expected: Any) -> None:
-    for module in ("yaml", "pandas", "PIL"):
-        if f"import {module}" in text or f"from {module}" in text or f"[{module}]" in text:
+    for module in ("yaml", "pandas", "PIL", "scipy"):
+        if f"import {module}" in text or f"from {module} " in text or f", {module}" in text or f"[{module}]" in text:
             pytest.importorskip(module, reason=f"extra: {module} is not installed")
     found = value(text)
     assert found == expected and type(found) is type(expected), found
