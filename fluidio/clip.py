@@ -73,7 +73,12 @@ class GradientClipBase:
         self.partial = False
 
     def __call__(self, params_grads: Pairs) -> ParamsGrads:
-        return self._clip(params_grads)
+        """Clip for an optimizer that has `grad_clip`: the ops belong to the clipped gradients, as in Fluid 1.8."""
+        clipped = self._clip(params_grads)
+        for (param, before), (_, grad) in zip(params_grads, clipped):
+            if grad is not None and grad is not before and grad.op is not None:
+                grad.op._attrs["op_role_var"] = [param.name, grad.name]
+        return clipped
 
     def _clip(self, params_grads: Pairs) -> ParamsGrads:
         return [

@@ -16,6 +16,7 @@ from fluidio.program import Block, OpRole, Program, Variable, unique_name
 from fluidio.program.op_def import EMPTY, GRAD_SUFFIX
 
 __all__ = [
+    "clipped_gradients",
     "exchange_gradients",
     "gradients_of",
     "share_first_parameters",
@@ -27,6 +28,7 @@ __all__ = [
 _BUCKET = 4 << 20  # bytes: large enough for the network, small enough to be under way while backward goes on
 _FIRST_BUCKET = 1 << 20
 _UPDATES = OpRole.Optimize | OpRole.LRSched
+_CLIPS = ("clip", "clip_by_norm", "elementwise_mul", "scale")
 
 
 @dataclass
@@ -39,7 +41,7 @@ class _Bucket:
     after: int = 0
 
 
-def exchange_gradients(program: Program, *, half: bool = False) -> None:
+def exchange_gradients(program: Program, *, half: bool = False, clipped: bool = False) -> None:
     """Insert the ops that replace gradients by their mean over all trainers; once for each program.
 
     Gradients start to travel in buckets as soon as backward has computed them; all have arrived before the first of
@@ -47,12 +49,16 @@ def exchange_gradients(program: Program, *, half: bool = False) -> None:
 
     Args:
         half: send float32 gradients as float16, half the bytes.
+        clipped: exchange what `set_gradient_clip` has clipped: every trainer clips its own gradients, as those of
+            Fluid's parameter servers do.
     """
     if program._is_distributed:
         return
     program._is_distributed = True
     block = program.global_block()
     ready = gradients_of(block)
+    if clipped:
+        ready = clipped_gradients(block, ready)
     sparse = [name for name in ready if _is_sparse(block.var(name))]
     dense = sorted((name for name in ready if name not in sparse), key=lambda name: ready[name])
     if not ready:
@@ -90,6 +96,17 @@ def gradients_of(block: Block) -> dict[str, int]:
     return {name: index for name, index in written.items() if name in wanted}
 
 
+def clipped_gradients(block: Block, gradients: dict[str, int]) -> dict[str, int]:
+    """Return gradients with those that `set_gradient_clip` has clipped in place of the original ones."""
+    found = dict(gradients)
+    for index, op in enumerate(block.ops):
+        gradient = (op._attrs.get("op_role_var") or [""])[-1]
+        if op.type in _CLIPS and gradient in found and gradient in op.input_arg_names:
+            del found[gradient]
+            found[op.output_arg_names[0]] = index
+    return found
+
+
 def _buckets(block: Block, names: Sequence[str], ready: dict[str, int]) -> list[_Bucket]:
     """Divide gradients into buckets, in the order in which backward completes them."""
     done: list[_Bucket] = []
@@ -118,7 +135,7 @@ def _is_sparse(gradient: Variable) -> bool:
 
 
 def _shape(gradient: Variable) -> tuple[int, ...]:
-    """Return the shape of a gradient: that of its parameter."""
+    """Return the shape of a gradient: that of its parameter, whose name may be lost when it is clipped."""
     base = gradient.name.partition(GRAD_SUFFIX)[0]
     parameter = gradient.block._find_var_recursive(base)
     return tuple(int(n) for n in (parameter or gradient).shape)

@@ -7,7 +7,7 @@ from typing import Any
 
 from fluidio.distributed import Membership, declare, is_alone, parse_endpoints
 from fluidio.distributed.environment import is_switched_off
-from fluidio.distributed.rewrite import exchange_gradients, share_first_parameters
+from fluidio.distributed.rewrite import clipped_gradients, exchange_gradients, gradients_of, share_first_parameters
 from fluidio.program import Program, default_main_program, default_startup_program
 from fluidio.transpiler.dispatcher import RoundRobin
 
@@ -22,7 +22,8 @@ class DistributeTranspilerConfig:
     `mode`, `sync_mode`, `geo_sgd_mode` and `collective_mode` say how trainers work together; what divided parameters
     between servers and tuned their network is kept, and has no effect.
 
-    `half_gradients` is ours: send float32 gradients as float16.
+    Two are ours: `half_gradients` sends float32 gradients as float16; `clip_mean` lets `set_gradient_clip` clip the
+    mean of all trainers in pserver mode too, where trainers of Fluid clip their own gradients before it.
     """
 
     def __init__(self) -> None:
@@ -42,6 +43,7 @@ class DistributeTranspilerConfig:
         self.hierarchical_allreduce_inter_nranks = 0
         self.collective_mode: Any = None
         self.half_gradients = False
+        self.clip_mean = False
 
 
 class DistributeTranspiler:
@@ -99,8 +101,22 @@ class DistributeTranspiler:
             mode = "geo" if self.config.geo_sgd_mode else "asynchronous"
             warnings.warn(f"DistributeTranspiler: {mode} mode runs in sync here", stacklevel=2)
         if not is_alone():
-            exchange_gradients(self._program, half=self.config.half_gradients)
+            exchange_gradients(self._program, half=self.config.half_gradients, clipped=self._clips_first())
             share_first_parameters(self._startup)
+
+    def _clips_first(self) -> bool:
+        """Tell whether trainers clip their own gradients; warn where they do."""
+        block = self._transpiled().global_block()
+        gradients = gradients_of(block)
+        first = self.config.mode == "pserver" and not self.config.clip_mean
+        if first and clipped_gradients(block, gradients) != gradients:
+            warnings.warn(
+                "DistributeTranspiler: as with Fluid's parameter servers, set_gradient_clip clips the gradients of "
+                "each trainer before their mean; DistributeTranspilerConfig.clip_mean = True clips the mean, and so "
+                "does an optimizer with grad_clip=",
+                stacklevel=3,
+            )
+        return first
 
     def _declare(self, trainer_id: int, pservers: Any, trainers: Any, current_endpoint: str) -> None:
         if self.config.mode == "pserver":

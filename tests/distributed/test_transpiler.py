@@ -12,13 +12,15 @@ from fluidio.distributed.rewrite import gradients_of
 L = fluid.layers
 
 
-def build(*, sparse: bool = False, clip: bool = False) -> fluid.Variable:
+def build(*, sparse: bool = False, clip: str = "") -> fluid.Variable:
     ids = L.data("ids", [1], dtype="int64")
     hidden = L.fc(L.embedding(ids, [11, 4], is_sparse=sparse), 8, act="tanh")
     loss = L.mean(L.fc(hidden, 1))
-    if clip:
-        fluid.clip.set_gradient_clip(fluid.clip.GradientClipByGlobalNorm(1.0))
-    fluid.optimizer.SGD(0.1, regularization=fluid.regularizer.L2Decay(0.1)).minimize(loss)
+    limit = fluid.clip.GradientClipByGlobalNorm(1.0) if clip else None
+    if clip == "set":
+        fluid.clip.set_gradient_clip(limit)
+    own = limit if clip == "argument" else None
+    fluid.optimizer.SGD(0.1, regularization=fluid.regularizer.L2Decay(0.1), grad_clip=own).minimize(loss)
     return loss
 
 
@@ -45,21 +47,54 @@ def test_one_trainer_has_the_program_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("clip", [False, True])
-def test_every_gradient_is_exchanged_before_it_is_clipped_decayed_or_used(sparse: bool, clip: bool) -> None:
+@pytest.mark.parametrize("clip", ["", "set", "argument"])
+@pytest.mark.parametrize("mode", ["nccl2", "pserver"])
+def test_every_gradient_is_exchanged_before_it_is_clipped_decayed_or_used(sparse: bool, clip: str, mode: str) -> None:
+    if (mode, clip) == ("pserver", "set"):
+        pytest.skip("trainers of parameter servers clip first")
     build(sparse=sparse, clip=clip)
     block = fluid.default_main_program().global_block()
     wanted = set(gradients_of(block))
     assert len(wanted) == 5
-    transpile()
+    trainers: object = 2 if mode == "pserver" else "127.0.0.1:6174,127.0.0.1:6175"
+    transpile(mode, trainers)
     arrived = [op for op in block.ops if op.type in ("exchange_wait", "exchange_rows")]
     assert {name for op in arrived for name in op.output_arg_names} == wanted
     last = max(block.ops.index(op) for op in arrived)
     uses = [op for op in block.ops if op._attrs["op_role"] & 2 and wanted & set(op.input_arg_names)]
     assert last < min(block.ops.index(op) for op in uses if not op.type.startswith("exchange"))
     assert types().count("exchange_rows") == sparse
-    transpile()
+    transpile(mode, trainers)
     assert types().count("exchange_wait") == 1
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_trainers_of_parameter_servers_clip_their_own_gradients_as_in_fluid(sparse: bool) -> None:
+    build(sparse=sparse, clip="set")
+    block = fluid.default_main_program().global_block()
+    with pytest.warns(UserWarning, match="clips the gradients of each trainer before their mean"):
+        transpile()
+    exchanged = [op for op in block.ops if op.type in ("exchange_start", "exchange_rows")]
+    first = min(block.ops.index(op) for op in exchanged)
+    clipped = {name for op in exchanged for name in op.input_arg_names}
+    makers = [op for op in block.ops if clipped & set(op.output_arg_names) and not op.type.startswith("exchange")]
+    makers = [op for op in makers if op.type != "sum"]  # decay adds to the mean, in place
+    assert len(clipped) == 5 and {op.type for op in makers} <= {"elementwise_mul", "scale"}
+    assert max(block.ops.index(op) for op in makers) < first
+    assert all(
+        block.ops.index(op) > first
+        for op in block.ops
+        if op.type in ("sum", "sgd") and clipped & set(op.input_arg_names)
+    )
+
+
+def test_trainers_of_parameter_servers_clip_the_mean_on_request() -> None:
+    build(clip="set")
+    config = fluid.DistributeTranspilerConfig()
+    config.clip_mean = True
+    fluid.DistributeTranspiler(config).transpile(0, trainers=2)
+    (start,) = [op for op in fluid.default_main_program().global_block().ops if op.type == "exchange_start"]
+    assert all(name.endswith("@GRAD") for name in start.input_arg_names)
 
 
 def test_large_gradients_travel_while_backward_goes_on() -> None:
