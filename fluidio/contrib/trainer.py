@@ -10,6 +10,7 @@ import numpy as np
 
 from fluidio.contrib import checkpoint
 from fluidio.contrib.checkpoint import CheckpointConfig
+from fluidio.contrib.cluster import find_cluster
 from fluidio.contrib.events import BeginEpochEvent, BeginStepEvent, EndEpochEvent, EndStepEvent
 from fluidio.executor import Executor
 from fluidio.io import load_persistables, save_inference_model, save_persistables
@@ -37,6 +38,9 @@ def check_and_get_place(place: Any) -> Any:
 
 class Trainer:
     """Build a program from functions and train it, with an event handler for everything else.
+
+    PADDLE_TRAINING_ROLE and its companions in the environment make it one of many trainers, or a parameter server
+    that waits for them in `train`.
 
     Args:
         train_func: returns the loss, or a list of the loss and metrics.
@@ -78,6 +82,10 @@ class Trainer:
             if not hasattr(chosen, "minimize"):
                 raise TypeError("The optimizer should be an instance of Optimizer")
             chosen.minimize(self.train_func_outputs[0])
+        self._cluster = find_cluster()
+        if self._cluster is not None:
+            programs = self._cluster.distribute(self.train_program, self.startup_program)
+            self.train_program, self.startup_program = programs
         self.place = check_and_get_place(place)
         self._exe = Executor(self.place)
         with scope_guard(self.scope):
@@ -105,6 +113,9 @@ class Trainer:
             feed_order: names of the variables for the columns of a sample, or {name: column}.
         """
         self._stopped = False
+        if self._cluster is not None and self._cluster.is_server:
+            self._exe.run(self.train_program, scope=self.scope)
+            return
         with scope_guard(self.scope):
             feeder = None if reader is None else DataFeeder(_feeds(self.train_program, feed_order), self.place)
             for epoch in range(num_epochs):
@@ -117,6 +128,8 @@ class Trainer:
                 event_handler(EndEpochEvent(epoch))
             if self.checkpoint_cfg is not None:
                 checkpoint.clean(self.checkpoint_cfg)
+        if self._cluster is not None:
+            self._exe.close()
 
     def _epoch(self, epoch: int, handler: Callable[[Any], None], reader: Any, feeder: DataFeeder | None) -> None:
         if reader is None or feeder is None:

@@ -1,0 +1,132 @@
+"""Scripts written as those of the time, started by hand with their arguments and environment, train together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.distributed.jobs import SCRIPTS, Job, endpoints, fluidio_run, needs_torch, paddle_variables
+
+pytestmark = [pytest.mark.timeout(300), pytest.mark.slow, needs_torch]
+GOLDEN = json.loads((SCRIPTS / "legacy" / "golden.json").read_text())
+
+
+@dataclass
+class Start:
+    """One process of a job."""
+
+    script: str
+    words: list[str]
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+def roles_by_argument(ends: list[str], out: str) -> list[Start]:
+    common = ["--is_local", "0", "--endpoints", ",".join(ends), "--trainers", "2", "--model_output_dir", out]
+    servers = [[*common, "--role", "pserver", "--current_endpoint", end] for end in ends]
+    trainers = [[*common, "--role", "trainer", "--trainer_id", str(i)] for i in (0, 1)]
+    return [Start("ctr_roles.py", words) for words in (*servers, *trainers)]
+
+
+def paddle_cloud(ends: list[str], out: str) -> list[Start]:
+    host, port = ends[0].split(":")
+    env = {"PADDLE_PORT": port, "PADDLE_PSERVERS": host, "POD_IP": host, "PADDLE_TRAINERS_NUM": "2"}
+    words = ["--cloud_train", "1", "--model_output_dir", out]
+    server = Start("ctr_roles.py", words, {**env, "TRAINING_ROLE": "PSERVER"})
+    trainers = [{**env, "TRAINING_ROLE": "TRAINER", "PADDLE_TRAINER_ID": str(i)} for i in (0, 1)]
+    return [server, *(Start("ctr_roles.py", words, one) for one in trainers)]
+
+
+def book(script: str) -> Callable[[list[str], str], list[Start]]:
+    def starts(ends: list[str], out: str) -> list[Start]:
+        host, port = ends[0].split(":")
+        env = {"PADDLE_PSERVER_IPS": host, "PADDLE_PSERVER_PORT": port, "PADDLE_TRAINERS": "2", "POD_IP": host}
+        server = {**env, "PADDLE_TRAINING_ROLE": "PSERVER"}
+        trainers = [{**env, "PADDLE_TRAINING_ROLE": "TRAINER", "PADDLE_TRAINER_ID": str(i)} for i in (0, 1)]
+        if script == "ngram_env.py":
+            server["PADDLE_TRAINER_ID"] = "0"
+        return [Start(script, [out], one) for one in (server, *trainers)]
+
+    return starts
+
+
+def first_examples(ends: list[str], out: str) -> list[Start]:
+    env = {"PSERVERS": ",".join(ends), "TRAINERS": "2"}
+    servers = [{**env, "TRAINING_ROLE": "PSERVER", "SERVER_ENDPOINT": end} for end in ends]
+    trainers = [{**env, "TRAINING_ROLE": "TRAINER", "PADDLE_INIT_TRAINER_ID": str(i)} for i in (0, 1)]
+    return [Start("old_env.py", [out], one) for one in (*servers, *trainers)]
+
+
+def fleet_files(kind: str) -> Callable[[list[str], str], list[Start]]:
+    def starts(ends: list[str], out: str) -> list[Start]:
+        env = {"PADDLE_PSERVERS_IP_PORT_LIST": ",".join(ends), "PADDLE_TRAINERS_NUM": "2", "POD_IP": "127.0.0.1"}
+        servers = [{**env, "TRAINING_ROLE": "PSERVER", "PADDLE_PORT": end.split(":")[1]} for end in ends]
+        trainers = [{**env, "TRAINING_ROLE": "TRAINER", "PADDLE_TRAINER_ID": str(i)} for i in (0, 1)]
+        return [Start("fleet_dataset.py", [out, kind], one) for one in (*servers, *trainers)]
+
+    return starts
+
+
+def fleet_roles(strategy: str) -> Callable[[list[str], str], list[Start]]:
+    def starts(ends: list[str], out: str) -> list[Start]:
+        common = ["--servers", ",".join(ends), "--strategy", strategy, "--out", out]
+        every = [[*common, "--role", role, "--id", str(i)] for role in ("server", "worker") for i in (0, 1)]
+        return [Start("fleet_roles.py", words) for words in every]
+
+    return starts
+
+
+def collective(script: str, *words: str) -> Callable[[list[str], str], list[Start]]:
+    def starts(ends: list[str], out: str) -> list[Start]:
+        return [Start(script, [out, *words], paddle_variables(i, ends)) for i in (0, 1)]
+
+    return starts
+
+
+def nccl_id(ends: list[str], out: str) -> list[Start]:
+    env = {"PADDLE_PSERVER_PORT": "1", "PADDLE_TRAINER_IPS": ",".join(ends)}
+    return [Start("gen_nccl_id.py", [out], {**env, "PADDLE_TRAINER_ID": str(i)}) for i in (0, 1)]
+
+
+JOBS: dict[str, Callable[[list[str], str], list[Start]]] = {
+    "roles by argument": roles_by_argument,
+    "paddle cloud": paddle_cloud,
+    "n-grams": book("ngram_env.py"),
+    "trainer api": book("trainer_api.py"),
+    "first examples": first_examples,
+    "files of a fleet": fleet_files("QueueDataset"),
+    "memory of a fleet": fleet_files("InMemoryDataset"),
+    "roles of a fleet": fleet_roles("sync"),
+    "geo": fleet_roles("geo"),
+    "half async": fleet_roles("half"),
+    "nccl2": collective("nccl2_pe.py"),
+    "collective fleet": collective("fleet_collective.py"),
+    "grad all-reduce": collective("grad_allreduce.py", "grad"),
+    "local sgd": collective("grad_allreduce.py", "local"),
+    "nccl id": nccl_id,
+}
+
+
+def run(starts: list[Start], out: Path) -> list[Any]:
+    with Job() as job:
+        for start in starts:
+            job.start(fluidio_run(f"legacy/{start.script}", *start.words), {"CPU_NUM": "1", **start.env})
+        for ended in job.wait():
+            assert ended.status == 0, ended.output
+    return [json.loads((out / f"trainer-{i}.json").read_text()) for i in (0, 1)]
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_a_script_of_the_time_trains_on_two_trainers(name: str, tmp_path: Path) -> None:
+    trainers = run(JOBS[name](endpoints(2), str(tmp_path)), tmp_path)
+    assert trainers[0]["params"] == trainers[1]["params"]
+    expected = GOLDEN.get(name, {"losses": [], "params": {}})
+    for trainer, losses in zip(trainers, expected["losses"]):
+        np.testing.assert_allclose(trainer["losses"], losses, atol=2e-6)
+    for parameter, value in expected["params"].items():
+        np.testing.assert_allclose(trainers[0]["params"][parameter], value, atol=2e-6, err_msg=parameter)
