@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fluidio.distributed.communicator import Alone, Communicator, Member, Reduction, Work
 from fluidio.distributed.environment import Launch
 from fluidio.distributed.limits import meeting_limit, step_limit
-from fluidio.distributed.meeting import Meeting, import_torch, local_address
+from fluidio.distributed.meeting import ANSWER_LIMIT, Blame, Inquiry, Meeting, import_torch, local_address
 from fluidio.distributed.membership import Membership
 from fluidio.errors import DistributedError
 
@@ -65,6 +65,7 @@ class GlooCommunicator:
         options._threads = 2
         options._devices = [gloo.create_device(hostname=local_address(meeting.address))]
         store = torch.distributed.PrefixStore(name, meeting.store)
+        self._gloo: Any = None
         try:
             self._gloo = gloo(store, self.rank, len(members), options)
             self._gloo._set_default_timeout(datetime.timedelta(seconds=step_limit() + _GRACE))
@@ -101,9 +102,18 @@ class GlooCommunicator:
 
     def give_up(self, reason: str) -> None:
         _give_up(self._meeting, self.members[self.rank], reason)
+        self._release()
 
     def close(self) -> None:
         _leave(self._meeting, self.members[self.rank])
+        self._release()
+
+    def _release(self) -> None:
+        """Let Gloo's threads end: one that frees an array while the interpreter ends aborts the process."""
+        engine, self._gloo = [self._gloo], None
+        thread = threading.Thread(target=engine.clear, name="fluidio-release", daemon=True)
+        thread.start()
+        thread.join(_GRACE + 2 * _SLICE)
 
     # -- waiting --------------------------------------------------------------------------------------------------
 
@@ -122,6 +132,7 @@ class GlooCommunicator:
 
     def _finish(self, work: Any, count: int) -> None:
         begin, limit, announced = time.monotonic(), step_limit(), False
+        inquiry: Inquiry[Blame] | None = None
         while True:
             waited = time.monotonic() - begin
             try:
@@ -129,12 +140,19 @@ class GlooCommunicator:
                 return
             except RuntimeError as error:
                 if work.is_completed():
-                    self._fail(error, late="imed out" in str(error))
-                if time.monotonic() - begin >= limit:
-                    self._fail(error, late=True)
+                    self._fail(error, inquiry, late="imed out" in str(error))
+                waited = time.monotonic() - begin
+                if waited >= limit:
+                    self._fail(error, inquiry, late=True)
                 if not announced:
                     announced = True
                     self._announce(count)
+                if inquiry is None and waited >= max(limit - ANSWER_LIMIT, limit / 2):
+                    inquiry = self._ask_who_is_missing(late=True)  # so that the answer is here when the time is up
+
+    def _ask_who_is_missing(self, *, late: bool) -> Inquiry[Blame]:
+        others = [m for m in self.members if m is not self.members[self.rank]]
+        return self._meeting.ask(lambda: self._meeting.roll_call(others, self._count, late))
 
     def _announce(self, count: int) -> None:
         """Leave a note that this trainer waits; in a thread, as the meeting point may be what is missing."""
@@ -145,11 +163,12 @@ class GlooCommunicator:
 
         threading.Thread(target=note, name="fluidio-waits", daemon=True).start()
 
-    def _fail(self, error: BaseException, *, late: bool) -> NoReturn:
+    def _fail(self, error: BaseException, inquiry: Inquiry[Blame] | None = None, *, late: bool) -> NoReturn:
         me = self.members[self.rank]
         others = [m for m in self.members if m is not me]
+        patience = ANSWER_LIMIT if inquiry is None else _SLICE
         try:
-            blamed = self._meeting.bounded(lambda: self._meeting.roll_call(others, self._count, late))
+            blamed = (inquiry or self._ask_who_is_missing(late=late)).answer(patience)
         except DistributedError as gone:
             names = ", ".join(map(str, others))
             self._broken = DistributedError(
@@ -198,6 +217,8 @@ class _LastOne(Alone):
 
 
 def _give_up(meeting: Meeting, me: Member, reason: str) -> None:
+    if meeting.is_silent:
+        return
     try:
         meeting.bounded(partial(meeting.put, "failed", me.trainer, f"gave up: {reason}"))
     except RuntimeError:

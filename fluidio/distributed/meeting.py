@@ -6,23 +6,22 @@ import contextlib
 import datetime
 import os
 import socket
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from fluidio.distributed.communicator import Member
 from fluidio.distributed.membership import split_endpoint
 from fluidio.errors import DistributedError, missing_dependency
 
-__all__ = ["Meeting", "import_torch", "local_address"]
+__all__ = ["ANSWER_LIMIT", "Blame", "Inquiry", "Meeting", "import_torch", "local_address"]
 
 T = TypeVar("T")
+Blame: TypeAlias = "list[tuple[Member, str]]"  # who is missing, and what is known of each
 _BEAT = 1.0  # seconds between signs of life
 _SILENCE = 3.5  # seconds without one after which a process counts as gone
-_ANSWER = _SILENCE + 4.0  # seconds that a look at the store may take when something is wrong
-_SAY_SO = 3.0  # seconds of waiting for a process that is not up yet before a line says so
+ANSWER_LIMIT = _SILENCE + 4.0  # seconds that a look at the store may take when something is wrong
 
 
 def import_torch() -> Any:
@@ -42,7 +41,8 @@ class Meeting:
     """A connection to the store at the meeting point, held open by one of the processes or by the launcher.
 
     Each trainer leaves under its number: who it is ("member"), a counter that shows that it lives ("beat"), the last
-    exchange that it came to ("at"), and how it ended ("left", "failed").
+    exchange that it came to ("at"), and how it ended ("left", "failed"). `is_silent` says that the store has not
+    answered in time.
     """
 
     def __init__(self, address: str, *, hold: bool, prefix: str, limit: float) -> None:
@@ -58,6 +58,7 @@ class Meeting:
         beats = self._connect(torch, host, port, False, limit)  # a connection of its own: calls block each other
         self._beats = torch.distributed.PrefixStore(prefix, beats)
         self.trainers = 0
+        self.is_silent = False
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -79,25 +80,13 @@ class Meeting:
         key = f"{kind}/{trainer}"
         return str(self._store.get(key).decode()) if self._store.check([key]) else ""
 
+    def ask(self, call: Callable[[], T]) -> Inquiry[T]:
+        """Begin a call to the store in a thread of its own: the link may be cut."""
+        return Inquiry(call, self)
+
     def bounded(self, call: Callable[[], T]) -> T:
-        """Return what a call to the store returns; DistributedError if it does not come back: the link may be cut."""
-        found: list[T] = []
-        errors: list[BaseException] = []
-
-        def run() -> None:
-            try:
-                found.append(call())
-            except BaseException as error:
-                errors.append(error)
-
-        thread = threading.Thread(target=run, name="fluidio-meeting", daemon=True)
-        thread.start()
-        thread.join(_ANSWER)
-        if errors:
-            raise errors[0]
-        if not found:
-            raise DistributedError(f"the process at the meeting point {self.address} does not answer any more")
-        return found[0]
+        """Return what a call to the store returns; DistributedError if it does not come back."""
+        return self.ask(call).answer(ANSWER_LIMIT)
 
     @contextlib.contextmanager
     def told(self) -> Iterator[None]:
@@ -128,7 +117,8 @@ class Meeting:
             if missing:
                 raise DistributedError(
                     f"{_trainers(missing)} of {trainers} did not come to the meeting point {self.address} within "
-                    f"{limit:g} s; {me} is waiting there. Start them, or set FLUIDIO_TIMEOUT to more seconds",
+                    f"{limit:g} s; {me} is waiting there. Start them, or set FLUIDIO_TIMEOUT to more seconds; "
+                    "FLUIDIO_DISTRIBUTED=off trains alone",
                     trainers=missing,
                 )
             return [self._member(i) for i in range(trainers)]
@@ -140,15 +130,12 @@ class Meeting:
 
     def missing(self, trainers: int, limit: float) -> list[int]:
         """Wait for trainers to register; return those that have not done so within the limit."""
-        begin, said, missing = time.monotonic(), False, list(range(trainers))
+        begin, missing = time.monotonic(), list(range(trainers))
         while True:
             missing = [i for i in missing if not self.get("member", i)]
             waited = time.monotonic() - begin
             if not missing or waited > limit:
                 return missing
-            if waited > _SAY_SO and not said:
-                said = True
-                print(f"fluidio: waiting for {_trainers(missing)} at {self.address}", file=sys.stderr, flush=True)
             time.sleep(0.02)
 
     def _member(self, trainer: int) -> Member:
@@ -176,7 +163,7 @@ class Meeting:
 
     # -- who is there ---------------------------------------------------------------------------------------------
 
-    def roll_call(self, others: Sequence[Member], exchange: int, late: bool) -> list[tuple[Member, str]]:
+    def roll_call(self, others: Sequence[Member], exchange: int, late: bool) -> Blame:
         """Return the members to blame for a failed exchange and what is known of each; takes some seconds."""
         with self.told():
             before = {m.trainer: self.get("beat", m.trainer) for m in others}
@@ -227,6 +214,34 @@ class Meeting:
         return self.get("failed", trainer) or ("is gone: it gives no sign of life" if silent else None)
 
 
+class Inquiry(Generic[T]):
+    """A call to the store that may never come back."""
+
+    def __init__(self, call: Callable[[], T], meeting: Meeting) -> None:
+        self._call = call
+        self._meeting = meeting
+        self._found: list[T] = []
+        self._errors: list[BaseException] = []
+        self._thread = threading.Thread(target=self._run, name="fluidio-meeting", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._found.append(self._call())
+        except BaseException as error:
+            self._errors.append(error)
+
+    def answer(self, limit: float) -> T:
+        """Return what the call returns, within the limit; DistributedError if it does not come back."""
+        self._thread.join(limit)
+        if self._errors:
+            raise self._errors[0]
+        if not self._found:
+            self._meeting.is_silent = True
+            raise DistributedError(f"the process at the meeting point {self._meeting.address} does not answer any more")
+        return self._found[0]
+
+
 def _trainers(numbers: Sequence[int]) -> str:
     names = ", ".join(str(n) for n in numbers[:8]) + (", ..." if len(numbers) > 8 else "")
     return f"trainer{'s' if len(numbers) > 1 else ''} {names}"
@@ -238,7 +253,7 @@ def _first_line(error: BaseException) -> str:
 
 def _wait_for_port(host: str, port: int, limit: float) -> None:
     """Wait until somebody listens there."""
-    begin, said = time.monotonic(), False
+    begin = time.monotonic()
     while True:
         try:
             socket.create_connection((host, port), timeout=5).close()
@@ -251,9 +266,6 @@ def _wait_for_port(host: str, port: int, limit: float) -> None:
                     "that has this endpoint (the first parameter server, or trainer 0), or set FLUIDIO_TIMEOUT to "
                     "more seconds; FLUIDIO_DISTRIBUTED=off trains alone"
                 ) from error
-            if waited > _SAY_SO and not said:
-                said = True
-                print(f"fluidio: waiting for a process to listen at {host}:{port}", file=sys.stderr, flush=True)
             time.sleep(0.1)
 
 

@@ -7,20 +7,22 @@ import os
 import socket
 import sys
 import threading
+import time
 import types
 from typing import Any
 
 from fluidio.distributed.communicator import Alone, Communicator, Member
-from fluidio.distributed.environment import find_launch, is_switched_off
+from fluidio.distributed.environment import Launch, find_launch, is_switched_off
 from fluidio.distributed.group import Group
 from fluidio.distributed.membership import Membership
+from fluidio.distributed.patience import says_whom_it_waits_for
 from fluidio.errors import DistributedError
 
 __all__ = ["declare", "fail", "group", "is_alone", "leave", "membership", "serve"]
 
-# Threads of meeting.py and gloo.py that talk to the store, and how long a process that ends waits for each.
+# Threads of meeting.py and gloo.py that talk to the store, and how long a process that ends waits for them.
 _STORE_THREADS = ("fluidio-meeting", "fluidio-signs-of-life", "fluidio-waits")
-_LAST_WORDS = 5.0
+_LAST_WORDS = 3.0
 
 _membership: Membership | None = None
 _group: Group | None = None
@@ -61,6 +63,11 @@ def group() -> Group:
 
 def _join(told: Membership) -> Communicator:
     launch = find_launch()
+    with says_whom_it_waits_for(told, launch):
+        return _join_by(told, launch)
+
+
+def _join_by(told: Membership, launch: Launch | None) -> Communicator:
     if launch is not None and launch.engine == "mpi":
         from fluidio.distributed import mpi
 
@@ -128,6 +135,7 @@ def _leave_quietly() -> None:
 
 def _await_store_calls() -> None:
     """Let threads that talk to the meeting point come back: one that ends inside C++ aborts the process."""
+    deadline = time.monotonic() + _LAST_WORDS
     for thread in threading.enumerate():
         if thread.name in _STORE_THREADS:
-            thread.join(_LAST_WORDS)
+            thread.join(max(0.0, deadline - time.monotonic()))

@@ -9,6 +9,7 @@ from fluidio.distributed.gloo import open_meeting
 from fluidio.distributed.limits import meeting_limit, step_limit
 from fluidio.distributed.meeting import Meeting
 from fluidio.distributed.membership import Membership
+from fluidio.distributed.patience import says_whom_it_waits_for
 from fluidio.errors import DistributedError
 
 __all__ = ["serve"]
@@ -18,9 +19,17 @@ _GOODBYE = 2.0  # seconds that the first server gives the others to see the end
 
 def serve(told: Membership, launch: Launch | None) -> None:
     """Return when all trainers have left; DistributedError when one of them is gone without a word."""
-    meeting = open_meeting(told, launch)
+    with says_whom_it_waits_for(told, launch):
+        meeting = open_meeting(told, launch)
+        with meeting.told():
+            missing = meeting.missing(told.trainers, meeting_limit())
+    if missing:
+        raise DistributedError(
+            f"parameter server {told.endpoint}: trainers {missing} did not come within {meeting_limit():g} s "
+            "(FLUIDIO_TIMEOUT)"
+        )
     try:
-        troubles = _wait(meeting, told)
+        troubles = _outstay(meeting, told)
     except RuntimeError as error:
         if not meeting.holds:
             return  # the first server has seen the end
@@ -29,10 +38,7 @@ def serve(told: Membership, launch: Launch | None) -> None:
         raise DistributedError(f"parameter server {told.endpoint}: {'; '.join(troubles)}")
 
 
-def _wait(meeting: Meeting, told: Membership) -> list[str]:
-    missing = meeting.missing(told.trainers, meeting_limit())
-    if missing:
-        return [f"trainers {missing} did not come within {meeting_limit():g} s (FLUIDIO_TIMEOUT)"]
+def _outstay(meeting: Meeting, told: Membership) -> list[str]:
     troubles = meeting.outstay(told.trainers, step_limit())
     meeting.put("served", told.server)
     if meeting.holds:

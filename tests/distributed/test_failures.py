@@ -113,6 +113,7 @@ def test_a_trainer_that_never_comes_is_named(tmp_path: Path) -> None:
         job.start(fluidio_run("uneven.py", tmp_path, "5,5"), env)
         (ended,) = job.wait(60)
     assert ended.status == 1 and "trainer 1 of 2 did not come to the meeting point" in ended.output
+    assert f"fluidio: trainer 0 of 2 waits for trainer 1 ({names[1]}) at {names[0]}, for up to 3 s" in ended.output
 
 
 @needs_torch

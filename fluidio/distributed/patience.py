@@ -1,0 +1,60 @@
+"""Say on stderr whom a process waits for, where, how long, and how to do without, when that takes a while."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Iterator
+
+from fluidio.distributed.environment import Launch
+from fluidio.distributed.limits import meeting_limit
+from fluidio.distributed.membership import Membership
+
+__all__ = ["says_whom_it_waits_for", "waiting_line"]
+
+_SOON = 1.0  # seconds: trainers that are started together meet before that
+
+
+@contextlib.contextmanager
+def says_whom_it_waits_for(told: Membership, launch: Launch | None) -> Iterator[None]:
+    """Print one line if the block takes long."""
+    line = waiting_line(told, launch)
+    timer = threading.Timer(_SOON, print, [line], {"file": sys.stderr, "flush": True})
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def waiting_line(told: Membership, launch: Launch | None) -> str:
+    """Return what a process says that waits for the others at the start."""
+    if told.server >= 0:
+        me, others = f"parameter server {told.endpoint}", list(range(told.trainers))
+    else:
+        me = f"trainer {told.trainer} of {told.trainers}"
+        others = [trainer for trainer in range(told.trainers) if trainer != told.trainer]
+    return (
+        f"fluidio: {me} waits for {_names(others)} {_place(told, launch, others)}, for up to {meeting_limit():g} s "
+        "(FLUIDIO_TIMEOUT=seconds); FLUIDIO_DISTRIBUTED=off trains alone"
+    )
+
+
+def _names(trainers: list[int]) -> str:
+    if len(trainers) == 1:
+        return f"trainer {trainers[0]}"
+    if trainers == list(range(trainers[0], trainers[-1] + 1)):
+        return f"trainers {trainers[0]} to {trainers[-1]}"
+    return f"trainers {', '.join(map(str, trainers[:8]))}{', ...' if len(trainers) > 8 else ''}"
+
+
+def _place(told: Membership, launch: Launch | None, others: list[int]) -> str:
+    if launch is not None and launch.engine == "mpi":
+        return "among the processes of mpiexec"
+    meeting = launch.meeting if launch is not None else told.endpoints[0] if told.endpoints else "an unknown place"
+    if told.endpoint in told.endpoints and told.server < 0 and len(told.endpoints) == told.trainers:
+        ends = ", ".join(told.endpoints[trainer] for trainer in others[:4]) + (", ..." if len(others) > 4 else "")
+        return f"({ends}) at {meeting}"
+    return f"at {meeting}"
