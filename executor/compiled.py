@@ -160,7 +160,7 @@ class CompiledProgram:
             raise ValueError("The shared Program is not data parallel, cannot share variables from it.")
         if source._scope is None:
             raise ValueError(
-                "The shared Program is not compiled and executed, so there is no variables to share: run it first"
+                "The shared Program is not compiled and executed, so it has no variables to share: run it first"
             )
         same = source._replicas is not None and len(source._places or ()) == len(self._places or ())
         return source._replicas if same else None

@@ -83,7 +83,7 @@ class Executor:
             EnforceNotMet: an op failed; the text names it, its inputs and the line that built it.
         """
         if self._closed:
-            raise RuntimeError(f"Attempted to use a closed Executor: {self._closed}; make another one to go on")
+            raise RuntimeError(f"Attempted to use a closed Executor: {self._closed}; create a new one to continue")
         if program is None:
             program = default_main_program()
         if not OBSERVERS.all:

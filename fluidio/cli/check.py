@@ -52,6 +52,6 @@ def _repair(damaged: str, target: str) -> int:
         print(f"left out: {error}")
     print(
         f"{target}: {saved.records} records in {saved.chunks} chunks saved, "
-        f"{saved.bytes_lost} of {saved.bytes_kept + saved.bytes_lost} bytes left out"
+        f"{saved.bytes_lost} of {saved.bytes_kept + saved.bytes_lost} bytes dropped"
     )
     return 0

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     write(path, text)
     print(path)
     if not args.no_open and not webbrowser.open(Path(path).absolute().as_uri()):
-        print("fluidio view: there is no browser here to open it in", file=sys.stderr)
+        print("fluidio view: found no browser to open it in", file=sys.stderr)
     return 0
 
 

@@ -49,7 +49,7 @@ def export(
     """
     target = formats.of_name(to)
     if names is not None and len(set(names)) != len(names):
-        raise ConversionError(f"a name stands twice among {', '.join(names)}: slots need names of their own")
+        raise ConversionError(f"the same name appears twice in {', '.join(names)}: each slot needs its own name")
     source = formats.of_name(source_format) if source_format else None
     paths = [path for path in expand(sources) if not path.endswith((SLOTS, MANIFEST))]
     storage.make_folder(output)

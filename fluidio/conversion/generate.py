@@ -171,7 +171,7 @@ def _run(job: Job, workers: int, executor: Executor | str | None, progress: Prog
             if deaths >= _DEATHS:
                 raise ConversionError(
                     f"{job.template.name}: worker processes were killed {deaths} times in a row (out of memory, or a "
-                    "crash in the template); what was finished is kept, run the same command to go on"
+                    "crash in the template); finished work is kept; run the same command again to continue"
                 ) from error
 
 

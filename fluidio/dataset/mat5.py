@@ -51,6 +51,6 @@ def _elements(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
             at += 8
             continue
         if at + 8 + size > len(data):
-            raise ValueError(f"an element of {size} bytes at byte {at} ends behind the data")
+            raise ValueError(f"an element of {size} bytes at byte {at} runs past the end of the data")
         yield kind, data[at + 8 : at + 8 + size]
         at += 8 + (size if kind == _COMPRESSED else -(-size // 8) * 8)

@@ -61,7 +61,7 @@ def parse_line(line: bytes, variables: Sequence[Variable]) -> Sample:
         sample.append(_numbers(values, variable))
         position += 1 + count
     if position != len(words):
-        raise ValueError(f"{len(words) - position} words behind the last slot")
+        raise ValueError(f"{len(words) - position} extra words after the last slot")
     return sample
 
 

@@ -27,8 +27,8 @@ class _PaddleFinder(importlib.abc.MetaPathFinder):
         key = key_of(fullname)
         if not has_module(key):
             raise ModuleNotFoundError(
-                f"No module named {fullname!r} in fluidio, which stands for paddle here; `fluidio port --check` lists "
-                "what a script needs and fluidio lacks",
+                f"No module named {fullname!r} in fluidio, which stands in for paddle here; `fluidio port --check` "
+                "lists what a script needs and fluidio lacks",
                 name=fullname,
             )
         is_package = any(other.startswith(f"{key}.") for other in modules())

@@ -53,7 +53,7 @@ def _read(data: bytes, allow_pickle: bool, encoding: Encoding, source: str) -> t
     """Return the first object in `data` and how many bytes it took."""
     where = f"{source}: " if source else ""
     if not data:
-        raise EOFError(f"{where}there is no pickle: the data is empty")
+        raise EOFError(f"{where}no pickle found: the data is empty")
     try:
         return _trust(data, encoding) if allow_pickle else _check(data, encoding)
     except UnsafePickleError as error:

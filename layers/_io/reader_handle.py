@@ -64,7 +64,7 @@ class _FileHandle:
         ends = find_reader(self._variable).end_points()
         if len(ends) > 1:
             raise EnforceNotMet(
-                f"several readers stand on {self._variable.name}: {[end.name for end in ends]}; ask one of them"
+                f"several readers use {self._variable.name}: {[end.name for end in ends]}; ask one of them"
             )
         return ends[0]
 

@@ -141,7 +141,7 @@ def test_check_says_ok_or_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> N
 def test_repair_saves_the_good_chunks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "good.recordio"
     assert main(["check", "--repair", str(DATA / "bad_magic_second.recordio"), str(target)]) == 0
-    assert "15 records in 2 chunks saved, 835 of 1785 bytes left out" in capsys.readouterr().out
+    assert "15 records in 2 chunks saved, 835 of 1785 bytes dropped" in capsys.readouterr().out
     with File(target) as file, File(DATA / "raw_none_multichunk.recordio") as whole:
         records = list(whole)
         assert list(file) == records[:10] + records[20:]

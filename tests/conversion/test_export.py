@@ -207,7 +207,7 @@ def test_any_name_may_be_given_to_a_slot(name: str, shards: str, tmp_path: Path)
 
 
 def test_a_name_is_given_once(shards: str, tmp_path: Path) -> None:
-    with pytest.raises(ConversionError, match="a name stands twice among a, b, a"):
+    with pytest.raises(ConversionError, match="the same name appears twice in a, b, a"):
         export(shards, "npz", str(tmp_path / "there"), names=["a", "b", "a"])
 
 

@@ -106,7 +106,7 @@ def test_ids_of_64_bits_keep_their_bits(tmp_path: Path) -> None:
     [
         ("3 1 2\n", "slot words announces 3 values, 2 are left"),
         ("1 1 1 0.5\n", "ends before slot label"),
-        ("1 1 1 0.5 1 1 7\n", "1 words behind"),
+        ("1 1 1 0.5 1 1 7\n", "1 extra words after"),
         ("1 x 1 0.5 1 1\n", "invalid literal"),
         ("0 1 0.5 1 1\n", "announces 0"),
     ],

@@ -151,8 +151,8 @@ def load(k: Call, frame: Any) -> None:
     array, lod, end = _decode(k, data, 0, path, frame.plan.name_of(slot))
     if end != len(data):
         raise EnforceNotMet(
-            f"{path}: {len(data) - end} bytes behind the variable {frame.plan.name_of(slot)}: the file holds several "
-            "variables; load it with filename="
+            f"{path}: {len(data) - end} extra bytes after the variable {frame.plan.name_of(slot)}: the file holds "
+            "several variables; load it with filename="
         )
     frame.set(slot, k.dev.upload(array), lod)
 

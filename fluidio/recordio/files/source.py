@@ -202,7 +202,7 @@ class RemoteSource:
             raise IsADirectoryError(f"{url} is a directory: name its files, e.g. {url.rstrip('/')}/*")
         if info.get("size") is None:
             raise RecordIOError(
-                "the server does not tell the size, so there are no range reads",
+                "the server does not report the size, so ranges cannot be read",
                 path=url,
                 hint="download the file or pass an open file object",
             )

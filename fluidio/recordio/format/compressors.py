@@ -264,7 +264,7 @@ def _decompress_raw(stored: memoryview, buffers: Pool, verify: bool) -> memoryvi
     _check_limit(size, stored)
     target = buffers.view(size)
     if size and _decompress_blocks(stored, [(1, 0, 0, len(stored))], size, target) != [size]:
-        raise CodecError("raw snappy block is shorter than it says")
+        raise CodecError("raw snappy block is shorter than its header says")
     return target
 
 
