@@ -13,6 +13,7 @@ import numpy as np
 
 from fluidio.conversion import storage
 from fluidio.conversion.new_set import NewSet, making, named_prefix
+from fluidio.conversion.open_files import room_for_files
 from fluidio.errors import ConversionError
 from fluidio.recordio import File, Writer, partition
 from fluidio.recordio.files import schema
@@ -144,7 +145,7 @@ def shuffle(
     dialect = _dialect(paths)
     total = sum(len(chunk.payload) for chunk in _chunks(paths))
     # A bucket in memory costs the records and Python's objects around them; twice the room keeps luck from mattering.
-    buckets = max(1, min(500, -(-2 * total // memory)))
+    buckets = room_for_files(max(1, min(500, -(-2 * total // memory))))
     random = np.random.default_rng(seed)
     where = tempfile.gettempdir() if is_url(output) else storage.parent(output)
     with making(output, shards) as new:

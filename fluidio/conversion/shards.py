@@ -13,6 +13,7 @@ import numpy as np
 from fluidio import pickles
 from fluidio.conversion import storage
 from fluidio.conversion.new_set import making
+from fluidio.conversion.open_files import room_for_files
 from fluidio.recordio import Writer
 from fluidio.recordio.files.shard_sets import shard_name
 
@@ -88,7 +89,9 @@ def _shuffled(samples: Iterable[Any], window: int, rng: random.Random) -> Iterat
 
 def _write(samples: Iterable[Any], paths: list[str], compressor: str) -> list[int]:
     """Deal samples out and return how many each file got."""
-    _allow_open_files(len(paths))
+    most = room_for_files(len(paths))
+    if most < len(paths):
+        raise OSError(f"{len(paths)} shards need as many open files, and {most} can be open: take fewer shards")
     room = max(64 << 10, min(4 << 20, _MEMORY // len(paths)))
     with contextlib.ExitStack() as stack:
         writers = [
@@ -129,18 +132,3 @@ def check_sample(sample: Any, noted: set[type]) -> None:
         noted.add(other)
         text = "arrays of objects" if other is np.ndarray else f"values of type {other.__module__}.{other.__qualname__}"
         warnings.warn(f"{text} are pickled as they are: reading them back needs allow_pickle=True", stacklevel=4)
-
-
-def _allow_open_files(count: int) -> None:
-    """Raise the soft limit of open files where the system lets us."""
-    try:
-        import resource
-    except ImportError:  # not on Windows
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = count + 64
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
-        return
-    if hard != resource.RLIM_INFINITY and hard < wanted:
-        raise OSError(f"{count} shards need {wanted} open files and the system allows {hard}: take fewer shards")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -98,6 +98,19 @@ def test_shuffle_through_buckets_mixes_everything(tmp_path: Path) -> None:
     assert abs(np.corrcoef(order, np.arange(4000))[0, 1]) < 0.1
 
 
+def test_shuffle_makes_do_with_the_files_that_may_be_open(tmp_path: Path) -> None:
+    source = tmp_path / "many"
+    with Writer(str(source), "none", 100) as writer:
+        for number in range(9000):
+            writer.write(f"{number:01000d}")
+    script = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128)); "
+        "from fluidio.conversion.reshard import shuffle; shuffle(sys.argv[1], sys.argv[2], 2, memory=1 << 16)"
+    )
+    subprocess.run([sys.executable, "-c", script, str(source), str(tmp_path / "s")], check=True, cwd=ROOT)
+    assert sorted(read(expand([f"{tmp_path}/s-*-of-*"]))) == list(range(9000))
+
+
 def test_shuffle_is_fair(tmp_path: Path) -> None:
     source = numbers(tmp_path / "three", 0, 3)
     seen = Counter(tuple(read(shuffle(source, str(tmp_path / "s"), 1, seed=seed))) for seed in range(240))
