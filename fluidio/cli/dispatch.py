@@ -34,6 +34,10 @@ COMMANDS = (
     "doctor",
     "demo",
 )
+_STATUSES = (
+    "exit status: 0 done; 1 an error, or what was looked for was found (damage, differences); 2 wrong usage; "
+    "130 interrupted"
+)
 _GO_ON = ("convert",)  # finished tasks are kept
 
 
@@ -79,7 +83,25 @@ def _run(name: str, args: Sequence[str]) -> int:
     command = _load(name)
     parser = argparse.ArgumentParser(prog=f"fluidio {name}", description=command.HELP)
     command.add_arguments(parser)
+    _tell_statuses(parser)
     return command.run(parser.parse_args(args))
+
+
+def _tell_statuses(parser: argparse.ArgumentParser) -> None:
+    """Say at the end of a parser's help, and its verbs', what the exit statuses mean."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for verb in action.choices.values():
+                _tell_statuses(verb)
+    parser.epilog = f"{parser.epilog}\n\n{_STATUSES}" if parser.epilog else _STATUSES
+    parser.formatter_class = _Help
+
+
+class _Help(argparse.HelpFormatter):
+    """Wraps the paragraphs of a text one by one."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n\n".join(super(_Help, self)._fill_text(part, width, indent) for part in text.split("\n\n"))
 
 
 def available() -> list[str]:

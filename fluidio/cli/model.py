@@ -14,6 +14,7 @@ _EXIT = "exit status: 0 done, 1 an error or a model that is damaged or does not 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = "example: fluidio model inspect saved_model/; `fluidio model VERB --help` has one for each"
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     for name, (help_text, example, add) in _VERBS.items():
         verb = verbs.add_parser(

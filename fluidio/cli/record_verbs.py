@@ -13,7 +13,7 @@ from typing import Any
 from fluidio.errors import ConversionError
 from fluidio.recordio.files.paths import expand
 
-__all__ = ["VERBS", "add_verbs"]
+__all__ = ["VERBS", "add_verbs", "run_verb", "show_progress"]
 
 
 def add_verbs(actions: Any) -> None:
@@ -242,12 +242,28 @@ VERBS: dict[str, Callable[[argparse.Namespace], int]] = {
 }
 
 
+def _progress(args: argparse.Namespace) -> contextlib.AbstractContextManager[None]:
+    """Show how far a verb is that makes a set or compares two; the others show what they find."""
+    if not hasattr(args, "output") and args.action != "diff":
+        return contextlib.nullcontext()
+    return show_progress([args.one] if args.action == "diff" else args.files)
+
+
+def show_progress(files: Any) -> contextlib.AbstractContextManager[None]:
+    """Show how many of the records of some files were read, on a terminal."""
+    from fluidio.conversion.progress import showing
+    from fluidio.conversion.tools import count
+
+    return showing(lambda: sum(count(expand(files))))
+
+
 def run_verb(args: argparse.Namespace) -> int:
     """Run the verb that was asked for."""
     if getattr(args, "shards", 1) < 1:
         print("fluidio records: --shards is at least 1", file=sys.stderr)
         return 2
     try:
-        return VERBS[args.action](args)
+        with _progress(args):
+            return VERBS[args.action](args)
     except UnicodeDecodeError as error:
         raise ConversionError(f"the manifest says text, but a record is not UTF-8: {error}") from error

@@ -6,18 +6,14 @@ import argparse
 import sys
 
 from fluidio.cli import cp
-from fluidio.cli.record_verbs import VERBS, add_verbs, run_verb
+from fluidio.cli.record_verbs import VERBS, add_verbs, run_verb, show_progress
 
 HELP = "head, cat, count, stats, sample, filter, select, map, merge, sort, diff, split, shuffle, recompress, cp"
-_EXAMPLES = {
-    "split": "example: fluidio records split a.recordio --shards 8 --output out/a",
-    "shuffle": "example: fluidio records shuffle 'out/a-*' --shards 8 --output mixed/a --seed 1",
-    "recompress": "example: fluidio records recompress 'mixed/a-*' --compressor none --output plain/",
-}
 _COMPRESSORS = ("snappy", "none", "gzip")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = "example: fluidio records head 'train-*-of-*' -n 3; `fluidio records VERB --help` has one for each"
     actions = parser.add_subparsers(dest="action", required=True, metavar="VERB")
     add_verbs(actions)
     split = actions.add_parser(
@@ -62,17 +58,18 @@ def run(args: argparse.Namespace) -> int:
     if args.shards < 1:
         print("fluidio records: --shards is at least 1", file=sys.stderr)
         return 2
-    if args.action == "split":
-        paths = reshard.split(args.files, args.output, args.shards, compressor=args.compressor)
-    else:
-        paths = reshard.shuffle(
-            args.files,
-            args.output,
-            args.shards,
-            seed=args.seed,
-            memory=max(1, args.memory) << 20,
-            compressor=args.compressor,
-        )
+    with show_progress(args.files):
+        if args.action == "split":
+            paths = reshard.split(args.files, args.output, args.shards, compressor=args.compressor)
+        else:
+            paths = reshard.shuffle(
+                args.files,
+                args.output,
+                args.shards,
+                seed=args.seed,
+                memory=max(1, args.memory) << 20,
+                compressor=args.compressor,
+            )
     print(f"{len(paths)} shards, the first is {paths[0]}")
     return 0
 

@@ -2,13 +2,44 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import IO
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "note", "showing"]
 
 _BAR = 20
+
+
+@contextlib.contextmanager
+def showing(count: Callable[[], int], unit: str = "records") -> Iterator[None]:
+    """Show on a terminal what `note` is told in this block; nothing in a pipe.
+
+    Args:
+        count: says how many there are; called for a terminal only.
+    """
+    if not sys.stderr.isatty():
+        yield
+        return
+    shown = Progress(count(), unit, sys.stderr)
+    before = _shown.set(shown)
+    try:
+        yield
+    finally:
+        _shown.reset(before)
+        shown.finish()
+
+
+def note(count: int) -> None:
+    """Say that so many records have gone by."""
+    shown = _shown.get()
+    if shown is not None:
+        shown.done += count
+        shown.rows += count
+        shown.tell()
 
 
 class Progress:
@@ -85,6 +116,9 @@ class Progress:
     def _show(self) -> None:
         start, end = ("\r", "\x1b[K") if self._terminal else ("", "\n")
         print(start + self.line(), end=end, file=self._stream, flush=True)
+
+
+_shown: ContextVar[Progress | None] = ContextVar("shown", default=None)
 
 
 def _clock(seconds: float) -> str:

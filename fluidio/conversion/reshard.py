@@ -14,6 +14,7 @@ import numpy as np
 from fluidio.conversion import storage
 from fluidio.conversion.new_set import NewSet, making, named_prefix
 from fluidio.conversion.open_files import room_for_files
+from fluidio.conversion.progress import note
 from fluidio.errors import ConversionError
 from fluidio.recordio import File, Writer, partition
 from fluidio.recordio.files import schema
@@ -30,6 +31,7 @@ from fluidio.recordio.format.dialects import FLUID, Dialect
 __all__ = ["recompress", "shuffle", "split"]
 
 _CHUNK = 4 << 20
+_NOTED = 1000  # records between looks at the progress
 
 
 def _chunks(paths: list[Any]) -> Iterator[Chunk]:
@@ -86,7 +88,10 @@ def _sources(sources: Any) -> list[Any]:
 def _records(tasks: list[Task]) -> Iterator[bytes]:
     for task in tasks:
         with File(task) as records:
-            yield from records
+            for number, record in enumerate(records):
+                if not number % _NOTED:
+                    note(min(_NOTED, len(task) - number))
+                yield record
 
 
 def _deal_out(records: Iterator[bytes], count: int, new: NewSet, dialect: Dialect, compressor: str) -> list[int]:
@@ -165,6 +170,7 @@ def _scatter(paths: list[Any], names: list[str], random: np.random.Generator) ->
         for chunk in _chunks(paths):
             records = chunk.records()
             count += len(records)
+            note(len(records))
             for number, record in zip(random.integers(len(names), size=len(records)).tolist(), records):
                 writers[number].write(record)
     return count

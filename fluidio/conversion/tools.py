@@ -17,6 +17,7 @@ import numpy as np
 from fluidio.conversion import storage
 from fluidio.conversion.looking import blocks_with_slots, choose, rows
 from fluidio.conversion.new_set import making, named_prefix
+from fluidio.conversion.progress import note
 from fluidio.conversion.reshard import split
 from fluidio.conversion.rows import RowBuffer, slots_of
 from fluidio.errors import ConversionError
@@ -80,6 +81,7 @@ def filtered(paths: Sequence[str], expression: str, output: str, shards: int = 1
             names = [name for name in code.co_names if name in known]
             for record, row in zip(_records([path]), rows([path], names), strict=True):
                 seen += 1
+                note(1)
                 if _true(code, expression, row, path, known):
                     kept += 1
                     yield record
@@ -106,6 +108,7 @@ def select(paths: Sequence[str], columns: Sequence[str], output: str, shards: in
             theirs, found = blocks_with_slots(path)
             chosen = choose(path, theirs, columns)
             for block in found:
+                note(len(block))
                 yield RecordBlock([block.columns[number] for number in chosen], len(block))
 
     return _write_blocks(blocks(), output, shards, paths, wanted)
@@ -143,6 +146,7 @@ def mapped(paths: Sequence[str], function: str | Callable[[dict[str, Any]], Any]
 
 def _made(call: Callable[[dict[str, Any]], Any], paths: Sequence[str]) -> Iterator[Mapping[str, Any]]:
     for number, row in enumerate(rows(paths)):
+        note(1)
         try:
             result = call(row)
         except Exception as error:
@@ -202,6 +206,7 @@ def _runs(paths: Sequence[str], column: str, memory: int) -> Iterator[list[tuple
     held: list[tuple[Any, bytes]] = []
     size = 0
     for record, row in zip(_records(paths), rows(paths, [column]), strict=True):
+        note(1)
         key = row[column]
         if isinstance(key, (np.ndarray, list)):
             raise ConversionError(f"{column} holds several values in a record: sort by a column of numbers or text")
@@ -223,6 +228,7 @@ def diff(one: Sequence[str], other: Sequence[str], limit: int = 10) -> tuple[int
     differing = number = 0
     ours, theirs = _records(one), _records(other)
     while True:
+        note(1)
         a, b = next(ours, None), next(theirs, None)
         if a is None and b is None:
             return differing, found
