@@ -73,14 +73,29 @@ def test_deep_convolutions_are_cut_into_pieces_and_put_together_again(channels: 
         assert np.abs(fast - exact).max() < 1e-5 * np.abs(exact).max()
 
 
+@pytest.mark.parametrize(("shape", "padding"), [((2, 24, 7, 9), 1), ((3, 40, 4, 33), 0), ((1, 30, 70, 5), 2)])
+def test_three_by_three_filters_of_many_channels_are_those_of_numpy(
+    shape: tuple[int, ...], padding: int, bits: int
+) -> None:
+    rng = np.random.default_rng(1)
+    x, w = rng.standard_normal(shape, np.float32), rng.standard_normal((50, shape[1], 3, 3), np.float32)
+    k = drawn(0)[0]
+    k.attrs.update(strides=[1, 1], paddings=[padding] * 2, dilations=[1, 1], groups=1, padding_algorithm="EXPLICIT")
+    for fast, exact in zip(all_three(k, x, w), all_three(k, x.astype(np.float64), w.astype(np.float64))):
+        assert np.abs(fast - exact).max() < 2e-6 * np.abs(exact).max()
+
+
 def test_the_number_of_threads_does_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fast_conv, "_WORTH_A_THREAD", 1)
     k, x, w = drawn(3)
-    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
-    alone = all_three(k, x, w)
-    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
-    for one, three in zip(alone, all_three(k, x, w)):
-        np.testing.assert_array_equal(one, three)
+    wide = np.random.default_rng(0).standard_normal((40, 32, 3, 3), np.float32)
+    for images, filters in ((x, w), (wide.repeat(3, 2), wide)):
+        k.attrs.update(groups=images.shape[1] // filters.shape[1], strides=[1, 1], dilations=[1, 1])
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
+        alone = all_three(k, images, filters)
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
+        for one, three in zip(alone, all_three(k, images, filters)):
+            np.testing.assert_array_equal(one, three)
     threads.close()
 
 

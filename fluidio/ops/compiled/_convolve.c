@@ -20,6 +20,9 @@
 #define CACHED (512 << 10)   /* bytes of a core's second cache to fill */
 #define PLACES 256           /* places of a piece of the filter's gradient */
 #define ROWS 128             /* its rows; a multiple of every HIGH */
+#define TILES 128            /* 2 x 2 outputs of a piece by Winograd; a multiple of every PANEL */
+#define APART 16             /* floats between matrices, so that their rows do not compete for one set of the cache */
+#define WORTH_WINOGRAD 24    /* channels and filters above which it wins */
 #define FEW 2                /* filters of a group that are not worth columns */
 
 /* Where columns come from: images of one group, and the grid of places over them. */
@@ -28,6 +31,8 @@ typedef struct {
     Py_ssize_t rows, cols, step_y, step_x, taps;
     const int64_t *tap; /* of each its y, its x, its place in a filter */
     const float *from_end;
+    Py_ssize_t first_y, first_x; /* of 3 x 3 taps: the first of them, and their order */
+    int order[9];
 } Grid;
 
 /* Where products go: filters of one group; places lie `step` apart from (y, x) on. */
@@ -138,10 +143,13 @@ typedef int Correlate(const Grid *, const Target *, const float *, const float *
 typedef struct {
     Py_ssize_t high;
     void (*pack)(const Grid *, const Target *, const Filters *, const float *, float *);
-    Correlate *correlate, *planes, *filter_gradient, *planes_gradient;
+    void (*spread_filters)(const Grid *, const Target *, const Filters *, const float *, float *);
+    Correlate *correlate, *planes, *winograd, *filter_gradient, *planes_gradient, *winograd_gradient;
 } Set;
 
-#define SET(high, bits) {high, pack_##bits, correlate_##bits, planes_##bits, filter_gradient_##bits, planes_gradient_##bits}
+#define SET(high, bits)                                                                                                \
+    {high,           pack_##bits,            spread_filters_##bits,  correlate_##bits,        planes_##bits,           \
+     winograd_##bits, filter_gradient_##bits, planes_gradient_##bits, winograd_gradient_##bits}
 static const Set sets[] = {
     SET(4, 128),
 #if defined(__x86_64__)
@@ -229,6 +237,33 @@ static int take(Work *work, PyObject *args, const char *format) {
     return 0;
 }
 
+/* Tell whether Winograd's way is open and worth it; note the order of the taps. */
+static int by_winograd(Work *work) {
+    Grid *g = &work->g;
+    const Target *t = &work->t;
+    if (g->taps != 9 || g->step_x != 1 || g->step_y != 1 || t->step_x != 1 || t->step_y != 1 ||
+        g->channels < WORTH_WINOGRAD || t->filters < WORTH_WINOGRAD)
+        return 0;
+    g->first_y = g->first_x = PY_SSIZE_T_MAX;
+    for (int i = 0; i < 9; i++) {
+        g->first_y = g->tap[3 * i] < g->first_y ? g->tap[3 * i] : g->first_y;
+        g->first_x = g->tap[3 * i + 1] < g->first_x ? g->tap[3 * i + 1] : g->first_x;
+    }
+    for (int i = 0, seen = 0; i < 9; i++) {
+        int64_t y = g->tap[3 * i] - g->first_y, x = g->tap[3 * i + 1] - g->first_x;
+        if (y > 2 || x > 2 || seen >> (3 * y + x) & 1)
+            return 0;
+        seen |= 1 << (3 * y + x);
+        g->order[3 * y + x] = i;
+    }
+    return 1;
+}
+
+/* Return the first row of tiles that begins at a row of places or behind it. */
+static Py_ssize_t tile_row(const Grid *g, Py_ssize_t row) {
+    return row / g->rows * ((g->rows + 1) / 2) + (row % g->rows + 1) / 2;
+}
+
 static PyObject *finish(Work *work, int failed) {
     release(work);
     if (failed)
@@ -243,17 +278,20 @@ static PyObject *correlate(PyObject *module, PyObject *args) {
         return NULL;
     const Grid *g = &work.g;
     const Target *t = &work.t;
+    int winograd = by_winograd(&work);
     Py_ssize_t begin = clamp(work.begin, 0, g->images * g->rows), end = clamp(work.end, begin, g->images * g->rows);
     Py_ssize_t depth = g->channels * g->taps, padded = (t->filters + use->high - 1) / use->high * use->high;
     int few = t->filters <= FEW, failed = 0;
     Py_BEGIN_ALLOW_THREADS
-    float *packed = malloc(4 * padded * depth);
+    float *packed = malloc(4 * (winograd ? 16 * (padded * g->channels + APART) : padded * depth));
     failed = packed == NULL;
     for (Py_ssize_t group = 0; group < work.groups && !failed; group++) {
         const float *from = (const float *)work.images.buf + group * g->channels * g->plane;
         float *to = (float *)work.outs.buf + group * t->filters * t->plane;
-        use->pack(g, t, &work.w, (const float *)work.filters.buf + group * (work.filters.len / 4 / work.groups), packed);
-        failed = few ? use->planes(g, t, from, packed, to, begin, end)
+        const float *filters = (const float *)work.filters.buf + group * (work.filters.len / 4 / work.groups);
+        (winograd ? use->spread_filters : use->pack)(g, t, &work.w, filters, packed);
+        failed = winograd ? use->winograd(g, t, from, packed, to, tile_row(g, begin), tile_row(g, end))
+                 : few ? use->planes(g, t, from, packed, to, begin, end)
                      : use->correlate(g, t, from, packed, to, begin * g->cols, end * g->cols);
     }
     free(packed);
@@ -276,6 +314,10 @@ static PyObject *filter_gradient(PyObject *module, PyObject *args) {
         return NULL;
     }
     Correlate *run = t->filters <= FEW ? use->planes_gradient : use->filter_gradient;
+    if (by_winograd(&work) && g->order[0] == 0 && g->order[8] == 8) {
+        run = use->winograd_gradient;
+        begin = up(begin, 9), end = up(end, 9);
+    }
     int failed = 0;
     Py_BEGIN_ALLOW_THREADS
     for (Py_ssize_t group = 0; group < work.groups && !failed; group++)

@@ -187,6 +187,7 @@ TARGET static int NAME(filter_gradient)(const Grid *g, const Target *t, const fl
 }
 
 #include "_planes.h"
+#include "_winograd.h"
 
 #undef V
 #undef PANEL

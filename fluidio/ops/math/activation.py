@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.ops.compiled import channels
 from fluidio.ops.kernel import Call
 from fluidio.ops.math.special import erf
 from fluidio.ops.registry import gradient, op, same_as
@@ -59,6 +60,8 @@ def _relu(k: Call, x: Any) -> Any:
 
 
 def _relu_grad(k: Call, out: Any, d: Any) -> Any:
+    if channels.fits(out, d) and out.shape == d.shape:
+        return channels.relu_grad(out, d)
     return d * (out > 0)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from fluidio.ops.compiled import channels
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.trainers.sums import sum_over_trainers
@@ -75,6 +76,17 @@ class _Layout:
         return [total / count for total in everyones]
 
 
+def _is_fast(k: Call, *arrays: Any) -> bool:
+    """Tell whether the C does this one: channels first, no other trainer's statistics."""
+    return (
+        k.op.type in ("batch_norm", "batch_norm_grad")
+        and arrays[0].ndim > 2
+        and arrays[0].size > 0
+        and k.attrs["data_layout"] != "NHWC"
+        and channels.fits(*arrays)
+    )
+
+
 @op("batch_norm", _INPUTS, _OUTPUTS, BATCH_NORM_ATTRS, infer=infer_batch_norm, grad=True)
 def batch_norm(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, momentum_tensor: Any) -> Any:
     """Y = Scale (X - mean) / sqrt(variance + epsilon) + Bias, by the batch's statistics or the moving ones.
@@ -90,12 +102,15 @@ def batch_norm(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any,
         out = flat * layout.spread(factor)
         out += layout.spread(bias - mean * factor)
         return out.reshape(x.shape), mean, variance, mean.copy(), inverse, None
-    (batch_mean,) = layout.mean(layout.sum(flat))
-    out = flat - layout.spread(batch_mean)
-    (batch_variance,) = layout.mean(layout.dot(out, out))
-    inverse = 1 / xp.sqrt(batch_variance + a["epsilon"])
-    out *= layout.spread(inverse * scale)
-    out += layout.spread(bias)
+    if _is_fast(k, x, scale, bias):
+        out, batch_mean, batch_variance, inverse = channels.normalise(x, None, scale, bias, a["epsilon"], False)
+    else:
+        (batch_mean,) = layout.mean(layout.sum(flat))
+        out = flat - layout.spread(batch_mean)
+        (batch_variance,) = layout.mean(layout.dot(out, out))
+        inverse = 1 / xp.sqrt(batch_variance + a["epsilon"])
+        out *= layout.spread(inverse * scale)
+        out += layout.spread(bias)
     momentum = a["momentum"] if momentum_tensor is None else momentum_tensor.reshape(-1)[0]
     for moving, new in ((mean, batch_mean), (variance, batch_variance)):
         moving *= momentum
@@ -116,6 +131,8 @@ def batch_norm_grad(
     moving = a["use_global_stats"] or (a["is_test"] and not a["trainable_statistics"])
     if moving and mean is not None:
         saved_mean, saved_inverse = mean, 1 / xp.sqrt(variance + a["epsilon"])
+    if _is_fast(k, x, dy, scale, saved_mean, saved_inverse):
+        return channels.normalise_grad(x, dy, None, scale, saved_mean, saved_inverse, moving, k.wants("X@GRAD"))
     d = dy.reshape(layout.flat)
     centred = x.reshape(layout.flat) - layout.spread(saved_mean)
     dbias = layout.sum(d)

@@ -32,9 +32,10 @@ def sgd(k: Call, param: Any, rate: Any, grad: Any) -> Any:
         rows, values = grad.merged(k.xp)
         param[rows] -= rate * values
         return param
-    step = k.scratch("step", grad.shape, grad.dtype)
-    k.xp.multiply(grad, rate, out=step)
-    param -= step
+    for p, g in _pieces(k, param, grad):
+        step = k.scratch("step", g.shape, g.dtype)
+        k.xp.multiply(g, rate, out=step)
+        p -= step
     return param
 
 
@@ -51,16 +52,17 @@ def momentum(k: Call, param: Any, grad: Any, velocity: Any, rate: Any) -> Any:
     """v = mu v + g; p -= lr v, or lr (g + mu v) with Nesterov."""
     grad = dense(k, grad)
     mu = k.attrs["mu"]
-    velocity *= mu
-    velocity += grad
-    step = k.scratch("step", grad.shape, grad.dtype)
-    if k.attrs["use_nesterov"]:
-        k.xp.multiply(velocity, mu, out=step)
-        step += grad
-        step *= rate
-    else:
-        k.xp.multiply(velocity, rate, out=step)
-    param -= step
+    for p, g, v in _pieces(k, param, grad, velocity):
+        v *= mu
+        v += g
+        step = k.scratch("step", g.shape, g.dtype)
+        if k.attrs["use_nesterov"]:
+            k.xp.multiply(v, mu, out=step)
+            step += g
+            step *= rate
+        else:
+            k.xp.multiply(v, rate, out=step)
+        p -= step
     return param, velocity
 
 

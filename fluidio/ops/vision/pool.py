@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.errors import EnforceNotMet
+from fluidio.ops.compiled import channels
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.vision import windows
@@ -81,6 +82,10 @@ class _Geometry:
             list(self.kernel) == list(sizes) and all(o == 1 for o in self.outs) and not any(map(any, self.pads))
         )
 
+    def numbers(self) -> tuple[int, ...]:
+        """Return what the C is told of the windows of a plane: sizes, strides, paddings before."""
+        return (*self.kernel, *self.strides, *(before for before, _ in self.pads))
+
     def places(self) -> Iterator[tuple[tuple[slice, ...], tuple[slice, ...]]]:
         """Yield for each place of the window the slices of the input and of the output that meet there."""
         for offset in product(*(range(n) for n in self.kernel)):
@@ -127,6 +132,8 @@ def _back(k: Call, x: Any) -> Any:
 def _max(k: Call, x: Any, g: _Geometry) -> Any:
     if g.whole:
         return x.max(axis=tuple(range(2, x.ndim)), keepdims=True)
+    if len(g.sizes) == 2 and x.size and channels.fits(x):
+        return channels.max_pool(x, g.outs, g.numbers(), _LOWEST)
     covers_all = not any(map(any, g.pads)) and all(
         (o - 1) * s + n <= size for o, s, n, size in zip(g.outs, g.strides, g.kernel, g.sizes)
     )
@@ -142,6 +149,8 @@ def _max(k: Call, x: Any, g: _Geometry) -> Any:
 
 def _max_grad(k: Call, x: Any, out: Any, dout: Any, g: _Geometry) -> Any:
     """Give each window's gradient to its first largest element."""
+    if len(g.sizes) == 2 and x.size and channels.fits(x, out, dout):
+        return channels.max_pool_grad(x, out, dout, g.numbers())
     xp = k.xp
     dx = xp.zeros_like(x)
     apart = all(n <= s for n, s in zip(g.kernel, g.strides))

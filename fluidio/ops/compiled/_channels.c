@@ -1,0 +1,207 @@
+/* Batch normalisation, ReLU and max pooling in one pass over memory: fast_norm.py and fast_pool.py say what each
+   function does; NumPy does the same in several passes. Sizes are checked against the numbers given with them. */
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#if !defined(__GNUC__)
+#error "needs the vectors of GCC or Clang; NumPy does the same"
+#endif
+
+typedef struct {
+    Py_ssize_t images, channels, size; /* size: floats of a plane */
+} Planes;
+
+typedef struct {
+    Py_ssize_t planes, height, width, rows, cols, high, wide, step_y, step_x, pad_y, pad_x;
+} Windows;
+
+static Py_ssize_t clamp(Py_ssize_t value, Py_ssize_t low, Py_ssize_t high) {
+    return value < low ? low : value > high ? high : value;
+}
+
+/* Division that rounds up, for any sign of `a`. */
+static Py_ssize_t up(Py_ssize_t a, Py_ssize_t b) { return a > 0 ? (a + b - 1) / b : -(-a / b); }
+
+#if defined(__x86_64__)
+#define NAME(x) x##_512
+#define TARGET __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,fma,avx2")))
+#define LANES 16
+#include "_channels.h"
+#define NAME(x) x##_256
+#define TARGET __attribute__((target("avx2,fma")))
+#define LANES 8
+#include "_channels.h"
+#endif
+#define NAME(x) x##_128
+#define TARGET
+#define LANES 4
+#include "_channels.h"
+
+static int wide = 0; /* 0, 1, 2: vectors of 128, 256, 512 bits */
+#if defined(__x86_64__)
+#define CALL(name, ...)                                                                                                \
+    (wide == 2 ? name##_512(__VA_ARGS__) : wide == 1 ? name##_256(__VA_ARGS__) : name##_128(__VA_ARGS__))
+#else
+#define CALL(name, ...) name##_128(__VA_ARGS__)
+#endif
+
+/* instructions(bits) -> bits: use vectors of at most so many bits; returns what the processor has of it. */
+static PyObject *instructions(PyObject *module, PyObject *args) {
+    int bits = 0;
+    if (!PyArg_ParseTuple(args, "i", &bits))
+        return NULL;
+    wide = 0;
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (bits >= 256 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        wide = 1;
+    if (wide && bits >= 512 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
+        wide = 2;
+#endif
+    return PyLong_FromLong(128L << wide);
+}
+
+static PyObject *done(Py_buffer *buffers, int count, int ok) {
+    for (int i = 0; i < count; i++)
+        if (buffers[i].obj != NULL)
+            PyBuffer_Release(buffers + i);
+    if (!ok) {
+        PyErr_SetString(PyExc_ValueError, "the sizes do not fit the arrays");
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+/* Tell whether the first `whole` buffers hold all planes, the others a number for each channel; None fits anything. */
+static int planes_fit(const Planes *p, const Py_buffer *buffers, int whole, int count, Py_ssize_t begin, Py_ssize_t end) {
+    if (p->images < 1 || p->channels < 1 || p->size < 1 || begin < 0 || end > p->channels)
+        return 0;
+    for (int i = 0; i < count; i++) {
+        Py_ssize_t floats = i < whole ? p->images * p->channels * p->size : p->channels;
+        if (buffers[i].obj != NULL && buffers[i].len != 4 * floats)
+            return 0;
+    }
+    return 1;
+}
+
+/* normalise(x, other or None, y, scale, bias, mean, variance, inverse, (images, channels, size), epsilon, relu, begin,
+   end): fill y, and the statistics of channels [begin, end). */
+static PyObject *normalise(PyObject *module, PyObject *args) {
+    Py_buffer b[8] = {{0}};
+    Planes p;
+    float epsilon;
+    int relu;
+    Py_ssize_t begin, end;
+    if (!PyArg_ParseTuple(args, "y*z*w*y*y*w*w*w*(nnn)fpnn", b, b + 1, b + 2, b + 3, b + 4, b + 5, b + 6, b + 7,
+                          &p.images, &p.channels, &p.size, &epsilon, &relu, &begin, &end))
+        return NULL;
+    int ok = planes_fit(&p, b, 3, 8, begin, end);
+    if (ok) {
+        Py_BEGIN_ALLOW_THREADS
+        CALL(normalise, &p, b[0].buf, b[1].buf, b[2].buf, b[3].buf, b[4].buf, b[5].buf, b[6].buf, b[7].buf, epsilon,
+             relu, begin, end);
+        Py_END_ALLOW_THREADS
+    }
+    return done(b, 8, ok);
+}
+
+/* normalise_grad(x, dy, out or None, dx or None, scale, mean, inverse, dscale, dbias, (images, channels, size), fixed,
+   begin, end): with `out`, gradients count where that is above zero; `fixed`: statistics that were given. */
+static PyObject *normalise_grad(PyObject *module, PyObject *args) {
+    Py_buffer b[9] = {{0}};
+    PyObject *dx;
+    Planes p;
+    int fixed;
+    Py_ssize_t begin, end;
+    if (!PyArg_ParseTuple(args, "y*y*z*Oy*y*y*w*w*(nnn)pnn", b, b + 1, b + 2, &dx, b + 4, b + 5, b + 6, b + 7, b + 8,
+                          &p.images, &p.channels, &p.size, &fixed, &begin, &end))
+        return NULL;
+    if (dx != Py_None && PyObject_GetBuffer(dx, b + 3, PyBUF_WRITABLE) < 0) {
+        done(b, 9, 1);
+        return NULL;
+    }
+    int ok = planes_fit(&p, b, 4, 9, begin, end);
+    if (ok) {
+        Py_BEGIN_ALLOW_THREADS
+        CALL(normalise_grad, &p, b[0].buf, b[1].buf, b[2].buf, b[4].buf, b[5].buf, b[6].buf, b[3].buf, b[7].buf,
+             b[8].buf, fixed, begin, end);
+        Py_END_ALLOW_THREADS
+    }
+    return done(b, 9, ok);
+}
+
+/* relu_grad(out, dout, dx, begin, end) */
+static PyObject *relu_grad(PyObject *module, PyObject *args) {
+    Py_buffer b[3] = {{0}};
+    Py_ssize_t begin, end;
+    if (!PyArg_ParseTuple(args, "y*y*w*nn", b, b + 1, b + 2, &begin, &end))
+        return NULL;
+    int ok = b[0].len == b[1].len && b[0].len == b[2].len && begin >= 0 && begin <= end && 4 * end <= b[0].len;
+    if (ok) {
+        Py_BEGIN_ALLOW_THREADS
+        CALL(relu_grad, (float *)b[0].buf + begin, (float *)b[1].buf + begin, (float *)b[2].buf + begin, end - begin);
+        Py_END_ALLOW_THREADS
+    }
+    return done(b, 3, ok);
+}
+
+static int windows_fit(const Windows *w, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t inputs, Py_ssize_t outputs) {
+    return w->planes >= 0 && w->height > 0 && w->width > 0 && w->rows > 0 && w->cols > 0 && w->high > 0 &&
+           w->wide > 0 && w->step_y > 0 && w->step_x > 0 && begin >= 0 && begin <= end && end <= w->planes &&
+           inputs == 4 * w->planes * w->height * w->width && outputs == 4 * w->planes * w->rows * w->cols;
+}
+
+#define WINDOWS &w.planes, &w.height, &w.width, &w.rows, &w.cols, &w.high, &w.wide, &w.step_y, &w.step_x, &w.pad_y, &w.pad_x
+
+/* max_pool(x, out, (planes, height, width, rows, cols, high, wide, step_y, step_x, pad_y, pad_x), lowest, begin, end) */
+static PyObject *max_pool(PyObject *module, PyObject *args) {
+    Py_buffer b[2] = {{0}};
+    Windows w;
+    float lowest;
+    Py_ssize_t begin, end;
+    if (!PyArg_ParseTuple(args, "y*w*(nnnnnnnnnnn)fnn", b, b + 1, WINDOWS, &lowest, &begin, &end))
+        return NULL;
+    int ok = windows_fit(&w, begin, end, b[0].len, b[1].len);
+    if (ok) {
+        Py_BEGIN_ALLOW_THREADS
+        CALL(max_pool, &w, b[0].buf, b[1].buf, lowest, begin, end);
+        Py_END_ALLOW_THREADS
+    }
+    return done(b, 2, ok);
+}
+
+/* max_pool_grad(x, out, dout, dx, (...), begin, end) */
+static PyObject *max_pool_grad(PyObject *module, PyObject *args) {
+    Py_buffer b[4] = {{0}};
+    Windows w;
+    Py_ssize_t begin, end;
+    if (!PyArg_ParseTuple(args, "y*y*y*w*(nnnnnnnnnnn)nn", b, b + 1, b + 2, b + 3, WINDOWS, &begin, &end))
+        return NULL;
+    int ok = windows_fit(&w, begin, end, b[0].len, b[1].len) && b[2].len == b[1].len && b[3].len == b[0].len;
+    if (ok) {
+        Py_BEGIN_ALLOW_THREADS
+        CALL(max_pool_grad, &w, b[0].buf, b[1].buf, b[2].buf, b[3].buf, begin, end);
+        Py_END_ALLOW_THREADS
+    }
+    return done(b, 4, ok);
+}
+
+static PyMethodDef methods[] = {
+    {"instructions", instructions, METH_VARARGS, NULL},
+    {"normalise", normalise, METH_VARARGS, NULL},
+    {"normalise_grad", normalise_grad, METH_VARARGS, NULL},
+    {"relu_grad", relu_grad, METH_VARARGS, NULL},
+    {"max_pool", max_pool, METH_VARARGS, NULL},
+    {"max_pool_grad", max_pool_grad, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_channels", NULL, 0, methods, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__channels(void) { return PyModule_Create(&definition); }

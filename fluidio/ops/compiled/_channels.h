@@ -1,0 +1,182 @@
+/* Loops over the planes of channels; included once for each set of instructions: define NAME(x), TARGET and LANES. */
+
+typedef float NAME(lanes) __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
+#define V NAME(lanes)
+
+/* Return the sum of a plane, and of its squares, around a centre. */
+TARGET static double NAME(plane_sums)(const float *x, Py_ssize_t size, float centre, int square) {
+    V sums[4] = {{0}, {0}, {0}, {0}};
+    double total = 0;
+    Py_ssize_t i = 0;
+    if (square)
+        for (; i + 4 * LANES <= size; i += 4 * LANES)
+            for (int j = 0; j < 4; j++) {
+                V value = *(const V *)(x + i + j * LANES) - centre;
+                sums[j] += value * value;
+            }
+    else
+        for (; i + 4 * LANES <= size; i += 4 * LANES)
+            for (int j = 0; j < 4; j++)
+                sums[j] += *(const V *)(x + i + j * LANES);
+    for (; i < size; i++)
+        total += square ? (x[i] - centre) * (x[i] - centre) : x[i];
+    V sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    for (int lane = 0; lane < LANES; lane++)
+        total += sum[lane];
+    return total;
+}
+
+/* y = (x - mean) factor + bias, plus another array, no less than zero, as asked for. */
+TARGET static void NAME(scale_plane)(const float *x, const float *other, float *y, Py_ssize_t size, float mean,
+                                     float factor, float bias, int relu) {
+    if (other == NULL && !relu)
+        for (Py_ssize_t i = 0; i < size; i++)
+            y[i] = (x[i] - mean) * factor + bias;
+    else if (other == NULL)
+        for (Py_ssize_t i = 0; i < size; i++) {
+            float value = (x[i] - mean) * factor + bias;
+            y[i] = value < 0 ? 0 : value;
+        }
+    else if (!relu)
+        for (Py_ssize_t i = 0; i < size; i++)
+            y[i] = (x[i] - mean) * factor + bias + other[i];
+    else
+        for (Py_ssize_t i = 0; i < size; i++) {
+            float value = (x[i] - mean) * factor + bias + other[i];
+            y[i] = value < 0 ? 0 : value;
+        }
+}
+
+/* Normalise channels [begin, end) by their own mean and variance. Each channel is read from memory once: the later
+   passes find it in the cache. */
+TARGET static void NAME(normalise)(const Planes *p, const float *x, const float *other, float *y, const float *scale,
+                                   const float *bias, float *mean, float *variance, float *inverse, float epsilon,
+                                   int relu, Py_ssize_t begin, Py_ssize_t end) {
+    double count = (double)p->images * (double)p->size;
+    for (Py_ssize_t c = begin; c < end; c++) {
+        double total = 0, squares = 0;
+        for (Py_ssize_t n = 0; n < p->images; n++)
+            total += NAME(plane_sums)(x + (n * p->channels + c) * p->size, p->size, 0, 0);
+        mean[c] = (float)(total / count);
+        for (Py_ssize_t n = 0; n < p->images; n++)
+            squares += NAME(plane_sums)(x + (n * p->channels + c) * p->size, p->size, mean[c], 1);
+        variance[c] = (float)(squares / count);
+        inverse[c] = 1 / sqrtf(variance[c] + epsilon);
+        for (Py_ssize_t n = 0; n < p->images; n++) {
+            Py_ssize_t at = (n * p->channels + c) * p->size;
+            NAME(scale_plane)(x + at, other == NULL ? NULL : other + at, y + at, p->size, mean[c], inverse[c] * scale[c],
+                              bias[c], relu);
+        }
+    }
+}
+
+/* Sum gradients d, and d (x - mean), of a plane; where `out` is given, d counts only where that is above zero. */
+TARGET static void NAME(gradient_sums)(const float *x, const float *d, const float *out, Py_ssize_t size, float mean,
+                                       double *sum, double *dot) {
+    V sums[2] = {{0}, {0}}, dots[2] = {{0}, {0}};
+    Py_ssize_t i = 0;
+    for (; i + 2 * LANES <= size; i += 2 * LANES)
+        for (int j = 0; j < 2; j++) {
+            V value = *(const V *)(d + i + j * LANES);
+            if (out != NULL)
+                value *= -__builtin_convertvector(*(const V *)(out + i + j * LANES) > 0, V);
+            sums[j] += value;
+            dots[j] += value * (*(const V *)(x + i + j * LANES) - mean);
+        }
+    for (; i < size; i++) {
+        float value = out == NULL ? d[i] : d[i] * (float)(out[i] > 0);
+        *sum += value;
+        *dot += value * (x[i] - mean);
+    }
+    for (int lane = 0; lane < LANES; lane++) {
+        *sum += sums[0][lane] + sums[1][lane];
+        *dot += dots[0][lane] + dots[1][lane];
+    }
+}
+
+/* The gradients of `normalise`, or of scaling by given numbers (`fixed`), for channels [begin, end). */
+TARGET static void NAME(normalise_grad)(const Planes *p, const float *x, const float *d, const float *out,
+                                        const float *scale, const float *mean, const float *inverse, float *dx,
+                                        float *dscale, float *dbias, int fixed, Py_ssize_t begin, Py_ssize_t end) {
+    double count = (double)p->images * (double)p->size;
+    for (Py_ssize_t c = begin; c < end; c++) {
+        double sum = 0, dot = 0;
+        for (Py_ssize_t n = 0; n < p->images; n++) {
+            Py_ssize_t at = (n * p->channels + c) * p->size;
+            NAME(gradient_sums)(x + at, d + at, out == NULL ? NULL : out + at, p->size, mean[c], &sum, &dot);
+        }
+        dbias[c] = (float)sum;
+        dscale[c] = (float)(dot * inverse[c]);
+        if (dx == NULL)
+            continue;
+        float factor = scale[c] * inverse[c];
+        float slope = fixed ? 0 : (float)(-factor * inverse[c] * inverse[c] * (dot / count));
+        float shift = fixed ? 0 : (float)(-factor * (sum / count));
+        for (Py_ssize_t n = 0; n < p->images; n++) {
+            Py_ssize_t at = (n * p->channels + c) * p->size;
+            const float *px = x + at, *pd = d + at, *po = out == NULL ? NULL : out + at;
+            float *to = dx + at, centre = mean[c];
+            if (po == NULL)
+                for (Py_ssize_t i = 0; i < p->size; i++)
+                    to[i] = pd[i] * factor + (px[i] - centre) * slope + shift;
+            else
+                for (Py_ssize_t i = 0; i < p->size; i++)
+                    to[i] = pd[i] * (po[i] > 0 ? factor : 0) + (px[i] - centre) * slope + shift;
+        }
+    }
+}
+
+/* dx = d where out > 0, else 0 d. */
+TARGET static void NAME(relu_grad)(const float *out, const float *d, float *dx, Py_ssize_t size) {
+    for (Py_ssize_t i = 0; i < size; i++)
+        dx[i] = d[i] * (out[i] > 0 ? 1.0f : 0.0f);
+}
+
+/* The largest element of each window of planes [begin, end). */
+TARGET static void NAME(max_pool)(const Windows *w, const float *x, float *out, float lowest, Py_ssize_t begin,
+                                  Py_ssize_t end) {
+    for (Py_ssize_t line = begin * w->rows; line < end * w->rows; line++) {
+        const float *plane = x + line / w->rows * w->height * w->width;
+        Py_ssize_t top = line % w->rows * w->step_y - w->pad_y;
+        float *best = out + line * w->cols;
+        for (Py_ssize_t i = 0; i < w->cols; i++)
+            best[i] = lowest;
+        for (Py_ssize_t y = top < 0 ? 0 : top; y < top + w->high && y < w->height; y++)
+            for (Py_ssize_t dx = -w->pad_x; dx < w->wide - w->pad_x; dx++) {
+                Py_ssize_t first = clamp(up(-dx, w->step_x), 0, w->cols);
+                Py_ssize_t last = clamp(up(w->width - dx, w->step_x), first, w->cols);
+                const float *row = plane + y * w->width + dx;
+                for (Py_ssize_t i = first; i < last; i++) {
+                    float value = row[i * w->step_x];
+                    best[i] = value > best[i] || value != value ? value : best[i];
+                }
+            }
+    }
+}
+
+/* Give each window's gradient to its first largest element. */
+TARGET static void NAME(max_pool_grad)(const Windows *w, const float *x, const float *out, const float *d, float *dx,
+                                       Py_ssize_t begin, Py_ssize_t end) {
+    Py_ssize_t area = w->height * w->width;
+    memset(dx + begin * area, 0, 4 * (end - begin) * area);
+    for (Py_ssize_t place = begin * w->rows * w->cols; place < end * w->rows * w->cols; place++) {
+        Py_ssize_t col = place % w->cols, row = place / w->cols % w->rows;
+        Py_ssize_t top = row * w->step_y - w->pad_y, left = col * w->step_x - w->pad_x;
+        Py_ssize_t plane = place / (w->rows * w->cols) * area, found = -1;
+        Py_ssize_t bottom = top + w->high < w->height ? top + w->high : w->height;
+        Py_ssize_t right = left + w->wide < w->width ? left + w->wide : w->width;
+        for (Py_ssize_t y = top < 0 ? 0 : top; y < bottom && found < 0; y++)
+            for (Py_ssize_t at = left < 0 ? 0 : left; at < right; at++)
+                if (x[plane + y * w->width + at] == out[place]) {
+                    found = plane + y * w->width + at;
+                    break;
+                }
+        if (found >= 0)
+            dx[found] += d[place];
+    }
+}
+
+#undef V
+#undef LANES
+#undef NAME
+#undef TARGET

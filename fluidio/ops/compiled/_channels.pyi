@@ -1,0 +1,44 @@
+"""Batch normalisation, ReLU and max pooling in C; the module may be missing."""
+
+from typing_extensions import Buffer
+
+_Sizes = tuple[int, ...]
+
+def instructions(bits: int, /) -> int: ...
+def normalise(
+    x: Buffer,
+    other: Buffer | None,
+    y: Buffer,
+    scale: Buffer,
+    bias: Buffer,
+    mean: Buffer,
+    variance: Buffer,
+    inverse: Buffer,
+    sizes: _Sizes,
+    epsilon: float,
+    relu: bool,
+    begin: int,
+    end: int,
+    /,
+) -> None: ...
+def normalise_grad(
+    x: Buffer,
+    dy: Buffer,
+    out: Buffer | None,
+    dx: Buffer | None,
+    scale: Buffer,
+    mean: Buffer,
+    inverse: Buffer,
+    dscale: Buffer,
+    dbias: Buffer,
+    sizes: _Sizes,
+    fixed: bool,
+    begin: int,
+    end: int,
+    /,
+) -> None: ...
+def relu_grad(out: Buffer, dout: Buffer, dx: Buffer, begin: int, end: int, /) -> None: ...
+def max_pool(x: Buffer, out: Buffer, windows: _Sizes, lowest: float, begin: int, end: int, /) -> None: ...
+def max_pool_grad(
+    x: Buffer, out: Buffer, dout: Buffer, dx: Buffer, windows: _Sizes, begin: int, end: int, /
+) -> None: ...

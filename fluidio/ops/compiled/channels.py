@@ -1,0 +1,98 @@
+"""Batch normalisation, ReLU and max pooling in C: one pass over memory, float32 only, by channels in threads.
+
+`compiled` is None where nothing could be built; NumPy does the same then, in several passes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fluidio.ops.threads import share
+
+compiled: Any
+try:
+    from fluidio.ops.compiled import _channels as compiled
+
+    compiled.instructions(512)
+except ImportError:
+    compiled = None
+
+__all__ = ["compiled", "fits", "max_pool", "max_pool_grad", "normalise", "normalise_grad", "relu_grad"]
+
+_WORTH_A_THREAD = 1 << 18
+"""Elements below which another thread costs more than it saves."""
+
+
+def fits(*arrays: Any) -> bool:
+    """Tell whether the functions here take these arrays."""
+    return compiled is not None and all(
+        type(a) is np.ndarray and a.dtype == np.float32 and a.flags.c_contiguous for a in arrays
+    )
+
+
+def _sizes(x: Any) -> tuple[int, int, int]:
+    images, channels = x.shape[:2]
+    return images, channels, x.size // (images * channels)
+
+
+def _least(sizes: tuple[int, int, int]) -> int:
+    return -(-_WORTH_A_THREAD // (sizes[0] * sizes[2]))
+
+
+def normalise(x: Any, other: Any, scale: Any, bias: Any, epsilon: float, relu: bool) -> tuple[Any, Any, Any, Any]:
+    """Return X [N, C, *] normalised by channel, plus `other`, through ReLU; the means, variances, 1 / deviations."""
+    y, sizes = np.empty_like(x), _sizes(x)
+    mean, variance, inverse = (np.empty(sizes[1], np.float32) for _ in range(3))
+
+    def part(begin: int, end: int) -> None:
+        compiled.normalise(x, other, y, scale, bias, mean, variance, inverse, sizes, epsilon, relu, begin, end)
+
+    share(sizes[1], _least(sizes), part)
+    return y, mean, variance, inverse
+
+
+def normalise_grad(
+    x: Any, dy: Any, out: Any, scale: Any, mean: Any, inverse: Any, fixed: bool, wants_dx: bool
+) -> tuple[Any, Any, Any]:
+    """Return the gradients of X, Scale and Bias; with `out` those of ReLU are taken on the way.
+
+    `fixed`: the statistics were given, so X does not act on them.
+    """
+    sizes = _sizes(x)
+    dx = np.empty_like(x) if wants_dx else None
+    dscale, dbias = np.empty(sizes[1], np.float32), np.empty(sizes[1], np.float32)
+
+    def part(begin: int, end: int) -> None:
+        compiled.normalise_grad(x, dy, out, dx, scale, mean, inverse, dscale, dbias, sizes, fixed, begin, end)
+
+    share(sizes[1], _least(sizes), part)
+    return dx, dscale, dbias
+
+
+def relu_grad(out: Any, dout: Any) -> Any:
+    """Return the gradient where `out` is above zero."""
+    dx = np.empty_like(dout)
+    share(out.size, _WORTH_A_THREAD, lambda begin, end: compiled.relu_grad(out, dout, dx, begin, end))
+    return dx
+
+
+def max_pool(x: Any, outs: Any, windows: tuple[int, ...], lowest: float) -> Any:
+    """Return the largest element of each window; `windows` are its sizes, strides and paddings before."""
+    out = np.empty((*x.shape[:2], *outs), np.float32)
+    planes = x.shape[0] * x.shape[1]
+    numbers = (planes, *x.shape[2:], *outs, *windows)
+    least = -(-_WORTH_A_THREAD // (x.shape[2] * x.shape[3]))
+    share(planes, least, lambda begin, end: compiled.max_pool(x, out, numbers, lowest, begin, end))
+    return out
+
+
+def max_pool_grad(x: Any, out: Any, dout: Any, windows: tuple[int, ...]) -> Any:
+    """Return X@GRAD: each window's gradient goes to its first largest element."""
+    dx = np.empty_like(x)
+    planes = x.shape[0] * x.shape[1]
+    numbers = (planes, *x.shape[2:], *out.shape[2:], *windows)
+    least = -(-_WORTH_A_THREAD // (x.shape[2] * x.shape[3]))
+    share(planes, least, lambda begin, end: compiled.max_pool_grad(x, out, dout, dx, numbers, begin, end))
+    return dx
