@@ -11,12 +11,12 @@ from __future__ import annotations
 import ctypes
 import platform
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numpy as np
+
+from fluidio.ops.compiled import channels
 
 __all__ = ["flushed", "kept"]
 
@@ -29,64 +29,82 @@ class _Fenv(ctypes.Structure):
     _fields_ = (("x87", ctypes.c_uint32 * 7), ("mxcsr", ctypes.c_uint32))
 
 
-@cache
-def _environment() -> tuple[Callable[[Any], int], Callable[[Any], int]] | None:
-    """Return the functions that get and set the floating-point environment of a thread.
+Switch = Callable[[int], int]
+"""Set the bits that flush in this thread and return those that were set; the rounding mode and the rest stay."""
 
-    None where that is not known to work: elsewhere than with glibc on x86-64.
-    """
+
+@cache
+def _switch() -> Switch | None:
+    """Return the function that sets the bits; None where that is not known to work."""
+    found = _compiled_switch() or _library_switch()
+    return found if found is not None and _works(found) else None
+
+
+def _compiled_switch() -> Switch | None:
+    if channels.compiled is None or channels.compiled.flush_denormals(-1) is None:
+        return None
+    switch: Switch = channels.compiled.flush_denormals
+    return switch
+
+
+def _library_switch() -> Switch | None:
+    """Return a switch by the C library's functions: with glibc on x86-64 only."""
     if sys.platform != "linux" or platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc":
         return None
     try:
         maths = ctypes.CDLL("libm.so.6")
-        found = maths.fegetenv, maths.fesetenv
-        found[0].argtypes = found[1].argtypes = [ctypes.POINTER(_Fenv)]
+        get, put = maths.fegetenv, maths.fesetenv
+        get.argtypes = put.argtypes = [ctypes.POINTER(_Fenv)]
     except (OSError, AttributeError):
         return None
-    return found if _works(*found) else None
+
+    def switch(flush: int) -> int:
+        environment = _Fenv()
+        get(environment)
+        control: int = environment.mxcsr
+        if control & _FLUSH != flush:
+            environment.mxcsr = control & ~_FLUSH | flush
+            put(environment)
+        return control & _FLUSH
+
+    return switch
 
 
-def _works(get: Callable[[Any], int], put: Callable[[Any], int]) -> bool:
+def _works(switch: Switch) -> bool:
     tiny = np.full(4, 2e-38, np.float32)
-    before = _switch(get, put, _FLUSH)
+    before = switch(_FLUSH)
     try:
         inside = tiny * np.float32(0.1)
     finally:
-        _switch(get, put, 0)
+        switch(0)
     outside = tiny * np.float32(0.1)
-    _switch(get, put, before)
+    switch(before)
     return not inside.any() and bool(outside.any())
 
 
-def _switch(get: Callable[[Any], int], put: Callable[[Any], int], flush: int) -> int:
-    """Set the bits that flush and return those that were set; everything else, such as the rounding mode, stays."""
-    environment = _Fenv()
-    get(environment)
-    control: int = environment.mxcsr
-    if control & _FLUSH != flush:
-        environment.mxcsr = control & ~_FLUSH | flush
-        put(environment)
-    return control & _FLUSH
+class _While:
+    """Flush or keep denormal numbers for the length of a block."""
+
+    __slots__ = ("_before", "_flush", "_switch")
+
+    def __init__(self, flush: int) -> None:
+        self._flush = flush
+        self._switch = _switch()
+
+    def __enter__(self) -> None:
+        if self._switch is not None:
+            self._before = self._switch(self._flush)
+
+    def __exit__(self, *error: object) -> None:
+        if self._switch is not None:
+            self._switch(self._before)
 
 
-@contextmanager
-def _while(flush: int) -> Iterator[None]:
-    found = _environment()
-    if found is None:
-        yield
-        return
-    before = _switch(*found, flush)
-    try:
-        yield
-    finally:
-        _switch(*found, before)
-
-
-def flushed() -> AbstractContextManager[None]:
+def flushed() -> _While:
     """Flush denormal numbers in this thread for the length of a block, where the system can do so."""
-    return _while(_FLUSH)
+    return _While(_FLUSH)
 
 
-def kept() -> AbstractContextManager[None]:
+def kept() -> _While:
     """Keep denormal numbers for the length of a block: for the user's functions, whose threads would inherit this."""
-    return _while(0)
+    return _While(0)

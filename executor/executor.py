@@ -17,7 +17,6 @@ from fluidio.executor.memory import keep_freed_memory
 from fluidio.executor.observed import observed_run
 from fluidio.executor.plan import Plan
 from fluidio.executor.pruned import pruned_program, split_updates
-from fluidio.executor.turns import turn
 from fluidio.flow.observer import OBSERVERS
 from fluidio.places import CPUPlace, CUDAPlace, PlaceLike, is_compiled_with_cuda
 from fluidio.program import Program, default_main_program
@@ -149,7 +148,7 @@ class Executor:
         try:
             if not plan.updates:
                 return self._step(plan, feed, names, scope, return_numpy)
-            with turn(program, scope):
+            with plan.turn(program, scope):
                 return self._step(plan, feed, names, scope, return_numpy)
         finally:
             program.__dict__["_plans"][key] = plan

@@ -6,6 +6,7 @@ import sys
 import weakref
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +18,7 @@ from fluidio.executor.dtype_watch import OddFeeds
 from fluidio.executor.failure import explain
 from fluidio.executor.frame import Frame, value_of
 from fluidio.executor.observed import observed_step
+from fluidio.executor.turns import turn
 from fluidio.flow.observer import OBSERVERS
 from fluidio.ops.kernel import Backend
 from fluidio.program import Block, Operator, OpRole, Program, Variable
@@ -74,9 +76,10 @@ class SubBlock:
 class _Binding:
     """The scope variables a plan works on in one scope."""
 
-    __slots__ = ("scope", "variables", "version")
+    __slots__ = ("scope", "turn", "variables", "version")
 
     def __init__(self, scope: Scope, version: int, variables: list[ScopeVariable | None]) -> None:
+        self.turn: AbstractContextManager[Any] | None = None
         self.scope = weakref.ref(scope)
         self.version = version
         self.variables = variables
@@ -120,7 +123,8 @@ class Plan:
         self.fetch_slots = [self._slot(block, name) for name in fetches]
         self._find_externals()
         self._find_last_uses()
-        self._training = (0, 0) if dev.is_gpu else _training_part(self.steps)
+        begin, end = (0, 0) if dev.is_gpu else _training_part(self.steps)
+        self._before, self._training, self._after = self.steps[:begin], self.steps[begin:end], self.steps[end:]
         self._empty: list[Any] = [None] * len(self._names)
         self._no_lods: list[Any] = [()] * len(self._names)
         self._binding: _Binding | None = None
@@ -208,6 +212,15 @@ class Plan:
 
     # -- running ------------------------------------------------------------------------------------------------
 
+    def turn(self, program: Program, scope: Scope) -> AbstractContextManager[Any]:
+        """Return the lock under which the program may update the scope; the plan remembers that of its last scope."""
+        binding = self._binding
+        if binding is None or binding.scope() is not scope:
+            return turn(program, scope)
+        if binding.turn is None:
+            binding.turn = turn(program, scope)
+        return binding.turn
+
     def frame(self, scope: Scope) -> Frame:
         """Return a frame with everything that comes from the scope filled in."""
         binding = self._binding
@@ -250,14 +263,14 @@ class Plan:
 
     def run(self, f: Frame) -> None:
         """Run all steps; a failing op is reported with its inputs and the user's line."""
-        begin, end = self._training
-        if begin == end:
+        if not self._training:
             run_steps(self.steps, f)
             return
-        run_steps(self.steps[:begin], f)
+        run_steps(self._before, f)
         with flushed():
-            run_steps(self.steps[begin:end], f)
-        run_steps(self.steps[end:], f)
+            run_steps(self._training, f)
+        if self._after:
+            run_steps(self._after, f)
 
     def name_of(self, slot: int) -> str:
         return self._names[slot]

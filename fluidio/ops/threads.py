@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+compiled: Any
+try:
+    from fluidio.ops.compiled import _channels as compiled
+except ImportError:
+    compiled = None
 
 __all__ = ["close", "share", "thread_count"]
 
@@ -25,6 +34,8 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     """Return the threads beside the caller's own; a forked process has a pool of its own."""
     key = os.getpid(), threads
     if key not in _pools:
+        from concurrent.futures import ThreadPoolExecutor
+
         _pools[key] = ThreadPoolExecutor(threads - 1, thread_name_prefix="fluidio-kernel")
     return _pools[key]
 
@@ -47,7 +58,15 @@ def share(total: int, least: int, run: Callable[[int, int], object]) -> None:
         run(0, total)
         return
     edges = [total * i // threads for i in range(threads + 1)]
-    others = [_pool(threads).submit(run, *edges[i : i + 2]) for i in range(1, threads)]
+    flush = compiled.flush_denormals(-1) if compiled is not None else None
+    others = [_pool(threads).submit(_run, run, flush, *edges[i : i + 2]) for i in range(1, threads)]
     run(*edges[:2])
     for other in others:
         other.result()
+
+
+def _run(run: Callable[[int, int], object], flush: int | None, begin: int, end: int) -> None:
+    """Run a part with denormal numbers treated as the caller's thread does."""
+    if flush is not None:
+        compiled.flush_denormals(flush)
+    run(begin, end)

@@ -20,7 +20,7 @@ TENTH = np.float32(0.1)
 
 @pytest.fixture
 def can_flush() -> None:
-    if denormals._environment() is None:
+    if denormals._switch() is None:
         pytest.skip("no way to flush denormal numbers here")
 
 
@@ -40,9 +40,18 @@ def test_an_error_ends_the_flushing() -> None:
 
 
 def test_where_it_cannot_be_done_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(denormals, "_environment", lambda: None)
+    monkeypatch.setattr(denormals, "_switch", lambda: None)
     with flushed():
         assert (TINY * TENTH).all()
+
+
+@pytest.mark.usefixtures("can_flush")
+def test_every_switch_tells_what_was_set_before() -> None:
+    for switch in filter(None, (denormals._compiled_switch(), denormals._library_switch())):
+        assert denormals._works(switch)
+        before = switch(denormals._FLUSH)
+        assert switch(before) == denormals._FLUSH
+        assert switch(before) == before
 
 
 @pytest.mark.usefixtures("can_flush")

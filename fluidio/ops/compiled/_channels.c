@@ -1,5 +1,5 @@
-/* Batch normalisation, ReLU and max pooling in one pass over memory: fast_norm.py and fast_pool.py say what each
-   function does; NumPy does the same in several passes. Sizes are checked against the numbers given with them. */
+/* Batch normalisation, ReLU and max pooling in one pass over memory: channels.py says what each function does; NumPy
+   does the same in several passes. Sizes are checked against the numbers given with them. */
 
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
@@ -65,6 +65,22 @@ static PyObject *instructions(PyObject *module, PyObject *args) {
         wide = 2;
 #endif
     return PyLong_FromLong(128L << wide);
+}
+
+/* flush_denormals(bits) -> bits: set whether this thread flushes denormal results (0x8000) and operands (0x40) to zero,
+   and return what it was; -1 leaves it. None where that is not known. */
+static PyObject *flush_denormals(PyObject *module, PyObject *argument) {
+    long bits = PyLong_AsLong(argument);
+    if (bits == -1 && PyErr_Occurred())
+        return NULL;
+#if defined(__x86_64__)
+    unsigned int control = __builtin_ia32_stmxcsr();
+    if (bits >= 0 && (control & 0x8040) != (unsigned int)bits)
+        __builtin_ia32_ldmxcsr((control & ~0x8040u) | ((unsigned int)bits & 0x8040));
+    return PyLong_FromLong(control & 0x8040);
+#else
+    Py_RETURN_NONE;
+#endif
 }
 
 static PyObject *done(Py_buffer *buffers, int count, int ok) {
@@ -194,6 +210,7 @@ static PyObject *max_pool_grad(PyObject *module, PyObject *args) {
 
 static PyMethodDef methods[] = {
     {"instructions", instructions, METH_VARARGS, NULL},
+    {"flush_denormals", flush_denormals, METH_O, NULL},
     {"normalise", normalise, METH_VARARGS, NULL},
     {"normalise_grad", normalise_grad, METH_VARARGS, NULL},
     {"relu_grad", relu_grad, METH_VARARGS, NULL},

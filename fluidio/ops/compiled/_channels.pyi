@@ -5,6 +5,7 @@ from typing_extensions import Buffer
 _Sizes = tuple[int, ...]
 
 def instructions(bits: int, /) -> int: ...
+def flush_denormals(bits: int, /) -> int | None: ...
 def normalise(
     x: Buffer,
     other: Buffer | None,

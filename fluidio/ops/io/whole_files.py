@@ -20,11 +20,10 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
 from typing import BinaryIO
 
 from fluidio.program.consent import inside
-from fluidio.recordio.files.part_files import claimed, create_part, sync_folder
 
 __all__ = ["finish_saving", "is_hidden", "saving_together", "write_whole"]
 
@@ -33,6 +32,13 @@ _POLL = 0.02
 _HIDDEN = re.compile(r"^\..*\.fluidio-(new-\w+|commit|lock)$")
 _LEFT = re.compile("(?<=fluidio-new-)[0-9a-f]{32}$")
 _batches = threading.local()
+
+
+def _parts() -> ModuleType:
+    """Return what handles unfinished files; it comes with all of RecordIO, so only once something is saved."""
+    from fluidio.recordio.files import part_files
+
+    return part_files
 
 
 class _Batch:
@@ -78,7 +84,7 @@ def write_whole(path: str) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def _alone(path: str) -> Iterator[BinaryIO]:
-    temporary, descriptor = create_part(path)
+    temporary, descriptor = _parts().create_part(path)
     try:
         with open(descriptor, "wb") as file:
             yield file
@@ -91,7 +97,7 @@ def _alone(path: str) -> Iterator[BinaryIO]:
     except BaseException:
         _remove([temporary])
         raise
-    sync_folder(os.path.dirname(path))
+    _parts().sync_folder(os.path.dirname(path))
 
 
 @contextlib.contextmanager
@@ -134,7 +140,7 @@ def finish_saving(folder: str, key: str) -> None:
 @contextlib.contextmanager
 def _turn(folder: str, key: str) -> Iterator[None]:
     while True:
-        with claimed(os.path.join(folder, key)) as mine:
+        with _parts().claimed(os.path.join(folder, key)) as mine:
             if mine:
                 yield
                 return
@@ -148,7 +154,7 @@ def _commit(batch: _Batch, key: str) -> None:
         _write_list(batch, key)
     _rename(batch.folder, batch.names, batch.generation)
     for folder in folders:
-        sync_folder(folder)
+        _parts().sync_folder(folder)
     _sweep(batch)
     _remove([_list_path(batch.folder, key)])
 
@@ -168,7 +174,7 @@ def _finish(folder: str, key: str) -> None:
         return
     generation, names = _parsed(found, path)
     _rename(folder, names, generation)
-    sync_folder(folder)
+    _parts().sync_folder(folder)
     _remove([path])
 
 
@@ -224,6 +230,8 @@ def _sync_all(paths: list[str]) -> None:
         for path in paths:
             _sync_path(path)
         return
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(min(_SYNCS_AT_ONCE, len(paths)), "fluidio-sync") as pool:
         list(pool.map(_sync_path, paths))
 
