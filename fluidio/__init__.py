@@ -113,6 +113,7 @@ if _typing.TYPE_CHECKING:
     from fluidio.io.slot_dataset import DatasetFactory, InMemoryDataset, QueueDataset
     from fluidio.layers import learning_rate_scheduler as learning_rate_decay
     from fluidio.paddle.hook import install_as_paddle
+    from fluidio.pages.runs import report
     from fluidio.param_attr import ParamAttr, WeightNormParamAttr
     from fluidio.program import data_feeder as data_feeder
     from fluidio.program.data_feeder import DataFeeder
@@ -227,6 +228,7 @@ __all__ = [
     "recordio_writer",
     "regularizer",
     "release_memory",
+    "report",
     "require_version",
     "save",
     "scope_guard",

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fluidio.era import ERAS, nearest, set_era
 from fluidio.paddle.capsule.modules import python_of
 from fluidio.paddle.child import environment, install
 from fluidio.paddle.infer_era import guess_era, local_sources
+
+if TYPE_CHECKING:
+    from fluidio.executor.run_stats import RunStats
+    from fluidio.pages.recorder import Recorder
 
 __all__ = ["HELP", "add_arguments", "run"]
 
@@ -26,6 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stats", action="store_true", help="print steps, epochs, records/s and waiting time at the end"
     )
+    parser.add_argument("--report", metavar="PAGE.html", help="write a page about the run: losses, waits, profile")
+    parser.add_argument("--record", metavar="TRACE.json", help="keep every fetched number, for `fluidio trace diff`")
     parser.add_argument(
         "--fake-data", action="store_true", help="let paddle.dataset make up data when files are missing"
     )
@@ -93,14 +101,29 @@ def _main_file(module: str | None, words: list[str]) -> str:
 def _run_python(args: argparse.Namespace, words: list[str]) -> int:
     from fluidio.paddle.runner import run_module, run_script
 
-    if not args.stats:
-        return run_module(args.module, words) if args.module else run_script(words[0], words[1:])
+    with _counting(args.stats) as stats, _watching(args.report, args.record) as recorder:
+        status = run_module(args.module, words) if args.module else run_script(words[0], words[1:])
+        if recorder is not None:
+            recorder.status = status
+    if stats is not None:
+        print(stats.summary(), file=sys.stderr)
+    for path in filter(None, [args.report, args.record]):
+        print(f"fluidio run: wrote {path}", file=sys.stderr)
+    return status
+
+
+def _counting(wanted: bool) -> contextlib.AbstractContextManager[RunStats | None]:
     from fluidio.executor.run_stats import collect
 
-    with collect() as stats:
-        status = run_module(args.module, words) if args.module else run_script(words[0], words[1:])
-    print(stats.summary(), file=sys.stderr)
-    return status
+    return collect() if wanted else contextlib.nullcontext()
+
+
+def _watching(page: str | None, record: str | None) -> contextlib.AbstractContextManager[Recorder | None]:
+    if not page and not record:
+        return contextlib.nullcontext()
+    from fluidio.pages.runs import watching
+
+    return watching(page or "", record or "", live=True)
 
 
 def _sources(script: str) -> list[tuple[str, str]]:

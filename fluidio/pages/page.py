@@ -35,8 +35,9 @@ def page(kind: str, title: str, data: Mapping[str, Any]) -> str:
         kind: "records", "program", "run" or "compare": the script that draws it.
         data: what the script draws; plain values and NumPy's.
     """
-    script = _asset("base.js") + _asset(f"{kind}.js")
-    style = _asset("base.css") + _asset(f"{kind}.css")
+    shared = "charts.js" if kind in ("run", "compare") else ""
+    script = "".join(map(_asset, ["base.js", *filter(None, [shared]), f"{kind}.js"]))
+    style = "".join(map(_asset, ["base.css", f"{'run' if shared else kind}.css"]))
     told = {"fluidio": __version__, "made": time.strftime("%Y-%m-%d %H:%M"), "title": title, **data}
     allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (
@@ -92,5 +93,4 @@ def _text(title: str) -> str:
 
 
 def _asset(name: str) -> str:
-    found = importlib.resources.files("fluidio.pages").joinpath("assets", name)
-    return found.read_text("utf-8") if found.is_file() else ""
+    return importlib.resources.files("fluidio.pages").joinpath("assets", name).read_text("utf-8")

@@ -1,0 +1,330 @@
+"""Recorder: watches a run and keeps what its page shows, in bounded memory and little time."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fluidio.errors import EOFException
+from fluidio.flow.observer import OBSERVERS, Drop, Observer, OpRun, Read, Step, StepResult, Wait
+from fluidio.pages.advice import Measured, Queue
+from fluidio.pages.environment import environment_of, memory_now
+from fluidio.pages.series import Curve, Lanes
+
+__all__ = ["Recorder"]
+
+_EVENTS = 3000
+_MARKS = 400
+_CURVES = 40
+_FEW = 16
+_OP_SHARE = 0.005
+"""Of the run's time may be spent on timing ops; steps are timed as long as it lasts."""
+_OP_COST = 2.5e-6
+"""Seconds that it takes to time one op."""
+
+
+class _OpTimer(Observer):
+    """Times the ops of the steps in which it watches."""
+
+    times_ops = True
+
+    def __init__(self) -> None:
+        self.ops: dict[tuple[str, str], list[Any]] = {}
+        self.timed = 0
+
+    def op_ran(self, op: OpRun) -> None:
+        self.timed += 1
+        found = self.ops.get((op.type, op.output))
+        if found is None:
+            found = self.ops[op.type, op.output] = [0, 0.0, op.site]
+        found[0] += 1
+        found[1] += op.stop - op.start
+
+
+class _QueueWaits:
+    """The waits of one queue."""
+
+    def __init__(self) -> None:
+        self.starved = self.blocked = 0.0
+        self.most = 0
+        self.producers: set[int] = set()
+
+
+class Recorder(Observer):
+    """Watch a run between `start` and `stop`.
+
+    Args:
+        keep: keep every fetched number, to compare runs; else curves of bounded size.
+        times_ops: time the ops of some steps, for the profile.
+        process_clock, thread_clock: the processor's time that the process and the calling thread have used.
+    """
+
+    def __init__(
+        self,
+        *,
+        keep: bool = False,
+        times_ops: bool = True,
+        process_clock: Callable[[], float] = time.process_time,
+        thread_clock: Callable[[], float] = time.thread_time,
+    ) -> None:
+        self.steps = self.epochs = self.records = self.dropped = 0
+        self.curves: dict[str, Curve] = {}
+        self.marks: list[int] = []
+        self.error = ""
+        self.status = 0
+        self.lanes = Lanes(time.perf_counter())
+        self.chain: tuple[str, ...] = ()
+        self._keep = keep
+        self._queues: dict[str, _QueueWaits] = {}
+        self._drops: dict[str, int] = {}
+        self._events: deque[tuple[str, str, float, float]] = deque(maxlen=_EVENTS)
+        self._names: dict[int, str] = {}
+        self._seconds = {"step": 0.0, "wait": 0.0, "wait inside": 0.0}
+        self._clocks = process_clock, thread_clock
+        self._inside: dict[int, tuple[float, float]] = {}
+        self._cpu_of_steps = self._cpu_of_others = 0.0
+        self._first = self._last = 0.0
+        self._cpu_waiting = 0.0
+        self._looked_at_memory = 0.0
+        self._peak_memory = 0
+        self._workers: dict[str, int] = {}
+        self._reads = 0
+        self._timer = _OpTimer() if times_ops else None
+        self._op_cost = 0.0
+        self._began = time.time()
+        self._lock = threading.Lock()
+
+    def start(self) -> None:
+        """Begin to watch."""
+        self.lanes = Lanes(time.perf_counter())
+        OBSERVERS.add(self)
+
+    def stop(self) -> None:
+        """Watch no more."""
+        OBSERVERS.remove(self)
+        if self._timer is not None:
+            OBSERVERS.remove(self._timer)
+
+    # -- what is heard --------------------------------------------------------------------------------------------
+
+    def step_began(self, step: Step) -> None:
+        if not self._first:
+            self._first = step.start
+        process, thread = self._clocks
+        self._inside[step.thread] = process(), thread()
+        timer = self._timer
+        if timer is not None and self._op_cost <= _OP_SHARE * (step.start - self._first):
+            OBSERVERS.add(timer)
+
+    def step_ended(self, step: Step, result: StepResult) -> None:
+        timer = self._timer
+        if timer is not None and timer in OBSERVERS.of_ops:
+            OBSERVERS.remove(timer)
+            is_gpu = step.place.startswith("CUDA")  # where every op is waited for
+            self._op_cost += result.stop - step.start if is_gpu else _OP_COST * timer.timed
+            timer.timed = 0
+        process, thread = self._clocks
+        processed, own = self._inside.pop(step.thread)
+        with self._lock:
+            self._cpu_of_steps += (used := thread() - own)
+            self._cpu_of_others += process() - processed - used
+            self._last = result.stop
+            self._seconds["step"] += result.stop - step.start
+            self.lanes.spend("step", step.start, result.stop)
+            self._events.append((self._name(step.thread), "step", step.start, result.stop))
+            if result.error is not None:
+                self._fail(result.error)
+                return
+            self.steps += 1
+            self.records += step.fed
+            self.lanes.count("steps", result.stop, 1)
+            if step.fed:
+                self.lanes.count("records", result.stop, step.fed)
+            for name, value in zip(result.names, result.values):
+                self._fetched(name, value)
+            if result.stop - self._looked_at_memory > 0.5:
+                self._look_at_memory(result.stop)
+
+    def item_read(self, read: Read) -> None:
+        with self._lock:
+            waited = read.stop - read.start
+            self._seconds["wait"] += waited
+            inside = self._inside.get(read.thread)
+            if inside is not None:
+                self._seconds["wait inside"] += waited
+                used = self._clocks[0]() - inside[0]
+                self._cpu_waiting += used
+                self._cpu_of_others -= used
+            self.lanes.spend("wait", read.start, read.stop)
+            self._events.append((self._name(read.thread), "wait", read.start, read.stop))
+            self.records += read.records
+            if read.records:
+                self.lanes.count("records", read.stop, read.records)
+            self.chain = read.chain
+            self._reads += 1
+            if self._reads in (2, 8, 64):
+                self._count_workers()
+            if read.ended:
+                self.epochs += 1
+                if len(self.marks) < _MARKS:
+                    self.marks.append(self.steps)
+
+    def wait_ended(self, wait: Wait) -> None:
+        with self._lock:
+            queue = self._queues.get(wait.queue)
+            if queue is None:
+                queue = self._queues[wait.queue] = _QueueWaits()
+            queue.most = max(queue.most, wait.size)
+            self.lanes.peak(wait.queue, wait.stop, wait.size)
+            if wait.side == "consumer":
+                queue.starved += wait.stop - wait.start
+                self.lanes.spend(f"starved {wait.queue}", wait.start, wait.stop)
+            else:
+                queue.blocked += wait.stop - wait.start
+                queue.producers.add(wait.thread)
+                self.lanes.spend(f"blocked {wait.queue}", wait.start, wait.stop)
+            kind = "starved" if wait.side == "consumer" else "blocked"
+            self._events.append((self._name(wait.thread), f"{kind} {wait.queue}", wait.start, wait.stop))
+
+    def items_dropped(self, drop: Drop) -> None:
+        with self._lock:
+            self.dropped += drop.items
+            self._drops[drop.reader] = self._drops.get(drop.reader, 0) + drop.items
+
+    # -- what is kept ---------------------------------------------------------------------------------------------
+
+    def _fetched(self, name: str, value: Any) -> None:
+        number = _scalar(value, self._keep)
+        if number is None:
+            return
+        curve = self.curves.get(name)
+        if curve is None:
+            if len(self.curves) >= _CURVES:
+                return
+            curve = self.curves[name] = Curve(self._keep)
+        curve.add(self.steps - 1, number)
+
+    def _fail(self, error: BaseException) -> None:
+        if not isinstance(error, (EOFException, SystemExit)):
+            self.error = f"{type(error).__name__}: {error}"[:4000]
+
+    def _name(self, thread: int) -> str:
+        name = self._names.get(thread)
+        if name is None:
+            name = self._names[thread] = threading.current_thread().name.removeprefix("fluidio-")
+        return name
+
+    def _count_workers(self) -> None:
+        names = [thread.name for thread in threading.enumerate()]
+        for reader in self.chain:
+            count = sum(reader in name for name in names)
+            self._workers[reader] = max(count, self._workers.get(reader, 0))
+
+    def _look_at_memory(self, now: float) -> None:
+        self._looked_at_memory = now
+        memory = memory_now()
+        self._peak_memory = max(self._peak_memory, memory)
+        self.lanes.peak("memory", now, memory)
+
+    # -- what is told ---------------------------------------------------------------------------------------------
+
+    def measured(self) -> Measured:
+        """Return what the advice is made of."""
+        total = max(1e-9, self._last - self._first)
+        spent = self._seconds
+        computing = max(0.0, spent["step"] - spent["wait inside"])
+        order = {name: n for n, name in enumerate(self.chain)}
+        queues = sorted(self._queues.items(), key=lambda pair: order.get(pair[0], len(order)))
+        inside_cpu = self._cpu_waiting / spent["wait inside"] if spent["wait inside"] else 0.0
+        off = max(0.0, computing - self._cpu_of_steps)
+        slowest = next(((row["type"], row["share"]) for row in self.profile()), None)
+        return Measured(
+            seconds=total,
+            waiting=min(1.0, spent["wait"] / total),
+            computing=min(1.0, computing / total),
+            outside=max(0.0, 1 - (computing + spent["wait"]) / total),
+            queues=[self._queue(name, waits, total) for name, waits in queues],
+            busy_cores=inside_cpu,
+            cores=os.cpu_count() or 1,
+            step_seconds=computing / max(1, self.steps),
+            held_up=min(off, max(0.0, self._cpu_of_others)) / total,
+            slowest_op=slowest,
+        )
+
+    def _queue(self, name: str, waits: _QueueWaits, total: float) -> Queue:
+        threads = max(len(waits.producers), self._workers.get(name, 0))
+        return Queue(name, waits.starved / total, waits.blocked / total, waits.most, threads)
+
+    def profile(self) -> list[dict[str, Any]]:
+        """Return the time of ops by type, the slowest first."""
+        if self._timer is None:
+            return []
+        types: dict[str, list[float]] = {}
+        for (kind, _), (runs, seconds, _) in self._timer.ops.items():
+            if kind == "read":  # waits, which are told as such
+                continue
+            row = types.setdefault(kind, [0, 0.0])
+            row[0] += runs
+            row[1] += seconds
+        whole = sum(row[1] for row in types.values()) or 1.0
+        rows = [{"type": k, "runs": int(r), "seconds": s, "share": s / whole} for k, (r, s) in types.items()]
+        return sorted(rows, key=lambda row: -float(str(row["seconds"])))
+
+    def ops(self) -> list[list[Any]]:
+        """Return type, output, runs, seconds and line of the slowest single ops."""
+        if self._timer is None:
+            return []
+        found = [[kind, out, *row] for (kind, out), row in self._timer.ops.items() if kind != "read"]
+        return sorted(found, key=lambda row: -row[3])[:200]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all as plain values: what `--record` writes and the page shows."""
+        with self._lock:
+            return {
+                "format": "fluidio trace 1",
+                "command": sys.argv[:20],
+                "began": self._began,
+                "seconds": max(0.0, self._last - self._first),
+                "steps": self.steps,
+                "epochs": self.epochs,
+                "epoch_ends": self.marks,
+                "records": self.records,
+                "dropped": self._drops,
+                "status": self.status,
+                "error": self.error,
+                "curves": {name: curve.as_json() for name, curve in self.curves.items()},
+                "time": self.lanes.as_json(),
+                "events": self._told_events(),
+                "measured": _plain(self.measured()),
+                "chain": list(self.chain),
+                "profile": self.profile(),
+                "ops": self.ops(),
+                "memory": self._peak_memory,
+                "environment": environment_of(),
+            }
+
+    def _told_events(self) -> list[list[Any]]:
+        """Return lane, kind, start and length of the last events, in seconds from the first step."""
+        return [[lane, kind, round(a - self._first, 6), round(b - a, 6)] for lane, kind, a, b in self._events]
+
+
+def _plain(measured: Measured) -> dict[str, Any]:
+    return measured._asdict() | {"queues": [queue._asdict() for queue in measured.queues]}
+
+
+def _scalar(value: Any, keep: bool) -> float | None:
+    """Return a fetched value as one number: itself, or the mean of a few; of any array where all is kept."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "fiub" or not value.size:
+        return None
+    if value.size == 1:
+        return float(value.item())
+    if keep or (value.ndim == 1 and value.size <= _FEW):
+        return float(value.astype(np.float64).mean())
+    return None
