@@ -63,4 +63,5 @@ def _watched() -> Iterator[None]:
 
 def pytest_sessionfinish() -> None:
     if path := os.environ.get("FLUIDIO_MIRROR_OPS"):
-        Path(path).write_text("\n".join(sorted(_ran)))
+        with Path(path).open("a") as listed:  # several processes may share the tests
+            listed.write("".join(f"{name}\n" for name in sorted(_ran)))
