@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.dtypes import VarType, to_numpy
-from fluidio.program import Block, Operator, Parameter, Program, Variable
+from fluidio.program import Block, Operator, Program, Variable
 from fluidio.program.op_def import EMPTY
 from fluidio.program.op_roles import OpRole
 
@@ -31,14 +31,14 @@ def graph_of(program: Program, *, readers_from: Sequence[Program] = (), costs: C
         readers_from: programs that hold the ops which make this program's readers, the startup program as a rule.
         costs: the time of ops, from a profile.
     """
-    variables = _Variables()
+    parameters = _parameters(program)
+    variables = _Variables({parameter.name for parameter in parameters})
     sites: dict[Any, int] = {}
     found: list[dict[str, Any]] = []
     for op in _reader_ops(program, readers_from):
         found.append(_op(op, "reader", [], variables, sites, costs))
     found += [_data(variable, variables) for variable in _fed(program)]
     _walk(program.global_block(), [], found, variables, sites, costs)
-    parameters = program.all_parameters()
     _complete_paths(found, variables.told)
     return {
         "ops": found,
@@ -80,7 +80,8 @@ def _data(variable: Variable, variables: _Variables) -> dict[str, Any]:
 class _Variables:
     """The variables that ops name, each once."""
 
-    def __init__(self) -> None:
+    def __init__(self, parameters: set[str]) -> None:
+        self._parameters = parameters
         self.told: list[list[Any]] = []
         self._numbers: dict[tuple[int, str], int] = {}
 
@@ -92,11 +93,22 @@ class _Variables:
         key = (block.idx if variable is None else id(variable), name)
         if key not in self._numbers:
             self._numbers[key] = len(self.told)
-            self.told.append(_variable(name, variable))
+            self.told.append(_variable(name, variable, name in self._parameters))
         return self._numbers[key]
 
 
-def _variable(name: str, variable: Variable | None) -> list[Any]:
+def _parameters(program: Program) -> list[Variable]:
+    """Return the parameters; a saved model has lost which they are: what its ops read and none of them writes."""
+    if declared := list(program.all_parameters()):
+        return list[Variable](declared)
+    ops = [op for block in program.blocks for op in block.ops]
+    written = {name for op in ops for name in op.output_arg_names}
+    read = {name for op in ops for name in op.input_arg_names} - written
+    tensors = (variable for variable in program.list_vars() if variable.type == VarType.LOD_TENSOR)
+    return [variable for variable in tensors if variable.persistable and variable.name in read]
+
+
+def _variable(name: str, variable: Variable | None, is_parameter: bool) -> list[Any]:
     """Return name, kind, shape, dtype and LoD level."""
     if variable is None:
         return [name, "unknown", None, "", 0]
@@ -105,12 +117,10 @@ def _variable(name: str, variable: Variable | None) -> list[Any]:
     is_tensor = variable.type in (VarType.LOD_TENSOR, VarType.SELECTED_ROWS, VarType.LOD_TENSOR_ARRAY)
     shape = list(variable.shape) if is_tensor else None
     dtype = _dtype(variable) if is_tensor else variable.type.name.lower()
-    return [name, _kind(variable), shape, dtype, variable.lod_level or 0]
+    return [name, "parameter" if is_parameter else _kind(variable), shape, dtype, variable.lod_level or 0]
 
 
 def _kind(variable: Variable) -> str:
-    if isinstance(variable, Parameter):
-        return "parameter"
     if variable.is_data:
         return "data"
     return "state" if variable.persistable else "value"

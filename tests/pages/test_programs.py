@@ -57,6 +57,17 @@ def test_variables_have_shape_dtype_and_kind() -> None:
     assert told["label"][:3] == ["data", [-1, 1], "int64"]
 
 
+def test_a_saved_model_has_parameters(tmp_path: Path) -> None:
+    with fluid.program_guard(fluid.Program(), fluid.Program()):
+        out = fluid.layers.fc(fluid.layers.data("x", [4]), size=3)
+        exe = fluid.Executor(fluid.CPUPlace())
+        exe.run(fluid.default_startup_program())
+        fluid.io.save_inference_model(str(tmp_path / "m"), ["x"], [out], exe)
+    graph = graph_of(fluid.Program.parse_from_string((tmp_path / "m" / "__model__").read_bytes()))
+    assert graph["parameter_values"] == 4 * 3 + 3
+    assert {name for name, kind, *_ in graph["vars"] if kind == "parameter"} == {"fc_0.w_0", "fc_0.b_0"}
+
+
 def test_the_reader_chain_of_the_startup_program_stands_first(tmp_path: Path) -> None:
     main_program, startup = fluid.Program(), fluid.Program()
     with fluid.program_guard(main_program, startup):
