@@ -15,6 +15,7 @@ if os.environ.get("FLUID_UNDER_TEST") == "paddle":
 else:
     import fluidio as fluid
 
+import legacy_cases
 import numpy as np
 
 
@@ -99,24 +100,27 @@ def text_conv():
 
 
 CASES = {"mlp": mlp, "lenet": lenet, "lstm": lstm, "text_conv": text_conv}
+LEGACY = legacy_cases.CASES
 
 
 def measure(case, seconds):
     """Train for about so many seconds; return the median time and the mean processor time of a step in ms."""
     fluid.default_startup_program().random_seed = fluid.default_main_program().random_seed = 1
-    loss, batches = CASES[case]()
+    loss, batches = LEGACY[case](fluid) if case in LEGACY else CASES[case]()
     exe = fluid.Executor(fluid.CPUPlace())
     exe.run(fluid.default_startup_program())
-    program = fluid.default_main_program()
+    program, fetched = fluid.default_main_program(), [loss]
+    if isinstance(loss, fluid.Program):
+        program, fetched = loss, []
     for feed in batches:
-        exe.run(program, feed=feed, fetch_list=[loss])
+        exe.run(program, feed=feed, fetch_list=fetched)
     times = []
     busy = time.process_time()
     end = time.time() + seconds
     while time.time() < end:
         for feed in batches:
             start = time.time()
-            exe.run(program, feed=feed, fetch_list=[loss])
+            exe.run(program, feed=feed, fetch_list=fetched)
             times.append(time.time() - start)
     busy = time.process_time() - busy
     return float(np.median(times)) * 1e3, busy / len(times) * 1e3

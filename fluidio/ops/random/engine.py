@@ -14,11 +14,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["canonical", "draws", "normal", "os_seed", "truncated_normal", "uniform"]
+compiled: Any
+try:
+    from fluidio.ops.compiled import _draws as compiled
+except ImportError:
+    compiled = None
+
+__all__ = ["canonical", "compiled", "draws", "normal", "os_seed", "truncated_normal", "uniform"]
 
 _MULTIPLIER = 48271
 _MODULUS = 2147483647
 _BLOCK = 4096
+_CACHED = 1 << 15
+"""Numbers that are worked on at once: they and what is made of them stay in the cache."""
 
 
 def os_seed() -> int:
@@ -36,9 +44,14 @@ def _powers() -> npt.NDArray[np.uint64]:
     return powers
 
 
-def draws(seed: int, count: int) -> npt.NDArray[np.uint64]:
-    """Return the first `count` states of the engine seeded with `seed` (as an unsigned 32-bit number)."""
-    state = (int(seed) & 0xFFFFFFFF) % _MODULUS or 1
+def _state(seed: int, skip: int) -> int:
+    """Return the state after `skip` steps of the engine seeded with `seed` (as an unsigned 32-bit number)."""
+    return ((int(seed) & 0xFFFFFFFF) % _MODULUS or 1) * pow(_MULTIPLIER, skip, _MODULUS) % _MODULUS
+
+
+def draws(seed: int, count: int, skip: int = 0) -> npt.NDArray[np.uint64]:
+    """Return `count` states of an engine, the first `skip` left out."""
+    state = _state(seed, skip)
     rows = -(-count // _BLOCK)
     # The states at block starts follow by jumping _BLOCK steps; each factor is below 2^31, so products fit 62 bits.
     starts = np.empty(rows, np.uint64)
@@ -50,17 +63,27 @@ def draws(seed: int, count: int) -> npt.NDArray[np.uint64]:
     return states
 
 
-def canonical(seed: int, count: int, dtype: npt.DTypeLike = np.float32) -> npt.NDArray[Any]:
-    """Return `count` numbers in [0, 1]: float32 takes one draw each, float64 two.
+def canonical(seed: int, count: int, dtype: npt.DTypeLike = np.float32, skip: int = 0) -> npt.NDArray[Any]:
+    """Return `count` numbers in [0, 1], the first `skip` left out: float32 takes one draw each, float64 two.
 
     Fluid: 62 states give exactly 1.0 in float32; they are not clamped there, nor here.
     """
     if np.dtype(dtype) == np.float32:
-        return (draws(seed, count) - np.uint64(1)).astype(np.float32) / np.float32(2147483648.0)
-    pairs = (draws(seed, 2 * count) - np.uint64(1)).astype(np.float64).reshape(count, 2)
+        return _interval(seed, count, np.float32(1), np.float32(0), skip)
+    pairs = (draws(seed, 2 * count, 2 * skip) - np.uint64(1)).astype(np.float64).reshape(count, 2)
     span = np.float64(2147483646.0)
     mixed: npt.NDArray[Any] = (pairs[:, 0] + pairs[:, 1] * span) / (span * span)
     return mixed
+
+
+def _interval(seed: int, count: int, span: np.float32, low: np.float32, skip: int = 0) -> npt.NDArray[np.float32]:
+    """Return `count` float32 numbers in [low, low + span], rounded after the product and after the sum."""
+    if compiled is not None:
+        filled = np.empty(count, np.float32)
+        compiled.uniform(filled, _state(seed, skip), span, low)
+        return filled
+    drawn = (draws(seed, count, skip) - np.uint64(1)).astype(np.float32) / np.float32(2147483648.0)
+    return drawn * span + low
 
 
 def _working(dtype: npt.DTypeLike) -> Any:
@@ -71,30 +94,41 @@ def uniform(seed: int, shape: Sequence[int], low: float, high: float, dtype: npt
     """Return uniform numbers in [low, high]."""
     kind = _working(dtype)
     lo, hi = kind(np.float32(low)), kind(np.float32(high))  # op attributes are float32
-    drawn: npt.NDArray[Any] = canonical(seed, math.prod(shape), kind) * (hi - lo) + lo
-    return drawn.astype(dtype).reshape(shape)
+    count = math.prod(shape)
+    drawn: npt.NDArray[Any]
+    if kind is np.float32:
+        drawn = _interval(seed, count, hi - lo, lo)
+    else:
+        drawn = canonical(seed, count, kind) * (hi - lo) + lo
+    return drawn.astype(dtype, copy=False).reshape(shape)
 
 
 def normal(seed: int, shape: Sequence[int], mean: float, std: float, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """Return normal numbers by the polar method: of each accepted pair y*m comes first, then x*m."""
     kind = _working(dtype)
     count = math.prod(shape)
-    need = (count + 1) // 2
-    pairs = int(need * 1.35) + 64  # a pair is accepted with probability pi / 4
-    while True:
-        u = canonical(seed, 2 * pairs, kind).reshape(pairs, 2)
-        x, y = kind(2) * u[:, 0] - kind(1), kind(2) * u[:, 1] - kind(1)
-        r2 = x * x + y * y
-        accepted = (r2 <= 1) & (r2 != 0)
-        if np.count_nonzero(accepted) >= need:
-            break
-        pairs *= 2
-    x, y, r2 = x[accepted][:need], y[accepted][:need], r2[accepted][:need]
+    pairs = np.empty(((count + 1) // 2, 2), kind)
+    filled = skip = 0
+    while filled < pairs.shape[0]:
+        block = min(_CACHED, int((pairs.shape[0] - filled) * 1.35) + 64)  # a pair is accepted with probability pi / 4
+        made = _polar(canonical(seed, 2 * block, kind, skip).reshape(block, 2), kind)[: pairs.shape[0] - filled]
+        pairs[filled : filled + made.shape[0]] = made
+        filled, skip = filled + made.shape[0], skip + 2 * block
+    z = pairs.reshape(-1)[:count]
+    z *= kind(np.float32(std))
+    z += kind(np.float32(mean))
+    return z.astype(dtype, copy=False).reshape(shape)
+
+
+def _polar(u: npt.NDArray[Any], kind: Any) -> npt.NDArray[Any]:
+    """Return the normal pairs that pairs of numbers in [0, 1] give; not every pair gives one."""
+    x, y = kind(2) * u[:, 0] - kind(1), kind(2) * u[:, 1] - kind(1)
+    r2 = x * x + y * y
+    accepted = (r2 <= 1) & (r2 != 0)
+    x, y, r2 = x[accepted], y[accepted], r2[accepted]
     # float32 np.log is off by 1 ulp in a tenth of its results: go through float64.
     m = np.sqrt(kind(-2) * _log(r2).astype(kind) / r2)
-    z = np.stack([y * m, x * m], axis=1).reshape(-1)[:count]
-    scaled: npt.NDArray[Any] = (z * kind(np.float32(std)) + kind(np.float32(mean))).astype(dtype).reshape(shape)
-    return scaled
+    return np.stack([y * m, x * m], axis=1)
 
 
 def _log(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -130,7 +164,8 @@ _DENOMINATOR = (
 def _polynomial(coefficients: tuple[float, ...], r: npt.NDArray[Any]) -> npt.NDArray[Any]:
     total = np.full_like(r, np.float32(coefficients[0]))
     for coefficient in coefficients[1:]:
-        total = total * r + np.float32(coefficient)
+        total *= r
+        total += np.float32(coefficient)
     return total
 
 
@@ -139,14 +174,24 @@ def truncated_normal(seed: int, shape: Sequence[int], mean: float, std: float) -
 
     Fluid: its inverse error function uses the formula for the centre everywhere; so do we, for equal bits.
     """
+    count = math.prod(shape)
+    result = np.empty(count, np.float32)
+    for start in range(0, count, _CACHED):
+        part = result[start : start + _CACHED]
+        part[:] = _truncated(canonical(seed, part.size, np.float32, start), mean, std)
+    return result.reshape(shape)
+
+
+def _truncated(u: npt.NDArray[Any], mean: float, std: float) -> npt.NDArray[Any]:
+    """Return the numbers of a cut normal distribution that numbers in [0, 1] stand for."""
     tiny = np.float32(1.17549435e-38)
-    v = canonical(seed, math.prod(shape)) * (np.float32(1) - tiny) + tiny
+    v = u * (np.float32(1) - tiny) + tiny
     low = np.float32((1.0 + math.erf(-2.0 / math.sqrt(2.0))) / 2.0)
     high = np.float32((1.0 + math.erf(2.0 / math.sqrt(2.0))) / 2.0)
     q = np.float32(2) * (low + (high - low) * v) - np.float32(1)
     wide = q.astype(np.float64)
     r = (0.180625 - 0.25 * wide * wide).astype(np.float32)
     e = q * _polynomial(_NUMERATOR, r) / _polynomial(_DENOMINATOR, r)
-    scaled = math.sqrt(2.0) * e.astype(np.float64) * np.float64(np.float32(std)) + np.float64(np.float32(mean))
-    result: npt.NDArray[Any] = scaled.astype(np.float32).reshape(shape)
-    return result
+    scaled: npt.NDArray[Any] = math.sqrt(2.0) * e.astype(np.float64) * np.float64(np.float32(std))
+    scaled += np.float64(np.float32(mean))
+    return scaled

@@ -104,7 +104,7 @@ def segment_sum(k: Call, x: Any, offsets: IntArray) -> Any:
     elif _long_runs(offsets):
         for i, (start, stop) in enumerate(_bounds(offsets)):
             if start < stop:
-                np.sum(x[start:stop], axis=0, out=total[i, ...])
+                np.add.reduce(x[start:stop], axis=0, out=total[i, ...])
     else:
         filled = np.flatnonzero(offsets[1:] > offsets[:-1])
         total[filled] = np.add.reduceat(x, offsets[filled], axis=0)
@@ -126,7 +126,7 @@ def segment_max(k: Call, x: Any, offsets: IntArray, fill: float) -> Any:
     if _long_runs(offsets):
         for i, (start, stop) in enumerate(_bounds(offsets)):
             if start < stop:
-                np.max(x[start:stop], axis=0, out=out[i, ...])
+                np.maximum.reduce(x[start:stop], axis=0, out=out[i, ...])
     else:
         filled = np.flatnonzero(offsets[1:] > offsets[:-1])
         out[filled] = np.maximum.reduceat(x, offsets[filled], axis=0)

@@ -11,7 +11,7 @@ from fluidio.dtypes import VarType
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op, same_as
-from fluidio.ops.sequence.ragged import from_lengths, last_level, ranges, rows_lod, sequences
+from fluidio.ops.sequence.ragged import from_lengths, last_level, ranges, rows_lod, segment_sum, sequences
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import GradOp, grad_name
 from fluidio.program.operator import Operator
@@ -41,8 +41,8 @@ def _infer_expand_as(c: InferContext) -> None:
     c.set("Out", (-1, *x.shape[1:]), x.dtype, c.input("Y").lod_level)
 
 
-def _expansion(k: Call, x: Any) -> tuple[IntArray, LoD]:
-    """Return the rows of X in their new order and the LoD of the result."""
+def _reference(k: Call, x: Any) -> tuple[IntArray, IntArray | None]:
+    """Return the offsets of the level of Y that counts, and those of X's sequences; None where X has rows alone."""
     lod_y = sequences(k, "Y")
     lod_x = k.lod("X")
     level = k.attrs["ref_level"]
@@ -51,37 +51,57 @@ def _expansion(k: Call, x: Any) -> tuple[IntArray, LoD]:
         raise EnforceNotMet(f"ref_level {k.attrs['ref_level']} is outside Y's LoD of {len(lod_y)} level(s)")
     if len(lod_x) > 1:
         raise EnforceNotMet(f"sequence_expand takes X with at most one LoD level, it has {len(lod_x)}")
-    times = np.diff(lod_y[level])
-    groups = lod_x[0] if lod_x else np.arange(x.shape[0] + 1, dtype=np.int64)
-    if groups.size - 1 != times.size:
+    count = lod_x[0].size - 1 if lod_x else x.shape[0]
+    if count != lod_y[level].size - 1:
         raise EnforceNotMet(
-            f"X has {groups.size - 1} {'sequences' if lod_x else 'rows'}, but level {level} of Y's LoD has {times.size}"
+            f"X has {count} {'sequences' if lod_x else 'rows'}, "
+            f"but level {level} of Y's LoD has {lod_y[level].size - 1}"
         )
+    return lod_y[level], lod_x[0] if lod_x else None
+
+
+def _expansion(offsets: IntArray, groups: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the rows of X in their new order and the lengths of the result's sequences."""
+    times = offsets[1:] - offsets[:-1]
     order = np.repeat(np.arange(times.size), times)
     lengths = np.diff(groups)[order]
-    rows = ranges(groups[order], lengths)
-    return rows, (from_lengths(lengths),) if lod_x else NO_LOD  # Fluid: rows without LoD stay without
+    return ranges(groups[order], lengths), lengths
 
 
 @op("sequence_expand", "X Y", "Out", {"ref_level": -1}, infer=_infer_expand, grad=True, lod="kernel")
 def sequence_expand(k: Call, x: Any, y: Any) -> Any:
     """Out = each row (or sequence) of X as often as the sequence of Y at ref_level is long."""
-    rows, lod = _expansion(k, x)
-    k.out_lods["Out"] = lod
+    offsets, groups = _reference(k, x)
+    if groups is None:
+        k.out_lods["Out"] = NO_LOD  # Fluid: rows without LoD stay without
+        return _repeated(k, x, offsets)
+    rows, lengths = _expansion(offsets, groups)
+    k.out_lods["Out"] = (from_lengths(lengths),)
     return x[k.dev.upload(rows)]
+
+
+def _repeated(k: Call, x: Any, offsets: IntArray) -> Any:
+    """Return row i as often as sequence i is long."""
+    if k.dev.is_gpu:
+        return x[k.dev.upload(np.repeat(np.arange(x.shape[0]), offsets[1:] - offsets[:-1]))]
+    return x.repeat(offsets[1:] - offsets[:-1], axis=0)
 
 
 @gradient("sequence_expand", "X Y Out@GRAD", "X@GRAD")
 def sequence_expand_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
     k.out_lods["X@GRAD"] = k.lod("X")
-    return gathered_grad(k, x, _expansion(k, x)[0], dout)
+    offsets, groups = _reference(k, x)
+    if groups is None:
+        return segment_sum(k, dout.reshape(-1, *x.shape[1:]), offsets)
+    return gathered_grad(k, x, _expansion(offsets, groups)[0], dout)
 
 
 @op("sequence_expand_as", "X Y", "Out", infer=_infer_expand_as, grad=True, lod="kernel")
 def sequence_expand_as(k: Call, x: Any, y: Any) -> Any:
     """Out = row i of X as often as sequence i of Y is long."""
-    k.out_lods["Out"] = (_as_offsets(k, x),)
-    return x[k.dev.upload(_as_rows(k, x))]
+    offsets = _as_offsets(k, x)
+    k.out_lods["Out"] = (offsets,)
+    return _repeated(k, x, offsets)
 
 
 def _as_offsets(k: Call, x: Any) -> IntArray:
@@ -93,14 +113,10 @@ def _as_offsets(k: Call, x: Any) -> IntArray:
     return lod_y[0]
 
 
-def _as_rows(k: Call, x: Any) -> IntArray:
-    return np.repeat(np.arange(x.shape[0], dtype=np.int64), np.diff(_as_offsets(k, x)))
-
-
 @gradient("sequence_expand_as", "X Y Out@GRAD", "X@GRAD")
 def sequence_expand_as_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
     k.out_lods["X@GRAD"] = k.lod("X")
-    return gathered_grad(k, x, _as_rows(k, x), dout)
+    return segment_sum(k, dout.reshape(-1, *x.shape[1:]), _as_offsets(k, x))
 
 
 # -- reverse, concat, slice ----------------------------------------------------------------------------------------

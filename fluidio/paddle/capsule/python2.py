@@ -119,7 +119,7 @@ def has_key(mapping: Any, *args: Any, **kwargs: Any) -> Any:
 def message(value: Any) -> Any:
     """Return value.message; the one argument of an exception that has no such attribute."""
     if not isinstance(value, BaseException) or hasattr(value, "message"):
-        return value.message
+        return getattr(value, "message")  # noqa: B009  (not every exception has it)
     return value.args[0] if len(value.args) == 1 else ""
 
 

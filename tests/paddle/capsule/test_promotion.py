@@ -5,14 +5,11 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-import numpy as np
 import pytest
 
 from fluidio.paddle.capsule.arithmetic import keep_old_dtypes
 from fluidio.paddle.capsule.bindings import Bindings
 from tests.paddle.capsule.running import value
-
-pytestmark = pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="NumPy 1 does so itself")
 
 HEAD = "import numpy as np\nx = np.ones(3, 'float32')\nu = np.array([200, 3], 'uint8')\n"
 
