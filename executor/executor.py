@@ -13,6 +13,7 @@ from fluidio.errors import EOFException
 from fluidio.executor.devices import backend_for
 from fluidio.executor.feed import check_feed_names, feed_dict, set_feeds
 from fluidio.executor.fetch import FetchesUpdates, check_fetch_names, check_given, fetch_names, take
+from fluidio.executor.legacy_names import add_feed_fetch_ops
 from fluidio.executor.memory import keep_freed_memory
 from fluidio.executor.observed import observed_run
 from fluidio.executor.plan import Plan
@@ -265,6 +266,30 @@ class Executor:
         run_dataset(self, program, dataset, scope, fetch_list, fetch_info, print_period, fetch_handler)
 
     infer_from_dataset = train_from_dataset
+
+    # Fluid: names that legacy code and tests call.
+
+    @classmethod
+    def _split_optimize_ops_in_fetch_list(cls, fetch_list: Any) -> tuple[list[Any], list[Any]]:
+        return split_updates(fetch_list)
+
+    @classmethod
+    def _prune_program(cls, program: Any, feed: Any = None, fetch_list: Any = None, optimize_ops: Any = None) -> Any:
+        first = feed[0] if isinstance(feed, (list, tuple)) and feed else feed
+        return pruned_program(program, list(first or ()), fetch_names(fetch_list), optimize_ops or ())
+
+    @classmethod
+    def _update_feed(cls, program: Any, feed: Any) -> Any:
+        """Return the part of a feed (or of a list of them) that the program has variables for."""
+        if isinstance(feed, (list, tuple)):
+            return [cls._update_feed(program, one) for one in feed]
+        known = getattr(program, "_program", program).global_block().vars
+        return {name: value for name, value in feed.items() if name in known}
+
+    def _add_feed_fetch_ops(
+        self, program: Program, feed: Any, fetch_list: Any, feed_var_name: str, fetch_var_name: str
+    ) -> Program:
+        return add_feed_fetch_ops(program, feed, fetch_list, feed_var_name, fetch_var_name)
 
     def close(self) -> None:
         """Refuse further runs, and leave the other trainers of a job; harmless when repeated."""

@@ -63,7 +63,7 @@ def set_feeds(f: Frame, slots: Sequence[int], variables: Sequence[Variable | Non
         if array.dtype == np.uint16:
             array = array.view(np.float16)  # Fluid: uint16 carries the bits of float16
         if variable is not None and variable.need_check_feed:
-            _check(variable, array, bool(lod))
+            check_fed(variable, array, bool(lod))
         if array.dtype != dtype and dtype is not None:
             array = _other_dtype(plan.odd_feeds, name, variable, dtype, array)
         if f.variables[slot] is not None:
@@ -132,7 +132,7 @@ def _convert(name: str, variable: Variable | None, value: Any) -> tuple[Any, LoD
     raise TypeError(f"cannot feed {type(value).__name__} for {name!r}: use an ndarray or a LoDTensor{_taker(variable)}")
 
 
-def _check(variable: Variable, array: Any, sequences: bool) -> None:
+def check_fed(variable: Variable, array: Any, sequences: bool) -> None:
     shape, declared = list(array.shape), list(variable.shape)
     if sequences and shape:
         shape[0] = -1  # the declared size counts sequences, the array's rows

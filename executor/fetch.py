@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.errors import FetchError
 from fluidio.executor.fetched import FetchedArray
 from fluidio.executor.frame import Frame
 from fluidio.program import Operator, Program, Variable
@@ -36,6 +37,8 @@ def _name(item: Any) -> str:
         return item
     if isinstance(item, Variable):
         return item.name
+    if isinstance(item, (list, tuple)) and item and all(isinstance(one, Operator) for one in item):
+        raise FetchesUpdates("fetch_list holds a list of ops")
     if isinstance(item, (list, tuple)) and len(item) == 1:
         return _name(item[0])
     if isinstance(item, Operator):
@@ -52,7 +55,10 @@ def check_fetch_names(program: Program, names: Sequence[str]) -> None:
         if name not in block.vars:
             near = difflib.get_close_matches(name, block.vars, 3, 0.5)
             hint = f"; close to it: {', '.join(near)}" if near else ""
-            raise ValueError(f"fetch_list: the program has no variable {name!r}{hint}")
+            raise FetchError(
+                f"fetch_list: the program has no variable {name!r}{hint}. Fetch Variables rather than names, and "
+                "run the program that they were built in."
+            )
 
 
 def check_given(f: Frame) -> None:
@@ -99,6 +105,6 @@ def _one(f: Frame, slot: int, name: str, return_numpy: bool) -> Any:
     return (host.copy() if host is value else host).view(FetchedArray)
 
 
-def _nothing(f: Frame, slot: int, name: str) -> ValueError:
+def _nothing(f: Frame, slot: int, name: str) -> FetchError:
     where = "run the startup program first" if f.variables[slot] is not None else "no op of this run produced it"
-    return ValueError(f"fetch_list: the variable {name!r} holds no data ({where})")
+    return FetchError(f"fetch_list: the variable {name!r} holds no data ({where})")

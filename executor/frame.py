@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fluidio.tensor import LoDTensor, Scope, ScopeVariable
+from fluidio.tensor import LoDTensor, Scope, ScopeVariable, SelectedRows
 from fluidio.tensor.lod import LoD
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ class Frame:
                 held.levels = self.lods[slot]
             else:
                 variable.value = LoDTensor.wrap(value, self.lods[slot])
+        elif type(held) is SelectedRows and type(value) is SelectedRows:
+            held.become(value)  # a handle taken before the run shows what it wrote
         else:
             variable.value = value
 

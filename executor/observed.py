@@ -7,11 +7,13 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
+from fluidio.errors import EnforceNotMet
 from fluidio.executor.bind import Step as BoundStep
 from fluidio.executor.fetch import FetchesUpdates, fetch_names
 from fluidio.executor.frame import Frame
 from fluidio.executor.pruned import split_updates
 from fluidio.flow.observer import OBSERVERS, OpRun, Step, StepResult
+from fluidio.tensor import SelectedRows
 
 __all__ = ["observed_run", "observed_step"]
 
@@ -47,13 +49,32 @@ def observed_step(step: BoundStep, f: Frame) -> None:
     """Run one op and tell of it."""
     start = perf_counter()
     step.run(f)
-    if f.plan.dev.is_gpu:
+    if OBSERVERS.checks_numbers:
+        check_numbers(step, f)
+    if f.plan.dev.is_gpu and OBSERVERS.of_ops:
         f.plan.dev.xp.cuda.get_current_stream().synchronize()
     stop = perf_counter()
     output = f.plan.name_of(step.writes[0]) if step.writes else ""
     event = OpRun(step.op.type, output, step.op.site, threading.get_ident(), start, stop)
     for observer in OBSERVERS.of_ops:
         observer.op_ran(event)
+
+
+def check_numbers(step: BoundStep, f: Frame) -> None:
+    """Refuse what an op computed if a number in it is NaN or infinite."""
+    xp = f.plan.dev.xp
+    for slot in step.writes:
+        value = f.values[slot]
+        value = value.value if isinstance(value, SelectedRows) else value
+        if getattr(getattr(value, "dtype", None), "kind", "") != "f":
+            continue
+        nans, infinities = int(xp.isnan(value).sum()), int(xp.isinf(value).sum())
+        if nans or infinities:
+            name = f.plan.name_of(slot)
+            raise EnforceNotMet(
+                f"in [op={step.op.type}] [tensor={name}] find nan or inf: {nans} nan and {infinities} inf among "
+                f"{value.size} numbers (FLAGS_check_nan_inf is on)"
+            )
 
 
 def _number(program: Any) -> int:

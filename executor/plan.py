@@ -314,7 +314,7 @@ def run_steps(steps: list[Step], f: Frame) -> None:
     """Run steps in order on a frame."""
     step: Step | None = None
     try:
-        if OBSERVERS.of_ops:
+        if OBSERVERS.of_ops or OBSERVERS.checks_numbers:
             for step in steps:
                 observed_step(step, f)
                 for slot in step.dead:

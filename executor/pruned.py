@@ -22,6 +22,8 @@ def split_updates(fetch_list: Any) -> tuple[list[Any], list[Operator]]:
             updates.append(item)
         elif isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], list):
             updates += item[0]
+        elif isinstance(item, (list, tuple)) and item and isinstance(item[0], Operator):
+            updates += item
         else:
             wanted.append(item)
     for op in updates:

@@ -4,6 +4,7 @@
     ├── EnforceNotMet (RuntimeError)     a run-time check failed; Fluid's own name
     │   ├── EOFException                 the epoch is over: reset() the reader
     │   ├── DistributedError             a trainer is gone or does another thing than the others
+    │   ├── FetchError (ValueError)      fetch_list names what the program or the scope does not have
     │   ├── OpError                      an op failed: names op, inputs and the line that built it
     │   └── ReaderError (ValueError)     a reader's source failed; its own exception is `__cause__`
     ├── RecordIOError (OSError)          bytes on disk are not what they should be
@@ -32,6 +33,7 @@ __all__ = [
     "DistributedError",
     "EOFException",
     "EnforceNotMet",
+    "FetchError",
     "FluidioError",
     "ForeignFileError",
     "MissingDependencyError",
@@ -97,6 +99,10 @@ class OpError(EnforceNotMet):
         self.op_type = op_type
         self.site = site
         super().__init__(text)
+
+
+class FetchError(EnforceNotMet, ValueError):
+    """`fetch_list` names a variable that the program does not have, or that holds no data."""
 
 
 class ReaderError(EnforceNotMet, ValueError):

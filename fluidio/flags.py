@@ -1,4 +1,7 @@
-"""`fluid.set_flags` and `fluid.get_flags`: gflags of the C++ core, kept for scripts that ask; none has an effect."""
+"""`fluid.set_flags` and `fluid.get_flags`: gflags of the C++ core, kept for scripts that ask.
+
+`FLAGS_check_nan_inf` has an effect: every op's outputs are checked. The others steered the C++ core.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fluidio.errors import EnforceNotMet
+from fluidio.flow.observer import OBSERVERS
 
 __all__ = ["GlobalFlags", "get_flags", "set_flags"]
 
@@ -63,7 +67,7 @@ class GlobalFlags:
         kind = type(_PUBLIC[name])
         if isinstance(value, str) is not (kind is str):
             raise RuntimeError(f"{name} is a {kind.__name__}; {value!r} was given")
-        _flags[name] = kind(value)
+        _keep(name, kind(value))
 
     def __contains__(self, name: object) -> bool:
         return name in _flags
@@ -79,16 +83,22 @@ class GlobalFlags:
 
 
 def set_flags(flags: Mapping[str, Any]) -> None:
-    """Keep the values of flags.
+    """Set flags. `FLAGS_check_nan_inf` makes every op's outputs be looked through for NaN and infinity.
 
-    Fluid: they steered the C++ core's memory and libraries, which are not here.
+    Fluid: the others steered the C++ core's memory and libraries, which are not here.
     """
     if not isinstance(flags, dict):
         raise TypeError("flags in set_flags should be a dict")
     for name, value in flags.items():
         if name not in _PUBLIC:
             raise ValueError(f"Flag {name} cannot set its value through this function.")
-        _flags[name] = value
+        _keep(name, value)
+
+
+def _keep(name: str, value: Any) -> None:
+    _flags[name] = value
+    if name == "FLAGS_check_nan_inf":
+        OBSERVERS.checks_numbers = bool(value)
 
 
 def get_flags(flags: str | Sequence[str]) -> dict[str, Any]:

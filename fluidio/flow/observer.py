@@ -7,6 +7,7 @@ it raises ends the run. Times are seconds of `time.perf_counter()`. While nobody
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -143,11 +144,14 @@ class Observers:
     Attributes:
         all: all of them; empty when nothing needs to be told.
         of_ops: those with `times_ops`.
+        checks_numbers: every op's outputs are looked through for NaN and infinity (`FLAGS_check_nan_inf`).
     """
 
     def __init__(self) -> None:
         self.all: tuple[Observer, ...] = ()
         self.of_ops: tuple[Observer, ...] = ()
+        flag = os.environ.get("FLAGS_check_nan_inf", "")  # noqa: SIM112  (Fluid's name)
+        self.checks_numbers = flag.lower() in ("1", "true", "yes")
         self._changing = threading.Lock()
 
     def add(self, observer: Observer) -> None:

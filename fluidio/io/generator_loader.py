@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from fluidio.errors import EnforceNotMet
 from fluidio.flow.feed_queue import FeedQueue
 from fluidio.io.loader_iterator import LoaderIterator, RingCache, as_places, feeds_of
@@ -43,6 +45,21 @@ class GeneratorLoader(DataLoaderBase):
     """
 
     _kind = "DataLoader"
+
+    @classmethod
+    def _check_input_array(cls, item: Any) -> Any:
+        """Return an item as an array; TypeError where its parts differ in length."""
+        try:
+            array = np.asarray(item)
+        except ValueError:
+            array = np.empty(0, object)
+        if array.dtype == object:
+            raise TypeError(
+                "Faild to convert input data to a regular ndarray: usually it holds nested lists of different lengths. "
+                "Pad them, or give a LoDTensor (fluid.create_lod_tensor)."
+            )
+        return array
+
     _place0_only = False
 
     def __init__(

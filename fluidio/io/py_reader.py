@@ -34,6 +34,10 @@ class PyReader(GeneratorLoader):
         self._place0_only = era().return_list_place0_only
         super().__init__(feed_list, capacity, use_double_buffer, iterable, return_list)
 
+    @property
+    def _loader(self) -> GeneratorLoader:
+        return self  # Fluid: a loader inside; here the reader is one
+
     def decorate_sample_generator(
         self, sample_generator: Callable[[], Any], batch_size: int, drop_last: bool = True, places: Any = None
     ) -> None:

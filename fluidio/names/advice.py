@@ -29,7 +29,6 @@ ADVICE: dict[str, dict[str, str]] = {
     "fluid": {
         "AsyncExecutor": _LOADER,
         "ComplexVariable": "keep real and imaginary part in two variables",
-        "DataFeedDesc": _LOADER,
         "dygraph_grad_clip": _STATIC,
         "monkey_patch_variable": "variables have their operators already",
     },
@@ -40,7 +39,6 @@ ADVICE: dict[str, dict[str, str]] = {
         "multi_download": _HDFS,
         "multi_upload": _HDFS,
         "search_pyramid_hash": _OWN,
-        "summary": _DRAW,
     },
     "fluid.layers": MISSING_LAYERS,
 }

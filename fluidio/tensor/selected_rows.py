@@ -57,6 +57,10 @@ class SelectedRows:
         """Return the tensor of the rows; set() on it sets them."""
         return self._tensor
 
+    def become(self, other: SelectedRows) -> None:
+        """Take over the rows of another one, in place."""
+        self.index, self._height, self.value = other.index, other._height, other.value
+
     def merged(self, xp: Any = np) -> tuple[Any, Any]:
         """Return unique rows in ascending order and the sums of their values."""
         unique, inverse = xp.unique(xp.asarray(self.index), return_inverse=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from fluidio.layer_helper import LayerHelper
 from fluidio.program import Variable
 
@@ -170,7 +172,18 @@ relu = _unary("relu")
 round = _unary("round")
 rsqrt = _unary("rsqrt")
 sigmoid = _unary("sigmoid")
-sign = _unary("sign")
+_sign = _unary("sign")
+
+
+def sign(x: Variable | Any) -> Variable:
+    """Return -1, 0 or 1 for every element of a Variable or of an array."""
+    if isinstance(x, np.ndarray):
+        from fluidio.layers._create.tensors import assign  # it is built on this module
+
+        x = assign(x)
+    return _sign(x)
+
+
 sin = _unary("sin")
 softplus = _unary("softplus")
 softsign = _unary("softsign")

@@ -20,7 +20,7 @@ ORDER = [
     "backward initializer regularizer clip optimizer param_attr layer_helper data_layer weight_norm",
     "layers | executor",
     "input io recordio_writer",
-    "nets metrics evaluator average profiler debugger transpiler contrib core framework flags op proto "
+    "nets metrics evaluator average profiler debugger transpiler contrib core data_feed_desc framework flags op proto "
     "inference incubate install_check default_scope_funcs log_helper wrapped_decorator",
     "testing",
     "dataset conversion models torch tf",

@@ -1,0 +1,97 @@
+"""Helpers of `fluid.executor` that legacy code calls by name; the Executor itself does without them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fluidio.dtypes import DTypeLike, VarType, to_numpy, to_vartype
+from fluidio.executor.feed import check_fed
+from fluidio.places import PlaceLike
+from fluidio.program import Block, Program, Variable
+from fluidio.tensor import LoDTensor
+
+__all__ = [
+    "_as_lodtensor",
+    "_get_program_cache_key",
+    "_to_name_str",
+    "add_feed_fetch_ops",
+    "check_feed_shape_type",
+    "dimension_is_compatible_with",
+    "dtype_is_compatible_with",
+    "has_feed_operators",
+    "has_fetch_operators",
+]
+
+
+def dimension_is_compatible_with(first: Sequence[int], second: Sequence[int]) -> bool:
+    """Tell whether two shapes agree, where a dim below zero agrees with every size."""
+    return len(first) == len(second) and all(a == b or a < 0 or b < 0 for a, b in zip(first, second))
+
+
+def dtype_is_compatible_with(first: DTypeLike, second: DTypeLike) -> bool:
+    return to_vartype(first) == to_vartype(second)
+
+
+def check_feed_shape_type(var: Variable, feed: Any, num_places: int = 1) -> bool:
+    """Tell whether a tensor may be fed for a Variable; ValueError says why not."""
+    check_fed(var, feed.array if isinstance(feed, LoDTensor) else feed, False)
+    return True
+
+
+def has_feed_operators(block: Block, feed_targets: Any, feed_holder_name: str) -> bool:
+    """Tell whether a block has ops that take feeds out of this holder."""
+    return any(op.type == "feed" and op.input("X") == [feed_holder_name] for op in block.ops)
+
+
+def has_fetch_operators(block: Block, fetch_targets: Any, fetch_holder_name: str) -> bool:
+    """Tell whether a block has ops that put results into this holder."""
+    return any(op.type == "fetch" and op.output("Out") == [fetch_holder_name] for op in block.ops)
+
+
+def add_feed_fetch_ops(program: Program, feed: Any, fetch_list: Any, feed_name: str, fetch_name: str) -> Program:
+    """Return a copy of a program with feed and fetch ops, as Fluid's own executor ran it."""
+    copy = program.clone()
+    block = copy.global_block()
+    if not has_feed_operators(block, feed, feed_name):
+        holder = block.create_var(name=feed_name, type=VarType.FEED_MINIBATCH, persistable=True)
+        for column, name in reversed(list(enumerate(feed))):
+            block._prepend_op(type="feed", inputs={"X": [holder]}, outputs={"Out": [name]}, attrs={"col": column})
+    if not has_fetch_operators(block, fetch_list, fetch_name):
+        results = block.create_var(name=fetch_name, type=VarType.FETCH_LIST, persistable=True)
+        for column, item in enumerate(fetch_list):
+            names = [_to_name_str(item)]
+            block.append_op(type="fetch", inputs={"X": names}, outputs={"Out": [results]}, attrs={"col": column})
+    return copy
+
+
+def _as_lodtensor(data: Any, place: PlaceLike, dtype: DTypeLike | None = None) -> LoDTensor:
+    """Return numbers or an array as a LoDTensor without sequences."""
+    if isinstance(data, list):
+        raise RuntimeError(
+            "Some of your feed data hold LoD information. They can not be completely cast from a list of Python "
+            "ndarray to LoDTensor. Please convert data to LoDTensor directly before feeding the data."
+        )
+    array = np.asarray(data)
+    if dtype is not None and not isinstance(data, np.ndarray):
+        array = np.array([data]).astype(to_numpy(to_vartype(dtype)))
+    tensor = LoDTensor()
+    tensor.set(array, place)
+    return tensor
+
+
+def _to_name_str(var: Any) -> str:
+    """Return the name of a Variable; of an op its number, of a list both."""
+    if isinstance(var, str):
+        return var
+    if isinstance(var, Variable):
+        return var.name
+    if isinstance(var, (list, tuple)):
+        return ",".join(_to_name_str(one) for one in var)
+    return str(getattr(var, "idx", var))
+
+
+def _get_program_cache_key(feed: Any, fetch_list: Any) -> str:
+    return str(list(feed or ()) + [_to_name_str(one) for one in fetch_list or ()])

@@ -1,0 +1,107 @@
+"""`fluid.DataFeedDesc`: the description of a data feed in protobuf's text form, read, changed and written."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+__all__ = ["DataFeedDesc"]
+
+_TOKEN = re.compile(r'\s*(?:#[^\n]*\n\s*)*("(?:[^"\\]|\\.)*"|[{}:]|[^\s{}:"]+)')
+
+Message = list[tuple[str, Any]]
+
+
+class DataFeedDesc:
+    """A feed of slots, as a .proto file in text form describes it.
+
+    Example:
+        >>> desc = fluid.DataFeedDesc("data.proto")   # doctest: +SKIP
+        >>> desc.set_batch_size(128)                  # doctest: +SKIP
+        >>> desc.set_use_slots(["words"])             # doctest: +SKIP
+    """
+
+    def __init__(self, proto_file: str) -> None:
+        with open(proto_file, encoding="utf-8") as file:
+            self._fields = _message(_tokens(file.read()), proto_file)
+        if not any(name == "pipe_command" for name, _ in self._fields):
+            self._fields.append(("pipe_command", '"cat"'))
+        slots = [field for name, field in self._fields if name == "multi_slot_desc"]
+        self._slots = {_named(slot): slot for part in slots for name, slot in part if name == "slots"}
+
+    def set_batch_size(self, batch_size: int) -> None:
+        """Set how many records make a batch."""
+        _set(self._fields, "batch_size", str(int(batch_size)), after="name")
+
+    def set_dense_slots(self, dense_slots_name: Sequence[str]) -> None:
+        """Make slots dense: they have the same number of values in every record."""
+        for name in dense_slots_name:
+            _set(self._slots[name], "is_dense", "true", after="type")
+
+    def set_use_slots(self, use_slots_name: Sequence[str]) -> None:
+        """Let slots be used for training."""
+        for name in use_slots_name:
+            _set(self._slots[name], "is_used", "true", after="is_dense")
+
+    def desc(self) -> str:
+        """Return the description as text."""
+        return "\n".join(_lines(self._fields, "")) + "\n"
+
+
+def _tokens(text: str) -> Iterator[str]:
+    place = 0
+    text = text.rstrip()
+    while place < len(text):
+        found = _TOKEN.match(text, place)
+        if found is None:
+            raise ValueError(f"not protobuf text at {text[place : place + 40]!r}")
+        yield found.group(1)
+        place = found.end()
+
+
+def _message(tokens: Iterator[str], source: str, inside: bool = False) -> Message:
+    """Read fields until the message ends: {name: value} pairs in order, messages as lists of their own."""
+    fields: Message = []
+    for token in tokens:
+        if token == "}":
+            if inside:
+                return fields
+            break
+        follows = next(tokens, "")
+        if follows == ":":
+            follows = next(tokens, "")
+            if follows != "{":
+                fields.append((token, follows))
+                continue
+        if follows != "{":
+            raise ValueError(f"{source}: expected a value for {token!r}, found {follows!r}")
+        fields.append((token, _message(tokens, source, True)))
+    else:
+        if not inside:
+            return fields
+    raise ValueError(f"{source}: its braces do not match")
+
+
+def _named(slot: Message) -> str:
+    return str(json.loads(next(value for name, value in slot if name == "name")))
+
+
+def _set(fields: Message, name: str, value: str, after: str) -> None:
+    for index, (known, _) in enumerate(fields):
+        if known == name:
+            fields[index] = (name, value)
+            return
+    places = [index for index, (known, _) in enumerate(fields) if known == after]
+    fields.insert(places[-1] + 1 if places else len(fields), (name, value))
+
+
+def _lines(fields: Message, indent: str) -> Iterator[str]:
+    for name, value in fields:
+        if isinstance(value, list):
+            yield f"{indent}{name} {{"
+            yield from _lines(value, indent + "  ")
+            yield f"{indent}}}"
+        else:
+            yield f"{indent}{name}: {value}"
