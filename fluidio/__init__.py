@@ -93,6 +93,7 @@ if _typing.TYPE_CHECKING:
         Trainer,
     )
     from fluidio.conversion import convert
+    from fluidio.data_feed_desc import DataFeedDesc
     from fluidio.data_layer import data
     from fluidio.executor import BuildStrategy, CompiledProgram, ExecutionStrategy, Executor, ParallelExecutor
     from fluidio.executor import compiled as compiler
@@ -137,6 +138,7 @@ __all__ = [
     "CUDAPlace",
     "CheckpointConfig",
     "CompiledProgram",
+    "DataFeedDesc",
     "DataFeeder",
     "DatasetFactory",
     "DistributeTranspiler",

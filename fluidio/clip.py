@@ -71,6 +71,7 @@ class GradientClipBase:
             raise TypeError(f"need_clip must be a function of a parameter, got {type(need_clip).__name__}")
         self._need_clip_func = need_clip
         self.partial = False
+        self.by_parameter = False  # given by set_gradient_clip rather than to an optimizer
 
     def __call__(self, params_grads: Pairs) -> ParamsGrads:
         """Clip for an optimizer that has `grad_clip`: the ops belong to the clipped gradients, as in Fluid 1.8."""
@@ -155,12 +156,12 @@ class GradientClipByGlobalNorm(GradientClipBase):
             return list(params_grads)
         program = chosen[0][0].block.program
         with program._optimized_guard([]):
+            limit = self._limit(chosen[0][1]) if self.by_parameter else None
             norms = [_squared_norm(grad) for _, grad in chosen]
             total = _append("sum", {"X": norms}, norms[0])
             norm = _append("sqrt", {"X": [total]}, total)
-            attrs = {"shape": [1], "value": self.clip_norm, "str_value": str(self.clip_norm), "dtype": norm.dtype}
-            limit = _append("fill_constant", {}, norm, attrs)
-            limit.stop_gradient = True
+            if limit is None:
+                limit = self._limit(norm)
             larger = _append("elementwise_max", {"X": [limit], "Y": [norm]}, norm, {"axis": -1})
             factor = _append("elementwise_div", {"X": [limit], "Y": [larger]}, norm, {"axis": -1})
         scaled = {}
@@ -168,6 +169,14 @@ class GradientClipByGlobalNorm(GradientClipBase):
             with program._optimized_guard([param, grad]):
                 scaled[param.name] = _scaled(grad, factor)
         return [(param, scaled.get(param.name, grad)) for param, grad in params_grads]
+
+    def _limit(self, like: Variable) -> Variable:
+        attrs = {"shape": [1], "value": self.clip_norm, "str_value": str(self.clip_norm), "dtype": like.dtype}
+        helper = LayerHelper("fill_constant")
+        limit = helper.create_variable_for_type_inference(like.dtype)
+        helper.append_op(type="fill_constant", outputs={"Out": [limit]}, attrs=attrs)
+        limit.stop_gradient = True
+        return limit
 
 
 def _append(op_type: str, inputs: dict[str, Any], like: Variable, attrs: dict[str, Any] | None = None) -> Variable:
@@ -181,17 +190,15 @@ def _append(op_type: str, inputs: dict[str, Any], like: Variable, attrs: dict[st
 
 def _squared_norm(grad: Variable) -> Variable:
     if grad.type is VarType.SELECTED_ROWS:
-        helper = LayerHelper("squared_l2_norm")
-        out = helper.create_variable_for_type_inference(grad.dtype)
-        helper.append_op(type="squared_l2_norm", inputs={"X": [grad]}, outputs={"Out": [out]})
-        return out
+        merged = _append("merge_selected_rows", {"X": [grad]}, grad)
+        helper = LayerHelper("get_tensor_from_selected_rows")
+        grad = helper.create_variable_for_type_inference(grad.dtype)
+        helper.append_op(type="get_tensor_from_selected_rows", inputs={"X": [merged]}, outputs={"Out": [grad]})
     square = _append("square", {"X": [grad]}, grad)
     return _append("reduce_sum", {"X": [square]}, grad, {"dim": [0], "keep_dim": False, "reduce_all": True})
 
 
 def _scaled(grad: Variable, factor: Variable) -> Variable:
-    if grad.type is VarType.SELECTED_ROWS:
-        return _append("scale", {"X": [grad], "ScaleTensor": [factor]}, grad)
     return _append("elementwise_mul", {"X": [grad], "Y": [factor]}, grad, {"axis": -1})
 
 
@@ -211,7 +218,7 @@ def set_gradient_clip(
             raise TypeError("Every element of param_list should be a Parameter or its name")
         own = copy.copy(clip)
         if own is not None:
-            own.partial = partial
+            own.partial, own.by_parameter = partial, True
         parameter.gradient_clip_attr = own
 
 

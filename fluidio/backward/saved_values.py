@@ -66,7 +66,8 @@ class Versions:
         return kept
 
 
-_PASSED_ON = {"W_Out"}  # slots that hand on an input as it is
+# Slots that hand on an input as it is, or (of batch_norm) change what its gradient reads only where it does not change.
+_PASSED_ON = {"W_Out", "MeanOut", "VarianceOut"}
 
 
 def _written(op: Operator) -> list[str]:

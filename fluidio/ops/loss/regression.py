@@ -120,7 +120,9 @@ def kldiv_loss_grad(k: Call, x: Any, target: Any, dloss: Any) -> Any:
 def label_smooth(k: Call, x: Any, prior: Any) -> Any:
     """Out = (1 - epsilon) X + epsilon times the prior (uniform by default)."""
     e = k.attrs["epsilon"]
-    return _less_one(e) * x + (e / x.shape[-1] if prior is None else e * prior.reshape(-1))
+    return _less_one(e) * x + (
+        float(np.float32(e) / np.float32(x.shape[-1])) if prior is None else e * prior.reshape(-1)
+    )
 
 
 @gradient("label_smooth", "Out@GRAD", "X@GRAD")

@@ -233,7 +233,8 @@ _by_x(
 def _selu_grad(k: Call, out: Any, d: Any) -> Any:
     scale, alpha = k.attrs["scale"], k.attrs["alpha"]
     both = float(np.float32(scale) * np.float32(alpha))  # Fluid: the product has 32 bits
-    return d * k.xp.where(out > 0, out.dtype.type(scale), out + both)
+    slope = k.xp.where(out > 0, out.dtype.type(scale), out + both)
+    return d * slope.astype(np.float32).astype(out.dtype)  # Fluid: in 32 bits, for doubles too
 
 
 _by_out(
@@ -311,10 +312,10 @@ def clip(k: Call, x: Any, low: Any, high: Any) -> Any:
 
 
 def _limits(k: Call, low: Any, high: Any) -> tuple[Any, Any]:
-    """Return the bounds. Fluid: in 32 bits, for doubles too."""
+    """Return the bounds. Fluid: the lower one in 32 bits, for doubles too."""
     return (
         k.attrs["min"] if low is None else low.reshape(-1)[0].astype(np.float32).astype(low.dtype),
-        k.attrs["max"] if high is None else high.reshape(-1)[0].astype(np.float32).astype(high.dtype),
+        k.attrs["max"] if high is None else high.reshape(-1)[0],
     )
 
 

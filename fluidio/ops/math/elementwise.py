@@ -9,6 +9,7 @@ from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext, Shape
+from fluidio.tensor import SelectedRows
 
 __all__: list[str] = []
 
@@ -71,6 +72,8 @@ def check_broadcast(x: Any, y: Any) -> None:
 def _binary(name: str, forward: Callable[[Any, Any, Any], Any], grad: bool) -> None:
     @op(name, "X Y", "Out", {"axis": -1}, infer=_infer, grad=grad)
     def kernel(k: Call, x: Any, y: Any) -> Any:
+        if isinstance(x, SelectedRows):  # by one number
+            return SelectedRows(x.index, x.height(), forward(k.xp, x.value, y.reshape(-1)[0]))
         x, y = fit(k, x, y)
         if x.shape != y.shape:
             check_broadcast(x, y)

@@ -94,7 +94,7 @@ def _infer_split(c: InferContext) -> None:
         c.fail(str(error))
         raise
     for index in range(count):
-        dims = list(shape)
+        dims = [-1] * len(shape) if c.has("AxisTensor") else list(shape)
         dims[axis] = sizes[index]
         c.set("Out", dims, c.dtype("X"), c.input("X").lod_level, index)
 

@@ -139,6 +139,8 @@ def _tell_of_backwards() -> None:
 def _infer_strided(c: InferContext) -> None:
     shape = list(c.shape("Input"))
     a = c.attrs
+    if any(c.has(slot) for slot in ("StartsTensor", "EndsTensor", "StridesTensor")):
+        shape = [-1] * len(shape)  # Fluid: nothing is known beside a tensor
     for i, (axis, known) in enumerate(zip(a["axes"], _known(c))):
         if known and shape[axis] >= 0:
             piece = _step(shape[axis], a["starts"][i], a["ends"][i], a["strides"][i])

@@ -196,6 +196,12 @@ def anchor_generator(k: Call, feature: Any) -> Any:
 
 def overlaps(xp: Any, x: Any, y: Any, normalized: bool) -> Any:
     """Return intersection over union of each box of X with each of Y."""
+    shared, union = shared_and_union(xp, x, y, normalized)
+    return shared / xp.maximum(union, 1e-12).astype(x.dtype, copy=False)
+
+
+def shared_and_union(xp: Any, x: Any, y: Any, normalized: bool) -> tuple[Any, Any]:
+    """Return the areas of intersection and union of each box of X with each of Y."""
     extra = 0 if normalized else 1
     low = xp.maximum(x[:, None, :2], y[None, :, :2])
     high = xp.minimum(x[:, None, 2:], y[None, :, 2:])
@@ -205,7 +211,7 @@ def overlaps(xp: Any, x: Any, y: Any, normalized: bool) -> Any:
     def area(b: Any) -> Any:
         return (b[:, 2] - b[:, 0] + extra) * (b[:, 3] - b[:, 1] + extra)
 
-    return shared / xp.maximum(area(x)[:, None] + area(y)[None, :] - shared, 1e-12).astype(x.dtype, copy=False)
+    return shared, area(x)[:, None] + area(y)[None, :] - shared
 
 
 def _infer_iou(c: InferContext) -> None:
@@ -215,7 +221,8 @@ def _infer_iou(c: InferContext) -> None:
 @op("iou_similarity", "X Y", "Out", {"box_normalized": True}, infer=_infer_iou, grad=False)
 def iou_similarity(k: Call, x: Any, y: Any) -> Any:
     """Out[i, j] = intersection over union of box i of X and box j of Y."""
-    return overlaps(k.xp, x, y, k.attrs["box_normalized"])
+    shared, union = shared_and_union(k.xp, x, y, k.attrs["box_normalized"])
+    return shared / (union + x.dtype.type(1e-10))
 
 
 def _infer_box_coder(c: InferContext) -> None:
