@@ -19,6 +19,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--names", metavar="A,B,...", help="names of the slots (default: the manifest's, or slot_0, ...)"
     )
+    parser.add_argument(
+        "--nulls",
+        metavar="drop|VALUE",
+        help="leave rows with nulls out, or put a value there (default: refuse)",
+    )
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, metavar="M")
     parser.add_argument("--quiet", action="store_true", help="no progress line")
 
@@ -35,6 +40,7 @@ def run(args: argparse.Namespace) -> int:
         args.output,
         names=[name.strip() for name in args.names.split(",")] if args.names else None,
         source_format=args.source,
+        nulls=args.nulls,
         workers=args.workers,
         progress=None if args.quiet else sys.stderr,
     )

@@ -32,6 +32,7 @@ def export(
     *,
     names: Sequence[str] | None = None,
     source_format: str | None = None,
+    nulls: str | None = None,
     workers: int = 1,
     progress: IO[str] | None = None,
 ) -> list[str]:
@@ -45,6 +46,8 @@ def export(
         to: "parquet", "arrow", "tfrecord", "webdataset", "npz" or "recordio".
         output: a folder, made if it is not there.
         source_format: what the sources are; their names say it by default.
+        nulls: what becomes of nulls in Parquet and Arrow files: "drop" leaves their rows out, anything else is a value
+            to put in their place. By default they are refused: tensors have none.
         workers: processes.
     """
     target = formats.of_name(to)
@@ -68,7 +71,7 @@ def export(
         futures = {}
         for path, out in zip(paths, outputs):
             reading = source or formats.of_path(path)
-            job = executor.submit(_export_one, path, _name_of(reading), out, to, list(names) if names else None)
+            job = executor.submit(_export_one, path, _name_of(reading), out, to, list(names) if names else None, nulls)
             futures[job] = path, out
         for future in as_completed(futures):
             path, out = futures[future]
@@ -93,10 +96,12 @@ def _new_name(name: str, target: formats.Format) -> str:
     return stem + (target.suffix or ("" if shard_of(stem) or stem == name else ".recordio"))
 
 
-def _export_one(path: str, source: str, output: str, to: str, names: list[str] | None) -> tuple[int, Any]:
+def _export_one(
+    path: str, source: str, output: str, to: str, names: list[str] | None, nulls: str | None
+) -> tuple[int, Any]:
     """Convert one file and return the number of records and the slots."""
     try:
-        slots, blocks = _opened(path, formats.of_name(source), names)
+        slots, blocks = _opened(path, formats.of_name(source), names, nulls)
         target = formats.of_name(to)
         beside = storage.join(storage.parent(output), SLOTS)
         if not target.keeps_slots and slots and storage.exists(beside):
@@ -116,8 +121,9 @@ def _export_one(path: str, source: str, output: str, to: str, names: list[str] |
     return count, schema.to_json(slots)
 
 
-def _opened(path: str, reading: formats.Format, names: list[str] | None) -> tuple[list[Field], Any]:
-    slots, blocks = reading.read(path, None if reading.keeps_slots else slots_beside(path))
+def _opened(path: str, reading: formats.Format, names: list[str] | None, nulls: str | None) -> tuple[list[Field], Any]:
+    options = {"nulls": nulls} if nulls is not None and reading.has_nulls else {}
+    slots, blocks = reading.read(path, None if reading.keeps_slots else slots_beside(path), **options)
     if names is not None:
         if len(names) != len(slots) and slots:
             raise ConversionError(f"{len(names)} names for {len(slots)} slots: {', '.join(names)}")

@@ -20,7 +20,9 @@ from fluidio.conversion.export import SLOTS, export
 from fluidio.conversion.formats import tfrecord
 from fluidio.errors import ConversionError, FluidioError, MissingDependencyError
 from fluidio.recordio import Column, Writer, load
+from fluidio.recordio.files.paths import expand
 from tests.conversion.templates import MIXED, write
+from tests.house.repository import ROOT
 
 FORMATS = ["npz", "tfrecord", "webdataset", "parquet", "arrow"]
 
@@ -135,6 +137,34 @@ def test_a_parquet_file_of_others_is_taken_in(tmp_path: Path) -> None:
     pq.write_table(pa.table({"n": [1, None]}), tmp_path / "null.parquet")
     with pytest.raises(ConversionError, match="null"):
         export(str(tmp_path / "null.parquet"), "recordio", str(tmp_path / "out"))
+
+
+@pytest.mark.parametrize(("nulls", "expected"), [("drop", [1, 4]), ("-1", [1, -1, 4]), ("2", [1, 2, 4])])
+@pytest.mark.parametrize("convert", [False, True])
+def test_nulls_are_dropped_or_replaced(nulls: str, expected: list[int], convert: bool, tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow", reason="extra: pyarrow is not installed")
+    import pyarrow.parquet as pq
+
+    path = str(tmp_path / "null.parquet")
+    pq.write_table(pa.table({"n": [1, None, 4], "x": [0.5, 1.5, 2.5]}), path)
+    if convert:
+        template = f"{ROOT}/fluidio/conversion/templates/tables.py"
+        generate(template, str(tmp_path / "out" / "t"), 1, workers=1, args=["--files", path, "--nulls", nulls])
+        (made,) = expand(str(tmp_path / "out" / "t-*"))
+    else:
+        (made,) = export(path, "recordio", str(tmp_path / "out"), nulls=nulls)
+    assert load(made)[0].data.reshape(-1).tolist() == expected
+
+
+def test_a_value_that_cannot_stand_for_a_null_is_refused(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow", reason="extra: pyarrow is not installed")
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"n": [1, None], "l": [[1], None]}), tmp_path / "null.parquet")
+    with pytest.raises(ConversionError, match="n: 'many' cannot stand for a null of int64"):
+        export(str(tmp_path / "null.parquet"), "recordio", str(tmp_path / "out"), nulls="many")
+    with pytest.raises(ConversionError, match="l: a null of list.* has no value to put in its place: use --nulls drop"):
+        export(str(tmp_path / "null.parquet"), "recordio", str(tmp_path / "out"), nulls="3")
 
 
 def test_parquet_has_columns_that_others_understand(shards: str, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 import fluidio
 from fluidio import paddle
 from fluidio.conversion import generate, read_manifest
+from fluidio.conversion.export import export
 from fluidio.conversion.new_set import making
 from fluidio.conversion.reshard import shuffle, split
 from fluidio.errors import ConversionError, FluidioError, RecordIOError
@@ -59,6 +60,15 @@ def test_sets_of_other_formats_may_count_their_files(tmp_path: Path) -> None:
     (tmp_path / "x-00000-of-00002.tfrecord").unlink()
     with pytest.raises(RecordIOError, match="missing"):
         expand(str(tmp_path / "*.tfrecord"))
+
+
+def test_a_manifest_says_which_shard_of_another_format_is_missing(tmp_path: Path) -> None:
+    samples(str(tmp_path / "x"), 3, range(9))
+    (tmp_path / "to").mkdir()
+    export(str(tmp_path / "x-*-of-*"), "tfrecord", str(tmp_path / "to"))
+    (tmp_path / "to" / "x-00002-of-00002.tfrecord").unlink()
+    with pytest.raises(RecordIOError, match="x-00002-of-00002.tfrecord is missing"):
+        expand(str(tmp_path / "to" / "*.tfrecord"))
 
 
 def test_a_store_is_checked_the_same_way(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.conversion import storage
+from fluidio.conversion.formats.nulls import refuse, without_nulls
 from fluidio.errors import ConversionError, missing_dependency
 from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.recordio.files import schema
@@ -94,16 +95,18 @@ def _small(offsets: Any) -> Any:
 # -- batches to blocks -------------------------------------------------------------------------------------------------
 
 
-def to_block(batch: Any, slots: list[Field]) -> RecordBlock:
-    """Return a pyarrow RecordBatch as a block."""
+def to_block(batch: Any, slots: list[Field], nulls: str | None = None) -> RecordBlock:
+    """Return a pyarrow RecordBatch as a block; `nulls` as in `without_nulls`, None refuses them."""
     pa = _pyarrow()
+    if nulls is not None:
+        batch = without_nulls(batch, nulls)
     columns = []
     for slot in slots:
         if len(batch.schema.get_all_field_indices(slot.name)) != 1:
             raise ConversionError(f"{slot.name}: several columns have this name; rename them first")
         array = batch.column(slot.name)
         if array.null_count:
-            raise ConversionError(f"{slot.name}: {array.null_count} values are null; tensors have no null")
+            refuse(slot.name, array.null_count)
         columns.append(_column(pa, array, slot))
     return RecordBlock(columns, batch.num_rows)
 
@@ -231,7 +234,9 @@ def _write(path: str, slots: list[Field], blocks: Iterable[RecordBlock], open_wr
                 writer.close()
 
 
-def read_parquet(path: str, slots: list[Field] | None) -> tuple[list[Field], Iterator[RecordBlock]]:
+def read_parquet(
+    path: str, slots: list[Field] | None, nulls: str | None = None
+) -> tuple[list[Field], Iterator[RecordBlock]]:
     """Return the slots and the blocks of a Parquet file."""
     _pyarrow()
     import pyarrow.parquet as pq
@@ -242,12 +247,14 @@ def read_parquet(path: str, slots: list[Field] | None) -> tuple[list[Field], Ite
     def blocks() -> Iterator[RecordBlock]:
         with storage.opened(path) as source, pq.ParquetFile(source) as file:
             for batch in file.iter_batches(1000):
-                yield to_block(batch, known)
+                yield to_block(batch, known, nulls)
 
     return known, blocks()
 
 
-def read_ipc(path: str, slots: list[Field] | None) -> tuple[list[Field], Iterator[RecordBlock]]:
+def read_ipc(
+    path: str, slots: list[Field] | None, nulls: str | None = None
+) -> tuple[list[Field], Iterator[RecordBlock]]:
     """Return the slots and the blocks of an Arrow IPC file."""
     pa = _pyarrow()
     with storage.opened(path) as source:
@@ -257,6 +264,6 @@ def read_ipc(path: str, slots: list[Field] | None) -> tuple[list[Field], Iterato
         with storage.opened(path) as source:
             file = pa.ipc.open_file(source)
             for number in range(file.num_record_batches):
-                yield to_block(file.get_batch(number), known)
+                yield to_block(file.get_batch(number), known, nulls)
 
     return known, blocks()

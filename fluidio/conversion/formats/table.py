@@ -21,18 +21,20 @@ class Format(NamedTuple):
         read: (path, slots or None) -> (slots, blocks).
         write: (path, slots, blocks).
         keeps_slots: whether its files hold the slots themselves.
+        has_nulls: whether there may be nulls in them; `read` takes `nulls=` then.
     """
 
     suffix: str
-    read: Callable[[str, list[Field] | None], tuple[list[Field], Iterator[RecordBlock]]]
+    read: Callable[..., tuple[list[Field], Iterator[RecordBlock]]]
     write: Callable[[str, list[Field], Iterable[RecordBlock]], None]
     keeps_slots: bool
+    has_nulls: bool = False
 
 
 FORMATS = {
-    "arrow": Format(".arrow", arrow.read_ipc, arrow.write_ipc, True),
+    "arrow": Format(".arrow", arrow.read_ipc, arrow.write_ipc, True, True),
     "npz": Format(".npz", npz.read, npz.write, True),
-    "parquet": Format(".parquet", arrow.read_parquet, arrow.write_parquet, True),
+    "parquet": Format(".parquet", arrow.read_parquet, arrow.write_parquet, True, True),
     "recordio": Format("", recordio.read, recordio.write, False),
     "tfrecord": Format(".tfrecord", tfrecord.read, tfrecord.write, False),
     "webdataset": Format(".tar", webdataset.read, webdataset.write, False),

@@ -3,6 +3,7 @@
 fluidio convert tables.py --output OUT/train --partitions 8 -- --files a.parquet b.csv
 
 Every file (a path or URL) is a task. `fluidio convert a.parquet b.csv --output OUT/train` is the same.
+`--nulls drop` leaves rows with nulls out, `--nulls VALUE` puts a value in their place.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet
 
+from fluidio.conversion.formats.nulls import without_nulls
 from fluidio.conversion.storage import opened
 
 
@@ -21,6 +23,7 @@ from fluidio.conversion.storage import opened
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--files", nargs="+", required=True)
+    parser.add_argument("--nulls", metavar="drop|VALUE")
     return parser.parse_args()
 
 
@@ -29,6 +32,11 @@ def task_number() -> int:
 
 
 def dict_data(task_id: int) -> Iterator[Any]:
+    nulls = arguments().nulls
+    return batches(task_id) if nulls is None else (without_nulls(batch, nulls) for batch in batches(task_id))
+
+
+def batches(task_id: int) -> Iterator[Any]:
     path = arguments().files[task_id]
     with opened(path) as file:
         if path.endswith((".parquet", ".pq")):

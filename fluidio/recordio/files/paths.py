@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from fluidio.recordio.files import shard_sets
+from fluidio.recordio.files.notes import read_manifest
 from fluidio.recordio.files.part_files import is_part
 from fluidio.recordio.files.pipes import is_pipe, spooled
 from fluidio.recordio.files.source import filesystem_of, is_url
@@ -64,8 +65,14 @@ def _expand_one(path: Any, notes: bool) -> list[Any]:
     found = sorted(match for match in matches if _is_whole(match, name) and (notes or not match.endswith(_NOTES)))
     if not found:
         raise FileNotFoundError(f"no file matches {name!r}")
-    shard_sets.check_matches(found, name)
+    shard_sets.check_matches(found, name, _listed)
     return found
+
+
+def _listed(prefix: str) -> list[str]:
+    """Return the names of files that the manifest of a prefix lists."""
+    shards = (read_manifest(prefix) or {}).get("shards", [])
+    return [str(shard.get("name", "")) for shard in shards if isinstance(shard, dict)]
 
 
 def _is_whole(path: str, pattern: str) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from fluidio.errors import RecordIOError
@@ -41,16 +41,22 @@ def shard_of(path: str) -> Shard | None:
     return Shard(found["prefix"], int(found["index"]), int(found["last"]), found["suffix"])
 
 
-def check_matches(paths: Iterable[str], pattern: str) -> None:
+def check_matches(paths: Iterable[str], pattern: str, listed: Callable[[str], Collection[str]] = lambda _: ()) -> None:
     """Refuse what a glob matched if it is more or less than one set for each prefix.
 
     Only shards that the glob would match can be missing: `x-0000[0-3]-of-*` asks for four of them.
+
+    Args:
+        listed: returns the names in the manifest of a prefix; asked where names alone leave the number of files open.
     """
     for (prefix, suffix), shards in _grouped(paths).items():
         _refuse_mixed(prefix, suffix, shards)
         last = shards[0].last
         there = {shard.index for shard in shards}
-        count = last if suffix.endswith(_COUNTED) and last and last not in there else last + 1
+        count = last + 1
+        if suffix.endswith(_COUNTED) and last and last not in there:
+            final = _name(f"{prefix}-{last:05d}-of-{last:05d}{suffix}")
+            count = last + 1 if final in listed(prefix) else last
         names = (f"{prefix}-{i:05d}-of-{last:05d}{suffix}" for i in range(count) if i not in there)
         missing = next((name for name in names if _would_match(name, pattern)), None)
         if missing is not None:
