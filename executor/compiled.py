@@ -18,6 +18,7 @@ from fluidio.executor.parallel import ParallelPlan, Replicas
 from fluidio.executor.split import join_fetched, split_feed
 from fluidio.executor.strategies import BuildStrategy, ExecutionStrategy
 from fluidio.executor.turns import turn
+from fluidio.flow.watchdog import WATCHDOG
 from fluidio.places import CPUPlace, CUDAPlace, cpu_places, cuda_means_cpu, cuda_places, unwrap
 from fluidio.program import OpRole, Program, default_main_program
 from fluidio.tensor import LoDTensor, Scope, global_scope
@@ -174,6 +175,7 @@ class CompiledProgram:
         assert self._replicas is not None
         with turn(self, scope):  # the plan is for one thread at a time
             frames = plan.run(scope, feeds, self._replicas)
+            WATCHDOG.steps += 1
             each = [_fetch(f, names, return_numpy) for f in frames] if names else []
         columns = [list(column) for column in zip(*each)]
         return [join_fetched(column) for column in columns] if return_merged else columns

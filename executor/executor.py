@@ -19,6 +19,7 @@ from fluidio.executor.observed import observed_run
 from fluidio.executor.plan import Plan
 from fluidio.executor.pruned import pruned_program, split_updates
 from fluidio.flow.observer import OBSERVERS
+from fluidio.flow.watchdog import WATCHDOG
 from fluidio.places import CPUPlace, CUDAPlace, PlaceLike, is_compiled_with_cuda
 from fluidio.program import Program, default_main_program
 from fluidio.program.call_site import describe, user_site
@@ -161,6 +162,7 @@ class Executor:
         if plan.given_fetches:
             check_given(f)
         plan.run(f)
+        WATCHDOG.steps += 1
         return take(f, plan.fetch_slots, names, return_numpy) if names else []
 
     def _run_pruned(

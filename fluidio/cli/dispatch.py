@@ -55,6 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run `fluidio ARGV...` and return the exit status: 0, 1 for an error, 2 for wrong usage, 130 when interrupted."""
     args = sys.argv[1:] if argv is None else list(argv)
     debug = _take_debug(args)
+    if debug:
+        os.environ["FLUIDIO_DEBUG"] = "1"  # for the watchdog, here and in processes that a script starts
     name = args[0] if args and not args[0].startswith("-") else ""
     if name not in available():
         return _top_level(args)

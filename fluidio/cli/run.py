@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fluidio.era import ERAS, nearest, set_era
+from fluidio.flow.watchdog import WATCHDOG
 from fluidio.paddle.capsule.modules import python_of
 from fluidio.paddle.child import environment, install
 from fluidio.paddle.infer_era import guess_era, local_sources
@@ -34,6 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--report", metavar="PAGE.html", help="write a page about the run: losses, waits, profile")
     parser.add_argument("--record", metavar="TRACE.json", help="keep every fetched number, for `fluidio trace diff`")
+    parser.add_argument(
+        "--watchdog",
+        type=float,
+        metavar="SECONDS",
+        help="say who waits for whom when nothing has moved for so long (default: 30; 0: never)",
+    )
     parser.add_argument(
         "--fake-data", action="store_true", help="let paddle.dataset make up data when files are missing"
     )
@@ -59,6 +66,9 @@ def run(args: argparse.Namespace) -> int:
     if args.device and not (args.device == "cpu" or args.device.partition(":")[0] in ("gpu", "cuda")):
         print(f"fluidio run: --device takes cpu or gpu:N, got {args.device!r}", file=sys.stderr)
         return 2
+    if args.watchdog is not None:
+        os.environ["FLUIDIO_WATCHDOG"] = str(args.watchdog)
+        WATCHDOG.limit = max(0.0, args.watchdog)
     if args.fake_data:
         os.environ["FLUIDIO_FAKE_DATA"] = "1"
     if args.explain:

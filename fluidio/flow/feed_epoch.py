@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from fluidio.errors import ReaderError
 from fluidio.flow.observer import OBSERVERS
 from fluidio.flow.threads import dead_producers_error
+from fluidio.flow.watchdog import waiting
 from fluidio.tensor.lod import LoD
 
 __all__ = ["Epoch", "Tensors", "feed"]
@@ -21,7 +22,6 @@ __all__ = ["Epoch", "Tensors", "feed"]
 Tensors = list[tuple[Any, LoD]]
 """One batch: array and LoD of each slot."""
 
-_LIVENESS_POLL = 1.0  # seconds after which a waiting consumer checks that somebody is still there
 _PATIENCE = 0.0005  # seconds for which a waiting consumer lets a quick source gather a few items
 _GATHER = 16  # items that wake it before
 _QUICK = 0.00005  # seconds for an item of a source ...
@@ -38,7 +38,7 @@ class Epoch:
         self.refill_at = capacity // 2  # waking a full producer for each item would cost a thread switch each time
         self.produced = 0  # items since the producer had room again
         self.resumed = time.perf_counter()  # when that was
-        self.pace = self.step = _LIVENESS_POLL  # seconds for an item on either side, at their best of late
+        self.pace = self.step = 1.0  # seconds for an item on either side, at their best of late
         self.wake_at = min(_GATHER, capacity)  # two busy threads that take turns at each item cost more than the items
         self.eager = False
         self.closed = False
@@ -79,8 +79,9 @@ class Epoch:
         self.refill_at = 0 if self.pace < _QUICK and self.step < _SHORT else self.capacity // 2
         with self._room:
             self.producers_waiting += 1
-            while len(self.items) > self.refill_at and not self.closed and not self.ended:
-                self._room.wait()
+            with waiting(f"room in the queue of reader {self.name}"):
+                while len(self.items) > self.refill_at and not self.closed and not self.ended:
+                    self._room.wait()
             self.producers_waiting -= 1
         self.produced, self.resumed = 0, time.perf_counter()
         waited = self.resumed - began
@@ -116,9 +117,7 @@ class Epoch:
                 if not self.items and not self.ended and not self.closed:
                     self._data.wait(_PATIENCE)
                 self.eager = True  # nothing came so soon: the source is slow, and each item is wanted at once
-                while not self.items and not self.ended and not self.closed:
-                    if not self._data.wait(_LIVENESS_POLL) and self._producers_dead():
-                        raise dead_producers_error(self.name)
+                self._wait_long()
             finally:
                 self.consumers_waiting -= 1
                 self.eager = False
@@ -126,6 +125,14 @@ class Epoch:
         self.consumer_wait += now - began
         if OBSERVERS.all:
             OBSERVERS.waited(self.name, "consumer", len(self.items), began, now)
+
+    def _wait_long(self) -> None:
+        with waiting(f"an item of reader {self.name}", lambda: [self.thread]) as wait:
+            while not self.items and not self.ended and not self.closed:
+                if not self._data.wait(wait.poll):
+                    if self._producers_dead():
+                        raise dead_producers_error(self.name)
+                    wait.look()
 
     def _producers_dead(self) -> bool:
         gone = self.thread is not None and not self.thread.is_alive()

@@ -16,6 +16,7 @@ from fluidio.errors import EnforceNotMet, ReaderError
 from fluidio.flow.feed_epoch import Epoch, Tensors, feed
 from fluidio.flow.lifecycle import Event, State, step
 from fluidio.flow.observer import OBSERVERS
+from fluidio.flow.watchdog import waiting
 from fluidio.tensor.lod import LoD
 
 __all__ = ["FeedQueue", "Tensors"]
@@ -153,8 +154,10 @@ class FeedQueue:
 
     def _take_when_not_running(self) -> Tensors | None:
         # Without a source only a thread of the user's can bring data, by push(): it may not have come to it yet.
-        while self.state is State.IDLE and not self.has_source and _other_threads():
-            self._current.look(_PUSH)
+        with waiting(f"somebody to push the first item into the queue of reader {self.name}") as wait:
+            while self.state is State.IDLE and not self.has_source and _other_threads():
+                self._current.look(_PUSH)
+                wait.look()
         if self.state is State.RUNNING:
             return self.take()
         self.state = step(self.state, Event.READ, self.name)

@@ -11,6 +11,8 @@ import struct
 from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
 
+from fluidio.flow.watchdog import waiting
+
 __all__ = ["receive", "send", "wait_for"]
 
 _length = struct.Struct("<Q")
@@ -46,8 +48,13 @@ def receive(connection: Connection, check: Callable[[], None], every: float) -> 
 
 def wait_for(connection: Connection, check: Callable[[], None], every: float) -> None:
     """Wait until there is something to read."""
-    while not wait([connection], every):
+    if wait([connection], every):
+        return
+    with waiting("a message of a worker process") as look_out:
         check()
+        while not wait([connection], min(every, look_out.poll)):
+            check()
+            look_out.look()
 
 
 def _exactly(connection: Connection, size: int, check: Callable[[], None], every: float) -> bytearray:

@@ -13,12 +13,12 @@ from typing import Generic, TypeVar
 
 from fluidio.flow.observer import OBSERVERS
 from fluidio.flow.threads import dead_producers_error
+from fluidio.flow.watchdog import waiting
 
 __all__ = ["ThreadPool"]
 
 T = TypeVar("T")
 
-_LIVENESS_POLL = 1.0  # seconds after which a waiting consumer checks that the threads are still there
 _LINGER = 1.0  # seconds for which an idle thread waits for more: a new one for each job would cost more than the job
 
 
@@ -76,12 +76,16 @@ class ThreadPool(Generic[T]):
             error = job[1].exception()
             if error is not None and not isinstance(error, Exception):
                 raise error  # Ctrl-C is not the job's
-        while True:
-            try:
-                return future.result(_LIVENESS_POLL)
-            except FutureTimeout:
-                if self.producers_dead():
-                    raise dead_producers_error(self._name) from None
+        if future.done():
+            return future.result()
+        with waiting(f"a chunk of reader {self._name}", lambda: list(self._threads)) as wait:
+            while True:
+                try:
+                    return future.result(wait.poll)
+                except FutureTimeout:
+                    if self.producers_dead():
+                        raise dead_producers_error(self._name) from None
+                    wait.look()
 
     def _unbegun(self) -> _Job[T] | None:
         with self._wake:

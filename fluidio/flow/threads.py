@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, NoReturn, TypeVar
 
 from fluidio.errors import ReaderError
+from fluidio.flow.watchdog import waiting
 
 __all__ = ["Channel", "Reader", "dead_producers_error", "producing", "pump"]
 
 T = TypeVar("T")
 Reader = Callable[[], Iterable[T]]
 
-_LIVENESS_POLL = 1.0  # seconds after which a waiting consumer checks that its producers are still alive
 _JOIN = 2.0  # seconds to wait for a thread that may be inside the user's own blocking call
 
 
@@ -43,8 +43,10 @@ class Channel(Generic[T]):
     def put(self, item: T) -> bool:
         """Add an item, waiting for room; False when nobody wants it any more."""
         with self._not_full:
-            while len(self._items) >= self._size and not self._closed:
-                self._not_full.wait()
+            if len(self._items) >= self._size and not self._closed:
+                with waiting(f"room in the queue of {self.name}"):
+                    while len(self._items) >= self._size and not self._closed:
+                        self._not_full.wait()
             if self._closed:
                 return False
             self._items.append(item)
@@ -71,15 +73,22 @@ class Channel(Generic[T]):
     def take(self, most: int = 1) -> list[T]:
         """Return the next items, at least one, or an empty list at the end; raise what a producer died of."""
         with self._not_empty:
-            while not self._items and self._producers > 0 and not self._closed:
-                if not self._not_empty.wait(_LIVENESS_POLL) and self.producers_dead():
-                    raise dead_producers_error(self.name)
+            if not self._items:
+                self._wait_for_item()
             taken = [self._items.popleft() for _ in range(min(most, len(self._items)))]
             if taken:
                 self._not_full.notify(len(taken))
             elif self._error is not None:
                 self._raise(self._error)
             return taken
+
+    def _wait_for_item(self) -> None:
+        with waiting(f"an item of {self.name}", lambda: self.threads) as wait:
+            while not self._items and self._producers > 0 and not self._closed:
+                if not self._not_empty.wait(wait.poll):
+                    if self.producers_dead():
+                        raise dead_producers_error(self.name)
+                    wait.look()
 
     def __len__(self) -> int:
         return len(self._items)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from fluidio import reader as R
 from fluidio.errors import EnforceNotMet, ReaderError
-from fluidio.flow import threads
+from fluidio.flow import threads, watchdog
 
 
 def failing(after: int) -> Callable[[], Iterator[int]]:
@@ -186,7 +186,7 @@ def test_xmap_needs_a_worker() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_reader_carried_over_a_fork_is_an_error_not_a_hang(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "_LIVENESS_POLL", 0.05)
+    monkeypatch.setattr(watchdog, "_POLL", 0.05)
     gate = threading.Event()
 
     def source() -> Iterator[int]:
