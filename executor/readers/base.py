@@ -18,32 +18,33 @@ from fluidio.recordio import Column, RecordBlock
 from fluidio.recordio.decode.buffers import Pool
 from fluidio.recordio.decode.spans import Part, gather, part_of
 
-__all__ = ["Reader", "Spec", "Tensors", "part_of_item"]
+__all__ = ["Decorator", "Reader", "Source", "Spec", "Tensors", "part_of_item"]
 
 Spec = tuple[Any, ...]
 """What a reader was made from; equal specs make equal readers."""
 
 
 class Reader:
-    """One reader of a chain.
+    """One reader of a chain: a Source, or a Decorator on another reader.
 
     Attributes:
         name: the variable's name.
         spec: op type and attributes it was made from.
         underlying: the reader below, None for a source.
+        decorators: the readers that stand on this one.
         epoch: how many epochs came before; order depends on it and on the seed.
         delivered: items given out in this epoch.
     """
 
-    asynchronous = False
+    prefetches = False
     """A thread of its own already reads ahead."""
-    light = False
+    is_cheap = False
     """Hardly any work is done here, beside what the reader below does."""
+    underlying: Reader | None = None
 
-    def __init__(self, name: str, spec: Spec = (), underlying: Reader | None = None) -> None:
+    def __init__(self, name: str, spec: Spec = ()) -> None:
         self.name = name
         self.spec = spec
-        self.underlying = underlying
         self.decorators: weakref.WeakSet[Reader] = weakref.WeakSet()
         self.state = State.RUNNING
         self.epoch = 0
@@ -51,17 +52,11 @@ class Reader:
         self.items = 0
         self.bytes = 0
         self.dropped = 0
-        self.holding = False  # begin an epoch without reading ahead: skip() comes first
-        self.untold = ""  # a warning for the user, who hears of it at the end of the epoch and not in a thread
-        self.origin = -1  # number of the program that made a source
+        self.pending_warning = ""  # for the user, who hears of it at the end of the epoch and not in a thread
         self.pending: dict[str, Any] | None = None
         self._error: Exception | None = None
         self._buffers = Pool()
         self._lock = threading.RLock()
-        if underlying is not None:
-            self.epoch = underlying.epoch
-            underlying.decorators.add(self)
-            self.pending, underlying.pending = underlying.pending, None
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -189,12 +184,9 @@ class Reader:
     def _stop(self) -> None:
         """Forget what was read ahead."""
 
-    def source(self) -> Reader:
+    def source(self) -> Source:
         """Return the reader at the bottom of the chain."""
-        reader = self
-        while reader.underlying is not None:
-            reader = reader.underlying
-        return reader
+        raise NotImplementedError
 
     def chain(self) -> tuple[str, ...]:
         """Return the names of the readers from the source up to this one."""
@@ -203,7 +195,7 @@ class Reader:
     def end_points(self) -> list[Reader]:
         """Return the readers at the top of every chain on the same source."""
         found: list[Reader] = []
-        waiting = [self.source()]
+        waiting: list[Reader] = [self.source()]
         while waiting:
             reader = waiting.pop(0)
             above = sorted(reader.decorators, key=lambda r: r.name)
@@ -296,6 +288,37 @@ class Reader:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.state.value}, epoch {self.epoch}, {self.delivered} items)"
+
+
+class Source(Reader):
+    """A reader at the bottom of a chain.
+
+    Attributes:
+        origin: number of the program that made it.
+        holding: begin an epoch without reading ahead: skip() comes first.
+    """
+
+    def __init__(self, name: str, spec: Spec = ()) -> None:
+        super().__init__(name, spec)
+        self.origin = -1
+        self.holding = False
+
+    def source(self) -> Source:
+        return self
+
+
+class Decorator(Reader):
+    """A reader that works on what the reader `below` delivers."""
+
+    def __init__(self, name: str, below: Reader, spec: Spec = ()) -> None:
+        super().__init__(name, spec)
+        self.below = self.underlying = below
+        self.epoch = below.epoch
+        below.decorators.add(self)
+        self.pending, below.pending = below.pending, None
+
+    def source(self) -> Source:
+        return self.below.source()
 
 
 def part_of_item(item: Tensors) -> Part:

@@ -8,7 +8,7 @@ import numpy as np
 
 from fluidio.distributed.shares import next_step, share
 from fluidio.errors import EnforceNotMet
-from fluidio.executor.readers.base import Reader, Spec, Tensors
+from fluidio.executor.readers.base import Decorator, Reader, Spec, Tensors
 from fluidio.flow.observer import OBSERVERS
 from fluidio.recordio.blocks.cut import cut
 from fluidio.recordio.decode.block import Allocate
@@ -18,7 +18,7 @@ from fluidio.tensor.lod import IntArray
 __all__ = ["Batch"]
 
 
-class Batch(Reader):
+class Batch(Decorator):
     """Joins `batch_size` records slot by slot along the first axis; LoDs are merged.
 
     Args:
@@ -29,12 +29,12 @@ class Batch(Reader):
             as numbers of records, so that another number of trainers can go on there.
     """
 
-    light = True
+    is_cheap = True
 
     def __init__(
         self,
         name: str,
-        underlying: Reader,
+        below: Reader,
         batch_size: int,
         drop_last: bool,
         spec: Spec = (),
@@ -42,7 +42,7 @@ class Batch(Reader):
         fluids_lods: bool = False,
         share: tuple[int, int] | None = None,
     ) -> None:
-        super().__init__(name, spec, underlying)
+        super().__init__(name, below, spec)
         self._size = batch_size
         self._share = share
         self._kept: list[Part] = []  # records that were read to see whether the epoch goes on
@@ -72,8 +72,7 @@ class Batch(Reader):
         return self._with_fluids_lods(tensors, parts) if self._fluids_lods else tensors
 
     def _records(self) -> list[Part]:
-        assert self.underlying is not None
-        parts = self.underlying.read_parts(self._size)
+        parts = self.below.read_parts(self._size)
         count = sum(map(len, parts))
         if count < self._size and self._drop_last:
             self._drop(count)
@@ -82,9 +81,8 @@ class Batch(Reader):
 
     def _shared_records(self, trainers: int, trainer: int) -> list[Part]:
         """Return this trainer's part of what all trainers read in this step."""
-        assert self.underlying is not None
         ahead = self._size * trainers + trainers  # enough to tell whether a further step has a record for each
-        parts = [*self._kept, *self.underlying.read_parts(ahead - sum(map(len, self._kept)))]
+        parts = [*self._kept, *self.below.read_parts(ahead - sum(map(len, self._kept)))]
         left = sum(map(len, parts))
         count = next_step(left, self._size, trainers, self._drop_last)
         if count < trainers:
@@ -110,7 +108,7 @@ class Batch(Reader):
         if not self._warned:
             self._warned = True
             each = "" if self._share is None else f" for each of {self._share[0]} trainers"
-            self.untold = (
+            self.pending_warning = (
                 f"batch reader {self.name} drops the last {count:,} records of each epoch, too few for a batch of "
                 f"{self._size}{each}; layers.batch(..., drop_last=False) delivers them"
             )
@@ -123,8 +121,7 @@ class Batch(Reader):
         return self._resumed_at + items * self._size * self._share[0]
 
     def skip_records(self, count: int) -> int:
-        assert self.underlying is not None
-        self._resumed_at = self.underlying.skip(count)
+        self._resumed_at = self.below.skip(count)
         return self._resumed_at
 
     def fingerprint(self) -> list[Any]:
@@ -140,10 +137,9 @@ class Batch(Reader):
         self._kept = []
 
     def skip(self, count: int) -> int:
-        assert self.underlying is not None
         if self._share is not None and count:
             raise EnforceNotMet(f"batch reader {self.name}: the state was saved without trainers")
-        records = self.underlying.skip(count * self._size)
+        records = self.below.skip(count * self._size)
         self.delivered = records // self._size if self._drop_last else -(-records // self._size)
         return self.delivered
 

@@ -9,14 +9,14 @@ from fluidio.era import era
 from fluidio.errors import EnforceNotMet
 from fluidio.executor.frame import Frame
 from fluidio.executor.plan import Plan, SubBlock
-from fluidio.executor.readers.base import Reader, Spec, Tensors
+from fluidio.executor.readers.base import Decorator, Reader, Spec, Tensors
 from fluidio.tensor import Scope
 from fluidio.tensor.lod import LoD
 
 __all__ = ["Custom"]
 
 
-class Custom(Reader):
+class Custom(Decorator):
     """Binds the tensors of each item to `sources`, runs the sub-block, and delivers `sinks`.
 
     The sub-block sees nothing of the program's scope. Fluid: the LoD of the results was lost; here it is kept,
@@ -26,14 +26,14 @@ class Custom(Reader):
     def __init__(
         self,
         name: str,
-        underlying: Reader,
+        below: Reader,
         plan: Plan,
         body: SubBlock,
         sources: Sequence[str],
         sinks: Sequence[str],
         spec: Spec = (),
     ) -> None:
-        super().__init__(name, spec, underlying)
+        super().__init__(name, below, spec)
         self._plan = plan
         self._body = body
         self._sources = list(sources)
@@ -42,8 +42,7 @@ class Custom(Reader):
         self._keep_lod = not era().strict
 
     def _next(self) -> Tensors | None:
-        assert self.underlying is not None
-        item = self.underlying.read_next()
+        item = self.below.read_next()
         if item is None:
             return None
         if len(item) != len(self._sources):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from fluidio.executor.readers.base import Reader, Spec
+from fluidio.executor.readers.base import Source, Spec
 from fluidio.executor.readers.cursor import Cursor
 from fluidio.recordio.decode.spans import Part
 
 __all__ = ["FileReader", "describe_file"]
 
 
-class FileReader(Reader):
+class FileReader(Source):
     """Reads one file chunk by chunk; opened at once, so that a missing file is noticed by the startup program."""
 
     def __init__(self, name: str, path: str, spec: Spec = ()) -> None:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from fluidio.executor.readers.base import Reader, Spec
+from fluidio.executor.readers.base import Decorator, Reader, Spec
 from fluidio.recordio.decode.spans import Part
 
 __all__ = ["MultiPass"]
 
 
-class MultiPass(Reader):
+class MultiPass(Decorator):
     """Rewinds the reader below until it was read `pass_num` times; batches above may straddle the seams."""
 
-    light = True
+    is_cheap = True
 
-    def __init__(self, name: str, underlying: Reader, pass_num: int, spec: Spec = ()) -> None:
-        super().__init__(name, spec, underlying)
+    def __init__(self, name: str, below: Reader, pass_num: int, spec: Spec = ()) -> None:
+        super().__init__(name, below, spec)
         self._passes = pass_num
         self._pass = 0
 
     def _part(self, most: int) -> Part | None:
-        assert self.underlying is not None
-        while (part := self.underlying.read_part(most)) is None and self._next_pass(self.underlying):
+        while (part := self.below.read_part(most)) is None and self._next_pass(self.below):
             pass
         return part
 
@@ -34,10 +33,9 @@ class MultiPass(Reader):
         return True
 
     def skip(self, count: int) -> int:
-        assert self.underlying is not None
-        passed = self.underlying.skip(count)
-        while passed < count and self._next_pass(self.underlying):
-            passed += self.underlying.skip(count - passed)
+        passed = self.below.skip(count)
+        while passed < count and self._next_pass(self.below):
+            passed += self.below.skip(count - passed)
         self.delivered += passed
         return passed
 

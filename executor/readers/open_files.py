@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.errors import EnforceNotMet
-from fluidio.executor.readers.base import Reader, Spec
+from fluidio.executor.readers.base import Source, Spec
 from fluidio.executor.readers.cursor import Cursor, open_blocks
 from fluidio.executor.readers.file import describe_file
 from fluidio.flow.observer import OBSERVERS
@@ -33,7 +33,7 @@ _OPEN = 256  # files that are read side by side, at most
 _SHARE = 4  # of the descriptors that a process may have, a reader takes one in so many
 
 
-class OpenFiles(Reader):
+class OpenFiles(Source):
     """Reads files side by side or one after another.
 
     Args:

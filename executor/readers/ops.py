@@ -11,7 +11,7 @@ from typing import Any
 from fluidio.era import era
 from fluidio.errors import EnforceNotMet, EOFException
 from fluidio.executor.devices.rings import copy_stage
-from fluidio.executor.readers.base import Reader, Spec, Tensors
+from fluidio.executor.readers.base import Reader, Source, Spec
 from fluidio.executor.readers.batch import Batch
 from fluidio.executor.readers.check import check_item, layout_of
 from fluidio.executor.readers.custom import Custom
@@ -24,12 +24,12 @@ from fluidio.executor.readers.describe import (
     positive,
     slot_shapes,
 )
-from fluidio.executor.readers.double_buffer import DoubleBuffer
+from fluidio.executor.readers.double_buffer import double_buffer
 from fluidio.executor.readers.file import FileReader
 from fluidio.executor.readers.multi_pass import MultiPass
 from fluidio.executor.readers.open_files import OpenFiles
+from fluidio.executor.readers.pass_through import Threaded
 from fluidio.executor.readers.queue import QueueReader
-from fluidio.executor.readers.queue_buffer import QueueBuffer
 from fluidio.executor.readers.random_data import RandomData
 from fluidio.executor.readers.share import Share
 from fluidio.executor.readers.shuffle import Shuffle
@@ -39,7 +39,6 @@ from fluidio.flow.observer import OBSERVERS, records_in
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.program.consent import check_data_path
-from fluidio.recordio.decode.spans import Part
 
 __all__ = ["end_of_epoch"]
 
@@ -90,8 +89,8 @@ def end_of_epoch(reader: Reader) -> EOFException:
     """Return the exception of a reader that has no next data; warn of what was dropped."""
     link: Reader | None = reader
     while link is not None:
-        if link.untold:
-            text, link.untold = link.untold, ""
+        if link.pending_warning:
+            text, link.pending_warning = link.pending_warning, ""
             warnings.warn(text, stacklevel=2)
         link = link.underlying
     epoch, count = reader.progress()
@@ -161,7 +160,7 @@ def _decorator(
 
 
 def _source(
-    type: str, inputs: str, attrs: dict[str, Any], make: Callable[[Call, str, Spec], Reader], infer: Any
+    type: str, inputs: str, attrs: dict[str, Any], make: Callable[[Call, str, Spec], Source], infer: Any
 ) -> None:
     """Register an op that makes a source; run again it rewinds, unless a chain stands on the source.
 
@@ -178,7 +177,7 @@ def _source(
 
     def make_source(k: Call, f: Any, out: int, spec: Spec, origin: int) -> None:
         existing = _now(f, out)
-        if isinstance(existing, Reader):
+        if isinstance(existing, Source):
             if existing.spec == spec and existing.origin == origin and existing.decorators:
                 return
             for end in existing.end_points():
@@ -191,7 +190,7 @@ def _source(
     op(type, inputs, "Out*", attrs, infer=infer, grad=False, raw=True, side_effect=True)(kernel)
 
 
-def _make_open_files(k: Call, name: str, spec: Spec) -> Reader:
+def _make_open_files(k: Call, name: str, spec: Spec) -> Source:
     a = k.attrs
     paths: Sequence[str] = a["file_names"]
     for path in paths:
@@ -223,12 +222,12 @@ def _check_suffix(path: str) -> None:
         raise EnforceNotMet(f"No file reader registered for '{suffix}' format.")
 
 
-def _make_file(k: Call, name: str, spec: Spec) -> Reader:
+def _make_file(k: Call, name: str, spec: Spec) -> Source:
     check_data_path(k.op, k.attrs["filename"])
     return FileReader(name, k.attrs["filename"], spec)
 
 
-def _make_random(k: Call, name: str, spec: Spec) -> Reader:
+def _make_random(k: Call, name: str, spec: Spec) -> Source:
     low, high = k.attrs.get("min", k.attrs["low"]), k.attrs.get("max", k.attrs["high"])
     return RandomData(name, low, high, slot_shapes(k.attrs), k.attrs["seed"], spec)
 
@@ -236,9 +235,7 @@ def _make_random(k: Call, name: str, spec: Spec) -> Reader:
 def _make_double_buffer(k: Call, f: Any, name: str, below: Reader, spec: Spec) -> Reader:
     devices = k.state.get("devices", [k.dev])  # several where the program runs on several GPUs
     stage = copy_stage(devices) if k.attrs["place"] != "CPU" else None
-    if stage is not None and isinstance(below, QueueReader):
-        return QueueBuffer(name, below, stage, spec)
-    return DoubleBuffer(name, below, spec, stage)
+    return double_buffer(name, below, spec, stage)
 
 
 def _make_custom(k: Call, f: Any, name: str, below: Reader, spec: Spec) -> Reader:
@@ -280,31 +277,12 @@ _decorator(
     lambda k, f, name, below, spec: MultiPass(name, below, k.attrs["pass_num"], spec),
     positive("pass_num"),
 )  # fmt: skip
-_decorator("create_threaded_reader", {}, lambda k, f, name, below, spec: Threaded(name, spec, below), infer_decorator)
+_decorator("create_threaded_reader", {}, lambda k, f, name, below, spec: Threaded(name, below, spec), infer_decorator)
 _decorator("create_double_buffer_reader", {"place": "AUTO"}, _make_double_buffer, infer_decorator)
 _decorator(
     "create_custom_reader", {"sub_block": None, "source_var_names": [], "sink_var_names": []},
     _make_custom, infer_custom,
 )  # fmt: skip
-
-
-class Threaded(Reader):
-    """Lets several threads read one reader (Fluid <= 0.14); every reader here can be, so it only passes on."""
-
-    light = True
-
-    def _part(self, most: int) -> Part | None:
-        assert self.underlying is not None
-        return self.underlying.read_part(most)
-
-    def _next(self) -> Tensors | None:
-        assert self.underlying is not None
-        return self.underlying.read_next()
-
-    def skip(self, count: int) -> int:
-        assert self.underlying is not None
-        self.delivered = self.underlying.skip(count)
-        return self.delivered
 
 
 @op(

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from fluidio.executor.readers.base import Reader, Spec, Tensors, part_of_item
+from fluidio.executor.readers.base import Source, Spec, Tensors, part_of_item
 from fluidio.flow.feed_queue import FeedQueue
 from fluidio.recordio.decode.spans import Part
 
 __all__ = ["QueueReader"]
 
 
-class QueueReader(Reader):
+class QueueReader(Source):
     """Empties a FeedQueue; the queue's thread reads ahead, `start()` of the handle starts it."""
 
-    asynchronous = True
+    prefetches = True
 
     def __init__(self, name: str, queue: FeedQueue, spec: Spec = ()) -> None:
         super().__init__(name, spec)

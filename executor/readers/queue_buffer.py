@@ -11,34 +11,35 @@ from typing import Any
 
 from fluidio.errors import ReaderError
 from fluidio.executor.readers.base import Spec, Tensors, part_of_item
-from fluidio.executor.readers.double_buffer import CopyStage, DoubleBuffer, on_host, stage_next
+from fluidio.executor.readers.device_prefetch import DevicePrefetch
 from fluidio.executor.readers.queue import QueueReader
+from fluidio.executor.readers.stage import CopyStage, on_host, stage_next
 from fluidio.flow.lifecycle import State
 from fluidio.recordio.decode.spans import Part
 
 __all__ = ["QueueBuffer"]
 
 
-class QueueBuffer(DoubleBuffer):
+class QueueBuffer(DevicePrefetch):
     """Copies the batches of a queue to a device ahead of the program; otherwise it behaves as the queue does."""
 
-    def __init__(self, name: str, underlying: QueueReader, stage: CopyStage, spec: Spec = ()) -> None:
-        super().__init__(name, underlying, spec, stage)
-        self._reader = underlying
-        self._queue = underlying.queue
+    def __init__(self, name: str, below: QueueReader, stage: CopyStage, spec: Spec = ()) -> None:
+        super().__init__(name, below, stage, spec)
+        self._reader = below
+        self._queue = below.queue
         self._round: Any = None  # the epoch of the queue that the thread reads
 
     def read_next(self) -> Tensors | None:
         with self._lock:
-            if self._channel is not None and self._round is not self._queue.current:
+            if self._ahead.running and self._round is not self._queue.current:
                 self._stop_soon()  # start() began a new epoch without a reset()
                 self._stop()
-            if self._channel is None:
+            if not self._ahead.running:
                 if self._queue.state is not State.RUNNING:
                     return self._reader.read_next()  # it says why there is nothing
                 self._round = self._queue.current
             try:
-                item: Tensors | None = self._take()
+                item = self._take()
             except ReaderError:
                 item = None
             if item is None:
@@ -62,7 +63,6 @@ class QueueBuffer(DoubleBuffer):
             self._stop()
 
     def _reading(self) -> Callable[[], Any]:
-        assert self._stage is not None
         return partial(stage_next, partial(self._queue.take, False), self._stage)
 
     def progress(self) -> tuple[int, int]:

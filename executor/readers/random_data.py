@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from fluidio.errors import EnforceNotMet
-from fluidio.executor.readers.base import Reader, Spec, Tensors
+from fluidio.executor.readers.base import Source, Spec, Tensors
 from fluidio.tensor.lod import NO_LOD
 
 __all__ = ["RandomData"]
 
 
-class RandomData(Reader):
+class RandomData(Source):
     """Draws every slot from [low, high); the numbers follow from the seed and the epoch.
 
     Fluid: the seed came from the operating system.

@@ -5,30 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 from fluidio.errors import EnforceNotMet
-from fluidio.executor.readers.base import Reader, Spec, Tensors
+from fluidio.executor.readers.base import Decorator, Reader, Spec, Tensors
 from fluidio.flow.observer import OBSERVERS
 
 __all__ = ["Share"]
 
 
-class Share(Reader):
+class Share(Decorator):
     """Divides items that are not batched here among trainers: item s * trainers + i goes to trainer i in step s.
 
     Items at the end of an epoch that are too few for all trainers are dropped: all trainers have the same steps.
     """
 
-    def __init__(self, name: str, underlying: Reader, trainers: int, trainer: int, spec: Spec = ()) -> None:
-        super().__init__(name, spec, underlying)
+    def __init__(self, name: str, below: Reader, trainers: int, trainer: int, spec: Spec = ()) -> None:
+        super().__init__(name, below, spec)
         self._trainers = trainers
         self._trainer = trainer
         self._resumed_at = 0
         self._warned = False
 
     def _next(self) -> Tensors | None:
-        assert self.underlying is not None
         mine: Tensors | None = None
         for index in range(self._trainers):
-            item = self.underlying.read_next()
+            item = self.below.read_next()
             if item is None:
                 self._drop(index)
                 return None
@@ -41,7 +40,7 @@ class Share(Reader):
         OBSERVERS.dropped(self.name, count)
         if count and not self._warned:
             self._warned = True
-            self.untold = (
+            self.pending_warning = (
                 f"reader {self.name}: the last {count:,} items of each epoch are dropped, too few for "
                 f"{self._trainers} trainers; layers.batch divides records evenly"
             )
@@ -50,8 +49,7 @@ class Share(Reader):
         return self._resumed_at + items * self._trainers
 
     def skip_records(self, count: int) -> int:
-        assert self.underlying is not None
-        self._resumed_at = self.underlying.skip(count)
+        self._resumed_at = self.below.skip(count)
         return self._resumed_at
 
     def skip(self, count: int) -> int:

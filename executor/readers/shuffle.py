@@ -6,7 +6,7 @@ from collections import deque
 
 import numpy as np
 
-from fluidio.executor.readers.base import Reader, Spec
+from fluidio.executor.readers.base import Decorator, Reader, Spec
 from fluidio.executor.readers.open_files import OpenFiles
 from fluidio.recordio.blocks.cut import PartBuffer
 from fluidio.recordio.blocks.shuffle import permuted
@@ -15,17 +15,17 @@ from fluidio.recordio.decode.spans import Part
 __all__ = ["Shuffle"]
 
 
-class Shuffle(Reader):
+class Shuffle(Decorator):
     """A block shuffle, as Fluid's: each `buffer_size` records in a row are shuffled among themselves.
 
     The order follows from the seed, the epoch and the records below; every epoch has another one.
     Fluid: the seed came from the operating system.
     """
 
-    light = True
+    is_cheap = True
 
-    def __init__(self, name: str, underlying: Reader, buffer_size: int, seed: int = 0, spec: Spec = ()) -> None:
-        super().__init__(name, spec, underlying)
+    def __init__(self, name: str, below: Reader, buffer_size: int, seed: int = 0, spec: Spec = ()) -> None:
+        super().__init__(name, below, spec)
         self._size = buffer_size
         self._seed = seed
         self._fills = 0
@@ -44,8 +44,7 @@ class Shuffle(Reader):
         return self._waiting.popleft() if self._waiting else None
 
     def _fill(self) -> None:
-        assert self.underlying is not None
-        parts = self.underlying.read_parts(self._size)
+        parts = self.below.read_parts(self._size)
         if not parts:
             return
         rng = np.random.default_rng((self._seed, self.epoch, self._fills))
@@ -59,9 +58,8 @@ class Shuffle(Reader):
             self._waiting.extend([single[i] for i in order])
 
     def skip(self, count: int) -> int:
-        assert self.underlying is not None
         fills = count // self._size  # whole buffers need no shuffling to be passed over
-        self.delivered = self.underlying.skip(fills * self._size)
+        self.delivered = self.below.skip(fills * self._size)
         self._fills = fills
         return self.delivered + super().skip(count - self.delivered)
 

@@ -12,8 +12,8 @@ import numpy as np
 import fluidio as fluid
 from fluidio.cli.gpu_speed import repeats_bit_for_bit
 from fluidio.executor.devices import backend_for
-from fluidio.executor.readers import DoubleBuffer
-from fluidio.executor.readers.base import Reader, Tensors
+from fluidio.executor.readers import DevicePrefetch, Source
+from fluidio.executor.readers.base import Tensors
 from fluidio.tensor.lod import NO_LOD
 from fluidio.tensor.transfer import require_cupy
 from fluidio.testing import fresh
@@ -69,7 +69,7 @@ def _same_training(make: Callable[[], Any]) -> Callable[[int], None]:
     return check
 
 
-class _Arrays(Reader):
+class _Arrays(Source):
     """Gives `count` batches, taken in turn from a few arrays."""
 
     def __init__(self, arrays: list[np.ndarray[Any, Any]], count: int) -> None:
@@ -86,9 +86,9 @@ class _Arrays(Reader):
         return next(self._left, None)
 
 
-def _buffer(device: int, arrays: list[np.ndarray[Any, Any]], count: int) -> DoubleBuffer:
+def _buffer(device: int, arrays: list[np.ndarray[Any, Any]], count: int) -> DevicePrefetch:
     backend: Any = backend_for(fluid.CUDAPlace(device))
-    return DoubleBuffer("doctor", _Arrays(arrays, count), (), backend.copy_stage())
+    return DevicePrefetch("doctor", _Arrays(arrays, count), backend.copy_stage())
 
 
 def _ring_keeps_order(device: int) -> None:

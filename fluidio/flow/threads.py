@@ -93,6 +93,9 @@ class Channel(Generic[T]):
     def __len__(self) -> int:
         return len(self._items)
 
+    def __bool__(self) -> bool:
+        return True  # also when nothing waits
+
     def _raise(self, error: BaseException) -> NoReturn:
         if isinstance(error, ReaderError):
             raise error

@@ -14,7 +14,7 @@ import pytest
 
 from fluidio.executor.readers.base import Reader
 from fluidio.executor.readers.batch import Batch
-from fluidio.executor.readers.double_buffer import DoubleBuffer
+from fluidio.executor.readers.double_buffer import double_buffer
 from fluidio.executor.readers.open_files import OpenFiles
 from fluidio.executor.readers.shuffle import Shuffle
 from fluidio.recordio import Writer
@@ -47,7 +47,7 @@ def chain(paths: list[str], chance: random.Random) -> Reader:
     if chance.random() < 0.7:
         reader = Shuffle("shuffle", reader, chance.randint(1, 60), chance.randint(0, 9), ())
     reader = Batch("batch", reader, chance.randint(1, 9), False, ())
-    return DoubleBuffer("buffer", reader, (), None) if chance.random() < 0.8 else reader
+    return double_buffer("buffer", reader) if chance.random() < 0.8 else reader
 
 
 def drain(reader: Reader, threads: int, most: int | None) -> list[int]:

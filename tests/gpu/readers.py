@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from fluidio.executor.devices import backend_for
-from fluidio.executor.readers import DoubleBuffer
-from fluidio.executor.readers.base import Reader, Tensors
+from fluidio.executor.readers import DevicePrefetch, Source
+from fluidio.executor.readers.base import Tensors
 from fluidio.places import CUDAPlace
 from fluidio.tensor.lod import NO_LOD
 
@@ -23,7 +23,7 @@ def batch(number: int, rows: int = ROWS) -> Tensors:
     return [(image, NO_LOD), (label, NO_LOD)]
 
 
-class Batches(Reader):
+class Batches(Source):
     """Gives the batches of a generator function, afresh in each epoch."""
 
     def __init__(self, make: Callable[[], Iterator[Any]]) -> None:
@@ -38,7 +38,7 @@ class Batches(Reader):
         return next(self._left, None)
 
 
-def buffered(make: Callable[[], Iterator[Any]], device: int = 0, slots: int = 3) -> DoubleBuffer:
+def buffered(make: Callable[[], Iterator[Any]], device: int = 0, slots: int = 3) -> DevicePrefetch:
     """Return a double buffer on a GPU over a generator function of batches."""
     backend: Any = backend_for(CUDAPlace(device))
-    return DoubleBuffer("double_buffer", Batches(make), (), backend.copy_stage(slots))
+    return DevicePrefetch("double_buffer", Batches(make), backend.copy_stage(slots))

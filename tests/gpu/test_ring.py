@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from fluidio.executor.devices import backend_for
-from fluidio.executor.readers import Batch, DoubleBuffer
-from fluidio.executor.readers.base import Reader, Tensors
+from fluidio.executor.readers import Batch, DevicePrefetch, Source
+from fluidio.executor.readers.base import Tensors
 from fluidio.places import CUDAPlace
 from fluidio.recordio import Column, RecordBlock
 from fluidio.recordio.decode.spans import Part, part_of
@@ -165,7 +165,7 @@ def test_batch_reader_joins_records_in_pinned_memory(sim: Any, ring: Any, monkey
         RecordBlock([Column(np.full((3, 4), n, "float32"), None, num_records=3)], 3) for n in range(4)
     ]  # a batch of 4 records takes from two blocks
 
-    class Records(Reader):
+    class Records(Source):
         left = iter(blocks)
 
         def _part(self, most: int) -> Part | None:
@@ -180,7 +180,7 @@ def test_batch_reader_joins_records_in_pinned_memory(sim: Any, ring: Any, monkey
 
     monkeypatch.setattr(np, "copyto", counted)
     backend: Any = backend_for(CUDAPlace(0))
-    copies = DoubleBuffer("double_buffer", Batch("batch", Records("records"), 6, True), (), backend.copy_stage())
+    copies = DevicePrefetch("double_buffer", Batch("batch", Records("records"), 6, True), backend.copy_stage())
     try:
         found = [tensors[0][0].get()[:, 0].tolist() for tensors in iter(copies.read_next, None)]
     finally:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fluidio as fluid
-from fluidio.executor.readers import double_buffer
+from fluidio.executor.readers import prefetch
 from fluidio.layers._io.reader_handle import find_reader
 from fluidio.recordio import Writer
 from tests.executor.readers.subjects import SLOTS, Subject, write_file, write_files
@@ -219,7 +219,7 @@ def test_double_buffer_keeps_order_and_takes_strings_and_places(tmp_path: Path, 
 def test_double_buffer_over_open_files_has_a_thread_if_reading_is_costly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worth_it: float
 ) -> None:
-    monkeypatch.setattr(double_buffer, "_WORTH_IT", worth_it)
+    monkeypatch.setattr(prefetch, "_WORTH_IT", worth_it)
     paths = write_files(tmp_path, (12, 7, 17))
     subject = Subject(lambda: layers.double_buffer(layers.batch(layers.open_files(paths, is_test=True, **SLOTS), 3)))
     for _ in range(2):
