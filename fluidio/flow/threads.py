@@ -85,8 +85,8 @@ class Channel(Generic[T]):
     def _wait_for_item(self) -> None:
         with waiting(f"an item of {self.name}", lambda: self.threads) as wait:
             while not self._items and self._producers > 0 and not self._closed:
-                if not self._not_empty.wait(wait.poll):
-                    if self.producers_dead():
+                if not self._not_empty.wait(wait.poll) and not self._items and self._producers > 0:
+                    if self.producers_dead():  # and had not just put its last item
                         raise dead_producers_error(self.name)
                     wait.look()
 
