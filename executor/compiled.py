@@ -21,6 +21,7 @@ from fluidio.executor.turns import turn
 from fluidio.flow.watchdog import WATCHDOG
 from fluidio.places import CPUPlace, CUDAPlace, cpu_places, cuda_means_cpu, cuda_places, unwrap
 from fluidio.program import OpRole, Program, default_main_program
+from fluidio.program.ir_graph import Graph
 from fluidio.tensor import LoDTensor, Scope, global_scope
 
 __all__ = ["CompiledProgram", "ParallelExecutor"]
@@ -40,6 +41,8 @@ class CompiledProgram:
     """
 
     def __init__(self, program_or_graph: Any, build_strategy: BuildStrategy | None = None) -> None:
+        if isinstance(program_or_graph, Graph):
+            program_or_graph = program_or_graph.program
         if not isinstance(program_or_graph, Program):
             raise TypeError(
                 f"The type of program_or_graph parameter is wrong: expected Program, got {program_or_graph!r}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fluidio.dtypes import VarType, convert_np_dtype_to_dtype_, to_numpy
-from fluidio.errors import EnforceNotMet, EOFException, not_supported
+from fluidio.errors import EnforceNotMet, EOFException
 from fluidio.flags import GlobalFlags
 from fluidio.op import RunnableOp as Operator
 from fluidio.op import get_all_op_protos
@@ -23,6 +23,7 @@ from fluidio.places import (
 from fluidio.program import OpRole
 from fluidio.program.attr_types import AttrType
 from fluidio.program.desc import BlockDesc, OpDesc, ProgramDesc, VarDesc
+from fluidio.program.ir_graph import Graph
 from fluidio.program.op_def import OP_TABLE, find_op
 from fluidio.program.op_desc import grad_op_descs
 from fluidio.program.op_proto import COMMON_ATTRS, all_op_protos
@@ -244,10 +245,3 @@ def get_fetch_variable(scope: Scope, name: str, index: int) -> LoDTensor:
     if variable is None or not 0 <= index < count:
         raise EnforceNotMet(f"get_fetch_variable: {name!r} holds {count} tensors, none at {index}")
     return variable.get_lod_tensor_array()[index]
-
-
-class Graph:
-    """Graphs of the C++ core are not here."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        not_supported("fluid.core.Graph", "work on the Program: program.blocks, block.ops, block.vars")

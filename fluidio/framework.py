@@ -26,6 +26,7 @@ from fluidio.program import (
     switch_startup_program,
     unique_name,
 )
+from fluidio.program.ir_graph import IrGraph
 from fluidio.program.op_def import grad_name as grad_var_name
 from fluidio.program.op_proto import COMMON_ATTRS, OpProto, all_op_protos
 
@@ -171,10 +172,3 @@ class OpProtoHolder:
     @staticmethod
     def generated_op_attr_names() -> set[str]:
         return {attr.name for attr in COMMON_ATTRS}
-
-
-class IrGraph:
-    """Graphs of the C++ core are not here."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        not_supported("fluid.IrGraph", "work on the Program: program.blocks, block.ops, block.vars")

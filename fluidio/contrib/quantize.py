@@ -1,22 +1,18 @@
-"""`contrib.QuantizeTranspiler`: training stays in float32."""
+"""`contrib.QuantizeTranspiler`: training with rounding to int8, on programs."""
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
-from fluidio.errors import not_supported
-from fluidio.program import Program
+from fluidio.contrib.int8 import Quantization, freeze, insert, store_int8
+from fluidio.program import Program, Variable, default_main_program, default_startup_program
+from fluidio.tensor import Scope, global_scope
 
 __all__ = ["QuantizeTranspiler"]
 
 
 class QuantizeTranspiler:
-    """Leave programs in float32.
-
-    Fluid: ops that imitate the rounding of int8 were put into the program, so that the network learnt to live with
-    it. Here training and inference stay in float32, with a warning; only `convert_to_int8` raises.
-    """
+    """Let convolutions and products see inputs that are rounded as int8 rounds them."""
 
     def __init__(
         self,
@@ -27,18 +23,37 @@ class QuantizeTranspiler:
         window_size: int = 10000,
         moving_rate: float = 0.9,
     ) -> None:
-        for name, kind in (("activation", activation_quantize_type), ("weight", weight_quantize_type)):
-            if kind not in ("abs_max", "range_abs_max", "moving_average_abs_max", "channel_wise_abs_max"):
-                raise ValueError(f"Unknown {name}_quantize_type: {kind!r}")
         self.weight_bits = weight_bits
         self.activation_bits = activation_bits
+        self._options: dict[str, Any] = {
+            "weight_bits": weight_bits,
+            "activation_bits": activation_bits,
+            "activation_type": activation_quantize_type,
+            "weight_type": weight_quantize_type,
+            "window_size": window_size,
+            "moving_rate": moving_rate,
+            "weights_last": True,
+        }
+        Quantization(**self._options)  # names what is wrong now
 
     def training_transpile(self, program: Program | None = None, startup_program: Program | None = None) -> None:
-        """Warn that the program is trained as it is."""
-        warnings.warn("QuantizeTranspiler: the program is trained in float32, without rounding to int8", stacklevel=2)
+        """Put the rounding into a program, after `minimize`; startup gets what it keeps from step to step."""
+        program = program or default_main_program()
+        startup = (startup_program or default_startup_program()).global_block()
 
-    def freeze_program(self, program: Program, place: Any, scope: Any = None) -> None:
-        """Leave the program as it is."""
+        def start(variable: Variable, value: float) -> None:
+            copy = startup.create_var(
+                name=variable.name, shape=variable.shape, dtype=variable.dtype, persistable=True, stop_gradient=True
+            )
+            attrs = {"shape": list(variable.shape), "dtype": variable.dtype, "value": value}
+            startup._prepend_op(type="fill_constant", outputs={"Out": [copy.name]}, attrs=attrs)
 
-    def convert_to_int8(self, program: Program, place: Any, scope: Any = None) -> None:
-        not_supported("QuantizeTranspiler.convert_to_int8", "save the float32 model and quantise it with another tool")
+        insert(program, Quantization(**self._options), start)
+
+    def freeze_program(self, program: Program, place: Any, scope: Scope | None = None) -> None:
+        """Make whole numbers of the weights of a transpiled program for tests."""
+        freeze(program, scope or global_scope(), Quantization(**self._options))
+
+    def convert_to_int8(self, program: Program, place: Any, scope: Scope | None = None) -> None:
+        """Store the weights of a frozen program as int8."""
+        store_int8(program, scope or global_scope())

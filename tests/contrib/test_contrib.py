@@ -62,17 +62,3 @@ def test_fused_activations_are_the_two_ops(functors: list[str], expected: list[f
     assert got.tolist() == [expected]
     with pytest.raises(ValueError, match="length should be 2"):
         contrib.fused_elemwise_activation(x, y, ["relu"])
-
-
-def test_quantisation_stays_in_float32_and_says_so() -> None:
-    transpiler = contrib.QuantizeTranspiler(weight_bits=8, activation_quantize_type="range_abs_max")
-    network()
-    before = str(fluid.default_main_program())
-    with pytest.warns(UserWarning, match="float32"):
-        transpiler.training_transpile(fluid.default_main_program())
-    transpiler.freeze_program(fluid.default_main_program(), fluid.CPUPlace())
-    assert str(fluid.default_main_program()) == before
-    with pytest.raises(NotImplementedError, match="convert_to_int8"):
-        transpiler.convert_to_int8(fluid.default_main_program(), fluid.CPUPlace())
-    with pytest.raises(ValueError, match="activation_quantize_type"):
-        contrib.QuantizeTranspiler(activation_quantize_type="nonsense")

@@ -88,7 +88,7 @@ def test_missing_parts_are_named() -> None:
         Compressor(fluid.CPUPlace(), fluid.Scope(), fluid.Program(), train_feed_list=3)
 
 
-@pytest.mark.parametrize("module", ["core", "distillation", "graph", "prune", "quantization"])
+@pytest.mark.parametrize("module", ["core", "distillation", "graph", "prune"])
 def test_what_shrinks_networks_says_that_it_is_not_here(module: str) -> None:
     found = importlib.import_module(f"fluidio.contrib.slim.{module}")
     with pytest.raises(NotImplementedError, match=f"slim.{module}.Anything"):

@@ -104,11 +104,6 @@ def test_a_context_manager_keeps_its_name() -> None:
     assert twice(lambda: 4)() == 8
 
 
-def test_graphs_of_the_core_are_not_here_and_say_what_is() -> None:
-    with pytest.raises(NotImplementedError, match="Program"):
-        fluid.core.Graph(None)
-
-
 def test_names_of_core() -> None:
     assert int(fluid.core.op_proto_and_checker_maker.OpRole.Backward) == 1
     assert fluid.core.op_proto_and_checker_maker.kOpRoleAttrName() == "op_role"
@@ -157,8 +152,6 @@ def test_static_mode_is_all_there_is() -> None:
         pass
     with pytest.raises(NotImplementedError, match="py_func"):
         fluid.load_op_library("ops.so")
-    with pytest.raises(NotImplementedError, match="Program"):
-        fluid.IrGraph(None)
 
 
 def test_a_tensor_desc_is_read_as_scripts_read_parameter_files() -> None:
