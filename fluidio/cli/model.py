@@ -42,7 +42,15 @@ def _inspect(parser: argparse.ArgumentParser) -> None:
 def _export(parser: argparse.ArgumentParser) -> None:
     _path(parser)
     parser.add_argument("output", metavar="OUT", help="the file to write")
-    parser.add_argument("--to", required=True, choices=["safetensors", "npz", "torch"], help="the new form")
+    parser.add_argument("--to", required=True, choices=["onnx", "safetensors", "npz", "torch"], help="the new form")
+    parser.add_argument("--targets", metavar="A,B,...", help="onnx: variables to compute (those it was saved with)")
+    parser.add_argument("--feeds", metavar="A,B,...", help="onnx: variables to feed (those it was saved with)")
+    parser.add_argument(
+        "--verify",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="onnx: compare with fluidio on random inputs before writing (where onnxruntime is installed)",
+    )
     parser.add_argument("--mapping", metavar="FILE", help="JSON or lines of `OLD NEW`: names of the tensors")
     parser.add_argument("--transpose-fc", action="store_true", help="fc weights as (out, in), as PyTorch has them")
     parser.add_argument("--json", action="store_true", help="print what was written as JSON")
@@ -68,7 +76,9 @@ _VERBS: dict[str, tuple[str, str, Any]] = {
         _inspect,
     ),
     "export": (
-        "write the parameters as safetensors, npz or a PyTorch state_dict",
+        "write the model as ONNX, or its parameters as safetensors, npz or a PyTorch state_dict",
+        "  fluidio model export saved/ --to onnx model.onnx\n"
+        "  fluidio model export trained.pdmodel --to onnx model.onnx --targets fc_1.tmp_2\n"
         "  fluidio model export saved/ --to safetensors weights.safetensors\n"
         "  fluidio model export saved/ --to torch weights.pt --transpose-fc",
         _export,
@@ -107,6 +117,8 @@ def run_export(args: argparse.Namespace) -> int:
     from fluidio.models.open_model import open_model
     from fluidio.models.weights import read_mapping, write_weights
 
+    if args.to == "onnx":
+        return _export_onnx(args)
     mapping = read_mapping(args.mapping) if args.mapping else None
     model = open_model(args.path, args.model_filename, args.params_filename)
     with _Pieces(model.size, args.quiet) as pieces:
@@ -119,6 +131,37 @@ def run_export(args: argparse.Namespace) -> int:
         print(json.dumps({"path": args.output, "tensors": listed}, indent=1))
     else:
         print(f"{args.output}: {len(tensors)} tensors, {size:,} bytes")
+    return 0
+
+
+def _names(text: str | None) -> list[str] | None:
+    return [name.strip() for name in text.split(",") if name.strip()] if text else None
+
+
+def _export_onnx(args: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from fluidio.models.onnx import export_onnx
+    from fluidio.models.open_model import open_model
+
+    model = open_model(args.path, args.model_filename, args.params_filename)
+    with _Pieces(model.size, args.quiet) as pieces:
+        done = export_onnx(
+            model,
+            args.output,
+            feeds=_names(args.feeds),
+            targets=_names(args.targets),
+            verify=args.verify,
+            tell=pieces.tell,
+        )
+    if args.json:
+        print(json.dumps(asdict(done), indent=1))
+        return 0
+    print(f"{done.path}: {done.nodes} nodes, inputs {', '.join(done.inputs)}, outputs {', '.join(done.outputs)}")
+    for each in done.compared:
+        print(f"  {each.text}")
+    if done.not_compared:
+        print(f"fluidio model export: not compared with fluidio: {done.not_compared}", file=sys.stderr)
     return 0
 
 

@@ -1,0 +1,45 @@
+"""The table op -> ONNX: one function for each op type, written like a kernel.
+
+    @maps("relu")
+    def relu(k, x):
+        return k("Relu", x)
+
+The function gets the inputs in the order of the op's slots (None for one that is absent, a list for a slot that takes
+several) and returns the outputs in the order of theirs; None for an output that is not computed. What cannot be written
+raises `Refused` with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+__all__ = ["TABLE", "Refused", "load_table", "maps"]
+
+Mapping = Callable[..., Any]
+F = TypeVar("F", bound=Mapping)
+TABLE: dict[str, Mapping] = {}
+
+
+class Refused(Exception):
+    """An op, or this use of it, has no form in ONNX; the text says why."""
+
+
+def maps(*types: str) -> Callable[[F], F]:
+    """Put the function into the table for these op types."""
+
+    def register(function: F) -> F:
+        for name in types:
+            if name in TABLE:
+                raise ValueError(f"{name} is in the table already")
+            TABLE[name] = function
+        return function
+
+    return register
+
+
+def load_table() -> dict[str, Mapping]:
+    """Return the table, filled."""
+    import fluidio.models.onnx.themes  # noqa: F401
+
+    return TABLE

@@ -1,0 +1,71 @@
+"""Each mapping to ONNX gives in ONNX Runtime what the real 1.8.5 gave for the stored cases of its op."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fluidio
+from fluidio.errors import ModelError
+from tests.differential.stored import FOLDER, read_stored
+from tests.differential.tensors import decode
+from tests.models.onnx_cases import close, export_case, feeds_of, offsets, run_onnx
+
+pytest.importorskip("onnx", reason="extra: onnx is not installed")
+pytest.importorskip("onnxruntime", reason="extra: onnxruntime is not installed")
+
+_NOT_COMPUTED = {"dropout": "out_Mask", "max_pool2d_with_index": "out_Mask"}
+"""Outputs that an exported model does not have, at least in some cases."""
+
+
+def _files() -> list[Path]:
+    from fluidio.models.onnx import load_table
+
+    table = load_table()
+    found = []
+    for path in sorted(FOLDER.glob("*.json.gz")):
+        name = path.name.removesuffix(".json.gz")
+        if name in table and "random" not in getattr(table[name], "__qualname__", ""):
+            found.append(path)
+    return found
+
+
+def _wrong(case: dict[str, Any], real: dict[str, Any]) -> str:
+    left_out = _NOT_COMPUTED.get(case["about"])
+    if case["about"] == "dropout" and not case["steps"][0]["attrs"].get("is_test"):
+        return ""  # an exported model is for inference
+    case = {**case, "fetch": [handle for handle in case["fetch"] if handle != left_out]}
+    model, handles = export_case(case)
+    outputs = run_onnx(model, feeds_of({name: given["values"][0] for name, given in case["inputs"].items()}))
+    names = [value.name for value in model.graph.output]
+    found = dict(zip(names, outputs))
+    for name, handle in zip(names, handles):
+        wanted = real["values"][f"0 {handle}"]
+        problem = close(found[name], decode(wanted))
+        lod = {f"{name}.lod{level}": offsets(lengths) for level, lengths in enumerate(wanted.get("lod", []))}
+        if {key for key in found if key.startswith(f"{name}.lod")} != set(lod):
+            problem = problem or "LoD of other levels"
+        elif not all(np.array_equal(found[key], value) for key, value in lod.items()):
+            problem = problem or "another LoD"
+        if problem:
+            return f"{handle}: {problem}"
+    return ""
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("path", _files(), ids=lambda path: path.name.split(".")[0])
+def test_a_mapping_gives_what_1_8_5_gave(path: Path) -> None:
+    fluidio.use_era("1.8")
+    found = {entry["case"]["id"]: _wrong(entry["case"], entry["real"]) for entry in read_stored(path)}
+    assert found
+    assert {name: problem for name, problem in found.items() if problem} == {}
+
+
+def test_random_numbers_are_refused_with_a_reason() -> None:
+    fluidio.use_era("1.8")
+    entry = read_stored(FOLDER / "uniform_random.json.gz")[0]
+    with pytest.raises(ModelError, match="draws random numbers"):
+        export_case(entry["case"])
