@@ -17,7 +17,12 @@ from tests.models.onnx_cases import close, export_case, feeds_of, offsets, run_o
 pytest.importorskip("onnx", reason="extra: onnx is not installed")
 pytest.importorskip("onnxruntime", reason="extra: onnxruntime is not installed")
 
-_NOT_COMPUTED = {"dropout": "out_Mask", "max_pool2d_with_index": "out_Mask"}
+_NOT_COMPUTED = {
+    "dropout": "out_Mask",
+    "max_pool2d_with_index": "out_Mask",
+    "roi_pool": "out_Argmax",
+    "sequence_pool": "out_MaxIndex",
+}
 """Outputs that an exported model does not have, at least in some cases."""
 
 
@@ -33,12 +38,20 @@ def _files() -> list[Path]:
     return found
 
 
+_REFUSED = {"multiclass_nms": "nms_eta"}
+"""Cases that have no form in ONNX, by what the reason names."""
+
+
 def _wrong(case: dict[str, Any], real: dict[str, Any]) -> str:
     left_out = _NOT_COMPUTED.get(case["about"])
     if case["about"] == "dropout" and not case["steps"][0]["attrs"].get("is_test"):
         return ""  # an exported model is for inference
     case = {**case, "fetch": [handle for handle in case["fetch"] if handle != left_out]}
-    model, handles = export_case(case)
+    try:
+        model, handles = export_case(case)
+    except ModelError as error:
+        reason = _REFUSED.get(case["about"])
+        return "" if reason is not None and reason in str(error) else str(error)
     outputs = run_onnx(model, feeds_of({name: given["values"][0] for name, given in case["inputs"].items()}))
     names = [value.name for value in model.graph.output]
     found = dict(zip(names, outputs))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -35,6 +36,12 @@ class Op:
     def __call__(self, op_type: str, *inputs: Input, **options: Any) -> Value:
         return self.g(op_type, *inputs, **options)
 
+    def within(self, graph: Graph) -> Op:
+        """Return the same op, writing into the body of a loop or a branch."""
+        inner = copy.copy(self)
+        inner.g = graph
+        return inner
+
     # -- attributes -----------------------------------------------------------------------------------------------
 
     def attr(self, name: str, default: Any = None) -> Any:
@@ -53,7 +60,7 @@ class Op:
     def dtype_attr(self, name: str) -> Any:
         return to_numpy(VarType(int(self.attr(name))))
 
-    def refuse(self, reason: str) -> Any:
+    def refuse(self, reason: str) -> NoReturn:
         raise Refused(reason)
 
     # -- what the program says ------------------------------------------------------------------------------------

@@ -58,6 +58,11 @@ class Segments:
         return self.g("ReduceMax", self.lengths, keepdims=1)
 
     @functools.cached_property
+    def steps(self) -> Value:
+        """How many steps a Scan takes, as [1]: ONNX Runtime dies of a Scan without any."""
+        return self.g("Max", self.longest, 1)
+
+    @functools.cached_property
     def number(self) -> Value:
         """The number of the sequence that each row is in."""
         g = self.g
@@ -84,8 +89,8 @@ class Segments:
 
     @functools.cached_property
     def mask(self) -> Value:
-        """[sequences, longest]: whether a sequence is as long as that."""
-        places = self.g.unsqueeze(self.g.arange(self.longest), 0)
+        """[sequences, steps]: whether a sequence is as long as that."""
+        places = self.g.unsqueeze(self.g.arange(self.steps), 0)
         return self.g("Less", places, self.g.unsqueeze(self.lengths, 1))
 
     def padded(self, x: Value, fill: Value | None = None, length: Value | None = None) -> Value:
