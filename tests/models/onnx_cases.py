@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 import fluidio
-from fluidio.dtypes import to_numpy
 from fluidio.models.onnx.export import lod_name, to_onnx
 from tests.differential.steps import Builder
 from tests.differential.tensors import decode
 
-__all__ = ["close", "export_case", "feeds_of", "run_onnx"]
+__all__ = ["Pruned", "close", "export_case", "feeds_of", "offsets", "pruned_case", "run_fluidio", "run_onnx"]
 
 
 def run_onnx(model: Any, feeds: dict[str, Any]) -> list[Any]:
@@ -42,38 +42,69 @@ def feeds_of(written: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def export_case(case: dict[str, Any]) -> tuple[Any, list[str]]:
-    """Return the ONNX model of a stored case and the handles of its outputs; gradients are left out."""
+@dataclass
+class Pruned:
+    """A stored case as an inference program with the values of its parameters; gradients are left out."""
+
+    program: Any
+    feeds: list[str]
+    targets: list[str]
+    handles: list[str]
+    parameters: dict[str, Any]
+
+
+def pruned_case(case: dict[str, Any]) -> Pruned:
+    """Build a stored case and cut it to what it fetches."""
     main, startup = fluidio.Program(), fluidio.Program()
     main.random_seed = startup.random_seed = case.get("seed", 90)
     with fluidio.program_guard(main, startup), fluidio.unique_name.guard(), fluidio.scope_guard(fluidio.Scope()):
         builder = Builder(fluidio, case)
         builder.build()
-        exe = fluidio.Executor(fluidio.CPUPlace())
-        exe.run(startup)
-        handles, targets = [], []
-        for handle in case["fetch"]:
-            var = builder.handles[handle]
-            many = var if isinstance(var, (list, tuple)) else [var]
-            for index, one in enumerate(many):
-                if one is not None and "@GRAD" not in one.name:
-                    handles.append(handle if len(many) == 1 else f"{handle}.{index}")
-                    targets.append(one.name)
+        fluidio.Executor(fluidio.CPUPlace()).run(startup)
+        handles, targets = _targets(builder, case)
         feeds = list(case["inputs"])
         for name in feeds:
-            levels = len(case["inputs"][name]["values"][0].get("lod", []))
-            main.global_block().var(name).lod_level = levels
-        pruned = main._prune_with_input(feeds, targets)._inference_optimize()
-        for name in feeds:
-            if not pruned.global_block().has_var(name):
-                feeds = [each for each in feeds if each != name]
+            main.global_block().var(name).lod_level = len(case["inputs"][name]["values"][0].get("lod", []))
+        program = main._prune_with_input(feeds, targets)._inference_optimize()
+        feeds = [name for name in feeds if program.global_block().has_var(name)]
+        held = {var.name: fluidio.global_scope().find_var(var.name) for var in program.list_vars() if var.persistable}
+        parameters = {name: np.array(var.get_tensor()) for name, var in held.items() if var is not None}
+    return Pruned(program, feeds, targets, handles, parameters)
 
-        def parameter(name: str) -> Any:
-            held = fluidio.global_scope().find_var(name)
-            return None if held is None else np.array(held.get_tensor())
 
-        model = to_onnx(pruned, feeds, targets, parameter)
-    return model, handles
+def _targets(builder: Builder, case: dict[str, Any]) -> tuple[list[str], list[str]]:
+    handles, targets = [], []
+    for handle in case["fetch"]:
+        var = builder.handles[handle]
+        many = var if isinstance(var, (list, tuple)) else [var]
+        for index, one in enumerate(many):
+            if one is not None and "@GRAD" not in one.name:
+                handles.append(handle if len(many) == 1 else f"{handle}.{index}")
+                targets.append(one.name)
+    return handles, targets
+
+
+def export_case(case: dict[str, Any]) -> tuple[Any, list[str]]:
+    """Return the ONNX model of a stored case and the handles of its outputs."""
+    pruned = pruned_case(case)
+    return to_onnx(pruned.program, pruned.feeds, pruned.targets, pruned.parameters.get), pruned.handles
+
+
+def run_fluidio(pruned: Pruned, written: dict[str, Any]) -> list[Any]:
+    """Return the targets as fluidio computes them from inputs of a stored case."""
+    scope = fluidio.Scope()
+    for name, array in pruned.parameters.items():
+        scope.var(name).get_tensor().set(array, fluidio.CPUPlace())
+    feed = {}
+    for name in pruned.feeds:
+        feed[name] = fluidio.LoDTensor()
+        feed[name].set(decode(written[name]), fluidio.CPUPlace())
+        feed[name].set_recursive_sequence_lengths(written[name].get("lod", []))
+    with fluidio.scope_guard(scope):
+        found: list[Any] = fluidio.Executor(fluidio.CPUPlace()).run(
+            pruned.program, feed=feed, fetch_list=pruned.targets, return_numpy=False
+        )
+    return found
 
 
 def close(found: Any, wanted: Any, share: float = 1e-5) -> str:
@@ -96,7 +127,3 @@ def close(found: Any, wanted: Any, share: float = 1e-5) -> str:
     far = float(np.abs(found[finite].astype(np.float64) - wanted[finite]).max())
     largest = float(np.abs(wanted[finite]).max())
     return "" if far <= share * max(largest, 1e-6) else f"off by {far / max(largest, 1e-30):.2g} of the largest"
-
-
-def declared(var: Any) -> Any:
-    return to_numpy(var.dtype)

@@ -10,9 +10,10 @@ import pytest
 
 import fluidio
 from fluidio.errors import ModelError
+from fluidio.models.onnx.export import to_onnx
 from tests.differential.stored import FOLDER, read_stored
 from tests.differential.tensors import decode
-from tests.models.onnx_cases import close, export_case, feeds_of, offsets, run_onnx
+from tests.models.onnx_cases import close, export_case, feeds_of, offsets, pruned_case, run_fluidio, run_onnx
 
 pytest.importorskip("onnx", reason="extra: onnx is not installed")
 pytest.importorskip("onnxruntime", reason="extra: onnxruntime is not installed")
@@ -82,3 +83,18 @@ def test_random_numbers_are_refused_with_a_reason() -> None:
     entry = read_stored(FOLDER / "uniform_random.json.gz")[0]
     with pytest.raises(ModelError, match="draws random numbers"):
         export_case(entry["case"])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("family", ["flat", "image", "sequence"])
+def test_drawn_programs_give_what_fluidio_gives_for_inference(family: str) -> None:
+    fluidio.use_era("1.8")
+    for entry in read_stored(FOLDER / f"program {family}.json.gz")[::3]:
+        case = entry["case"]
+        pruned = pruned_case(case)
+        feeds = {name: given["values"][0] for name, given in case["inputs"].items()}
+        wanted = run_fluidio(pruned, feeds)
+        model = to_onnx(pruned.program, pruned.feeds, pruned.targets, pruned.parameters.get)
+        found = run_onnx(model, feeds_of(feeds))
+        for name, array, other in zip(pruned.targets, found, wanted):
+            assert close(array, np.array(other), 1e-4) == "" or np.abs(other).max() < 1e-5, (case["id"], name)

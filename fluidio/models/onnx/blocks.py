@@ -9,12 +9,12 @@ import numpy as np
 
 from fluidio.models.onnx.context import Lod, Op
 from fluidio.models.onnx.graph import Graph, Value
-from fluidio.models.onnx.table import Refused, load_table
+from fluidio.models.onnx.table import RAW, Refused, load_table
 from fluidio.program.block import Block
 from fluidio.program.op_def import OpDef
 from fluidio.program.operator import Operator
 
-__all__ = ["Frame", "write_block", "write_ops"]
+__all__ = ["Frame", "is_unwritten", "write_block", "write_ops"]
 
 _NOT_WRITTEN = ("feed", "fetch")
 
@@ -96,6 +96,9 @@ def _write(op: Operator, frame: Frame) -> None:
 def _apply(op: Operator, mapping: Any, frame: Frame) -> None:
     definition = op.definition
     k = Op(frame, op)
+    if op.type in RAW:
+        mapping(k)
+        return
     inputs = [_input(frame, op.input(slot.name), slot.many, slot.optional) for slot in definition.inputs]
     found = mapping(k, *inputs)
     outputs = list(found) if isinstance(found, tuple) else [found]

@@ -14,25 +14,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["TABLE", "Refused", "load_table", "maps"]
+__all__ = ["RAW", "TABLE", "Refused", "load_table", "maps"]
 
 Mapping = Callable[..., Any]
 F = TypeVar("F", bound=Mapping)
 TABLE: dict[str, Mapping] = {}
+RAW: set[str] = set()
 
 
 class Refused(Exception):
     """An op, or this use of it, has no form in ONNX; the text says why."""
 
 
-def maps(*types: str) -> Callable[[F], F]:
-    """Put the function into the table for these op types."""
+def maps(*types: str, raw: bool = False) -> Callable[[F], F]:
+    """Put the function into the table for these op types; a `raw` one gets the op alone and sets values itself."""
 
     def register(function: F) -> F:
         for name in types:
             if name in TABLE:
                 raise ValueError(f"{name} is in the table already")
             TABLE[name] = function
+            if raw:
+                RAW.add(name)
         return function
 
     return register

@@ -2,6 +2,8 @@
 
 from fluidio.models.onnx.themes import (
     activation,
+    arrays,
+    control,
     conv,
     create,
     crf,
@@ -26,6 +28,8 @@ from fluidio.models.onnx.themes import (
 
 __all__ = [
     "activation",
+    "arrays",
+    "control",
     "conv",
     "create",
     "crf",

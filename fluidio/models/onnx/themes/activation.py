@@ -117,7 +117,7 @@ def clipped(k: Op, x: Value, low: float, high: float) -> Value:
 
 @maps("leaky_relu")
 def leaky_relu(k: Op, x: Value) -> Value:
-    return k("Where", k("Greater", x, 0), x, k("Mul", x, k.attr("alpha")))
+    return k("Max", x, k("Mul", x, k.attr("alpha")))  # Fluid: above 1, alpha counts for what is positive
 
 
 def _expm1(k: Op, x: Value) -> Value:
@@ -126,13 +126,20 @@ def _expm1(k: Op, x: Value) -> Value:
 
 @maps("elu")
 def elu(k: Op, x: Value) -> Value:
-    below = k("Mul", _expm1(k, k("Min", x, 0)), k.attr("alpha"))
+    alpha = float(k.attr("alpha"))
+    if alpha < 0:  # Fluid: a sum of both branches
+        return k("Add", k("Max", x, 0), k("Min", k("Mul", _expm1(k, x), alpha), 0))
+    return _elu(k, x, alpha)
+
+
+def _elu(k: Op, x: Value, alpha: float) -> Value:
+    below = k("Mul", _expm1(k, k("Min", x, 0)), alpha)
     return k("Where", k("Greater", x, 0), x, below)
 
 
 @maps("selu")
 def selu(k: Op, x: Value) -> Value:
-    return k("Mul", elu(k, x), k.attr("scale"))
+    return k("Mul", _elu(k, x, float(k.attr("alpha"))), k.attr("scale"))
 
 
 @maps("brelu")
@@ -169,14 +176,18 @@ def hard_swish(k: Op, x: Value) -> Value:
 
 @maps("hard_shrink")
 def hard_shrink(k: Op, x: Value) -> Value:
-    return k("Where", k("Greater", k("Abs", x), k.attr("threshold")), x, 0)
+    return _beyond(k, x, x, x, float(k.attr("threshold")))
+
+
+def _beyond(k: Op, x: Value, above: Value, below: Value, limit: float) -> Value:
+    """Return what counts above the limit plus what counts below minus the limit; both do for a negative one."""
+    return k("Add", k("Where", k("Greater", x, limit), above, 0), k("Where", k("Less", x, -limit), below, 0))
 
 
 @maps("softshrink")
 def softshrink(k: Op, x: Value) -> Value:
-    limit = k.attr("lambda")
-    moved = k("Sub", x, k("Mul", k("Sign", x), limit))
-    return k("Where", k("Greater", k("Abs", x), limit), moved, 0)
+    limit = float(k.attr("lambda"))
+    return _beyond(k, x, k("Sub", x, limit), k("Add", x, limit), limit)
 
 
 @maps("thresholded_relu")
@@ -188,6 +199,8 @@ def thresholded_relu(k: Op, x: Value) -> Value:
 def mish(k: Op, x: Value) -> Value:
     limit = k.attr("threshold")
     soft = softplus(k, x)
+    if limit <= 0:
+        return k("Mul", x, k("Tanh", soft))
     soft = k("Where", k("Less", x, -limit), k("Exp", k("Min", x, 0)), soft)
     return k("Mul", x, k("Tanh", k("Where", k("Greater", x, limit), x, soft)))
 

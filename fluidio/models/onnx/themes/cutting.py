@@ -34,9 +34,9 @@ def _dropped(k: Op, out: Value, rank: int) -> Value:
 @maps("slice")
 def slice_(k: Op, x: Value, st: Value | None, et: Value | None, sl: list[Value], el: list[Value]) -> Value:
     axes = k.ints("axes")
-    keep_lod(k, "Input")
-    if 0 in [axis % k.rank(x) for axis in axes] and k.dims("Input")[0] < 0:
-        k.out_lods.pop("Out", None)
+    cuts_rows = 0 in [axis % k.rank(x) for axis in axes]
+    known = k.dims("Input")[:1] == k.dims("Out", output=True)[:1] != (-1,)
+    keep_lod(k, known or not cuts_rows, "Input")
     starts, ends = _bounds(k, "starts", st, sl), _bounds(k, "ends", et, el)
     if k.ints("decrease_axis") and ends.constant is None:
         # x[v] with v = -1 ends at 0, which means the end here.
@@ -124,8 +124,8 @@ def crop_tensor(
 
 @maps("pad")
 def pad(k: Op, x: Value) -> Value:
-    keep_lod(k)
     flat = k.ints("paddings")
+    keep_lod(k, flat[:2] == [0, 0])
     pads = np.asarray(flat[::2] + flat[1::2], np.int64)
     return k("Pad", x, pads, np.asarray(k.attr("pad_value"), x.dtype), mode="constant")
 

@@ -13,20 +13,25 @@ from fluidio.models.onnx.table import maps
 __all__ = ["keep_lod", "ones_after"]
 
 
-def keep_lod(k: Op, slot: str = "X", out: str = "Out") -> None:
-    """Pass the LoD on if the rows stay the same, as far as the declared dims tell."""
-    before, after = k.dims(slot), k.dims(out, output=True)
-    if not before or not after or not k.lod(slot):
-        return
-    known = all(d >= 0 for d in (*before[1:], *after[1:]))
-    same = math.prod(before[1:]) == math.prod(after[1:]) if known else before[0] == after[0]
-    if same and (known or before[0] >= 0 or len(before) == len(after)):
-        k.pass_lod(slot, out)
+def keep_lod(k: Op, rows_stay: bool, slot: str = "X") -> None:
+    """Pass the LoD on if the rows stay the same."""
+    if rows_stay:
+        k.pass_lod(slot)
+
+
+def _rows_stay(k: Op) -> bool:
+    """Tell whether a new shape leaves as many rows, as far as the declared dims tell."""
+    before, after = k.dims("X"), k.dims("Out", output=True)
+    if not before or not after:
+        return False
+    if all(d >= 0 for d in (*before[1:], *after[1:])):
+        return math.prod(before[1:]) == math.prod(after[1:])
+    return before[0] == after[0] and (before[0] >= 0 or len(before) == len(after))
 
 
 @maps("reshape", "reshape2")
 def reshape(k: Op, x: Value, shape: Value | None, tensors: list[Value]) -> Value:
-    keep_lod(k)
+    keep_lod(k, _rows_stay(k))
     dims = k.tensor_dims(tensors)
     if dims is not None:
         return k.g.reshape(x, dims)
@@ -39,8 +44,8 @@ def reshape(k: Op, x: Value, shape: Value | None, tensors: list[Value]) -> Value
 
 @maps("squeeze", "squeeze2")
 def squeeze(k: Op, x: Value) -> Value:
-    keep_lod(k)
     axes = k.ints("axes")
+    keep_lod(k, 0 not in [a % k.rank(x) for a in axes] if axes else _rows_stay(k))
     if axes:
         rank = k.rank(x)
         return k.g.squeeze(x, *sorted({a % rank for a in axes}))
@@ -52,7 +57,7 @@ def squeeze(k: Op, x: Value) -> Value:
 
 @maps("unsqueeze", "unsqueeze2")
 def unsqueeze(k: Op, x: Value, one: Value | None, several: list[Value]) -> Value:
-    keep_lod(k)
+    keep_lod(k, _rows_stay(k))
     given = k.tensor_dims(several) if several else None
     if given is not None and any(isinstance(each, Value) for each in given):
         return k("Unsqueeze", x, k.g.join(given))
@@ -71,7 +76,7 @@ def unsqueeze(k: Op, x: Value, one: Value | None, several: list[Value]) -> Value
 
 @maps("flatten", "flatten2")
 def flatten(k: Op, x: Value) -> Value:
-    keep_lod(k)
+    keep_lod(k, int(k.attr("axis")) == 1)
     return k("Flatten", x, axis=int(k.attr("axis")))
 
 
@@ -101,7 +106,7 @@ def reverse(k: Op, x: Value) -> Value:
 
 @maps("expand")
 def expand(k: Op, x: Value, one: Value | None, several: list[Value]) -> Value:
-    keep_lod(k)
+    keep_lod(k, k.ints("expand_times")[:1] == [1])
     dims = k.tensor_dims(several)
     if dims is not None:
         return k("Tile", x, k.g.join(dims))
@@ -112,7 +117,7 @@ def expand(k: Op, x: Value, one: Value | None, several: list[Value]) -> Value:
 
 @maps("expand_as")
 def expand_as(k: Op, x: Value, target: Value) -> Value:
-    keep_lod(k)
+    keep_lod(k, k.dims("X")[:1] == k.dims("target_tensor")[:1])
     return k("Tile", x, k("Div", k.g.shape(target), k.g.shape(x)))
 
 

@@ -43,6 +43,9 @@ def _detected(k: Op, boxes: Value, scores: Value) -> tuple[Value, Value]:
     head = [k.g.unsqueeze(k("GatherND", each, cells, rank=1), 1) for each in (k.g.cast(label, boxes.dtype), best)]
     rows = k("Concat", *head, corners, axis=1)
     numbers = k.g.cast(k("Add", k("Mul", image, count), chosen), np.int32)
+    if int(k.attr("keep_top_k")) == 0:
+        k.out_lods["Out"] = k.out_lods["Index"] = (lod,)
+        return rows, numbers
     return _or_nothing(k, rows, numbers, lod)
 
 

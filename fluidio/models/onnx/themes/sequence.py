@@ -109,9 +109,10 @@ def sequence_expand(k: Op, x: Value, y: Value) -> Value:
     order = Segments(k.g, lod_y[level if level >= 0 else len(lod_y) - 1]).number
     if not lod_x:
         return k("Gather", x, order, axis=0)
-    if len(lod_x) > 1:
+    level_x, *deeper = lod_x
+    if deeper:
         k.refuse("input X has more than one LoD level")
-    groups = Segments(k.g, lod_x[0])
+    groups = Segments(k.g, level_x)
     lengths = k("Gather", groups.lengths, order)
     rows, own = groups.ranges(k("Gather", groups.starts, order), lengths)
     k.out_lods["Out"] = (own.offsets,)
