@@ -23,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print a list of {name, phase, keywords, status, note}")
     parser.add_argument("--status", choices=_STATUSES, help="only names with this verdict")
     parser.add_argument("--ops", action="store_true", help="print the table of ops as Markdown instead (docs/ops.md)")
+    parser.add_argument("--onnx", action="store_true", help="list the ops of inference programs without a form in ONNX")
     parser.add_argument("--golden", type=Path, metavar="DIR", help="with --ops: a folder of golden programs to name")
 
 
@@ -30,6 +31,8 @@ def run(args: argparse.Namespace) -> int:
     if args.ops:
         print(markdown(golden_cases(args.golden) if args.golden else {}), end="")
         return 0
+    if args.onnx:
+        return _tell_of_onnx(args.json)
     apis = [judge(Api(name, "-")) for name in args.names] if args.names else table()
     shown = [api for api in apis if args.status in (None, api.status)]
     if args.json:
@@ -40,6 +43,19 @@ def run(args: argparse.Namespace) -> int:
         print(f"{api.phase}  {api.status:<7}  {api.name:<{width}}  {api.note}".rstrip())
     if not args.names:
         print(_summary(apis))
+    return 0
+
+
+def _tell_of_onnx(as_json: bool) -> int:
+    from fluidio.models.onnx.coverage import mapped, unmapped
+
+    has, missing = mapped(), unmapped()
+    if as_json:
+        print(json.dumps({"mapped": has, "unmapped": missing}, indent=1))
+        return 0
+    for name, reason in missing.items():
+        print(f"{name:<32} {reason}")
+    print(f"\n{len(has)} ops have a form in ONNX, {len(missing)} have none")
     return 0
 
 

@@ -7,6 +7,7 @@ import json
 import sys
 from typing import Any
 
+from fluidio.cli.model_run import RUN_EXAMPLES, add_diff, add_run, run_diff, run_run
 from fluidio.errors import ModelError
 
 HELP = "inspect, run, export, import and compare saved models"
@@ -69,12 +70,18 @@ def _import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="no progress line")
 
 
+def _run(parser: argparse.ArgumentParser) -> None:
+    _path(parser)
+    add_run(parser)
+
+
 _VERBS: dict[str, tuple[str, str, Any]] = {
     "inspect": (
         "show inputs, outputs, ops, parameters, what is missing or damaged, and which Fluid wrote it",
         "  fluidio model inspect saved/\n  fluidio model inspect saved/all.pdparams --json",
         _inspect,
     ),
+    "run": ("run a model on arrays, or on random input to see whether it works", RUN_EXAMPLES, _run),
     "export": (
         "write the model as ONNX, or its parameters as safetensors, npz or a PyTorch state_dict",
         "  fluidio model export saved/ --to onnx model.onnx\n"
@@ -87,6 +94,11 @@ _VERBS: dict[str, tuple[str, str, Any]] = {
         "write weights from elsewhere into a saved model",
         "  fluidio model import weights.safetensors --into saved/ --mapping names.json",
         _import,
+    ),
+    "diff": (
+        "compare two models: programs op by op, parameters value by value (status 1 if they differ)",
+        "  fluidio model diff epoch_1/ epoch_2/\n  fluidio model diff a/ b/ --tolerance 1e-6 --json",
+        add_diff,
     ),
 }
 
@@ -216,4 +228,4 @@ class _Pieces:
         self._progress.tell()
 
 
-_RUN = {"inspect": run_inspect, "export": run_export, "import": run_import}
+_RUN = {"inspect": run_inspect, "run": run_run, "export": run_export, "import": run_import, "diff": run_diff}
