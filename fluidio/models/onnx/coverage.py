@@ -27,8 +27,6 @@ _TRAINING_OPS = frozenset(
     ]
 )
 REASONS = {
-    "beam_search": "keeps hypotheses in a LoD that grows and shrinks: no mapping yet",
-    "beam_search_decode": "walks back through a LoD of hypotheses: no mapping yet",
     "py_func": "calls a Python function",
 }
 

@@ -3,6 +3,7 @@
 from fluidio.models.onnx.themes import (
     activation,
     arrays,
+    beam,
     control,
     conv,
     create,
@@ -29,6 +30,7 @@ from fluidio.models.onnx.themes import (
 __all__ = [
     "activation",
     "arrays",
+    "beam",
     "control",
     "conv",
     "create",

@@ -12,7 +12,7 @@ __all__: list[str] = []
 
 
 def _axis(k: Op, tensor: Value | None) -> int:
-    return int(k.attr("axis")) if tensor is None else int(k.const(tensor, "the axis").reshape(-1)[0])
+    return int(k.attr("axis", 0)) if tensor is None else int(k.const(tensor, "the axis").reshape(-1)[0])
 
 
 @maps("concat")

@@ -74,7 +74,6 @@ def sum_(k: Op, xs: list[Value]) -> Value:
     out = xs[0]
     for each in xs[1:]:
         out = k("Add", out, each)
-    k.out_lods["Out"] = next((lod for lod in k.lods["X"] if lod), ())
     return out
 
 
