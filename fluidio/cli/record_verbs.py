@@ -39,6 +39,11 @@ def _making(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--shards", type=int, default=1, metavar="N", help="how many (1)")
 
 
+def _cat(parser: argparse.ArgumentParser) -> None:
+    _looking(parser)
+    parser.add_argument("-f", "--follow", action="store_true", help="go on when the file, or the pipe, has more")
+
+
 def _head(parser: argparse.ArgumentParser) -> None:
     _looking(parser)
     parser.add_argument("-n", type=int, default=10, metavar="N", help="how many (10)")
@@ -79,7 +84,7 @@ def _diff(parser: argparse.ArgumentParser) -> None:
 
 _PARSERS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] = {
     "head": ("show the first records", "fluidio records head 'train-*-of-*' -n 3", _head),
-    "cat": ("show all records", "fluidio records cat train.recordio --json | jq .label", _looking),
+    "cat": ("show all records", "fluidio records cat train.recordio --json | jq .label", _cat),
     "count": ("count records without reading them", "fluidio records count 's3://bucket/train-*-of-*'", _looking),
     "stats": ("figures about columns", "fluidio records stats 'train-*-of-*' --columns label", _looking),
     "sample": ("show records drawn at random", "fluidio records sample 'train-*-of-*' -n 5 --seed 1", _sample),
@@ -108,14 +113,15 @@ def _columns(args: argparse.Namespace) -> list[str] | None:
     return [name.strip() for name in args.columns.split(",")] if args.columns else None
 
 
-def _show(rows: Iterable[dict[str, Any]], as_json: bool) -> int:
+def _show(rows: Iterable[dict[str, Any]], as_json: bool, *, at_once: bool = False) -> int:
     from fluidio.conversion.looking import plain, short
 
     for number, row in enumerate(rows):
         if as_json:
-            print(json.dumps(plain(row), ensure_ascii=False))
+            print(json.dumps(plain(row), ensure_ascii=False), flush=at_once)
         else:
-            print(f"{number}: " + ", ".join(f"{name}={short(value)}" for name, value in row.items()))
+            values = ", ".join(f"{name}={short(value)}" for name, value in row.items())
+            print(f"{number}: {values}", flush=at_once)
     return 0
 
 
@@ -129,7 +135,21 @@ def _run_head(args: argparse.Namespace) -> int:
 def _run_cat(args: argparse.Namespace) -> int:
     from fluidio.conversion.looking import rows
 
+    if args.follow:
+        return _follow(args)
     return _show(rows(expand(args.files), _columns(args)), args.json)
+
+
+def _follow(args: argparse.Namespace) -> int:
+    from fluidio.conversion.looking import rows_of_records
+    from fluidio.recordio import follow
+
+    if len(args.files) != 1:
+        print("fluidio records: --follow takes one file", file=sys.stderr)
+        return 2
+    (path,) = args.files
+    records = ((path, number, record) for number, record in enumerate(follow(path)))
+    return _show(rows_of_records(records, _columns(args)), args.json, at_once=True)
 
 
 def _run_count(args: argparse.Namespace) -> int:

@@ -2,7 +2,8 @@
 
 Byte records: `File` (random access, append), `reader`, `writer`, `Scanner`, `Index`. Tensor records as arrays: `load`,
 `iter_batches`; as blocks: `BlockReader`, `RecordBlock`, `Column`. Pickled samples: `sample_reader`. Writing: `Writer`.
-Ranges for workers: `tasks`, `partition`, `Task`. All of them take paths, URLs and binary file objects.
+Ranges for workers: `tasks`, `partition`, `Task`. All of them take paths, URLs and binary file objects. Files that grow:
+`follow`.
 """
 
 from fluidio.recordio.decode.block import Column, RecordBlock
@@ -10,6 +11,7 @@ from fluidio.recordio.decode.block_reader import BlockReader
 from fluidio.recordio.decode.pickled import sample_reader
 from fluidio.recordio.files.batches import iter_batches, load
 from fluidio.recordio.files.file import File
+from fluidio.recordio.files.following import follow
 from fluidio.recordio.files.legacy import Index, Scanner, reader, writer
 from fluidio.recordio.files.ranges import partition, tasks
 from fluidio.recordio.files.tasks import Task
@@ -25,6 +27,7 @@ __all__ = [
     "Scanner",
     "Task",
     "Writer",
+    "follow",
     "iter_batches",
     "load",
     "partition",
