@@ -23,6 +23,7 @@ COMMANDS = (
     "run",
     "port",
     "view",
+    "trace",
     "inspect",
     "check",
     "convert",

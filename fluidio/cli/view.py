@@ -14,10 +14,11 @@ from fluidio.errors import ModelError
 from fluidio.pages.page import write
 from fluidio.recordio.format.dialects import MAGIC
 
-HELP = "look at records or a program as a page in the browser"
+HELP = "look at records, a program or runs as a page in the browser"
 _EPILOG = """examples:
   fluidio view 'train-*-of-*'             records: files, columns, samples
   fluidio view train.py --args='--gpu 0'  the program of a script, run up to its first exe.run
+  fluidio view a.json b.json              two runs side by side: what fluidio run --record wrote
   fluidio view model/ --profile profile   a saved model, with the times that fluid.profiler wrote"""
 
 
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", metavar="TRACE", help="programs: the file that fluid.profiler has written")
     parser.add_argument("--fluid", metavar="VERSION", help="scripts: follow this version (else inferred)")
     parser.add_argument("--args", default="", metavar="TEXT", help="scripts: their arguments, in one text")
-    parser.add_argument("files", nargs="+", metavar="FILE", help="RecordIO files, a saved model or a script")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="RecordIO files, a saved model, a script or traces")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -46,12 +47,27 @@ def _page(args: argparse.Namespace) -> str:
     first = args.files[0]
     if first.endswith(".py"):
         return _script(args)
+    if first.endswith(".json"):
+        return _runs(args.files)
     if os.path.isdir(first) or _is_program(first):
         return _model(args)
     from fluidio.pages.records import records_page
     from fluidio.recordio.files.paths import expand
 
     return records_page(expand(args.files), verify=args.verify)
+
+
+def _runs(files: list[str]) -> str:
+    from fluidio.pages.compares import compare_page
+    from fluidio.pages.runs import run_page
+    from fluidio.pages.traces import load_trace
+
+    if len(files) > 1:
+        return compare_page(files)
+    trace = load_trace(files[0])
+    if "measured" not in trace:
+        raise ModelError(f"{files[0]}: plain numbers, name a second trace to compare them with")
+    return run_page(trace)
 
 
 def _is_program(path: str) -> bool:

@@ -24,10 +24,14 @@ _EVENTS = 3000
 _MARKS = 400
 _CURVES = 40
 _FEW = 16
-_OP_SHARE = 0.005
+_OP_SHARE = 0.003
 """Of the run's time may be spent on timing ops; steps are timed as long as it lasts."""
-_OP_COST = 2.5e-6
+_OP_COST = 4e-6
 """Seconds that it takes to time one op."""
+_CLOCKS_EVERY = 0.005
+"""Seconds between steps whose use of the processor is looked at: asking for it takes microseconds."""
+_HELD = 256
+"""Events that are held before they are sorted in, which is quicker for many."""
 
 
 class _OpTimer(Observer):
@@ -57,6 +61,29 @@ class _QueueWaits:
         self.producers: set[int] = set()
 
 
+class _Looked:
+    """Use of the processor in the steps that were looked at.
+
+    Attributes:
+        seconds, waits: of these steps, and of their waits for data.
+        own, others: processor time of the step's thread and of all other threads.
+        during_waits: processor time of all threads from the step's begin to the end of the wait.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = self.waits = self.own = self.others = self.during_waits = 0.0
+
+    def busy_cores(self) -> float:
+        """Return how many cores worked while steps waited."""
+        return self.during_waits / self.waits if self.waits else 0.0
+
+    def held_up(self) -> float:
+        """Return the share of computing in which the step's thread did not get the processor, but others did."""
+        computing = self.seconds - self.waits
+        off = max(0.0, computing - self.own)
+        return min(off, max(0.0, self.others - self.during_waits)) / computing if computing > 0 else 0.0
+
+
 class Recorder(Observer):
     """Watch a run between `start` and `stop`.
 
@@ -84,14 +111,15 @@ class Recorder(Observer):
         self._keep = keep
         self._queues: dict[str, _QueueWaits] = {}
         self._drops: dict[str, int] = {}
-        self._events: deque[tuple[str, str, float, float]] = deque(maxlen=_EVENTS)
+        self._events: deque[tuple[int, str, str, float, float]] = deque(maxlen=_EVENTS)
         self._names: dict[int, str] = {}
+        self._held: list[tuple[int, str, str, float, float, int]] = []
         self._seconds = {"step": 0.0, "wait": 0.0, "wait inside": 0.0}
-        self._clocks = process_clock, thread_clock
-        self._inside: dict[int, tuple[float, float]] = {}
-        self._cpu_of_steps = self._cpu_of_others = 0.0
         self._first = self._last = 0.0
-        self._cpu_waiting = 0.0
+        self._clocks = process_clock, thread_clock
+        self._next_clock = 0.0
+        self._running: dict[int, tuple[float, float] | None] = {}
+        self._looked_at = _Looked()
         self._looked_at_memory = 0.0
         self._peak_memory = 0
         self._workers: dict[str, int] = {}
@@ -99,7 +127,7 @@ class Recorder(Observer):
         self._timer = _OpTimer() if times_ops else None
         self._op_cost = 0.0
         self._began = time.time()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def start(self) -> None:
         """Begin to watch."""
@@ -117,56 +145,64 @@ class Recorder(Observer):
     def step_began(self, step: Step) -> None:
         if not self._first:
             self._first = step.start
-        process, thread = self._clocks
-        self._inside[step.thread] = process(), thread()
+        clocks = None
+        if step.start >= self._next_clock:
+            self._next_clock = step.start + _CLOCKS_EVERY
+            clocks = self._clocks[0](), self._clocks[1]()
+        self._running[step.thread] = clocks
         timer = self._timer
         if timer is not None and self._op_cost <= _OP_SHARE * (step.start - self._first):
             OBSERVERS.add(timer)
 
     def step_ended(self, step: Step, result: StepResult) -> None:
+        clocks = self._running.pop(step.thread)
+        if clocks is not None:
+            self._look(clocks, result.stop - step.start)
         timer = self._timer
         if timer is not None and timer in OBSERVERS.of_ops:
             OBSERVERS.remove(timer)
             is_gpu = step.place.startswith("CUDA")  # where every op is waited for
             self._op_cost += result.stop - step.start if is_gpu else _OP_COST * timer.timed
             timer.timed = 0
-        process, thread = self._clocks
-        processed, own = self._inside.pop(step.thread)
         with self._lock:
-            self._cpu_of_steps += (used := thread() - own)
-            self._cpu_of_others += process() - processed - used
             self._last = result.stop
-            self._seconds["step"] += result.stop - step.start
-            self.lanes.spend("step", step.start, result.stop)
-            self._events.append((self._name(step.thread), "step", step.start, result.stop))
+            if step.thread not in self._names:
+                self._name(step.thread)
             if result.error is not None:
+                self._held.append((step.thread, "failed", "", step.start, result.stop, 0))
                 self._fail(result.error)
                 return
+            self._held.append((step.thread, "step", "", step.start, result.stop, step.fed))
             self.steps += 1
             self.records += step.fed
-            self.lanes.count("steps", result.stop, 1)
-            if step.fed:
-                self.lanes.count("records", result.stop, step.fed)
             for name, value in zip(result.names, result.values):
                 self._fetched(name, value)
+            if len(self._held) >= _HELD:
+                self._sort_in()
             if result.stop - self._looked_at_memory > 0.5:
                 self._look_at_memory(result.stop)
+
+    def _look(self, clocks: tuple[float, float], seconds: float) -> None:
+        looked = self._looked_at
+        own = self._clocks[1]() - clocks[1]
+        looked.seconds += seconds
+        looked.own += own
+        looked.others += self._clocks[0]() - clocks[0] - own
 
     def item_read(self, read: Read) -> None:
         with self._lock:
             waited = read.stop - read.start
-            self._seconds["wait"] += waited
-            inside = self._inside.get(read.thread)
-            if inside is not None:
+            clocks = self._running.get(read.thread)
+            if clocks is not None:
+                used = self._clocks[0]() - clocks[0]
+                self._looked_at.waits += waited
+                self._looked_at.during_waits += used
+            if read.thread in self._running:
                 self._seconds["wait inside"] += waited
-                used = self._clocks[0]() - inside[0]
-                self._cpu_waiting += used
-                self._cpu_of_others -= used
-            self.lanes.spend("wait", read.start, read.stop)
-            self._events.append((self._name(read.thread), "wait", read.start, read.stop))
+            if read.thread not in self._names:
+                self._name(read.thread)
+            self._held.append((read.thread, "wait", "", read.start, read.stop, read.records))
             self.records += read.records
-            if read.records:
-                self.lanes.count("records", read.stop, read.records)
             self.chain = read.chain
             self._reads += 1
             if self._reads in (2, 8, 64):
@@ -181,17 +217,37 @@ class Recorder(Observer):
             queue = self._queues.get(wait.queue)
             if queue is None:
                 queue = self._queues[wait.queue] = _QueueWaits()
-            queue.most = max(queue.most, wait.size)
-            self.lanes.peak(wait.queue, wait.stop, wait.size)
             if wait.side == "consumer":
+                kind = "starved"
                 queue.starved += wait.stop - wait.start
-                self.lanes.spend(f"starved {wait.queue}", wait.start, wait.stop)
             else:
+                kind = "blocked"
                 queue.blocked += wait.stop - wait.start
                 queue.producers.add(wait.thread)
-                self.lanes.spend(f"blocked {wait.queue}", wait.start, wait.stop)
-            kind = "starved" if wait.side == "consumer" else "blocked"
-            self._events.append((self._name(wait.thread), f"{kind} {wait.queue}", wait.start, wait.stop))
+            if wait.thread not in self._names:
+                self._name(wait.thread)
+            self._held.append((wait.thread, kind, wait.queue, wait.start, wait.stop, wait.size))
+
+    def _sort_in(self) -> None:
+        """Add what is held to the lanes, kind by kind."""
+        held, self._held = self._held, []
+        self._events.extend(event[:5] for event in held)
+        kinds: dict[tuple[str, str], list[tuple[float, float, int]]] = {}
+        for _, kind, queue, start, stop, amount in held:
+            kinds.setdefault((kind, queue), []).append((start, stop, amount))
+        for (kind, queue), found in kinds.items():
+            starts, stops, amounts = zip(*found)
+            self.lanes.spend_all(f"{kind} {queue}".strip(), starts, stops)
+            if kind in ("step", "wait", "failed"):
+                self._seconds["wait" if kind == "wait" else "step"] += sum(stops) - sum(starts)
+            if kind == "step":
+                self.lanes.count("steps", stops, [1.0] * len(stops))
+            if kind in ("step", "wait") and any(amounts):
+                self.lanes.count("records", stops, amounts)
+            if queue:
+                self._queues[queue].most = max(self._queues[queue].most, *amounts)
+                for stop, amount in zip(stops[::16], amounts[::16]):
+                    self.lanes.peak(queue, stop, amount)
 
     def items_dropped(self, drop: Drop) -> None:
         with self._lock:
@@ -215,11 +271,9 @@ class Recorder(Observer):
         if not isinstance(error, (EOFException, SystemExit)):
             self.error = f"{type(error).__name__}: {error}"[:4000]
 
-    def _name(self, thread: int) -> str:
-        name = self._names.get(thread)
-        if name is None:
-            name = self._names[thread] = threading.current_thread().name.removeprefix("fluidio-")
-        return name
+    def _name(self, thread: int) -> None:
+        """Note the name of the thread that we are called in."""
+        self._names[thread] = threading.current_thread().name.removeprefix("fluidio-")
 
     def _count_workers(self) -> None:
         names = [thread.name for thread in threading.enumerate()]
@@ -237,13 +291,13 @@ class Recorder(Observer):
 
     def measured(self) -> Measured:
         """Return what the advice is made of."""
+        with self._lock:
+            self._sort_in()
         total = max(1e-9, self._last - self._first)
-        spent = self._seconds
+        spent, looked = self._seconds, self._looked_at
         computing = max(0.0, spent["step"] - spent["wait inside"])
         order = {name: n for n, name in enumerate(self.chain)}
         queues = sorted(self._queues.items(), key=lambda pair: order.get(pair[0], len(order)))
-        inside_cpu = self._cpu_waiting / spent["wait inside"] if spent["wait inside"] else 0.0
-        off = max(0.0, computing - self._cpu_of_steps)
         slowest = next(((row["type"], row["share"]) for row in self.profile()), None)
         return Measured(
             seconds=total,
@@ -251,10 +305,10 @@ class Recorder(Observer):
             computing=min(1.0, computing / total),
             outside=max(0.0, 1 - (computing + spent["wait"]) / total),
             queues=[self._queue(name, waits, total) for name, waits in queues],
-            busy_cores=inside_cpu,
+            busy_cores=looked.busy_cores(),
             cores=os.cpu_count() or 1,
             step_seconds=computing / max(1, self.steps),
-            held_up=min(off, max(0.0, self._cpu_of_others)) / total,
+            held_up=looked.held_up() * computing / total,
             slowest_op=slowest,
         )
 
@@ -287,6 +341,7 @@ class Recorder(Observer):
     def as_json(self) -> dict[str, Any]:
         """Return all as plain values: what `--record` writes and the page shows."""
         with self._lock:
+            self._sort_in()
             return {
                 "format": "fluidio trace 1",
                 "command": sys.argv[:20],
@@ -310,9 +365,19 @@ class Recorder(Observer):
                 "environment": environment_of(),
             }
 
+    def _repr_html_(self) -> str:
+        """Return the run page, for notebooks."""
+        from fluidio.pages.notebook import framed
+        from fluidio.pages.runs import run_page
+
+        return framed(run_page(self.as_json()))
+
     def _told_events(self) -> list[list[Any]]:
         """Return lane, kind, start and length of the last events, in seconds from the first step."""
-        return [[lane, kind, round(a - self._first, 6), round(b - a, 6)] for lane, kind, a, b in self._events]
+        return [
+            [self._names[thread], f"{kind} {queue}".strip(), round(start - self._first, 6), round(stop - start, 6)]
+            for thread, kind, queue, start, stop in self._events
+        ]
 
 
 def _plain(measured: Measured) -> dict[str, Any]:

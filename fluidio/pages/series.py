@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 __all__ = ["Curve", "Lanes"]
 
@@ -50,13 +52,10 @@ class Curve:
         steps = self._pending_steps[:stop]
         del self._pending[:stop], self._pending_steps[:stop]
         self.not_finite += int((~np.isfinite(values)).sum())
-        for start in range(0, stop, self.stride):
-            part = values[start : start + self.stride]
-            part = part[np.isfinite(part)]
-            if len(part):
-                self._rows.append((steps[start], float(part.min()), float(part.max()), float(part.mean())))
-            else:
-                self._rows.append((steps[start], math.nan, math.nan, math.nan))
+        full = stop - stop % self.stride
+        self._rows += zip(steps[: full : self.stride], *_summed(values[:full].reshape(-1, self.stride)))
+        if full < stop:
+            self._rows += zip(steps[full : full + 1], *_summed(values[full:].reshape(1, -1)))
         while len(self._rows) > 2 * _BUCKETS:
             self._halve()
 
@@ -77,6 +76,17 @@ class Curve:
         if self.values is not None and self.steps is not None:
             told |= {"values": self.values.tolist(), "steps": self.steps.tolist()}
         return told
+
+
+def _summed(groups: npt.NDArray[np.float64]) -> tuple[list[float], list[float], list[float]]:
+    """Return least, most and mean of each row, of what is finite in it; nan where nothing is."""
+    good = np.isfinite(groups)
+    counts = good.sum(1)
+    some = counts > 0
+    least = np.where(some, np.where(good, groups, math.inf).min(1, initial=math.inf), math.nan)
+    most = np.where(some, np.where(good, groups, -math.inf).max(1, initial=-math.inf), math.nan)
+    mean = np.where(some, np.where(good, groups, 0.0).sum(1) / np.maximum(counts, 1), math.nan)
+    return least.tolist(), most.tolist(), mean.tolist()
 
 
 def _rounded(values: list[float]) -> list[float]:
@@ -116,10 +126,30 @@ class Lanes:
         self.end = max(self.end, when)
         return max(0, bucket)
 
-    def count(self, lane: str, when: float, amount: float) -> None:
-        """Add an amount at a time."""
-        bucket = self.at(when)
-        self._lane(lane)[bucket] += amount
+    def count(self, lane: str, times: Sequence[float], amounts: Sequence[float]) -> None:
+        """Add amounts at times."""
+        self.at(max(times))
+        values = self._lane(lane)
+        buckets = self._buckets(np.asarray(times))
+        for bucket, amount in enumerate(np.bincount(buckets, amounts).tolist()):
+            if amount:
+                values[bucket] += amount
+
+    def spend_all(self, lane: str, starts: Sequence[float], stops: Sequence[float]) -> None:
+        """Add many stretches at once; those inside of a bucket together."""
+        self.at(max(stops))
+        begin, end = np.asarray(starts), np.asarray(stops)
+        first, last = self._buckets(begin), self._buckets(end)
+        inside = first == last
+        values = self._lane(lane)
+        for bucket, amount in enumerate(np.bincount(last[inside], (end - begin)[inside]).tolist()):
+            if amount:
+                values[bucket] += amount
+        for start, stop in zip(begin[~inside].tolist(), end[~inside].tolist()):
+            self.spend(lane, start, stop)
+
+    def _buckets(self, times: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        return np.clip((times - self.start) / self.width, 0, self.size - 1).astype(np.int64)
 
     def spend(self, lane: str, start: float, stop: float) -> None:
         """Add the seconds from `start` to `stop` to the buckets that they lie in."""

@@ -235,6 +235,13 @@ class Program:
         check_text_options(throw_on_error, with_details)
         return program_text(self, with_details)
 
+    def _repr_html_(self) -> str:
+        """Return the program page, for notebooks."""
+        from fluidio.pages.notebook import framed
+        from fluidio.pages.programs import program_page
+
+        return framed(program_page(self))
+
     def __str__(self) -> str:
         return self.to_string(True)
 

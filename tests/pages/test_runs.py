@@ -115,8 +115,8 @@ def test_values_that_are_not_finite_are_counted_and_hide_nothing() -> None:
 def test_lanes_keep_their_sums_when_they_are_halved() -> None:
     lanes = Lanes(0.0, width=0.01)
     for n in range(10_000):
-        lanes.spend("busy", n * 0.1, n * 0.1 + 0.05)
-        lanes.count("steps", n * 0.1, 1)
+        lanes.spend_all("busy", [n * 0.1], [n * 0.1 + 0.05])
+        lanes.count("steps", [n * 0.1], [1])
     told = lanes.as_json()
     assert len(told["lanes"]["busy"]) <= 400
     assert sum(told["lanes"]["steps"]) == 10_000

@@ -69,8 +69,8 @@ function overTime() {
   return h("div", { class: "charts" }, found);
 }
 
-const TONES = { step: "--c0", wait: "--bad", starved: "--bad", blocked: "--strong-line" };
-const MEANINGS = { step: "step", wait: "the program waits for data", starved: "waits for an item", blocked: "waits for room or work" };
+const TONES = { step: "--c0", failed: "--c4", wait: "--bad", starved: "--bad", blocked: "--strong-line" };
+const MEANINGS = { step: "step", failed: "a step that failed, or the end of the data", wait: "the program waits for data", starved: "waits for an item", blocked: "waits for room or work" };
 
 function timeline() {
   const events = data.events;
@@ -84,7 +84,7 @@ function timeline() {
     const X = (t) => left + ((t - from) / (to - from)) * (width - left - 8), parts = [];
     for (const tick of ticks(from, to, 8)) parts.push(s("line", { class: "grid", x1: X(tick), x2: X(tick), y1: 0, y2: lanes.length * row }), s("text", { x: X(tick), y: lanes.length * row + 20, "text-anchor": "middle" }, `${Number(tick.toPrecision(6))} s`));
     lanes.forEach((lane, n) => parts.push(s("text", { class: "lane", x: 0, y: n * row + 17 }, lane.length > 22 ? `${lane.slice(0, 21)}…` : lane), s("line", { class: "grid", x1: left, x2: width - 8, y1: n * row + 13, y2: n * row + 13 })));
-    const order = { step: 0, blocked: 1, starved: 2, wait: 3 };
+    const order = { step: 0, failed: 0, blocked: 1, starved: 2, wait: 3 };
     for (const [lane, kind, at, length] of [...events].sort((a, b) => order[a[1].split(" ")[0]] - order[b[1].split(" ")[0]])) {
       const line = lanes.indexOf(lane);
       if (line < 0 || at + length < from || at > to) continue;

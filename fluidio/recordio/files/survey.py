@@ -75,6 +75,13 @@ class Survey:
     damage: list[Damage] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    def _repr_html_(self) -> str:
+        """Return the records page, for notebooks."""
+        from fluidio.pages.notebook import framed
+        from fluidio.pages.records import records_page
+
+        return framed(records_page([self.path], verify=self.verified))
+
 
 def survey(what: Any, *, verify: bool = False, preview: int = 3) -> Survey:
     """Return a Survey of one file.

@@ -1,0 +1,59 @@
+"""The page that compares runs: losses on top of each other, where they part, speeds, waits, environments."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fluidio.pages import page as pages
+from fluidio.pages.runs import advice_of
+from fluidio.pages.series import Curve
+from fluidio.pages.traces import Parting, compare, load_trace, relative, values_of
+
+__all__ = ["compare_page"]
+
+
+def compare_page(paths: Sequence[str], *, rtol: float = 1e-4) -> str:
+    """Return the HTML page that compares the first trace with the others."""
+    traces = [load_trace(path) for path in paths]
+    names = _names(paths)
+    first = traces[0]
+    compared = []
+    for name, trace in zip(names[1:], traces[1:]):
+        partings = compare(first, trace, rtol=rtol)
+        compared.append({"name": name, "partings": [_told(first, trace, each) for each in partings]})
+    runs = [_run(name, trace) for name, trace in zip(names, traces)]
+    title = " and ".join(names)
+    return pages.page("compare", title, {"runs": runs, "compared": compared, "rtol": rtol})
+
+
+def _names(paths: Sequence[str]) -> list[str]:
+    """Return file names, or whole paths where names are the same."""
+    names = [os.path.basename(path).removesuffix(".json") for path in paths]
+    return names if len(set(names)) == len(names) else list(paths)
+
+
+def _run(name: str, trace: Mapping[str, Any]) -> dict[str, Any]:
+    kept = ("seconds", "steps", "records", "epochs", "measured", "environment", "profile", "memory", "status", "error")
+    told = {key: trace[key] for key in kept if key in trace}
+    told["curves"] = {each: _curve(*values_of(trace, each)) for each in trace["curves"]}
+    if "measured" in trace:
+        told["advice"] = advice_of(trace).text
+    return told | {"name": name}
+
+
+def _curve(steps: Sequence[int], values: Sequence[float]) -> dict[str, Any]:
+    curve = Curve()
+    for step, value in zip(steps, values):
+        curve.add(step, value)
+    return curve.as_json()
+
+
+def _told(one: Mapping[str, Any], other: Mapping[str, Any], parting: Parting) -> dict[str, Any]:
+    """Return a comparison with the curve of the differences."""
+    steps, values = values_of(one, parting.name)
+    _, others = values_of(other, parting.other_name)
+    differences = [relative(a, b, 0.0) for a, b in zip(values, others)]
+    return dataclasses.asdict(parting) | {"difference": _curve(steps, differences)}
