@@ -42,10 +42,14 @@ def _inspect(parser: argparse.ArgumentParser) -> None:
 
 def _export(parser: argparse.ArgumentParser) -> None:
     _path(parser)
-    parser.add_argument("output", metavar="OUT", help="the file to write")
-    parser.add_argument("--to", required=True, choices=["onnx", "safetensors", "npz", "torch"], help="the new form")
-    parser.add_argument("--targets", metavar="A,B,...", help="onnx: variables to compute (those it was saved with)")
-    parser.add_argument("--feeds", metavar="A,B,...", help="onnx: variables to feed (those it was saved with)")
+    parser.add_argument("output", metavar="OUT", help="the file to write; for paddle the prefix of two files")
+    parser.add_argument(
+        "--to", required=True, choices=["onnx", "paddle", "safetensors", "npz", "torch"], help="the new form"
+    )
+    parser.add_argument(
+        "--targets", metavar="A,B,...", help="onnx, paddle: variables to compute (those it was saved with)"
+    )
+    parser.add_argument("--feeds", metavar="A,B,...", help="onnx, paddle: variables to feed (those it was saved with)")
     parser.add_argument(
         "--verify",
         action=argparse.BooleanOptionalAction,
@@ -83,7 +87,7 @@ _VERBS: dict[str, tuple[str, str, Any]] = {
     ),
     "run": ("run a model on arrays, or on random input to see whether it works", RUN_EXAMPLES, _run),
     "export": (
-        "write the model as ONNX, or its parameters as safetensors, npz or a PyTorch state_dict",
+        "write the model as ONNX or for today's Paddle, or its parameters as safetensors, npz or a PyTorch state_dict",
         "  fluidio model export saved/ --to onnx model.onnx\n"
         "  fluidio model export trained.pdmodel --to onnx model.onnx --targets fc_1.tmp_2\n"
         "  fluidio model export saved/ --to safetensors weights.safetensors\n"
@@ -131,6 +135,8 @@ def run_export(args: argparse.Namespace) -> int:
 
     if args.to == "onnx":
         return _export_onnx(args)
+    if args.to == "paddle":
+        return _export_paddle(args)
     mapping = read_mapping(args.mapping) if args.mapping else None
     model = open_model(args.path, args.model_filename, args.params_filename)
     with _Pieces(model.size, args.quiet) as pieces:
@@ -174,6 +180,19 @@ def _export_onnx(args: argparse.Namespace) -> int:
         print(f"  {each.text}")
     if done.not_compared:
         print(f"fluidio model export: not compared with fluidio: {done.not_compared}", file=sys.stderr)
+    return 0
+
+
+def _export_paddle(args: argparse.Namespace) -> int:
+    from fluidio.models.open_model import open_model
+    from fluidio.models.paddle3 import export_paddle
+
+    model = open_model(args.path, args.model_filename, args.params_filename)
+    with _Pieces(model.size, args.quiet) as pieces:
+        paths = export_paddle(
+            model, args.output, feeds=_names(args.feeds), targets=_names(args.targets), tell=pieces.tell
+        )
+    print(json.dumps({"paths": paths}) if args.json else "\n".join(paths))
     return 0
 
 
