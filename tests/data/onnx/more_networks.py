@@ -244,3 +244,52 @@ def translation(fluid):
                 "init_scores": (np.ones((rows, 1), "float32"), lod)}
 
     return ["src", "init_ids", "init_scores"], [out_ids, out_scores], draw
+
+
+@network
+def volumes(fluid):
+    L = fluid.layers
+    x = fluid.data("x", [None, 4, 2, 4, 4], "float32")
+    img = fluid.data("img", [None, 4, 6, 8], "float32")
+    a = L.conv3d(x, 6, 3, stride=[1, 2, 1], padding=1, groups=2, use_cudnn=False)
+    b = L.conv3d_transpose(x, 2, filter_size=2, stride=2, use_cudnn=False)
+    c = L.pool3d(x, 2, "avg", 2, ceil_mode=True)
+    d = L.adaptive_pool3d(x, [2, 3, 1], "max")
+    e = L.conv2d_transpose(img, 4, filter_size=3, stride=2, padding=1, groups=4, use_cudnn=False)
+    scale = L.create_parameter([4], "float32", name="scale")
+    f = L.affine_channel(img, scale, L.create_parameter([4], "float32", name="shift"))
+    g = L.space_to_depth(img, 2)
+    h, _ = L.density_prior_box(g, img, densities=[2, 1], fixed_sizes=[2.0, 4.0], fixed_ratios=[1.0], clip=True)
+    small = L.reduce_mean(img, [1], keep_dim=True)
+    i = L.expand_as(small, img)
+
+    def draw(rng, rows):
+        return {"x": coarse(rng, rows, 4, 2, 4, 4), "img": coarse(rng, rows, 4, 6, 8)}
+
+    return ["x", "img"], [a, b, c, d, e, f, g, h, i], draw
+
+
+@network
+def cells(fluid):
+    L = fluid.layers
+    x = fluid.data("x", [None, 4], "float32")
+    data = fluid.data("words", [None, 1], "int64", lod_level=1)
+    which = fluid.data("which", [None, 1], "int32")
+    h = L.fc(x, 4)
+    hidden, reset, gate = L.gru_unit(L.fc(x, 12), h, 12)
+    new_h, new_c = L.lstm_unit(x, h, h * 0.5, forget_bias=1.0)
+    wide = L.fc(L.embedding(data, [20, 5]), 16)
+    projected, cell = L.dynamic_lstmp(wide, 16, 3, use_peepholes=True, is_reverse=True, cell_clip=0.4, proj_clip=0.3)
+    plain, _ = L.dynamic_lstm(wide, 16, use_peepholes=False, gate_activation="sigmoid", candidate_activation="relu")
+    origin = L.dynamic_gru(L.fc(plain, 12), 4, origin_mode=True, h_0=None)
+    normal = L.data_norm(x)
+    chosen = L.multiplex([x, h, normal], which)
+    array = L.array_write(x, L.fill_constant([1], "int64", 0))
+    count = L.array_length(array)
+
+    def draw(rng, rows):
+        return {"x": rng.randn(rows, 4).astype("float32"), "words": words(rng, rows, 20),
+                "which": rng.randint(0, 3, (rows, 1)).astype("int32")}
+
+    feeds = ["x", "words", "which"]
+    return feeds, [hidden, reset, gate, new_h, new_c, projected, cell, origin, chosen, L.cast(count, "int64")], draw

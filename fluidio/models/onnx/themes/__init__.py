@@ -20,11 +20,13 @@ from fluidio.models.onnx.themes import (
     pictures,
     pool,
     products,
+    quantize,
     reduce,
     resize,
     rnn,
     search,
     sequence,
+    stacked_lstm,
 )
 
 __all__ = [
@@ -47,9 +49,11 @@ __all__ = [
     "pictures",
     "pool",
     "products",
+    "quantize",
     "reduce",
     "resize",
     "rnn",
     "search",
     "sequence",
+    "stacked_lstm",
 ]
