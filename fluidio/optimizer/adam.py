@@ -26,7 +26,11 @@ class AdamOptimizer(Optimizer):
     """
 
     type = "adam"
-    accumulators = ("moment1", "moment2")
+    _moment1_acc_str = "moment1"
+    _moment2_acc_str = "moment2"
+    _beta1_pow_acc_str = "beta1_pow_acc"
+    _beta2_pow_acc_str = "beta2_pow_acc"
+    accumulators = (_moment1_acc_str, _moment2_acc_str)
 
     def __init__(
         self,
@@ -50,7 +54,7 @@ class AdamOptimizer(Optimizer):
         self._lazy_mode = lazy_mode
 
     def _betas(self) -> tuple[tuple[str, Any], tuple[str, Any]]:
-        return ("beta1_pow_acc", self._beta1), ("beta2_pow_acc", self._beta2)
+        return (self._beta1_pow_acc_str, self._beta1), (self._beta2_pow_acc_str, self._beta2)
 
     def _create_accumulators(self, block: Block, parameters: Sequence[Parameter]) -> None:
         for param in parameters:
@@ -94,7 +98,10 @@ class AdamaxOptimizer(Optimizer):
     """Adam with the infinity norm."""
 
     type = "adamax"
-    accumulators = ("moment", "inf_norm")
+    _moment_acc_str = "moment"
+    _inf_norm_acc_str = "inf_norm"
+    _beta1_pow_acc_str = "beta1_pow_acc"
+    accumulators = (_moment_acc_str, _inf_norm_acc_str)
 
     def __init__(
         self,
@@ -109,28 +116,28 @@ class AdamaxOptimizer(Optimizer):
         **legacy: Any,
     ) -> None:
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
-        self._attrs = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon}
+        self._beta1, self._beta2, self._epsilon = beta1, beta2, epsilon
 
     def _create_accumulators(self, block: Block, parameters: Sequence[Parameter]) -> None:
         for param in parameters:
             super()._create_accumulators(block, [param])
-            self._add_accumulator("beta1_pow_acc", param, fill_value=self._attrs["beta1"], shape=[1])
+            self._add_accumulator(self._beta1_pow_acc_str, param, fill_value=self._beta1, shape=[1])
 
     def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
-        moment = self._get_accumulator("moment", pair[0])
-        inf_norm = self._get_accumulator("inf_norm", pair[0])
-        power = self._get_accumulator("beta1_pow_acc", pair[0])
+        moment = self._get_accumulator(self._moment_acc_str, pair[0])
+        inf_norm = self._get_accumulator(self._inf_norm_acc_str, pair[0])
+        power = self._get_accumulator(self._beta1_pow_acc_str, pair[0])
         return self._update(
             block,
             pair,
             {"Moment": [moment], "InfNorm": [inf_norm], "Beta1Pow": [power]},
             {"MomentOut": [moment], "InfNormOut": [inf_norm]},
-            dict(self._attrs),
+            {"beta1": self._beta1, "beta2": self._beta2, "epsilon": self._epsilon},
         )
 
     def _finish_update(self, block: Block, params_grads: ParamsGrads) -> None:
         for param, _ in params_grads:
-            AdamOptimizer._scale(block, self._get_accumulator("beta1_pow_acc", param), self._attrs["beta1"])
+            AdamOptimizer._scale(block, self._get_accumulator(self._beta1_pow_acc_str, param), self._beta1)
 
 
 class LambOptimizer(AdamOptimizer):
@@ -156,12 +163,13 @@ class LambOptimizer(AdamOptimizer):
     ) -> None:
         super().__init__(learning_rate, beta1, beta2, epsilon, parameter_list, regularization, grad_clip, name)
         self._weight_decay = lamb_weight_decay
-        self._exclude = exclude_from_weight_decay_fn
+        self._exclude_from_weight_decay_fn = exclude_from_weight_decay_fn
 
     def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
         param = pair[0]
         state = {slot: [self._get_accumulator(name, param)] for slot, name in _STATE}
-        decay = 0.0 if self._exclude is not None and self._exclude(param) else self._weight_decay
+        excluded = self._exclude_from_weight_decay_fn
+        decay = 0.0 if excluded is not None and excluded(param) else self._weight_decay
         attrs = {"beta1": self._beta1, "beta2": self._beta2, "epsilon": self._epsilon, "weight_decay": decay}
         outputs = {"Moment1Out": state["Moment1"], "Moment2Out": state["Moment2"]}
         return self._update(block, pair, state, outputs, attrs)

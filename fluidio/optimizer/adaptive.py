@@ -16,6 +16,7 @@ class AdagradOptimizer(Optimizer):
     """m += g g; p -= lr g / (sqrt(m) + epsilon)."""
 
     type = "adagrad"
+    _moment_acc_str = "moment"
 
     def __init__(
         self,
@@ -32,14 +33,14 @@ class AdagradOptimizer(Optimizer):
             grad_clip, initial_accumulator_value = None, grad_clip
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
         self._epsilon = epsilon
-        self._initial = initial_accumulator_value
+        self.initial_accumulator_value = initial_accumulator_value
 
     def _create_accumulators(self, block: Block, parameters: Sequence[Parameter]) -> None:
         for param in parameters:
-            self._add_accumulator("moment", param, fill_value=self._initial)
+            self._add_accumulator(self._moment_acc_str, param, fill_value=self.initial_accumulator_value)
 
     def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
-        moment = self._get_accumulator("moment", pair[0])
+        moment = self._get_accumulator(self._moment_acc_str, pair[0])
         return self._update(block, pair, {"Moment": [moment]}, {"MomentOut": [moment]}, {"epsilon": self._epsilon})
 
 
@@ -47,7 +48,8 @@ class DecayedAdagradOptimizer(Optimizer):
     """Adagrad that forgets: m = decay m + (1 - decay) g g."""
 
     type = "decayed_adagrad"
-    accumulators = ("moment",)
+    _moment_acc_str = "moment"
+    accumulators = (_moment_acc_str,)
 
     def __init__(
         self,
@@ -61,11 +63,12 @@ class DecayedAdagradOptimizer(Optimizer):
         **legacy: Any,
     ) -> None:
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
-        self._attrs = {"decay": decay, "epsilon": epsilon}
+        self._decay, self._epsilon = decay, epsilon
 
     def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
-        moment = self._get_accumulator("moment", pair[0])
-        return self._update(block, pair, {"Moment": [moment]}, {"MomentOut": [moment]}, dict(self._attrs))
+        moment = self._get_accumulator(self._moment_acc_str, pair[0])
+        attrs = {"decay": self._decay, "epsilon": self._epsilon}
+        return self._update(block, pair, {"Moment": [moment]}, {"MomentOut": [moment]}, attrs)
 
 
 class AdadeltaOptimizer(Optimizer):
@@ -75,7 +78,9 @@ class AdadeltaOptimizer(Optimizer):
     """
 
     type = "adadelta"
-    accumulators = ("_avg_squared_grad", "_avg_squared_update")
+    _avg_squared_grad_acc_str = "_avg_squared_grad"
+    _avg_squared_update_acc_str = "_avg_squared_update"
+    accumulators = (_avg_squared_grad_acc_str, _avg_squared_update_acc_str)
 
     def __init__(
         self,
@@ -89,7 +94,7 @@ class AdadeltaOptimizer(Optimizer):
         **legacy: Any,
     ) -> None:
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
-        self._attrs = {"epsilon": epsilon, "rho": rho}
+        self._epsilon, self._rho = epsilon, rho
 
     def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
         param, grad = pair
@@ -107,7 +112,7 @@ class AdadeltaOptimizer(Optimizer):
                 "AvgSquaredGradOut": [squared_grad],
                 "AvgSquaredUpdateOut": [squared_update],
             },
-            attrs=dict(self._attrs),
+            attrs={"epsilon": self._epsilon, "rho": self._rho},
         )
 
 
@@ -115,7 +120,10 @@ class RMSPropOptimizer(Optimizer):
     """Divide by the running root mean square; epsilon stands inside the root."""
 
     type = "rmsprop"
-    accumulators = ("momentum", "mean_square", "mean_grad")
+    _momentum_acc_str = "momentum"
+    _mean_square_acc_str = "mean_square"
+    _mean_grad_acc_str = "mean_grad"
+    accumulators = (_momentum_acc_str, _mean_square_acc_str, _mean_grad_acc_str)
 
     def __init__(
         self,
@@ -134,7 +142,7 @@ class RMSPropOptimizer(Optimizer):
         for what, value in (("rho", rho), ("epsilon", epsilon), ("momentum", momentum)):
             if value is None:
                 raise ValueError(f"{what} is not set.")
-        self._attrs = {"decay": rho, "epsilon": epsilon, "momentum": momentum, "centered": centered}
+        self._rho, self._epsilon, self._momentum, self._centered = rho, epsilon, momentum, centered
 
     def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
         moment, square, mean = (self._get_accumulator(name, pair[0]) for name in self.accumulators)
@@ -143,7 +151,7 @@ class RMSPropOptimizer(Optimizer):
             pair,
             {"Moment": [moment], "MeanSquare": [square], "MeanGrad": [mean]},
             {"MomentOut": [moment], "MeanSquareOut": [square], "MeanGradOut": [mean]},
-            dict(self._attrs),
+            {"decay": self._rho, "epsilon": self._epsilon, "momentum": self._momentum, "centered": self._centered},
         )
 
 
@@ -157,7 +165,9 @@ class FtrlOptimizer(Optimizer):
     """
 
     type = "ftrl"
-    accumulators = ("squared", "linear")
+    _squared_acc_str = "squared"
+    _linear_acc_str = "linear"
+    accumulators = (_squared_acc_str, _linear_acc_str)
 
     def __init__(
         self,
@@ -180,7 +190,7 @@ class FtrlOptimizer(Optimizer):
                 "own_l2=True uses l2",
                 stacklevel=2,
             )
-        self._attrs = {"l1": l1, "l2": l2 if own_l2 else l1, "lr_power": lr_power}
+        self._l1, self._l2, self._lr_power, self._own_l2 = l1, l2, lr_power, own_l2
 
     def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
         squared, linear = (self._get_accumulator(name, pair[0]) for name in self.accumulators)
@@ -189,5 +199,5 @@ class FtrlOptimizer(Optimizer):
             pair,
             {"SquaredAccumulator": [squared], "LinearAccumulator": [linear]},
             {"SquaredAccumOut": [squared], "LinearAccumOut": [linear]},
-            dict(self._attrs),
+            {"l1": self._l1, "l2": self._l2 if self._own_l2 else self._l1, "lr_power": self._lr_power},
         )

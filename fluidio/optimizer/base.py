@@ -196,6 +196,10 @@ class Optimizer:
         with program_guard(loss.block.program, startup_program or default_startup_program()):
             return self.apply_gradients(params_grads)
 
+    def _create_optimization_pass(self, parameters_and_grads: Sequence[Any], *_: Any) -> list[Operator]:
+        """Append accumulators and update ops; Fluid before 1.6 gave the loss and the startup program as well."""
+        return self._append_updates(parameters_and_grads)
+
     def _append_updates(self, params_grads: Sequence[Any]) -> list[Operator]:
         program = params_grads[0][0].block.program if params_grads else default_main_program()
         block = program.current_block()

@@ -49,17 +49,19 @@ class DpsgdOptimizer(Optimizer):
         parameter_list: Any = None,
     ) -> None:
         super().__init__(learning_rate, parameter_list)
-        self._attrs = {"clip": clip, "batch_size": batch_size, "sigma": sigma}
+        self._clip, self._batch_size, self._sigma = clip, batch_size, sigma
 
     def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
-        return self._update(block, pair, {}, {}, dict(self._attrs))
+        attrs = {"clip": self._clip, "batch_size": self._batch_size, "sigma": self._sigma}
+        return self._update(block, pair, {}, {}, attrs)
 
 
 class MomentumOptimizer(Optimizer):
     """v = mu v + g; p -= lr v, or lr (g + mu v) with Nesterov."""
 
     type = "momentum"
-    accumulators = ("velocity",)
+    _velocity_acc_str = "velocity"
+    accumulators = (_velocity_acc_str,)
 
     def __init__(
         self,
@@ -81,7 +83,7 @@ class MomentumOptimizer(Optimizer):
         self._use_nesterov = bool(use_nesterov)
 
     def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
-        velocity = self._get_accumulator("velocity", pair[0])
+        velocity = self._get_accumulator(self._velocity_acc_str, pair[0])
         attrs = {"mu": self._momentum, "use_nesterov": self._use_nesterov}
         return self._update(block, pair, {"Velocity": [velocity]}, {"VelocityOut": [velocity]}, attrs)
 
@@ -117,7 +119,8 @@ class LarsMomentumOptimizer(Optimizer):
     """Momentum with a rate for each parameter that follows the ratio of its norm to its gradient's."""
 
     type = "lars_momentum"
-    accumulators = ("velocity",)
+    _velocity_acc_str = "velocity"
+    accumulators = (_velocity_acc_str,)
 
     def __init__(
         self,
@@ -131,12 +134,15 @@ class LarsMomentumOptimizer(Optimizer):
         name: str | None = None,
     ) -> None:
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name)
-        self._attrs = {
-            "mu": momentum,
-            "lars_coeff": float(lars_coeff),
-            "lars_weight_decay": float(lars_weight_decay),
-        }
+        self._momentum = momentum
+        self._lars_coeff = float(lars_coeff)
+        self._lars_weight_decay_factor = float(lars_weight_decay)
 
     def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
-        velocity = self._get_accumulator("velocity", pair[0])
-        return self._update(block, pair, {"Velocity": [velocity]}, {"VelocityOut": [velocity]}, dict(self._attrs))
+        velocity = self._get_accumulator(self._velocity_acc_str, pair[0])
+        attrs = {
+            "mu": self._momentum,
+            "lars_coeff": self._lars_coeff,
+            "lars_weight_decay": self._lars_weight_decay_factor,
+        }
+        return self._update(block, pair, {"Velocity": [velocity]}, {"VelocityOut": [velocity]}, attrs)

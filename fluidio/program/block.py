@@ -187,27 +187,27 @@ class Block:
     # -- operators ----------------------------------------------------------------------------------------------
 
     def append_op(
-        self, type: str | None = None, inputs: Any = None, outputs: Any = None, attrs: Any = None
+        self, type: str | None = None, inputs: Any = None, outputs: Any = None, attrs: Any = None, **_: Any
     ) -> Operator:
-        """Append an op and describe its outputs."""
+        """Append an op and describe its outputs; other arguments (`stop_gradient`) are dygraph's and ignored."""
         return self._insert(len(self.ops), type, inputs, outputs, attrs)
 
     def _prepend_op(
-        self, type: str | None = None, inputs: Any = None, outputs: Any = None, attrs: Any = None
+        self, type: str | None = None, inputs: Any = None, outputs: Any = None, attrs: Any = None, **_: Any
     ) -> Operator:
         return self._insert(0, type, inputs, outputs, attrs)
 
     prepend_op = _prepend_op
 
     def _insert_op(
-        self, index: int, type: str | None = None, inputs: Any = None, outputs: Any = None, attrs: Any = None
+        self, index: int, type: str | None = None, inputs: Any = None, outputs: Any = None, attrs: Any = None, **_: Any
     ) -> Operator:
         return self._insert(index, type, inputs, outputs, attrs)
 
     insert_op = _insert_op
 
     def _insert(self, index: int, type: str | None, inputs: Any, outputs: Any, attrs: Any) -> Operator:
-        op = Operator(self, type, inputs, outputs, attrs)
+        op = Operator(self, None, type, inputs, outputs, attrs)
         if attrs:
             _check_attrs(op, attrs)
         op._attrs.setdefault("op_role", self.program._op_role)

@@ -56,6 +56,7 @@ class Operator:
     def __init__(
         self,
         block: Block,
+        desc: object = None,
         type: str | None = None,
         inputs: Arguments | None = None,
         outputs: Arguments | None = None,

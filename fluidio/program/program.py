@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fluidio.program.block import Block
@@ -30,6 +30,20 @@ class Program:
     """
 
     _default_seed = 0
+    # What Fluid's transpilers and fleet keep on a program; scripts read and set these.
+    _is_chief = False
+    _ps_endpoint: str | None = None
+    _endpoints: Sequence[str] = ()
+    _trainers_endpoints: Sequence[str] = ()
+    _distributed_lookup_table: str | None = None
+    _parameters_on_pservers: object = None
+    _pipeline_opt: Mapping[str, object] | None = None
+    _fleet_opt: Mapping[str, object] | None = None
+    _nccl_comm_num = 1
+    _use_hierarchical_allreduce = False
+    _hierarchical_allreduce_inter_nranks = 0
+    _enable_dgc = False
+    _use_lamb = False
 
     def __init__(self) -> None:
         self.blocks: list[Block] = [Block(self, 0)]

@@ -179,7 +179,7 @@ def _op(block: Block, message: Message) -> Operator:
         taken = {*(slot.name for slot in definition.inputs), *definition.carried}
         inputs = {slot: names for slot, names in inputs.items() if slot in taken}
     try:
-        op = Operator(block, type_, inputs, outputs, attrs)
+        op = Operator(block, None, type_, inputs, outputs, attrs)
     except (ValueError, NotImplementedError, EnforceNotMet):
         raise
     except Exception as error:  # checks that are made for those who build ops

@@ -97,7 +97,7 @@ def test_regularization_is_found_where_versions_before_1_7_had_it(optimizer: Cal
 
 def test_the_old_positions_behind_regularization_are_understood() -> None:
     assert O.Momentum(0.1, 0.9, True)._use_nesterov
-    assert O.Adagrad(0.1, 1e-6, L2Decay(0.1), "name", 0.25)._initial == 0.25
+    assert O.Adagrad(0.1, 1e-6, L2Decay(0.1), "name", 0.25).initial_accumulator_value == 0.25
     assert O.Adam(0.1, 0.9, 0.999, 1e-8, None, "name", True)._lazy_mode
     assert O.Adam(0.1, 0.9, 0.999, 1e-8, None, "name")._name == "name"
 
