@@ -142,6 +142,7 @@ def open_files(
     deterministic: bool = True,
     trainers: int | str | None = None,
     trainer_id: int | None = None,
+    join: bool = False,
 ) -> Variable:
     """Read the records of several RecordIO files; reading ahead begins with the startup program.
 
@@ -164,6 +165,8 @@ def open_files(
             `trainers * batch_size` records. All have the same number of steps, every record is read once in an epoch,
             and another number of trainers can go on in the middle of an epoch (`state_dict`). trainers="env" takes both
             from the environment. By default every file given is read.
+        join: records at the end of an epoch that are too few for all trainers make a step of their own, in which those
+            who have one train; the others reach the end, and wait for them in the first step of the next epoch.
     """
     if era().open_files_eighth_is_for_parallel:
         is_test = None  # the 8th positional argument was for_parallel
@@ -183,13 +186,17 @@ def open_files(
         "seed": _seed(seed),
     }
     reader = _source("open_files", "multi_file_reader", shapes, lod_levels, dtypes, attrs)
-    reader.trainer_share = _trainer_share(trainers, trainer_id, deterministic)
+    reader.trainer_share = _trainer_share(trainers, trainer_id, deterministic, join)
     return multi_pass(reader, pass_num) if pass_num > 1 else reader
 
 
-def _trainer_share(trainers: int | str | None, trainer_id: int | None, deterministic: bool) -> tuple[int, int] | None:
-    """Return (trainers, trainer id) for a reader whose records are divided, else None."""
+def _trainer_share(
+    trainers: int | str | None, trainer_id: int | None, deterministic: bool, join: bool
+) -> tuple[int, int, bool] | None:
+    """Return (trainers, trainer id, join) for a reader whose records are divided, else None."""
     if trainers is None:
+        if join:
+            raise ValueError("open_files: join=True needs trainers=, their number or 'env'")
         if trainer_id is not None:
             raise ValueError(f"open_files: trainer_id={trainer_id} needs trainers=, their number")
         return None
@@ -201,7 +208,7 @@ def _trainer_share(trainers: int | str | None, trainer_id: int | None, determini
         raise ValueError(f"open_files: trainer_id={trainer_id} of {trainers} trainers: expected 0 to {trainers - 1}")
     if not deterministic:
         raise ValueError("open_files: deterministic=False has another order on every trainer; records would be lost")
-    return trainers, trainer_id
+    return trainers, trainer_id, join
 
 
 def random_data_generator(
@@ -299,7 +306,7 @@ def batch(reader: Variable, batch_size: int, *, drop_last: bool | None = None) -
     attrs: dict[str, Any] = {"batch_size": int(batch_size), "discard_leftover": drop}
     share = getattr(reader, "trainer_share", None)
     if share is not None:
-        attrs["trainers"], attrs["trainer_id"] = share
+        attrs["trainers"], attrs["trainer_id"], attrs["join"] = share
     new = _decorate("create_batch_reader", reader, attrs)
     new.trainer_share = None  # from here on every trainer has its own records
     return new
@@ -350,8 +357,8 @@ def read_file(reader: Variable | None = None, *, file_obj: Variable | None = Non
     if not isinstance(reader, Variable) or reader.type is not VarType.READER:
         raise TypeError(f"read_file takes a reader (the result of open_files, py_reader, batch, ...), got {reader!r}")
     if reader.trainer_share is not None:
-        trainers, trainer = reader.trainer_share
-        reader = _decorate("create_share_reader", reader, {"trainers": trainers, "trainer_id": trainer})
+        attrs = dict(zip(("trainers", "trainer_id", "join"), reader.trainer_share))
+        reader = _decorate("create_share_reader", reader, attrs)
     helper = LayerHelper("read_file")
     outputs = [
         helper.create_variable_for_type_inference(stop_gradient=True, dtype="float32") for _ in reader.reader_slots

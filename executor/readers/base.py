@@ -53,6 +53,7 @@ class Reader:
         self.bytes = 0
         self.dropped = 0
         self.pending_warning = ""  # for the user, who hears of it at the end of the epoch and not in a thread
+        self.sits_out = False  # other trainers have one more step in this epoch, for which this one has no data
         self.pending: dict[str, Any] | None = None
         self._error: Exception | None = None
         self._buffers = Pool()

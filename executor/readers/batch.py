@@ -27,6 +27,7 @@ class Batch(Decorator):
         fluids_lods: merge LoDs as Fluid did, wrongly where a record holds several sequences.
         share: (trainers, trainer): take this trainer's part of the records of all trainers' batches. Places are saved
             as numbers of records, so that another number of trainers can go on there.
+        join: the last records of an epoch may be too few for all trainers; those without one sit out.
     """
 
     is_cheap = True
@@ -41,8 +42,10 @@ class Batch(Decorator):
         *,
         fluids_lods: bool = False,
         share: tuple[int, int] | None = None,
+        join: bool = False,
     ) -> None:
         super().__init__(name, below, spec)
+        self._join = join
         self._size = batch_size
         self._share = share
         self._kept: list[Part] = []  # records that were read to see whether the epoch goes on
@@ -84,12 +87,14 @@ class Batch(Decorator):
         ahead = self._size * trainers + trainers  # enough to tell whether a further step has a record for each
         parts = [*self._kept, *self.below.read_parts(ahead - sum(map(len, self._kept)))]
         left = sum(map(len, parts))
-        count = next_step(left, self._size, trainers, self._drop_last)
-        if count < trainers:
+        count = next_step(left, self._size, trainers, self._drop_last, self._join)
+        if count < trainers and not (self._join and count):
             self._end_of_shares(left, trainers)
             return []
         self._kept = cut(parts, count, left)
-        return cut(parts, *share(count, trainers, trainer))
+        begin, end = share(count, trainers, trainer)
+        self.sits_out = begin == end
+        return cut(parts, begin, end) if begin < end else []
 
     def _end_of_shares(self, left: int, trainers: int) -> None:
         self._kept = []
@@ -131,7 +136,7 @@ class Batch(Decorator):
         return [*below, [word for word in mine if not (isinstance(word, list) and word[0] in changing)]]
 
     def _begin(self) -> None:
-        self._kept, self._resumed_at = [], 0
+        self._kept, self._resumed_at, self.sits_out = [], 0, False
 
     def _stop(self) -> None:
         self._kept = []

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any
 
+from fluidio.distributed import group
 from fluidio.era import era
 from fluidio.errors import EnforceNotMet, EOFException
 from fluidio.executor.devices.rings import copy_stage
@@ -70,6 +71,8 @@ def read(k: Call, f: Any) -> None:
         slow = clock.verdict(end, reader.source().name)
         if slow:
             warnings.warn(slow, stacklevel=2)
+        if k.op.block.program._is_distributed and sits_out(reader):
+            group().sit_out()
         raise end_of_epoch(reader)
     layout = layout_of(item)
     if layout != k.state.get("layout"):
@@ -83,6 +86,17 @@ def read(k: Call, f: Any) -> None:
             lods[slot] = lod
             if variables[slot] is not None:
                 f.store(slot)
+
+
+def sits_out(reader: Reader) -> bool:
+    """Tell whether other trainers have one more step in this epoch."""
+    link: Reader | None = reader
+    while link is not None:
+        if link.sits_out:
+            link.sits_out = False
+            return True
+        link = link.underlying
+    return False
 
 
 def end_of_epoch(reader: Reader) -> EOFException:
@@ -260,16 +274,18 @@ _decorator(
     positive("buffer_size"),
 )  # fmt: skip
 _decorator(
-    "create_batch_reader", {"batch_size": 1, "discard_leftover": True, "trainers": 0, "trainer_id": 0},
+    "create_batch_reader", {"batch_size": 1, "discard_leftover": True, "trainers": 0, "trainer_id": 0, "join": False},
     lambda k, f, name, below, spec: Batch(
         name, below, k.attrs["batch_size"], k.attrs["discard_leftover"], spec, fluids_lods=era().strict,
-        share=(k.attrs["trainers"], k.attrs["trainer_id"]) if k.attrs["trainers"] else None,
+        share=(k.attrs["trainers"], k.attrs["trainer_id"]) if k.attrs["trainers"] else None, join=k.attrs["join"],
     ),
     positive("batch_size"),
 )  # fmt: skip
 _decorator(
-    "create_share_reader", {"trainers": 1, "trainer_id": 0},
-    lambda k, f, name, below, spec: Share(name, below, k.attrs["trainers"], k.attrs["trainer_id"], spec),
+    "create_share_reader", {"trainers": 1, "trainer_id": 0, "join": False},
+    lambda k, f, name, below, spec: Share(
+        name, below, k.attrs["trainers"], k.attrs["trainer_id"], spec, join=k.attrs["join"]
+    ),
     positive("trainers"),
 )  # fmt: skip
 _decorator(

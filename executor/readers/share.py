@@ -14,11 +14,15 @@ __all__ = ["Share"]
 class Share(Decorator):
     """Divides items that are not batched here among trainers: item s * trainers + i goes to trainer i in step s.
 
-    Items at the end of an epoch that are too few for all trainers are dropped: all trainers have the same steps.
+    Items at the end of an epoch that are too few for all trainers are dropped: all trainers have the same steps. With
+    `join` they are given out, and trainers without one sit out.
     """
 
-    def __init__(self, name: str, below: Reader, trainers: int, trainer: int, spec: Spec = ()) -> None:
+    def __init__(
+        self, name: str, below: Reader, trainers: int, trainer: int, spec: Spec = (), *, join: bool = False
+    ) -> None:
         super().__init__(name, below, spec)
+        self._join = join
         self._trainers = trainers
         self._trainer = trainer
         self._resumed_at = 0
@@ -28,6 +32,9 @@ class Share(Decorator):
         mine: Tensors | None = None
         for index in range(self._trainers):
             item = self.below.read_next()
+            if item is None and self._join:
+                self.sits_out = bool(index) and mine is None
+                return mine
             if item is None:
                 self._drop(index)
                 return None
@@ -62,4 +69,4 @@ class Share(Decorator):
         return [*below, ["create_share_reader"]]
 
     def _begin(self) -> None:
-        self._resumed_at = 0
+        self._resumed_at, self.sits_out = 0, False

@@ -21,6 +21,7 @@ class Intent(enum.IntEnum):
     BROADCAST = 2
     COLLECTIVE = 3
     LEAVE = 4
+    SIT_OUT = 5
 
 
 _DOING = {
@@ -28,6 +29,7 @@ _DOING = {
     Intent.BROADCAST: "takes the first parameters (runs its startup program)",
     Intent.COLLECTIVE: "runs a collective op",
     Intent.LEAVE: "leaves",
+    Intent.SIT_OUT: "has no data for this step",
 }
 
 
@@ -45,12 +47,14 @@ class Group:
 
     def __init__(self, communicator: Communicator) -> None:
         self._communicator = communicator
+        self._present = communicator
+        self._parts: dict[tuple[int, ...], Communicator] = {}
         self._left = False
 
     @property
     def communicator(self) -> Communicator:
-        """The trainers that are there since the last meeting."""
-        return self._communicator
+        """The trainers that take part since the last meeting."""
+        return self._present
 
     @property
     def size(self) -> int:
@@ -65,14 +69,30 @@ class Group:
             )
         if self.size == 1:
             return self._communicator
+        self._present = self._communicator
         said = self._communicator.all_gather(np.array([intent, signature], np.int64))
         staying = [rank for rank, (what, _) in enumerate(said) if what != Intent.LEAVE]
         if intent is Intent.LEAVE:
             return self._communicator
-        self._check(said[staying], staying)
         if len(staying) < self.size:
-            self._communicator = self._communicator.subset(staying)
-        return self._communicator
+            self._communicator = self._present = self._communicator.subset(staying)
+            self._parts.clear()
+        taking_part = [index for index, rank in enumerate(staying) if said[rank, 0] != Intent.SIT_OUT]
+        if taking_part:
+            self._check(said[[staying[index] for index in taking_part]], taking_part)
+        if intent is not Intent.SIT_OUT and len(taking_part) < len(staying):
+            self._present = self._part(tuple(taking_part))
+        return self._present
+
+    def _part(self, ranks: tuple[int, ...]) -> Communicator:
+        """Return the communicator of the members who take part in a step; they may do so again."""
+        if ranks not in self._parts:
+            self._parts[ranks] = self._communicator.subset(ranks)
+        return self._parts[ranks]
+
+    def sit_out(self) -> None:
+        """Let the others do one step without this trainer, which has no data for it, and stays."""
+        self.meet(Intent.SIT_OUT)
 
     def _check(self, said: np.ndarray[tuple[int, ...], np.dtype[np.int64]], ranks: list[int]) -> None:
         odd = [index for index, row in enumerate(said) if tuple(row) != tuple(said[0])]

@@ -57,7 +57,7 @@ class Variable(VariableMath):
         self.op: Operator | None = None
         self.reader_slots: list[tuple[tuple[int, ...], VarType, int]] = []
         """For a READER variable: shape, dtype and LoD level of each slot it delivers."""
-        self.trainer_share: tuple[int, int] | None = None
+        self.trainer_share: tuple[int, int, bool] | None = None
         """For a READER variable: (trainers, trainer id) if its records are still to be divided among trainers."""
 
     def _meets(self, type: VarType, shape: Any, dtype: Any, lod_level: Any, persistable: Any) -> None:

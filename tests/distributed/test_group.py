@@ -34,6 +34,27 @@ def test_trainers_with_uneven_steps_go_on_with_the_mean_over_those_left(steps: l
             assert mean == pytest.approx(np.mean([t + 10 * step for t in there]))
 
 
+@given(st.lists(st.lists(st.booleans(), min_size=4, max_size=4), min_size=1, max_size=4))
+def test_trainers_without_data_sit_out_and_come_back(data: list[list[bool]]) -> None:
+    having = [[t for t, has in enumerate(data) if has[step]] for step in range(4)]
+
+    def train(trainer: Threads) -> list[float]:
+        group, seen = Group(trainer), []
+        for step in range(4):
+            if not data[trainer.rank][step]:
+                group.sit_out()
+                continue
+            assert group.meet(Intent.STEP) is group.communicator
+            total = np.array([float(trainer.rank)])
+            group.communicator.all_reduce(total).wait()
+            seen.append(float(total[0]) / len(group.communicator.members))
+        group.leave()
+        return seen
+
+    for number, seen in enumerate(together(len(data), train)):
+        assert seen == pytest.approx([np.mean(there) for there in having if number in there])
+
+
 def test_a_trainer_that_does_something_else_is_an_error_on_all() -> None:
     def work(trainer: Threads) -> str:
         with pytest.raises(DistributedError) as caught:

@@ -187,6 +187,40 @@ def test_records_without_a_batch_layer_are_divided_one_by_one() -> None:
             assert run(job) == list(range(8))
 
 
+@pytest.mark.parametrize("batch", [0, 2])
+@pytest.mark.parametrize("records", range(8, 17))
+def test_joined_trainers_give_out_every_record_and_some_reach_the_end_earlier(batch: int, records: int) -> None:
+    with files([records], 4) as names:
+        job = [Trainer(names, 4, i, batch, join=True) for i in range(4)]
+        for _ in range(2):
+            found, steps = [], [0] * 4
+            for index, trainer in enumerate(job):
+                while (numbers := trainer.step()) is not None:
+                    found += numbers
+                    steps[index] += 1
+                trainer.next_epoch()
+            assert sorted(found) == list(range(records))
+            assert max(steps) - min(steps) <= 1
+            assert (max(steps) > min(steps)) == (0 < records % (4 * max(batch, 1)) < 4)
+
+
+def test_a_joined_trainer_without_a_record_lets_the_others_train(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Others:
+        sat_out = 0
+
+        def sit_out(self) -> None:
+            self.sat_out += 1
+
+    with files([9], 4) as names:
+        for index in range(2):
+            others = Others()
+            monkeypatch.setattr("fluidio.executor.readers.ops.group", lambda others=others: others)
+            trainer = Trainer(names, 2, index, 2, join=True)
+            trainer.main._is_distributed = True
+            steps = sum(1 for _ in iter(trainer.step, None))
+            assert (steps, others.sat_out) in ((3, 0), (2, 1))
+
+
 def test_fewer_records_than_trainers_are_an_error() -> None:
     with files([2], 4) as names, pytest.raises(fluid.core.EnforceNotMet, match="2 records for 3 trainers"):
         Trainer(names, 3, 0, 1).step()
@@ -210,6 +244,7 @@ def test_the_environment_says_which_part_is_ours(monkeypatch: pytest.MonkeyPatch
         ({"trainers": 0, "trainer_id": 0}, "expected a number"),
         ({"trainers": "all"}, "expected a number"),
         ({"trainers": 2}, "trainer_id=None of 2"),
+        ({"join": True}, "join=True needs trainers="),
         ({"trainers": 2, "trainer_id": 2}, "trainer_id=2 of 2"),
         ({"trainers": 2, "trainer_id": 0, "deterministic": False}, "deterministic=False"),
     ],
