@@ -1,9 +1,11 @@
 """Two trainers against one, beside PyTorch's DistributedDataParallel, in one run, one maths thread each.
 
-Run: python -m benchmarks.distributed --steps 100   (needs the extra `torch`)
+Run: python -m benchmarks.distributed   (needs the extra `torch`; --reference COMMAND adds the real Fluid 1.8.5, with
+two parameter servers)
 
 For each model: samples/s of one and of two trainers with batches of 256 each, their ratio, the same for DDP, and the
-bytes that a trainer sends in a step over the bytes of its gradients, counted at the loopback device.
+bytes that a trainer sends in a step over the bytes of its gradients, counted at the loopback device of a network
+namespace of its own where that can be made.
 """
 
 from __future__ import annotations
@@ -120,20 +122,63 @@ def _sent() -> int:
     return 0
 
 
-def rate(engine: str, model: str, size: int, steps: int) -> tuple[float, float]:
+def rate(engine: str, model: str, size: int, args: argparse.Namespace) -> tuple[float, float]:
     """Return samples/s of all trainers together, and the bytes that one of them sends in a step."""
+    words = ["--job", "--engine", engine, "--model", model, "--size", str(size), "--steps", str(args.steps)]
+    command = [*_private_network(), sys.executable, str(_HERE), *words, "--reference", args.reference]
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(_HERE.parent.parent)}
+    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, timeout=600, check=True)
+    found = json.loads(done.stdout.strip().splitlines()[-1])
+    slowest = max(one["seconds"] for one in found)
+    return BATCH * size * args.steps / slowest, max(one["sent"] for one in found) / args.steps / size
+
+
+def _private_network() -> list[str]:
+    """Return the beginning of a command with a loopback device of its own, so that only its bytes count."""
+    words = ["unshare", "-n", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
+    try:
+        works = subprocess.run([*words, "true"], capture_output=True, check=False).returncode == 0
+    except OSError:
+        works = False
+    if not works:
+        print("(no network namespace: bytes of other programs on the loopback device count, too)", flush=True)
+    return words if works else []
+
+
+def job(args: argparse.Namespace) -> None:
+    """Run the processes of one job and print what each trainer has measured."""
     from tests.distributed.jobs import endpoints
 
-    names = ",".join(endpoints(size))
-    env = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(_HERE.parent.parent)}
-    started = []
-    for rank in range(size):
-        words = ["--worker", "--engine", engine, "--model", model, "--rank", str(rank), "--size", str(size)]
-        command = [sys.executable, str(_HERE), *words, "--endpoints", names, "--steps", str(steps)]
-        started.append(subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True))
-    found = [json.loads(process.communicate(timeout=600)[0].strip().splitlines()[-1]) for process in started]
-    slowest = max(one["seconds"] for one in found)
-    return BATCH * size * steps / slowest, max(one["sent"] for one in found) / steps / size
+    names = endpoints(2)
+    if args.engine == "fluid":
+        print(json.dumps(_reference_job(args, names)))
+        return
+    words = ["--worker", "--engine", args.engine, "--model", args.model, "--size", str(args.size)]
+    words += ["--endpoints", ",".join(names[: args.size]), "--steps", str(args.steps)]
+    commands = [[sys.executable, str(_HERE), *words, "--rank", str(rank)] for rank in range(args.size)]
+    print(json.dumps(_results([subprocess.Popen(one, stdout=subprocess.PIPE, text=True) for one in commands])))
+
+
+def _reference_job(args: argparse.Namespace, names: list[str]) -> list[Any]:
+    script = str(_HERE.with_name("distributed_reference.py"))
+    words = ["--model", args.model, "--size", str(args.size), "--servers", ",".join(names), "--steps", str(args.steps)]
+
+    def start(role: str, rank: int) -> subprocess.Popen[str]:
+        own = ["--role", role, "--rank", str(rank), "--endpoint", names[rank]]
+        command = [*args.reference.split(), script, *words, *own]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+    servers = [start("pserver", rank) for rank in range(2 if args.size > 1 else 0)]
+    try:
+        return _results([start("trainer", rank) for rank in range(args.size)])
+    finally:
+        for server in servers:
+            server.kill()
+            server.communicate()
+
+
+def _results(started: list[subprocess.Popen[str]]) -> list[Any]:
+    return [json.loads(process.communicate(timeout=500)[0].strip().splitlines()[-1]) for process in started]
 
 
 def gradient_bytes(model: str) -> int:
@@ -151,7 +196,9 @@ def gradient_bytes(model: str) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--reference", default="", help="a command that runs Python with PaddlePaddle 1.8.5")
+    parser.add_argument("--job", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--engine", default="fluidio", help=argparse.SUPPRESS)
@@ -162,13 +209,22 @@ def main() -> None:
     args = parser.parse_args()
     if args.worker:
         worker(args)
-        return
+    elif args.job:
+        job(args)
+    else:
+        compare(args)
+
+
+def compare(args: argparse.Namespace) -> None:
+    """Print a line for each model and engine."""
+    engines = ["fluidio", "torch", *(["fluid"] if args.reference else [])]
     for model in args.models:
         size = gradient_bytes(model)
-        for engine in ("fluidio", "torch"):
-            (one, _), (two, sent) = rate(engine, model, 1, args.steps), rate(engine, model, 2, args.steps)
+        for engine in engines:
+            (one, _), (two, sent) = rate(engine, model, 1, args), rate(engine, model, 2, args)
             rates = f"1 trainer {one:9,.0f}/s   2 trainers {two:9,.0f}/s   ratio {two / one:.2f}"
-            print(f"{model:7} {engine:8} {rates}   sent by each / gradient {sent / size:.2f}", flush=True)
+            share = f"   sent by each / gradient {sent / size:.2f}" if sent else ""
+            print(f"{model:7} {engine:8} {rates}{share}", flush=True)
 
 
 if __name__ == "__main__":
