@@ -35,6 +35,8 @@ class DistributeTranspilerConfig:
         self.print_log = False
         self.wait_port = True
         self.sync_mode = True
+        self.half_async = False
+        self.completely_not_async = False
         self.runtime_split_send_recv = False
         self.geo_sgd_mode = False
         self.geo_sgd_need_push_nums = 100
