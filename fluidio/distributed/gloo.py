@@ -22,7 +22,7 @@ from fluidio.errors import DistributedError
 
 __all__ = ["GlooCommunicator", "join"]
 
-_GRACE = 3.0  # seconds by which Gloo's limit is longer: ours says who is missing, then Gloo's ends what is under way
+_GRACE = 1.5  # seconds by which Gloo's limit is longer: ours says who is missing, then Gloo's ends what is under way
 _SLICE = 1.0  # seconds between looks at the clock
 
 
@@ -113,7 +113,7 @@ class GlooCommunicator:
         engine, self._gloo = [self._gloo], None
         thread = threading.Thread(target=engine.clear, name="fluidio-release", daemon=True)
         thread.start()
-        thread.join(_GRACE + 2 * _SLICE)
+        thread.join(_GRACE + _SLICE)
 
     # -- waiting --------------------------------------------------------------------------------------------------
 

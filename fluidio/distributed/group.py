@@ -22,6 +22,7 @@ class Intent(enum.IntEnum):
     COLLECTIVE = 3
     LEAVE = 4
     SIT_OUT = 5
+    AGREE = 6
 
 
 _DOING = {
@@ -29,6 +30,7 @@ _DOING = {
     Intent.BROADCAST: "takes the first parameters (runs its startup program)",
     Intent.COLLECTIVE: "runs a collective op",
     Intent.LEAVE: "leaves",
+    Intent.AGREE: "begins to train a program",
     Intent.SIT_OUT: "has no data for this step",
 }
 

@@ -28,6 +28,7 @@ __all__ = [
 _BUCKET = 4 << 20  # bytes: large enough for the network, small enough to be under way while backward goes on
 _FIRST_BUCKET = 1 << 20
 _UPDATES = OpRole.Optimize | OpRole.LRSched
+_PLAIN = (VarType.LOD_TENSOR, VarType.SELECTED_ROWS)
 _CLIPS = ("clip", "clip_by_norm", "elementwise_mul", "scale")
 
 
@@ -68,6 +69,7 @@ def exchange_gradients(program: Program, *, half: bool = False, clipped: bool = 
     signature = signature_of((name, _shape(block.var(name))) for name in ready)
     handles = [_handle(block) for _ in buckets]
     role = {"op_role": int(OpRole.Optimize)}
+    _begin_alike(block, first_use, role)
     position = first_use
     for bucket, handle in zip(buckets, handles):
         outputs = {"Out": bucket.names}
@@ -82,6 +84,15 @@ def exchange_gradients(program: Program, *, half: bool = False, clipped: bool = 
         attrs: dict[str, object] = {"signature": signature, "is_first": index == 0, "half": half, "shapes": shapes}
         outputs = {"Handle": [handles[index].name]}
         block._insert_op(bucket.after + 1, "exchange_start", {"X": bucket.names}, outputs, {**role, **attrs})
+
+
+def _begin_alike(block: Block, position: int, role: dict[str, int]) -> None:
+    """Insert the op that makes trainers agree on what they update, in case they do not from the start."""
+    updates = [op for op in block.ops if op._attrs.get("op_role", 0) & _UPDATES]
+    names = dict.fromkeys(name for op in updates for name in op.input_arg_names if block.has_var(name))
+    kept = sorted(name for name in names if block.var(name).persistable and block.var(name).type in _PLAIN)
+    signature = signature_of((name, block.var(name).shape) for name in kept)
+    block._insert_op(position, "exchange_agree", {"X": kept}, {"Out": kept}, {**role, "signature": signature})
 
 
 def gradients_of(block: Block) -> dict[str, int]:
@@ -198,5 +209,4 @@ def sharing_program(program: Program, names: Sequence[str]) -> Program:
 
 def _initialised(block: Block) -> list[str]:
     found = dict.fromkeys(name for op in block.ops for name in op.output_arg_names if name != EMPTY)
-    plain = (VarType.LOD_TENSOR, VarType.SELECTED_ROWS)
-    return sorted(name for name in found if block.has_var(name) and block.var(name).type in plain)
+    return sorted(name for name in found if block.has_var(name) and block.var(name).type in _PLAIN)

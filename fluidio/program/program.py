@@ -58,6 +58,7 @@ class Program:
         self._name_scope_counts: dict[tuple[str, ...], dict[str, int]] = {}
         self._is_mem_optimized = False
         self._is_distributed = False
+        self._trainers_agree = False  # they have begun to train it with the same values
         self._is_for_test = False
         self.desc_version = 1008005
 

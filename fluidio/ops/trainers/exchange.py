@@ -7,6 +7,7 @@ the mean of the gradients itself.
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -105,8 +106,10 @@ def _padded(array: Any, length: int) -> Any:
 def exchange_first(k: Call, values: list[Any]) -> list[Any]:
     """Return what the first trainer has, so that all begin alike."""
     trainers = _meet(k, Intent.BROADCAST)
-    if len(trainers.members) == 1:
-        return values
+    return values if len(trainers.members) == 1 else _of_the_first(k, trainers, values)
+
+
+def _of_the_first(k: Call, trainers: Communicator, values: list[Any]) -> list[Any]:
     arrays = [np.array(k.dev.download(value)) for value in values]
     for dtype in sorted({array.dtype.str for array in arrays}):
         alike = [array for array in arrays if array.dtype.str == dtype]
@@ -115,6 +118,26 @@ def exchange_first(k: Call, values: list[Any]) -> list[Any]:
         for array, part in zip(alike, np.split(flat, np.cumsum([array.size for array in alike])[:-1])):
             array[...] = part.reshape(array.shape)
     return [k.dev.upload(array) for array in arrays]
+
+
+@op("exchange_agree", "X*", "Out*", {"signature": 0}, infer=None, grad=False, lod="none", side_effect=True)
+def exchange_agree(k: Call, values: list[Any]) -> list[Any]:
+    """In the first step, return what the first trainer has if the trainers differ; later, what is given.
+
+    They differ where the startup program ran before it was shared, or only one of them has loaded a model.
+    """
+    program = k.op.block.program
+    if program._trainers_agree:
+        return values
+    program._trainers_agree = True
+    trainers = _meet(k, Intent.AGREE)
+    if len(trainers.members) == 1 or any(value is None for value in values):
+        return values
+    mine = 0
+    for value in values:
+        mine = zlib.crc32(np.ascontiguousarray(k.dev.download(value)).reshape(-1).view(np.uint8).data, mine)
+    everyones = trainers.all_gather(np.array([mine], np.int64))
+    return values if (everyones == mine).all() else _of_the_first(k, trainers, values)
 
 
 @op(
