@@ -13,7 +13,7 @@ from fluidio.distributed.membership import Membership
 
 __all__ = ["says_whom_it_waits_for", "waiting_line"]
 
-_SOON = 3.0  # seconds: trainers that are started together meet before that
+_SOON = 2.0  # seconds: trainers that are started together meet before that
 
 
 @contextlib.contextmanager
