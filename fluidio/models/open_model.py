@@ -6,12 +6,13 @@
     PREFIX.pdmodel, .pdparams, .pdopt                 fluid.save
     a single file of any of these kinds
 
-Nothing is run, and tensors are not read before they are asked for; only pickles are read at once.
+Nothing is run, and tensors are not read before they are asked for; only pickles of an unusual form are read at once.
 """
 
 from __future__ import annotations
 
 import os
+import pickle
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from fluidio.io.pickled import read_arrays
 from fluidio.io.predicates import is_persistable
 from fluidio.io.saving import MODEL_KEY
 from fluidio.models.foreign import what_it_is
+from fluidio.models.pickle_index import index_arrays
 from fluidio.models.raw_program import RawProgram, read_raw
 from fluidio.models.stored import StoredTensor, in_memory, tensors_in
 from fluidio.ops.io.whole_files import finish_saving, is_hidden
@@ -122,7 +124,7 @@ def _open_folder(model: Model, model_filename: str | None, params_filename: str 
             raise ModelError(f"{model.path}: several models, name one of them", prefixes)
     else:
         _read_program(model, os.path.join(model.path, program_name))
-        files.remove(program_name) if program_name in files else None
+        files = [name for name in files if name != program_name]
     _read_variables(model, files, params_filename)
 
 
@@ -313,9 +315,13 @@ def _open_triple(model: Model, prefix: str) -> None:
 
 
 def _read_pickle(model: Model, path: str) -> None:
+    indexed = index_arrays(path)
+    if indexed is not None:
+        model.tensors.update(indexed)
+        return
     try:
         arrays: dict[str, Any] = read_arrays(path)
-    except (FluidioError, ValueError, OSError, EOFError) as error:
+    except (FluidioError, ValueError, OSError, EOFError, pickle.UnpicklingError) as error:
         model.problems.append(f"{path}: {what_it_is(path)}: {' '.join(str(error).split())}")
         return
     model.tensors.update({name: in_memory(name, array) for name, array in arrays.items()})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import struct
 from collections.abc import Iterator
@@ -33,6 +34,8 @@ class StoredTensor:
     path: str = ""
     offset: int = 0
     held: Array | None = None
+    text_size: int = 0
+    """Bytes in the file, if the data are written as UTF-8 of Latin-1, as pickles of protocol 2 have them."""
 
     @property
     def count(self) -> int:
@@ -50,6 +53,9 @@ class StoredTensor:
             for start in range(0, len(flat), step):
                 yield flat[start : start + step].tobytes()
             return
+        if self.text_size:
+            yield from self._decoded(step)
+            return
         with open(self.path, "rb") as file:
             file.seek(self.offset)
             left = self.nbytes
@@ -59,6 +65,27 @@ class StoredTensor:
                     raise ModelError(f"{self.path}: {self.name}: the file has become shorter while it was read")
                 left -= len(piece)
                 yield piece
+
+    def _decoded(self, step: int) -> Iterator[bytes]:
+        """Yield data that are written as text, in pieces of whole items."""
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        held, given, left = b"", 0, self.text_size
+        with open(self.path, "rb") as file:
+            file.seek(self.offset)
+            while left:
+                part = file.read(min(step, left))
+                left -= len(part)
+                try:
+                    held += decoder.decode(part, final=not left).encode("latin1")
+                except UnicodeError as error:
+                    raise ModelError(f"{self.path}: {self.name}: the data are damaged ({error})") from None
+                if not part or given + len(held) > self.nbytes:
+                    break
+                whole = len(held) // self.dtype.itemsize * self.dtype.itemsize
+                yield held[:whole]
+                held, given = held[whole:], given + whole
+        if held or given != self.nbytes or left:
+            raise ModelError(f"{self.path}: {self.name}: the data are cut or damaged, {self.nbytes} bytes are expected")
 
     def array(self) -> Array:
         """Return the whole tensor, read straight into its place."""
