@@ -18,6 +18,7 @@ from fluidio.tensor import LoDTensor
 __all__ = ["Comparison", "can_verify", "compare", "onnx_feed", "session_of"]
 
 _SHARE = 1e-4  # of the largest value: both sides add up float32 in their own order
+_SMALLEST = 1e-2  # where all values are below, what is left of larger ones is mostly rounding
 _ROWS = (1, 3)
 
 
@@ -103,6 +104,6 @@ def _compared(name: str, rows: int, mine: Any, other: Any) -> Comparison:
         return Comparison(name, rows, np.inf, "NaN or infinite in other places")
     if not finite.any():
         return Comparison(name, rows, 0.0)
-    largest = max(float(np.abs(mine[finite]).max()), 1e-6)
+    largest = max(float(np.abs(mine[finite]).max()), _SMALLEST)
     far = float(np.abs(mine[finite].astype(np.float64) - other[finite]).max()) / largest
     return Comparison(name, rows, far, f"off by {far:.1e} of the largest value" if far > _SHARE else "")
