@@ -9,7 +9,7 @@ from fluidio.cli import cp
 from fluidio.cli.record_verbs import VERBS, add_verbs, run_verb, show_progress
 
 HELP = "head, cat, count, stats, sample, filter, select, map, merge, sort, diff, split, shuffle, recompress, cp"
-_COMPRESSORS = ("snappy", "none", "gzip")
+_COMPRESSORS = ("snappy", "none", "gzip", "zstd")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

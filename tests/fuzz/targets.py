@@ -66,7 +66,7 @@ def corpus(name: str) -> list[bytes]:
 def _recordio_seeds() -> list[bytes]:
     out = []
     for dialect in ("fluid", "go", "elasticdl"):
-        for compressor in ("none", "snappy", "gzip"):
+        for compressor in ("none", "snappy", "gzip", *(["zstd"] if dialect == "fluid" else [])):
             stream = io.BytesIO()
             with recordio.Writer(stream, compressor, 3, dialect=dialect) as writer:
                 writer.write_block([np.arange(8, dtype="f4").reshape(4, 2), np.arange(4)[:, None]])

@@ -35,7 +35,7 @@ try:
 except ImportError:
     compiled = None
 
-__all__ = ["FRAMED", "GZIP", "NONE", "RAW", "SNAPPYSTREAM", "CodecError", "Compressor"]
+__all__ = ["FRAMED", "GZIP", "NONE", "RAW", "SNAPPYSTREAM", "Bytes", "CodecError", "Compressor", "check_limit"]
 
 Bytes = bytes | bytearray | memoryview
 
@@ -132,7 +132,7 @@ def _room(stored: memoryview, blocks: Blocks, limit: int) -> int:
     room = min(len(blocks) * limit, _most(stored))
     if room > chunk_limit(len(stored)):  # small blocks, or a trap: what they announce tells
         room = sum([_announced(stored[start:stop]) if flag else stop - start for flag, _, start, stop in blocks])
-        _check_limit(room, stored)
+        check_limit(room, stored)
     return room
 
 
@@ -143,7 +143,8 @@ def _announced(block: memoryview) -> int:
         return 0  # it will not decompress
 
 
-def _check_limit(size: int, stored: memoryview) -> None:
+def check_limit(size: int, stored: memoryview) -> None:
+    """Refuse a chunk that would become too large."""
     if size > (limit := chunk_limit(len(stored))):
         raise CodecError(
             f"{len(stored)} stored bytes would become {size}, more than the limit of {limit} bytes for a chunk; "
@@ -261,7 +262,7 @@ def _decompress_raw(stored: memoryview, buffers: Pool, verify: bool) -> memoryvi
             raise CodecError(f"raw snappy block of {len(stored)} bytes claims {size} bytes")
     except cramjam.DecompressionError as error:
         raise CodecError(f"raw snappy block does not decompress: {error}") from error
-    _check_limit(size, stored)
+    check_limit(size, stored)
     target = buffers.view(size)
     if size and _decompress_blocks(stored, [(1, 0, 0, len(stored))], size, target) != [size]:
         raise CodecError("raw snappy block is shorter than its header says")
@@ -290,7 +291,7 @@ def _decompress_gzip(stored: memoryview, buffers: Pool, verify: bool) -> memoryv
         parts += found
         room -= sum(map(len, found))
         if room <= 0:
-            _check_limit(sum(map(len, parts)), stored)
+            check_limit(sum(map(len, parts)), stored)
         # What is left of a piece is copied, so a small member should not be looked for in a large one.
         piece = max(_FIRST_PIECE, 4 * (position - start))
     return memoryview(parts[0] if len(parts) == 1 else b"".join(parts))

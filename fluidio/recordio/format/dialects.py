@@ -1,7 +1,7 @@
 """The three dialects of RecordIO: same magic, same 20 bytes of header, not one field compatible.
 
               words after the magic          checksum   compressor ids
-    fluid     records crc compressor size    CRC-32     0 none, 1 snappystream, 2 gzip
+    fluid     records crc compressor size    CRC-32     0 none, 1 snappystream, 2 gzip, "zstd" ours
     go        crc compressor size records    CRC-32     0 none, 1 snappy framing, 2 gzip
     elasticdl records crc compressor size    CRC-32C    1 none, 2 raw snappy, 3 gzip
 
@@ -14,7 +14,7 @@ import struct
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from fluidio.recordio.format import compressors
+from fluidio.recordio.format import compressors, zstd
 from fluidio.recordio.format.checksum import Checksum, crc32, crc32c
 from fluidio.recordio.format.compressors import Compressor
 
@@ -61,7 +61,7 @@ class Dialect:
         return header.compressor in self.compressors and header.num_records > 0 and header.size > 0
 
     def compressor_id(self, name: str) -> int:
-        """Return the number for "none", "snappy" or "gzip" (or the exact name of the form)."""
+        """Return the number for "none", "snappy", "gzip" or "zstd" (or the exact name of the form)."""
         wanted = name.lower()
         for number, compressor in self.compressors.items():
             if wanted == compressor.name or (wanted == "snappy" and compressor.name in _SNAPPY_FORMS):
@@ -84,7 +84,7 @@ def _ids(first: int, snappy: Compressor) -> dict[int, Compressor]:
     return {first: compressors.NONE, first + 1: snappy, first + 2: compressors.GZIP}
 
 
-FLUID = Dialect("fluid", "Fluid's RecordIO", crc32, _ids(0, compressors.SNAPPYSTREAM))
+FLUID = Dialect("fluid", "Fluid's RecordIO", crc32, {**_ids(0, compressors.SNAPPYSTREAM), zstd.NUMBER: zstd.ZSTD})
 GO = Dialect("go", "Go RecordIO (pip recordio)", crc32, _ids(0, compressors.FRAMED), records_last=True)
 ELASTICDL = Dialect("elasticdl", "elasticdl's pyrecordio", crc32c, _ids(1, compressors.RAW))
 DIALECTS: tuple[Dialect, ...] = (FLUID, GO, ELASTICDL)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from fluidio.era import era
 from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.recordio.decode.buffers import Buffer
 from fluidio.recordio.files.index import ChunkIndex
@@ -44,7 +45,8 @@ class Writer:
 
     Args:
         path: a path, an fsspec URL or a binary file object.
-        compressor: "snappy", "none" or "gzip", or Fluid's number (0 none, 1 snappy).
+        compressor: "snappy", "none" or "gzip", or Fluid's number (0 none, 1 snappy). "zstd" makes smaller files that
+            fluidio alone can read.
         max_num_records: records in a chunk; 0 and 1 both mean one (Fluid). None: only the bytes count.
         dialect: "fluid", "go" or "elasticdl"; by default Fluid's, or that of the file appended to.
         mode: "w" starts anew, "a" appends.
@@ -78,6 +80,7 @@ class Writer:
         known = wanted or FLUID
         self._compressor_name = _compressor_name(compressor)
         known.compressor_id(self._compressor_name)  # a wrong name must not create the file
+        _refuse_ours(self._compressor_name)
         self._sink = open_sink(path, mode, atomic)
         found = self._sink.dialect
         if wanted is not None and found is not None and found is not wanted:
@@ -359,6 +362,11 @@ class Writer:
     @property
     def _atomic(self) -> bool:
         return getattr(self._sink, "_path", None) != getattr(self._sink, "_target", None)
+
+
+def _refuse_ours(compressor: str) -> None:
+    if compressor.lower() == "zstd" and era().strict:
+        raise ValueError("Fluid cannot read zstd, and strict=True asks for files that it can: use snappy")
 
 
 def _compressor_name(compressor: str | int) -> str:

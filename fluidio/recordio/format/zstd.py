@@ -1,0 +1,49 @@
+"""Chunks compressed with Zstandard: ours alone, for files that only fluidio reads.
+
+The size of the payload, eight bytes (little endian), then one Zstandard frame.
+"""
+
+from __future__ import annotations
+
+import struct
+
+import cramjam
+
+from fluidio.recordio.decode.buffers import Pool
+from fluidio.recordio.format.compressors import Bytes, CodecError, Compressor, check_limit
+
+__all__ = ["NUMBER", "ZSTD"]
+
+NUMBER = int.from_bytes(b"zstd", "little")
+"""The compressor's number in a header: none that another writer would come to use."""
+_LEVEL = 3
+_USUAL_RATIO = 64  # what is larger is given room as it proves to be there
+_size = struct.Struct("<Q")
+
+
+def _decompress(stored: memoryview, buffers: Pool, verify: bool) -> memoryview:
+    if len(stored) < _size.size:
+        raise CodecError(f"zstd data has {len(stored)} bytes, its size alone has {_size.size}")
+    (size,) = _size.unpack_from(stored)
+    check_limit(size, stored)
+    frame = stored[_size.size :]
+    room = min(size, _USUAL_RATIO * len(stored))
+    while True:
+        target = buffers.view(room)
+        try:
+            found = cramjam.zstd.decompress_into(frame, target)
+        except cramjam.DecompressionError as error:
+            if room == size or "whole buffer" not in str(error):
+                raise CodecError(f"zstd data does not decompress: {error}") from error
+            room = min(size, 8 * room)
+            continue
+        if found != size:
+            raise CodecError(f"zstd data became {found} bytes, it says {size}")
+        return target[:size]
+
+
+def _compress(payload: Bytes) -> bytes:
+    return _size.pack(len(payload)) + bytes(cramjam.zstd.compress(payload, _LEVEL))
+
+
+ZSTD = Compressor("zstd", _decompress, _compress)
