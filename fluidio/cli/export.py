@@ -7,14 +7,16 @@ import os
 import sys
 
 FORMATS = ("arrow", "npz", "parquet", "recordio", "tfrecord", "webdataset")
-HELP = "turn RecordIO into Parquet, Arrow, TFRecord, WebDataset or npz, and back"
+HELP = "turn RecordIO into Parquet, Arrow, TFRecord, WebDataset or npz, and back; MXNet's .rec into RecordIO"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "example: fluidio export 'data/part-*.recordio' --to parquet --output parquet/"
     parser.add_argument("files", nargs="+", metavar="FILE", help="paths, URLs or globs; each file becomes one file")
     parser.add_argument("--to", required=True, choices=FORMATS, help="the new format")
-    parser.add_argument("--from", dest="source", choices=FORMATS, help="the current format (default: by file name)")
+    parser.add_argument(
+        "--from", dest="source", choices=(*FORMATS, "mxnet"), help="the current format (default: by file name)"
+    )
     parser.add_argument("--output", required=True, metavar="DIR", help="the folder for the new files")
     parser.add_argument(
         "--names", metavar="A,B,...", help="names of the slots (default: the manifest's, or slot_0, ...)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from fluidio.conversion.formats import arrow, npz, recordio, tfrecord, webdataset
+from fluidio.conversion.formats import arrow, mxnet, npz, recordio, tfrecord, webdataset
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.files.schema import Field
@@ -33,6 +33,7 @@ class Format(NamedTuple):
 
 FORMATS = {
     "arrow": Format(".arrow", arrow.read_ipc, arrow.write_ipc, True, True),
+    "mxnet": Format(".rec", mxnet.read, mxnet.write, False),
     "npz": Format(".npz", npz.read, npz.write, True),
     "parquet": Format(".parquet", arrow.read_parquet, arrow.write_parquet, True, True),
     "recordio": Format("", recordio.read, recordio.write, False),
@@ -40,7 +41,13 @@ FORMATS = {
     "webdataset": Format(".tar", webdataset.read, webdataset.write, False),
 }
 _SUFFIXES = {".arrow": "arrow", ".feather": "arrow", ".npz": "npz", ".parquet": "parquet", ".pq": "parquet"}
-_SUFFIXES |= {".recordio": "recordio", ".tfrecord": "tfrecord", ".tfrecords": "tfrecord", ".tar": "webdataset"}
+_SUFFIXES |= {
+    ".recordio": "recordio",
+    ".tfrecord": "tfrecord",
+    ".tfrecords": "tfrecord",
+    ".tar": "webdataset",
+    ".rec": "mxnet",
+}
 
 
 def of_name(name: str) -> Format:

@@ -9,7 +9,10 @@ from fluidio.recordio.format.checksum import masked_crc32c
 __all__ = ["identify"]
 
 _STARTS: tuple[tuple[bytes, str], ...] = (
-    (b"\x0a\x23\xd7\xce", "MXNet (dmlc) RecordIO; read it with mxnet.recordio or convert it"),
+    (
+        b"\x0a\x23\xd7\xce",
+        "MXNet (dmlc) RecordIO; `fluidio export FILE.rec --to recordio --output DIR` converts files of images",
+    ),
     (b"\x1f\x8b", "gzip data; unpack it first (gunzip)"),
     (b"version https://git-lfs", "a git-lfs pointer; fetch the data with `git lfs pull`"),
     (b"PK\x03\x04", "a zip archive (or .npz); unpack it first"),
