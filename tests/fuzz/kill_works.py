@@ -24,13 +24,14 @@ from fluidio.recordio.files.sidecar import open_index, sidecar_path
 from fluidio.recordio.format.chunks import ChunkReader
 
 Say = Callable[[int], None]
+Run = Callable[[str, Say], None]
 
 INDEXED = 4096  # chunks from which on a reader keeps an index beside the data
 ROWS = 300
 
 
 class Work(NamedTuple):
-    run: Callable[[str, Say], None]  # for ever; says -1 when it begins, then the number of all that is finished
+    run: Run  # for ever; says -1 when it begins, then the number of all that is finished
     check: Callable[[str, int], None]  # with what was said last, -1 for nothing
     leaves: Callable[[str], set[str]]  # hidden files that may stay
 
@@ -105,7 +106,7 @@ def check_replaced(folder: str, said: int) -> None:
 # -- models ------------------------------------------------------------------------------------------------------------
 
 
-def _saving(save: Callable[[fluid.Executor, str], None]) -> Callable[[str, Say], None]:
+def _saving(save: Callable[[fluid.Executor, str], None]) -> Run:
     def run(folder: str, say: Say) -> None:
         exe = _model()
         say(-1)

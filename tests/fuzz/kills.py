@@ -28,12 +28,12 @@ def kill_many(work: str, folder: str, seeds: range) -> None:
     run, check, leaves = kill_works.WORK[work]
     for seed in seeds:
         said = _killed(partial(run, folder, _say), random.Random(f"{work} {seed}"))
-        problem = _problem(partial(_look, check, folder, said, leaves))
+        problem = in_a_fork(partial(look, check, folder, said, leaves))
         if problem:
             raise AssertionError(f"{work}, seed {seed}, {said} finished: {problem}")
 
 
-def _look(check: Callable[[str, int], None], folder: str, said: int, leaves: Callable[[str], set[str]]) -> None:
+def look(check: Callable[[str, int], None], folder: str, said: int, leaves: Callable[[str], set[str]]) -> None:
     check(folder, said)
     left = {name for name in os.listdir(folder) if name.startswith(".")} - leaves(folder)
     assert not left, f"left behind: {sorted(left)}"
@@ -61,7 +61,7 @@ def _killed(run: Callable[[], None], chance: random.Random) -> int:
     return int(heard.rpartition(b"\n")[0].split()[-1])
 
 
-def _problem(look: Callable[[], None]) -> str:
+def in_a_fork(look: Callable[[], None]) -> str:
     """Return what a process of its own finds wrong, "" for nothing."""
     hear, say = os.pipe()
     child = os.fork()
