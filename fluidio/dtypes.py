@@ -82,8 +82,10 @@ def to_vartype(dtype: DTypeLike) -> VarType:
 
 
 def convert_np_dtype_to_dtype_(np_dtype: npt.DTypeLike) -> VarType:
-    """Return the VarType of a NumPy dtype; ValueError for what Fluid could not hold."""
+    """Return the VarType of a NumPy dtype; ValueError for what Fluid could not hold, TypeError for what is none."""
     try:
         return _VARTYPE[np.dtype(np_dtype).newbyteorder("=")]
-    except (KeyError, TypeError):
+    except KeyError:
         raise ValueError(f"Not supported numpy dtype {np_dtype}") from None
+    except TypeError:
+        raise TypeError(f"data type {np_dtype!r} not understood: use 'float32', 'int64', ...") from None

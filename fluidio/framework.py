@@ -11,6 +11,7 @@ from fluidio import core
 from fluidio.dtypes import VarType, convert_np_dtype_to_dtype_
 from fluidio.errors import not_supported
 from fluidio.flags import get_flags, set_flags
+from fluidio.op import get_all_op_protos
 from fluidio.places import CPUPlace, cpu_places, cuda_pinned_places, cuda_places, is_compiled_with_cuda
 from fluidio.program import (
     Block,
@@ -52,6 +53,7 @@ __all__ = [
     "default_startup_program",
     "device_guard",
     "dtype_is_floating",
+    "get_all_op_protos",
     "get_flags",
     "get_var",
     "grad_var_name",

@@ -159,6 +159,12 @@ class _Fans(_Random):
         return self._fill("gaussian_random", var, block, mean=0.0, std=math.sqrt(variance), seed=seed)
 
 
+def _check_given(**given: Any) -> None:
+    for name, value in given.items():
+        if value is None:
+            raise AssertionError(f"{name} must be given, it is None")
+
+
 class XavierInitializer(_Fans):
     """Variance 2 / (fan_in + fan_out), uniform or normal."""
 
@@ -168,6 +174,7 @@ class XavierInitializer(_Fans):
         self, uniform: bool = True, fan_in: float | None = None, fan_out: float | None = None, seed: int = 0
     ) -> None:
         super().__init__(seed)
+        _check_given(uniform=uniform, seed=seed)
         self.uniform = uniform
         self.fan_in = fan_in
         self.fan_out = fan_out
@@ -186,6 +193,7 @@ class MSRAInitializer(_Fans):
 
     def __init__(self, uniform: bool = True, fan_in: float | None = None, seed: int = 0) -> None:
         super().__init__(seed)
+        _check_given(uniform=uniform, seed=seed)
         self.uniform = uniform
         self.fan_in = fan_in
 

@@ -24,6 +24,8 @@ class L2DecayRegularizer(WeightDecayRegularizer):
     """Adds coeff * parameter to the gradient."""
 
     def __init__(self, regularization_coeff: float = 0.0) -> None:
+        if regularization_coeff is None:
+            raise AssertionError("regularization_coeff must be a number, it is None")
         self._regularization_coeff = regularization_coeff
 
     def __call__(self, param: Parameter, grad: Variable, block: Block) -> Variable:
@@ -41,6 +43,8 @@ class L1DecayRegularizer(WeightDecayRegularizer):
     """Adds coeff * sign(parameter) to the gradient."""
 
     def __init__(self, regularization_coeff: float = 0.0) -> None:
+        if regularization_coeff is None:
+            raise AssertionError("regularization_coeff must be a number, it is None")
         self._regularization_coeff = regularization_coeff
 
     def __call__(self, param: Parameter, grad: Variable, block: Block) -> Variable:

@@ -78,11 +78,21 @@ def add_checks(modules: Iterable[ModuleType], names: Iterable[str] | None = None
     wrapped: dict[int, Callable[..., Any]] = {}
     for module in modules:
         for name, checks in chosen.items():
+            if "." in name:
+                _check_method(module, name, checks)
+                continue
             layer = vars(module).get(name)
             if inspect.isfunction(layer) and not hasattr(layer, "_checks"):
                 if id(layer) not in wrapped:
                     wrapped[id(layer)] = _checked(name, layer, checks)
                 setattr(module, name, wrapped[id(layer)])
+
+
+def _check_method(module: ModuleType, name: str, checks: tuple[_Check, ...]) -> None:
+    owner, _, method = name.partition(".")
+    found = vars(module).get(owner)
+    if inspect.isclass(found) and not hasattr(getattr(found, method), "_checks"):
+        setattr(found, method, _checked(name, getattr(found, method), checks))
 
 
 def _checked(name: str, layer: Callable[..., Any], checks: tuple[_Check, ...]) -> Callable[..., Any]:

@@ -23,6 +23,7 @@ from fluidio.dtypes import VarType
 from fluidio.program import Block, Operator, OpRole, Parameter, Program, Variable
 from fluidio.program.collector import without_collections
 from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, GradOp, grad_name
+from fluidio.program.type_checks import check_type
 
 __all__ = ["append_backward", "append_grad_ops", "calc_gradient", "gradients"]
 
@@ -80,7 +81,7 @@ def append_backward(
 def _call_each(callbacks: Sequence[Callable[..., None]]) -> Callable[[Block], None]:
     """Return what is called behind each gradient op."""
     if not isinstance(callbacks, (list, tuple)):
-        raise AssertionError(f"callbacks should be a list or tuple of functions, got {callbacks!r}")
+        raise TypeError(f"callbacks should be a list or tuple of functions, got {callbacks!r}")
     context: dict[str, Any] = {}
 
     def after(block: Block) -> None:
@@ -141,8 +142,15 @@ def _names(variables: Iterable[Any]) -> set[str]:
 
 
 def _no_grad_names(program: Program, given: Iterable[Any] | None) -> set[str]:
+    check_each(given, "no_grad_set", "fluid.backward")
     names = {v.name if isinstance(v, Variable) else str(v) for v in given or ()}
     return names | {v.name for block in program.blocks for v in block.vars.values() if _is_constant(v)}
+
+
+def check_each(given: Iterable[Any] | None, argument: str, function: str) -> None:
+    """Refuse what is neither a Variable nor a name."""
+    for item in given or ():
+        check_type(item, argument, (str, Variable), function)
 
 
 def _is_constant(variable: Variable) -> bool:
@@ -281,6 +289,7 @@ def _params_and_grads(
     if parameter_list is None:
         names = [p.name for p in target.program.all_parameters() if p.trainable]
     else:
+        check_each(parameter_list, "parameter_list", "fluid.backward.append_backward")
         names = [p.name if isinstance(p, Variable) else str(p) for p in parameter_list]
     found = []
     for name in names:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fluidio.backward import append_backward
-from fluidio.clip import append_error_clip_ops, append_gradient_clip_ops
+from fluidio.clip import GradientClipBase, append_error_clip_ops, append_gradient_clip_ops
 from fluidio.era import era
 from fluidio.initializer import Constant
 from fluidio.layer_helper import LayerHelper
@@ -70,6 +70,11 @@ class Optimizer:
         self._learning_rate = learning_rate
         self._parameter_list = parameter_list
         self.regularization = regularization
+        if grad_clip is not None and not isinstance(grad_clip, GradientClipBase):
+            raise TypeError(
+                "'grad_clip' should be an instance of GradientClipBase's derived class, it is "
+                f"{type(grad_clip).__name__}"
+            )
         self._grad_clip = grad_clip
         self._name = name
         self._lars_weight_decay = LARS_weight_decay

@@ -59,6 +59,8 @@ class DpsgdOptimizer(Optimizer):
 class MomentumOptimizer(Optimizer):
     """v = mu v + g; p -= lr v, or lr (g + mu v) with Nesterov."""
 
+    _velocity_acc_str = "velocity"
+
     type = "momentum"
     _velocity_acc_str = "velocity"
     accumulators = (_velocity_acc_str,)
@@ -117,6 +119,8 @@ class DGCMomentumOptimizer(MomentumOptimizer):
 
 class LarsMomentumOptimizer(Optimizer):
     """Momentum with a rate for each parameter that follows the ratio of its norm to its gradient's."""
+
+    _velocity_acc_str = "velocity"
 
     type = "lars_momentum"
     _velocity_acc_str = "velocity"

@@ -57,8 +57,14 @@ class Program:
         self._name_scopes: list[str] = []
         self._name_scope_counts: dict[tuple[str, ...], dict[str, int]] = {}
         self._is_mem_optimized = False
+        # Fluid: what jobs of several trainers noted on their programs.
         self._is_distributed = False
         self._trainers_agree = False  # they have begun to train it with the same values
+        self._is_chief = False
+        self._trainers_endpoints: list[str] = []
+        self._endpoints: list[str] = []
+        self._ps_endpoint: str | None = None
+        self._distributed_lookup_table: str | None = None
         self._is_for_test = False
         self.desc_version = 1008005
 

@@ -198,7 +198,7 @@ class Switch:
         from fluidio.layers import logical_and, logical_not
 
         if not self.inside_scope:
-            raise AssertionError("case should be called inside with")
+            raise ValueError("case should be called inside with")
         if not isinstance(condition, Variable):
             raise TypeError("Switch.case takes a boolean Variable")
         negated = logical_not(x=condition)

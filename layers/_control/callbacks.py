@@ -70,6 +70,8 @@ def py_func(
         backward_func: takes inputs, outputs and gradients of outputs, returns gradients of the inputs.
         skip_vars_in_backward_input: inputs and outputs that backward_func is not given.
     """
+    if not callable(func):
+        raise TypeError(f"Input func must be a function, it is a {type(func).__name__}")
     inputs, outputs = _listed(x), _listed(out)
     for variable in outputs:
         if not variable.shape and variable.op is None and backward_func is not None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from tests.differential.cases import draw_cases
 from tests.differential.compare import compare, verdict
+from tests.differential.coverage import coverage, covered
 from tests.differential.report import Report
 from tests.differential.sides import Side, ours, real
 from tests.differential.stored import Store
@@ -55,7 +56,7 @@ def _options() -> argparse.Namespace:
 
 
 def _compare_all(options: argparse.Namespace, theirs: Side, report: Report) -> None:
-    mine, store = ours(), Store(options.store)
+    mine, store = ours(), Store(options.store, coverage() if options.store else {})
     with ThreadPoolExecutor(2) as pool:
         try:
             for case in draw_cases(options.seed, options.count, options.op, options.mutate):
@@ -67,7 +68,7 @@ def _compare_all(options: argparse.Namespace, theirs: Side, report: Report) -> N
                     state, differences = "unsteady", []  # it reads memory that nobody wrote
                 report.add(case, state, differences)
                 if state == "compared" and not differences:
-                    store.add(case, expected)
+                    store.add(case, expected, covered(case))
                 if options.refused and "only ours" in state and report.verdicts[case["about"]][state] == 1:
                     _show(case, [(state, str(expected.get("error", expected.get("crash"))))], options.case)
                 if differences and len(report.differing[case["about"]]) <= options.show:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +15,31 @@ _LARGEST, _LARGEST_PROGRAM = 6000, 40000  # bytes of JSON; smaller cases say the
 
 
 class Store:
-    """Keep the first `count` small cases of each op, beside those that are there already."""
+    """Keep small cases until each op has `count`, and then those that compare what no kept one does.
 
-    def __init__(self, count: int) -> None:
+    Args:
+        known: {op: (number of cases, what they compare)} of the cases that are there already.
+    """
+
+    def __init__(self, count: int, known: dict[str, tuple[int, set[Any]]]) -> None:
         self.count = count
         self.kept: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        self.numbers = Counter({about: number for about, (number, _) in known.items()})
+        self.compared: dict[str, set[Any]] = defaultdict(
+            set, {about: set(found) for about, (_, found) in known.items()}
+        )
 
-    def add(self, case: dict[str, Any], real: dict[str, Any]) -> None:
-        kept = self.kept[case["about"]]
+    def add(self, case: dict[str, Any], real: dict[str, Any], compares: set[Any]) -> None:
+        """Keep a case if it is small and wanted."""
+        about = case["about"]
         entry = {"case": case, "real": real}
-        largest = _LARGEST_PROGRAM if case["about"].startswith("program") else _LARGEST
-        if len(kept) < self.count and len(json.dumps(entry)) < largest:
-            kept.append(entry)
+        largest = _LARGEST_PROGRAM if about.startswith("program") else _LARGEST
+        enough = self.numbers[about] >= self.count and compares <= self.compared[about]
+        if not self.count or enough or len(json.dumps(entry)) >= largest:
+            return
+        self.numbers[about] += 1
+        self.compared[about] |= compares
+        self.kept[about].append(entry)
 
     def write(self) -> None:
         for about, entries in self.kept.items():

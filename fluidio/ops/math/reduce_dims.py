@@ -73,7 +73,9 @@ def _spread(k: Call, x: Any, array: Any) -> Any:
 
 @gradient("reduce_sum", "X Out@GRAD", "X@GRAD", lod="share")
 def reduce_sum_grad(k: Call, x: Any, dout: Any) -> Any:
-    return k.xp.broadcast_to(_spread(k, x, dout), x.shape).copy()
+    dx = k.xp.broadcast_to(_spread(k, x, dout), x.shape)
+    kind = x.dtype if k.attrs["in_dtype"] < 0 else to_numpy(k.attrs["in_dtype"])
+    return dx.astype(kind)  # Fluid: whatever X is
 
 
 @gradient("reduce_mean", "X Out@GRAD", "X@GRAD", lod="share")

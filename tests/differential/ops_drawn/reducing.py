@@ -22,6 +22,8 @@ def _reduce_attrs(d: OpDraw, rank: int) -> None:
     d.attr("reduce_all", False, False, True)
     if len(d.attrs.get("dim", [0])) == rank:
         d.attrs["reduce_all"] = True  # as the layers do; without it 1.8.5 returns stray memory
+    elif d.attrs.get("reduce_all"):
+        d.attrs["dim"] = [0]  # beside other dims its gradients are stray memory
 
 
 @draws("reduce_all", "reduce_any", grad=False)
