@@ -80,8 +80,9 @@ def lars_momentum(k: Call, param: Any, grad: Any, velocity: Any, rate: Any) -> A
     a, xp = k.attrs, k.xp
     grad = dense(k, grad)
     p_norm, g_norm, decay = _norm(xp, param), _norm(xp, grad), a["lars_weight_decay"]
-    scaled = rate * a["lars_coeff"] * p_norm / xp.maximum(g_norm + decay * p_norm, _TINY)
-    local = xp.where((p_norm > 0) & (g_norm > 0), scaled, rate) if decay > 0 else rate
+    below = g_norm + decay * p_norm
+    scaled = rate * a["lars_coeff"] * p_norm / xp.where(below == 0, 1, below)
+    local = xp.where((p_norm > 0) & (g_norm > 0), scaled, rate)
     velocity *= a["mu"]
     velocity += local * (grad + decay * param)
     param -= velocity

@@ -160,7 +160,8 @@ def _infer_unstack(c: InferContext) -> None:
 @op("unstack", "X", "Y*", {"axis": 0, "num": 0}, infer=_infer_unstack, grad=True, lod="none")
 def unstack(k: Call, x: Any) -> Any:
     """Y = the slices of X along axis, which disappears."""
-    return list(k.xp.moveaxis(steady(k, x), k.attrs["axis"], 0))
+    parts = k.xp.moveaxis(steady(k, x), k.attrs["axis"], 0)
+    return [part.reshape(parts.shape[1:]) for part in parts]
 
 
 @gradient("unstack", "Y@GRAD", "X@GRAD")
