@@ -25,11 +25,6 @@ class AdamOptimizer(Optimizer):
     Until 1.7 `scale` ops after all updates carried the beta powers on; in 1.8 the op does: the era decides.
     """
 
-    _moment1_acc_str = "moment1"
-    _moment2_acc_str = "moment2"
-    _beta1_pow_acc_str = "beta1_pow_acc"
-    _beta2_pow_acc_str = "beta2_pow_acc"
-
     type = "adam"
     _moment1_acc_str = "moment1"
     _moment2_acc_str = "moment2"
@@ -101,10 +96,6 @@ class AdamOptimizer(Optimizer):
 
 class AdamaxOptimizer(Optimizer):
     """Adam with the infinity norm."""
-
-    _moment_acc_str = "moment"
-    _inf_norm_acc_str = "inf_norm"
-    _beta1_pow_acc_str = "beta1_pow_acc"
 
     type = "adamax"
     _moment_acc_str = "moment"

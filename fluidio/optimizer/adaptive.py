@@ -15,8 +15,6 @@ __all__ = ["AdadeltaOptimizer", "AdagradOptimizer", "DecayedAdagradOptimizer", "
 class AdagradOptimizer(Optimizer):
     """m += g g; p -= lr g / (sqrt(m) + epsilon)."""
 
-    _moment_acc_str = "moment"
-
     type = "adagrad"
     _moment_acc_str = "moment"
 
@@ -49,8 +47,6 @@ class AdagradOptimizer(Optimizer):
 class DecayedAdagradOptimizer(Optimizer):
     """Adagrad that forgets: m = decay m + (1 - decay) g g."""
 
-    _moment_acc_str = "moment"
-
     type = "decayed_adagrad"
     _moment_acc_str = "moment"
     accumulators = (_moment_acc_str,)
@@ -80,9 +76,6 @@ class AdadeltaOptimizer(Optimizer):
 
     As in Fluid, the learning rate is asked for and not used.
     """
-
-    _avg_squared_grad_acc_str = "_avg_squared_grad"
-    _avg_squared_update_acc_str = "_avg_squared_update"
 
     type = "adadelta"
     _avg_squared_grad_acc_str = "_avg_squared_grad"
@@ -125,10 +118,6 @@ class AdadeltaOptimizer(Optimizer):
 
 class RMSPropOptimizer(Optimizer):
     """Divide by the running root mean square; epsilon stands inside the root."""
-
-    _momentum_acc_str = "momentum"
-    _mean_square_acc_str = "mean_square"
-    _mean_grad_acc_str = "mean_grad"
 
     type = "rmsprop"
     _momentum_acc_str = "momentum"
@@ -174,9 +163,6 @@ class FtrlOptimizer(Optimizer):
 
     Fluid: the op is given l1 for both. So it is here, with a warning where they differ.
     """
-
-    _squared_acc_str = "squared"
-    _linear_acc_str = "linear"
 
     type = "ftrl"
     _squared_acc_str = "squared"

@@ -59,8 +59,6 @@ class DpsgdOptimizer(Optimizer):
 class MomentumOptimizer(Optimizer):
     """v = mu v + g; p -= lr v, or lr (g + mu v) with Nesterov."""
 
-    _velocity_acc_str = "velocity"
-
     type = "momentum"
     _velocity_acc_str = "velocity"
     accumulators = (_velocity_acc_str,)
@@ -119,8 +117,6 @@ class DGCMomentumOptimizer(MomentumOptimizer):
 
 class LarsMomentumOptimizer(Optimizer):
     """Momentum with a rate for each parameter that follows the ratio of its norm to its gradient's."""
-
-    _velocity_acc_str = "velocity"
 
     type = "lars_momentum"
     _velocity_acc_str = "velocity"

@@ -148,6 +148,25 @@ def test_matmul_by_heads(y_shape: tuple[int, int], expected: Any) -> None:
     assert value.tolist() == expected
 
 
+@pytest.mark.parametrize("y_shape", [(8, 3), (2, 8)])
+def test_matmul_by_heads_passes_back_what_each_head_does(y_shape: tuple[int, int]) -> None:
+    x, y = fluid.data("x", [2, 8]), fluid.data("y", list(y_shape))
+    x.stop_gradient = y.stop_gradient = False
+    (out,) = _append("matmul", {"X": [x], "Y": [y]}, {"Out": "float32"}, head_number=4)
+    loss = fluid.layers.reduce_sum(fluid.layers.square(out))
+    gradients = fluid.gradients([loss], [x, y])
+    left = np.arange(16, dtype=np.float32).reshape(2, 8) / 10
+    right = np.arange(np.prod(y_shape), dtype=np.float32).reshape(y_shape) / 10
+    dx, dy = _arrays(gradients, x=left, y=right)
+    by_rows = y_shape[0] == 8
+    for head in range(4):
+        columns = slice(2 * head, 2 * head + 2)
+        part = right[columns] if by_rows else right[:, columns]
+        d = 2 * left[:, columns] @ part
+        np.testing.assert_allclose(dx[:, columns], d @ part.T, rtol=1e-5)
+        np.testing.assert_allclose(dy[columns] if by_rows else dy[:, columns], left[:, columns].T @ d, rtol=1e-5)
+
+
 @pytest.mark.parametrize(("dtype", "value"), [("int32", 1e100), ("int32", 3e9), ("int64", 1e100)])
 def test_a_value_that_the_dtype_cannot_hold_is_refused(dtype: str, value: float) -> None:
     (out,) = _append("fill_any_like", {"X": [fluid.data("x", [2], dtype)]}, {"Out": dtype}, value=value)

@@ -129,8 +129,19 @@ def _joined_heads(out: Any) -> Any:
 @gradient("matmul", "X Y Out@GRAD", "X@GRAD Y@GRAD")
 def matmul_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
     if k.attrs["head_number"] > 1:
-        raise EnforceNotMet("matmul with head_number has no gradient: it is made for inference")
+        return _gradients_by_heads(k, x, y, dout)
     return matmul_gradients(k, x, y, dout, k.wants("X@GRAD"), k.wants("Y@GRAD"))
+
+
+def _gradients_by_heads(k: Call, x: Any, y: Any, dout: Any) -> tuple[Any, Any]:
+    tx, ty, heads = k.attrs["transpose_X"], k.attrs["transpose_Y"], k.attrs["head_number"]
+    a, b = _as_matrix(x, True, tx), _as_matrix(y, False, ty)
+    left, right = _by_heads(k, a, b)
+    d = dout.reshape(*dout.shape[:-1], heads, -1).swapaxes(-2, -3) * dout.dtype.type(k.attrs["alpha"])
+    dleft = _joined_heads(k.xp.matmul(d, right.swapaxes(-1, -2)))
+    dright = k.xp.matmul(left.swapaxes(-1, -2), d)
+    dright = dright.reshape(b.shape) if a.shape[-1] == b.shape[-2] else _joined_heads(dright)
+    return _to_source(dleft, a.shape, x.shape, tx), _to_source(dright, b.shape, y.shape, ty)
 
 
 def matmul_by(k: Call, x: Any, y: Any) -> Any:

@@ -174,7 +174,7 @@ def _infer_unsqueeze(c: InferContext) -> tuple[int, ...]:
 
 
 def _unsqueeze_target(k: Call, x: Any, one: Any, several: Any) -> tuple[int, ...]:
-    return _unsqueezed(k.attrs["axes"] or host_ints(k, one, several), x.shape)
+    return _unsqueezed(k.attrs["axes"] or host_ints(k, one, several) or [], x.shape)
 
 
 _register(
