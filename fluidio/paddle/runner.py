@@ -19,7 +19,7 @@ from fluidio.names.modules_here import AliasLoader
 from fluidio.paddle.sources import compile_source, install_capsule
 from fluidio.program.call_site import is_ours
 
-__all__ = ["run_module", "run_script"]
+__all__ = ["load_worker_main", "run_module", "run_script"]
 
 # Modules that legacy scripts import -> what to install for them.
 _PIP_NAMES = {
@@ -94,6 +94,19 @@ def _execute(script: Path, spec: ModuleSpec | None) -> int:
         fail(error)
         return 1
     return 0
+
+
+def load_worker_main(path: str) -> None:
+    """Load the main script of a program into one of its worker processes, under multiprocessing's name for it."""
+    if getattr(sys.modules["__main__"], "__file__", None) == path:
+        return
+    main = types.ModuleType("__mp_main__")
+    main.__file__ = path
+    main.__dict__["__builtins__"] = __builtins__
+    loaded = compile_source(Path(path).read_bytes(), path)
+    loaded.prepare(main.__dict__)
+    exec(loaded.code, main.__dict__)
+    sys.modules["__main__"] = sys.modules["__mp_main__"] = main
 
 
 def _status(stop: SystemExit) -> int:

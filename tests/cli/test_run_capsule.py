@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.cli.test_run import command, fluidio_run
 
 
@@ -99,3 +101,24 @@ def test_an_error_in_rewritten_code_points_to_the_users_line(tmp_path: Path) -> 
     done = fluidio_run(tmp_path, "import numpy as np\nx = np.int(3)\ny = float(x) / (7 - np.int(7))\n")
     assert 'train.py", line 3, in <module>' in done.stderr
     assert "ZeroDivisionError" in done.stderr and "^" not in done.stderr
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_a_worker_that_starts_afresh_loads_the_script_through_it_too(tmp_path: Path, method: str) -> None:
+    done = fluidio_run(
+        tmp_path,
+        f"""
+        import multiprocessing
+        import numpy as np
+        def work(queue):
+            queue.put([float(np.ones((1, 1))), np.int(2), (np.ones(1, 'float32') * np.float64(2)).dtype.name])
+        if __name__ == '__main__':
+            context = multiprocessing.get_context({method!r})
+            queue = context.Queue()
+            process = context.Process(target=work, args=(queue,))
+            process.start()
+            print(queue.get())
+            process.join()
+        """,
+    )
+    assert done.stdout == "[1.0, 2, 'float32']\n", done.stderr

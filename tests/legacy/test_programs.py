@@ -28,9 +28,12 @@ VARIANTS = {
     "rl_dqn dueling": ["--alg", "dueling"],
 }
 
+# Programs that start many processes or train many networks.
+SLOW = {"slot_files", "optimizers", "ctr_models"}
+
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in names()])
 def test_a_program_prints_the_numbers_of_the_original(name: str, tmp_path: Path) -> None:
     found = numbered(run(checkout(name, tmp_path)))
     expected = (PROGRAMS / name / "expected.txt").read_text().splitlines()

@@ -57,7 +57,33 @@ def _as_fluidio_run(words: list[str]) -> list[str]:
     return [sys.executable, *words[1:place], "-m", "fluidio", "run", *words[place:]]
 
 
+def _is_worker(words: list[str]) -> bool:
+    """Tell whether this Python is one that multiprocessing starts afresh (spawn, forkserver)."""
+    return "-c" in words and any(word.startswith("from multiprocessing.") for word in words)
+
+
+def _load_main_through_fluidio() -> None:
+    """Let a worker load the user's main script as `fluidio run` does."""
+    import multiprocessing.spawn as spawn
+
+    plain = vars(spawn)["_fixup_main_from_path"]
+
+    def load(main_path: str) -> None:
+        if not _is_users_file(main_path):
+            plain(main_path)
+            return
+        from fluidio.paddle.child import install
+        from fluidio.paddle.runner import load_worker_main
+
+        install()
+        load_worker_main(main_path)
+
+    vars(spawn)["_fixup_main_from_path"] = load
+
+
 if os.environ.get("FLUIDIO_RUN"):
+    if _is_worker(sys.orig_argv):
+        _load_main_through_fluidio()
     _command = _as_fluidio_run(sys.orig_argv) if os.name == "posix" else []
     if _command:
         os.execv(_command[0], _command)
