@@ -26,6 +26,7 @@ _REFUSALS = (
     "a target must be a tensor",
     "is not mapped",
     "nms_eta below 1",
+    "ONNX has one threshold",
     "spp: needs image sizes",
 )
 """What an export may say instead: the ops that `fluidio apis --onnx` lists, and outputs that are not computed."""
