@@ -17,6 +17,7 @@ _SHORT = 0.5
 """Seconds; shorter runs say nothing."""
 _HELD_UP = 0.25
 _QUICK_STEP = 1e-3
+_CALLED = {"multi_file": "open_files", "recordio_file": "open_recordio_file"}
 _NAME = re.compile(r"^(?:create_)?(py_reader|.+?)(?:_reader)?(?:_\d+)?$")
 
 
@@ -112,7 +113,7 @@ def _for_data(run: Measured) -> Advice:
 
 def _slow(run: Measured, text: str, queue: Queue | None) -> Advice:
     """Say that the source is slow, where nobody works while the program waits, or else the decoding."""
-    is_file = queue is not None and queue.name.startswith("open_files")
+    is_file = queue is not None and _name(queue.name) == "`open_files`"
     if run.busy_cores < _BUSY:
         if is_file and queue is not None:
             return Advice("source", f"{text}: the files are slow to read; give {_threads(run, queue, most=64)}")
@@ -145,15 +146,18 @@ def _overlap(queue: Queue | None) -> str:
 
 
 def _larger(queue: Queue) -> str:
-    if queue.name.startswith("open_files"):
+    if _name(queue.name) == "`open_files`":
         return f"give open_files buffer_size={max(2, 4 * queue.most)}"
+    if _name(queue.name) == "`double_buffer`":  # its size is not the user's to choose
+        return "larger batches would even it out"
     return f"give it a capacity of {max(8, 4 * queue.most)}"
 
 
 def _name(name: str) -> str:
     """Return what users call a reader: shuffle for create_shuffle_reader_0."""
     match = _NAME.match(name)
-    return f"`{match[1] if match else name}`"
+    short = match[1] if match else name
+    return f"`{_CALLED.get(short, short)}`"
 
 
 def _op(run: Measured) -> str:

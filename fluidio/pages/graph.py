@@ -55,13 +55,13 @@ def _complete_paths(ops: Sequence[dict[str, Any]], variables: Sequence[Sequence[
     """Put ops that add up gradients where the variable was made, and updates in the scope that uses the parameter."""
     forward = [op for op in ops if op["role"] == "forward"]
     made = {str(variables[v][0]): op["path"] for op in forward for v in op["out"]}
-    using = {v: op["path"][:-1] for op in reversed(forward) for v in op["in"] if variables[v][1] == "parameter"}
+    scopes = {op["path"][-1]: op["path"][:-1] for op in reversed(forward) if op["path"]}
     for op in ops:
         name = str(variables[op["out"][0]][0]) if op["out"] else ""
         if op["role"] == "backward" and len(op["path"]) < 2 and "@GRAD" in name:
             op["path"] = made.get(name.partition("@GRAD")[0], op["path"])
         if op["role"] == "update" and len(op["path"]) == 1:
-            op["path"] = [*next((using[v] for v in op["in"] if v in using), []), *op["path"]]
+            op["path"] = [*scopes.get(op["path"][0], []), *op["path"]]
 
 
 def _fed(program: Program) -> list[Variable]:
@@ -90,7 +90,8 @@ class _Variables:
 
     def number(self, block: Block, name: str) -> int:
         variable = block._find_var_recursive(name)
-        key = (block.idx if variable is None else id(variable), name)
+        is_reader = variable is not None and variable.type == VarType.READER  # one in all programs
+        key = (-1 if is_reader else block.idx if variable is None else id(variable), name)
         if key not in self._numbers:
             self._numbers[key] = len(self.told)
             self.told.append(_variable(name, variable, name in self._parameters))
@@ -221,6 +222,7 @@ def _reader_ops(program: Program, others: Sequence[Program]) -> list[Operator]:
     """Return the ops of other programs that make the readers which this program reads, from the source on."""
     mine = [op for op in program.global_block().ops if op.type == "read" or _makes_reader(op)]
     wanted = {name for op in mine for name in op.input_arg_names}
+    wanted -= {name for op in mine for name in op.output_arg_names}
     found: list[Operator] = []
     for other in others:
         for op in reversed(other.global_block().ops):

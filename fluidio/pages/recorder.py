@@ -151,8 +151,10 @@ class Recorder(Observer):
             clocks = self._clocks[0](), self._clocks[1]()
         self._running[step.thread] = clocks
         timer = self._timer
-        if timer is not None and self._op_cost <= _OP_SHARE * (step.start - self._first):
-            OBSERVERS.add(timer)
+        if timer is not None:
+            has_time = self._op_cost <= _OP_SHARE * (step.start - self._first)
+            if has_time or self.steps < 3:  # the startup program and a step or two, however short the run
+                OBSERVERS.add(timer)
 
     def step_ended(self, step: Step, result: StepResult) -> None:
         clocks = self._running.pop(step.thread)
@@ -313,7 +315,7 @@ class Recorder(Observer):
         )
 
     def _queue(self, name: str, waits: _QueueWaits, total: float) -> Queue:
-        threads = max(len(waits.producers), self._workers.get(name, 0))
+        threads = self._workers.get(name) or len(waits.producers)  # threads of every epoch anew
         return Queue(name, waits.starved / total, waits.blocked / total, waits.most, threads)
 
     def profile(self) -> list[dict[str, Any]]:
@@ -327,6 +329,8 @@ class Recorder(Observer):
             row = types.setdefault(kind, [0, 0.0])
             row[0] += runs
             row[1] += seconds
+        often = {kind: row for kind, row in types.items() if row[0] > 1}
+        types = often or types  # once is what the startup program did
         whole = sum(row[1] for row in types.values()) or 1.0
         rows = [{"type": k, "runs": int(r), "seconds": s, "share": s / whole} for k, (r, s) in types.items()]
         return sorted(rows, key=lambda row: -float(str(row["seconds"])))

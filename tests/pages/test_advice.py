@@ -8,7 +8,7 @@ import pytest
 
 from fluidio.pages.advice import Measured, Queue, advise
 
-FILES = Queue("open_files_0", starved=0.6, blocked=0.0, most=1, threads=2)
+FILES = Queue("multi_file_reader_0", starved=0.6, blocked=0.0, most=1, threads=2)
 BUFFER = Queue("create_double_buffer_reader_0", starved=0.62, blocked=0.0, most=1, threads=1)
 
 
@@ -65,6 +65,12 @@ def test_a_small_queue_is_told_where_both_sides_wait_and_the_source_is_quick_eno
     told = advise(run(waiting=0.4, computing=0.55, outside=0.05, queues=[queue], busy_cores=0.1))
     assert told.kind == "queue"
     assert told.text.endswith("which is blocked 50 % of it: its queue is too small; give it a capacity of 8")
+
+
+def test_a_double_buffer_has_no_size_to_change() -> None:
+    told = advise(run(waiting=0.3, computing=0.6, queues=[BUFFER._replace(starved=0.3, blocked=0.7)]))
+    assert told.kind == "queue"
+    assert told.text.endswith("larger batches would even it out")
 
 
 def test_a_queue_that_is_sometimes_full_does_not_excuse_a_slow_source() -> None:

@@ -39,6 +39,7 @@ def test_ops_of_a_layer_share_its_path_in_all_three_parts() -> None:
     graph = graph_of(trained()[0])
     paths = {(op["role"], tuple(op["path"])) for op in graph["ops"] if op["path"][:1] == ["body"]}
     assert {role for role, path in paths if path[1:] == ("fc_0",)} == {"forward", "backward", "update"}
+    assert not [op for op in graph["ops"] if op["path"] == ["fc_0"]]
 
 
 def test_each_op_knows_the_line_that_built_it() -> None:
@@ -79,6 +80,9 @@ def test_the_reader_chain_of_the_startup_program_stands_first(tmp_path: Path) ->
     assert types[0] == "open_files"
     assert types[-1] == "read"
     assert types.index("create_shuffle_reader") < types.index("create_batch_reader") < types.index("read")
+    assert len(types) == len(set(types))
+    by_type = {op["type"]: op for op in ops}
+    assert by_type["open_files"]["out"] == by_type["create_shuffle_reader"]["in"]
 
 
 def test_bodies_of_loops_are_inside_their_op() -> None:

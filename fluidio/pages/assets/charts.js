@@ -76,7 +76,11 @@ function chart(title, note, lines, options) {
   return h("figure", { "data-chart": title }, caption, drawing, legend);
 }
 
-const shortName = (name) => name.replace(/^create_/, "").replace(/^(?!py_)(.+?)_reader/, "$1").replace(/_0$/, "");
+const CALLED = { multi_file: "open_files", recordio_file: "open_recordio_file" };
+function shortName(name) {
+  const short = name.replace(/^create_/, "").replace(/^(?!py_)(.+?)_reader/, "$1").replace(/_0$/, "");
+  return CALLED[short] || short;
+}
 
 function shareBar(measured) {
   const parts = [["computing", measured.computing, "--c0"], ["waiting for data", measured.waiting, "--bad"], ["between steps", measured.outside, "--strong-line"]];
