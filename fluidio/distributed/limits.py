@@ -1,4 +1,4 @@
-"""How long trainers wait for each other: FLUIDIO_TIMEOUT in seconds."""
+"""How long trainers wait for each other: FLUIDIO_TIMEOUT and, at the start, FLUIDIO_START_TIMEOUT, in seconds."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _MEETING = 300.0  # machines of a cluster start minutes apart
 
 def step_limit() -> float:
     """Return the seconds after which a trainer that does not come to an exchange is an error."""
-    return _seconds(_STEP)
+    return _seconds("FLUIDIO_TIMEOUT", _STEP)
 
 
 def meeting_limit() -> float:
     """Return the seconds after which a process that does not show up at the start is an error."""
-    return _seconds(_MEETING)
+    return _seconds("FLUIDIO_START_TIMEOUT", _seconds("FLUIDIO_TIMEOUT", _MEETING))
 
 
-def _seconds(default: float) -> float:
-    text = os.environ.get("FLUIDIO_TIMEOUT", "")
+def _seconds(name: str, default: float) -> float:
+    text = os.environ.get(name, "")
     if not text:
         return default
     try:
@@ -30,5 +30,5 @@ def _seconds(default: float) -> float:
     except ValueError:
         seconds = math.nan
     if not 0 < seconds < math.inf:
-        raise ValueError(f"FLUIDIO_TIMEOUT={text!r}: expected seconds, a number above 0")
+        raise ValueError(f"{name}={text!r}: expected seconds, a number above 0")
     return seconds

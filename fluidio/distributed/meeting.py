@@ -117,7 +117,7 @@ class Meeting:
             if missing:
                 raise DistributedError(
                     f"{_trainers(missing)} of {trainers} did not come to the meeting point {self.address} within "
-                    f"{limit:g} s; {me} is waiting there. Start them, or set FLUIDIO_TIMEOUT to more seconds; "
+                    f"{limit:g} s; {me} is waiting there. Start them, or set FLUIDIO_START_TIMEOUT to more seconds; "
                     "FLUIDIO_DISTRIBUTED=off trains alone",
                     trainers=missing,
                 )
@@ -263,8 +263,8 @@ def _wait_for_port(host: str, port: int, limit: float) -> None:
             if waited > limit:
                 raise DistributedError(
                     f"nobody answers at the meeting point {host}:{port} after {limit:g} s: {error}. Start the process "
-                    "that has this endpoint (the first parameter server, or trainer 0), or set FLUIDIO_TIMEOUT to "
-                    "more seconds; FLUIDIO_DISTRIBUTED=off trains alone"
+                    "that has this endpoint (the first parameter server, or trainer 0), or set FLUIDIO_START_TIMEOUT "
+                    "to more seconds; FLUIDIO_DISTRIBUTED=off trains alone"
                 ) from error
             time.sleep(0.1)
 

@@ -68,7 +68,7 @@ def _divide(mpi: Any, color: int, key: int) -> Any:
         if time.monotonic() - begin > limit:
             raise DistributedError(
                 f"not all of the {world.Get_size()} processes of mpiexec came to train within {limit:g} s "
-                f"(FLUIDIO_TIMEOUT); process {world.Get_rank()} on {_host()} waits for them"
+                f"(FLUIDIO_START_TIMEOUT); process {world.Get_rank()} on {_host()} waits for them"
             )
         time.sleep(0.01)
     return world.Split(color, key)

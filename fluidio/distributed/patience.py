@@ -38,7 +38,7 @@ def waiting_line(told: Membership, launch: Launch | None) -> str:
         others = [trainer for trainer in range(told.trainers) if trainer != told.trainer]
     return (
         f"fluidio: {me} waits for {_names(others)} {_place(told, launch, others)}, for up to {meeting_limit():g} s "
-        "(FLUIDIO_TIMEOUT=seconds); FLUIDIO_DISTRIBUTED=off trains alone"
+        "(FLUIDIO_START_TIMEOUT=seconds); FLUIDIO_DISTRIBUTED=off trains alone"
     )
 
 

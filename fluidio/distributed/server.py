@@ -26,7 +26,7 @@ def serve(told: Membership, launch: Launch | None) -> None:
     if missing:
         raise DistributedError(
             f"parameter server {told.endpoint}: trainers {missing} did not come within {meeting_limit():g} s "
-            "(FLUIDIO_TIMEOUT)"
+            "(FLUIDIO_START_TIMEOUT)"
         )
     try:
         troubles = _outstay(meeting, told)

@@ -74,7 +74,8 @@ def _clean_environment() -> dict[str, str]:
     """Return this process's environment without what a launcher may have put there."""
     launchers = ("PADDLE_", "OMPI_", "PMI", "TORCHELASTIC_", "RANK", "WORLD_SIZE", "MASTER_", "TRAINING_ROLE")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(launchers)}
-    return {**kept, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "FLUIDIO_TIMEOUT": "120"}
+    limits = {"FLUIDIO_TIMEOUT": "120", "FLUIDIO_START_TIMEOUT": "200"}  # on a busy machine starts are minutes apart
+    return {**kept, **limits, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
 
 
 def fluidio_run(script: str | Path, *words: str | Path, fluid: str = "1.8") -> list[str]:

@@ -72,7 +72,7 @@ def test_trainers_of_mpiexec_with_fewer_steps_leave(tmp_path: Path) -> None:
 def test_a_trainer_that_is_lost_is_an_error_that_names_it(action: str, limit: str, reason: str, tmp_path: Path) -> None:
     begin = time.monotonic()
     ended = run(tmp_path, "5,5,5", "1", action, "2", limit=limit)
-    assert time.monotonic() - begin < 120
+    assert time.monotonic() - begin < 250
     for trainer in (0, 2):
         assert ended[trainer].status == 1
         last = ended[trainer].output.strip().splitlines()[-1]
@@ -109,7 +109,7 @@ def test_mpiexec_ends_all_trainers_when_one_is_lost(action: str, tmp_path: Path)
 def test_a_trainer_that_never_comes_is_named(tmp_path: Path) -> None:
     names = endpoints(2)
     with Job() as job:
-        env = {**paddle_variables(0, names), "FLUIDIO_TIMEOUT": "3"}
+        env = {**paddle_variables(0, names), "FLUIDIO_START_TIMEOUT": "3"}
         job.start(fluidio_run("uneven.py", tmp_path, "5,5"), env)
         (ended,) = job.wait(60)
     assert ended.status == 1 and "trainer 1 of 2 did not come to the meeting point" in ended.output
@@ -122,7 +122,7 @@ def test_two_trainers_with_one_id_are_told_so(tmp_path: Path) -> None:
     names = endpoints(2)
     with Job() as job:
         for _ in range(2):
-            env = {**paddle_variables(0, names), "FLUIDIO_TIMEOUT": "3"}
+            env = {**paddle_variables(0, names), "FLUIDIO_START_TIMEOUT": "3"}
             job.start(fluidio_run("uneven.py", tmp_path, "5,5"), env)
         ended = job.wait(60)
     assert all(one.status == 1 for one in ended)

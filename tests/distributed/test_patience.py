@@ -25,9 +25,12 @@ ENDS = ("10.0.0.1:7000", "10.0.0.2:7000", "10.0.0.3:7000")
 def test_the_line_names_trainers_and_place(
     told: Membership, launch: Launch | None, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("FLUIDIO_TIMEOUT", raising=False)
+    for name in ("FLUIDIO_TIMEOUT", "FLUIDIO_START_TIMEOUT"):
+        monkeypatch.delenv(name, raising=False)
     line = waiting_line(told, launch)
-    assert text in line and "for up to 300 s (FLUIDIO_TIMEOUT=seconds); FLUIDIO_DISTRIBUTED=off trains alone" in line
+    assert (
+        text in line and "for up to 300 s (FLUIDIO_START_TIMEOUT=seconds); FLUIDIO_DISTRIBUTED=off trains alone" in line
+    )
 
 
 def test_a_job_that_meets_at_once_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
