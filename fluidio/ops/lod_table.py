@@ -34,6 +34,7 @@ depthwise_conv2d_transpose Output=
 dist Out=
 dot Out=
 dropout Mask= Out=X
+equal_reduce Out=X
 expand Out=~X
 expand_as Out=
 flatten Out=~X
@@ -53,6 +54,7 @@ kron Out=
 layer_norm Mean= Variance= Y=X
 log_loss Loss=Predicted
 lookup_table Out=Ids
+lookup_table_dequant Out=Ids
 lookup_table_v2 Out=Ids
 lrn MidOut= Out=X
 lstm_unit C= H=
@@ -104,7 +106,7 @@ sequence_unpad_grad X@GRAD=X
 """
 
 _PLAIN_GRADIENTS = """
-affine_channel affine_grid batch_norm bicubic_interp bilinear_interp bilinear_tensor_product bmm conv2d
+affine_channel affine_grid batch_norm bicubic_interp bilinear_interp bilinear_tensor_product bmm center_loss conv2d
 conv2d_transpose conv3d conv3d_transpose cos_sim crop crop_tensor cross data_norm deformable_conv
 deformable_conv_v1 depthwise_conv2d depthwise_conv2d_transpose dist expand expand_as fsp grid_sampler group_norm
 gru_unit hinge_loss huber_loss index_sample index_select instance_norm kldiv_loss kron l1_norm label_smooth layer_norm

@@ -139,7 +139,7 @@ def lookup_table_dequant(k: Call, table: Any, ids: Any) -> Any:
     out = (high - low) / np.float32(256) * packed.astype(np.float32) + low
     padding = k.attrs["padding_idx"]
     if padding != -1:
-        out[flat == (padding + table.shape[0] if padding < 0 else padding)] = 0
+        out[flat == padding] = 0
     shape = ids.shape[:-1] if ids.shape[-1] == 1 else ids.shape
     return out.reshape(*shape, packed.shape[1])
 
