@@ -36,6 +36,10 @@ class FetchedArray(np.ndarray[Any, Any]):
     def __format__(self, spec: str) -> str:
         return format(self._single(), spec) if spec and self.size == 1 else format(np.asarray(self), spec)
 
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """Let a sum or a mean be a number of NumPy's, as that of a plain array is."""
+        return array[()] if array.ndim == 0 else array.view(FetchedArray)
+
     def _single(self) -> Any:
         if self.size != 1:
             raise TypeError(f"only arrays of one element convert to a number, this one has shape {self.shape}")
