@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -136,11 +137,18 @@ def check_fed(variable: Variable, array: Any, sequences: bool) -> None:
     shape, declared = list(array.shape), list(variable.shape)
     if sequences and shape:
         shape[0] = -1  # the declared size counts sequences, the array's rows
-    if len(shape) != len(declared) or any(0 <= d != s >= 0 for d, s in zip(declared, shape)):
+    # As 1.8.5 compares them: dim by dim, and dims that are declared beyond those of the array do not count.
+    if not 0 < len(shape) <= len(declared) or any(0 <= d != s >= 0 for d, s in zip(declared, shape)):
         raise ValueError(
             f"The fed Variable {variable.name!r} should have dimensions = {len(declared)}, "
             f"shape = {tuple(declared)}, but received fed shape {shape} on each device"
             f"{_taker(variable)}"
+        )
+    if len(shape) < len(declared):
+        warnings.warn(
+            f"{variable.name!r} is declared with shape {tuple(declared)} and was fed {list(array.shape)}: Fluid 1.8.5 "
+            f"takes fewer dims as they are, and so does fluidio; reshape the array if {len(declared)} dims are meant",
+            stacklevel=2,
         )
     found = to_vartype(array.dtype)
     if found != variable.dtype:

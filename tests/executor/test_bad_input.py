@@ -222,3 +222,19 @@ def test_text_for_a_number_is_told_with_op_variable_and_line() -> None:
 def test_what_is_no_scope_is_refused(exe: fluid.Executor) -> None:
     with pytest.raises(TypeError, match=r"scope must be a Scope \(fluid.Scope\(\)\) or None, not str 'a'"):
         exe.run(fluid.default_startup_program(), scope="a")  # type: ignore[arg-type]
+
+
+def test_fewer_dims_than_declared_are_taken_as_they_are() -> None:
+    label = fluid.data("label", [None, 1], "int64")
+    ones = fluid.one_hot(label, 3)
+    exe = fluid.Executor(fluid.CPUPlace())
+    with pytest.warns(UserWarning, match=r"declared with shape \(-1, 1\) and was fed \[2\]"):
+        (value,) = exe.run(feed={"label": np.array([2, 0])}, fetch_list=[ones])
+    assert value.tolist() == [[0, 0, 1], [1, 0, 0]]  # the value of 1.8.5
+
+
+@pytest.mark.parametrize("shape", [(5,), (4, 1, 1), (1, 4), ()])
+def test_other_dims_than_declared_are_refused(shape: tuple[int, ...]) -> None:
+    x = fluid.data("x", [4, 1])
+    with pytest.raises(ValueError, match=r"should have dimensions = 2, shape = \(4, 1\)"):
+        fluid.Executor(fluid.CPUPlace()).run(feed={"x": np.ones(shape, "float32")}, fetch_list=[x * 2])
