@@ -186,26 +186,25 @@ class EditDistance(MetricBase):
     def __init__(self, name: str | None = None) -> None:
         super().__init__(name)
         self.total_distance = 0.0
-        self.seq_num = 0
-        self.instance_error = 0
+        self.seq_num: Any = 0
+        self.instance_error: Any = 0
 
     def update(self, distances: Any, seq_num: Any) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         if not isinstance(distances, np.ndarray):
             raise ValueError("The 'distances' must be a numpy ndarray.")
         if not _is_number(seq_num):
             raise ValueError("The 'seq_num' must be a number(int, float).")
-        count = int(np.asarray(seq_num).reshape(-1)[0])
-        self.seq_num += count
-        self.instance_error += count - int((distances == 0).sum())
+        self.seq_num = self.seq_num + seq_num  # an array stays one, and so do the results
+        self.instance_error = self.instance_error + (seq_num - int((distances == 0).sum()))
         self.total_distance += float(distances.sum())
 
-    def eval(self) -> tuple[float, float]:
+    def eval(self) -> tuple[Any, Any]:
         if self.seq_num == 0:
             raise ValueError(
                 "There is no data in EditDistance Metric. Please check layers.edit_distance output has been added to "
                 "EditDistance."
             )
-        return self.total_distance / self.seq_num, self.instance_error / float(self.seq_num)
+        return self.total_distance / self.seq_num, self.instance_error / (self.seq_num * 1.0)
 
 
 class Auc(MetricBase):

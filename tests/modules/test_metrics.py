@@ -113,3 +113,11 @@ def test_weighted_average() -> None:
     mean.reset()
     with pytest.raises(ValueError, match="no data"):
         mean.eval()
+
+
+def test_the_edit_distance_of_fetched_counts_is_an_array_as_in_1_8_5() -> None:
+    metric = metrics.EditDistance()
+    metric.update(np.array([[0.5], [0.0]], np.float32), np.array([2]))
+    metric.update(np.array([[1.0]], np.float32), 1)
+    distance, wrong = metric.eval()
+    assert (distance.tolist(), wrong.tolist()) == ([0.5], [pytest.approx(2 / 3)])
