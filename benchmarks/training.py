@@ -1,63 +1,174 @@
-"""Time training steps beside the real Fluid 1.8.5, one maths thread each, in turns.
+"""Train real programs with fluidio, Fluid 1.8.5 and PyTorch in turns, and print who wins by how much.
 
-    python benchmarks/training.py [--real /path/to/fluid185] [--seconds 3] [--rounds 3] [CASE ...]
+    python benchmarks/training.py [--rounds 5] [--seconds 1] [--threads 1] [--minutes 11] [--docs FILE] [CASE ...]
 
-On a busy machine compare the times of the processor, in parentheses.
-`--real` is a Python with paddlepaddle 1.8.5 (or FLUIDIO_REAL_FLUID); without it only our own times are printed.
+Fluid 1.8.5 takes part where FLUID185 (or --real) names a Python that has it, PyTorch where it is installed here. For
+each program one process of each is started and warmed up; then they train in turns, so that a busy moment hits all.
+The table shows medians of the rounds, the ratios of each round's times (medians, too), and the peak of memory beyond
+the imports. When `--minutes` are over, the programs that are left have fewer rounds, and the table says so.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import statistics
 import subprocess
 import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 HERE = Path(__file__).resolve().parent
-SCRIPT = HERE / "training_cases.py"
-LIMITS = {"mlp": 0.6, "lenet": 1.5, "lstm": 0.8, "text_conv": 1.0}
+CASES = ["resnet_cifar", "vgg_cifar", "resnet50", "transformer", "gru_seq", "ctr_deepfm", "lstm_text", "lstm_all_gates"]
+SMALL = ["mlp", "lenet", "lstm", "text_conv"]
 LEGACY = ["ner_crf", "tagspace", "word2vec", "ssd", "bert", "decoder", "ctc", "startup"]
-"""Cases after real legacy programs; none may be slower than Fluid 1.8.5, with 5 % for noise."""
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "CPU_NUM": "1"}
+GROUPS = {"models": CASES, "small": SMALL, "legacy": LEGACY}
+BEGIN, END = "<!-- training: begin -->\n", "<!-- training: end -->"
+OURS, REAL, TORCH = "fluidio", "Fluid 1.8.5", "PyTorch"
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
-def run(python: list[str], case: str, seconds: float, which: str) -> tuple[float, float]:
-    """Return milliseconds of a step in one fresh process: by the clock and of the processor."""
-    env = {**os.environ, **ONE_THREAD, "FLUID_UNDER_TEST": which, "GLOG_minloglevel": "1"}
-    if which != "paddle":
+@dataclass
+class Peer:
+    """A process that trains one program."""
+
+    name: str
+    process: subprocess.Popen[str]
+    errors: IO[str]
+    times: list[float] = field(default_factory=list)
+    peak: float = 0.0
+
+    def say(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def hear(self, word: str) -> list[str]:
+        """Return what follows a word, once the process says it."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if line.split()[:1] == [word]:
+                return line.split()[1:]
+        self.process.wait()
+        self.errors.seek(0)
+        raise SystemExit(f"{self.name} failed:\n{self.errors.read()[-2000:]}")
+
+    def train(self, seconds: float) -> None:
+        self.say(f"run {seconds}")
+        self.times.append(float(self.hear("ms")[0]))
+
+    def end(self) -> None:
+        self.say("end")
+        self.peak = float(self.hear("peak")[0])
+        self.process.communicate(timeout=60)
+        self.errors.close()
+
+
+def start(name: str, case: str, options: argparse.Namespace) -> Peer:
+    """Start a process that trains one program; it is warm when this returns."""
+    env = {**os.environ, **dict.fromkeys(THREADS, str(options.threads)), "CPU_NUM": "1", "GLOG_minloglevel": "1"}
+    env["FLUID_UNDER_TEST"] = "paddle" if name == REAL else "fluidio"
+    if name != REAL:
         env["PYTHONPATH"] = str(HERE.parent)
-    done = subprocess.run(
-        [*python, str(SCRIPT), case, str(seconds)], env=env, capture_output=True, text=True, check=False, timeout=600
-    )
-    if done.returncode:
-        raise SystemExit(f"{case} ({which}) failed:\n{done.stderr[-2000:]}")
-    clock, busy = done.stdout.split()[-2:]
-    return float(clock), float(busy)
+    python = options.real if name == REAL else sys.executable
+    script = HERE / ("training_torch.py" if name == TORCH else "training_cases.py")
+    pipe, errors = subprocess.PIPE, tempfile.TemporaryFile("w+")
+    process = subprocess.Popen([python, str(script), case], env=env, stdin=pipe, stdout=pipe, stderr=errors, text=True)
+    peer = Peer(name, process, errors)
+    peer.hear("ready")
+    return peer
+
+
+def names(case: str, options: argparse.Namespace) -> list[str]:
+    """Return who trains a case."""
+    found = [OURS]
+    if options.real and case != "lstm_all_gates":  # 1.8.5 has no such switch
+        found.append(REAL)
+    if importlib.util.find_spec("torch") is not None and case in CASES and not options.no_torch:
+        found.append(TORCH)
+    return found
+
+
+def measure(case: str, options: argparse.Namespace, stop: float) -> list[Peer]:
+    """Train one program in turns."""
+    peers = [start(name, case, options) for name in names(case, options)]
+    for number in range(options.rounds):
+        if number and time.monotonic() > stop:
+            break
+        for peer in peers[number % len(peers) :] + peers[: number % len(peers)]:
+            peer.train(options.seconds)
+    for peer in peers:
+        peer.end()
+    return peers
+
+
+def ratio(peers: list[Peer], name: str) -> str:
+    """Return how many times as fast as another we are: the median over rounds."""
+    ours, other = peers[0], next((peer for peer in peers if peer.name == name), None)
+    if other is None:
+        return "-"
+    return f"{statistics.median(b / a for a, b in zip(ours.times, other.times)):.2f} x"
+
+
+def cell(peers: list[Peer], name: str, memory: bool = False) -> str:
+    for peer in peers:
+        if peer.name == name:
+            return f"{peer.peak:,.0f}" if memory else f"{statistics.median(peer.times):,.1f}"
+    return "-"
+
+
+HEADER = f"""\
+| program | {OURS}, ms | {REAL}, ms | {TORCH}, ms | against {REAL} | against {TORCH} | MB | {TORCH}, MB | rounds |
+|---|---|---|---|---|---|---|---|---|"""
+
+
+def row(case: str, peers: list[Peer]) -> str:
+    cells = [
+        case,
+        *(cell(peers, name) for name in (OURS, REAL, TORCH)),
+        ratio(peers, REAL),
+        ratio(peers, TORCH),
+        cell(peers, OURS, True),
+        cell(peers, TORCH, True),
+        str(len(peers[0].times)),
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
+def put(path: Path, table: str) -> None:
+    """Put a table between the marks of a document."""
+    before, rest = path.read_text().split(BEGIN)
+    path.write_text(before + BEGIN + table + END + rest.split(END)[1])
 
 
 def main() -> None:
-    """Measure each case in turns and print medians and ratios."""
+    """Measure each case and print the table, row by row."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", nargs="*", default=[*LIMITS, *LEGACY])
-    parser.add_argument("--real", default=os.environ.get("FLUIDIO_REAL_FLUID"))
-    parser.add_argument("--seconds", type=float, default=3.0)
-    parser.add_argument("--rounds", type=int, default=3)
+    everything = ", ".join([*GROUPS, *CASES, *SMALL, *LEGACY])
+    parser.add_argument("cases", nargs="*", default=["models"], help=f"of {everything}")
+    parser.add_argument("--real", default=os.environ.get("FLUID185"), help="a Python with paddlepaddle 1.8.5")
+    parser.add_argument("--no-torch", action="store_true", help="leave PyTorch out")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=1.0, help="of each turn; a step at least")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=11.0)
+    parser.add_argument("--docs", metavar="FILE", help="put the table into docs/benchmarks.md, too")
     options = parser.parse_args()
-    for case in options.cases:
-        ours, theirs = [], []
-        for _ in range(options.rounds):
-            ours.append(run([sys.executable], case, options.seconds, "fluidio"))
-            if options.real:
-                theirs.append(run([options.real], case, options.seconds, "paddle"))
-        clock, busy = (statistics.median(part) for part in zip(*ours))
-        line = f"{case:10s} fluidio {clock:8.3f} ms ({busy:.3f} of the processor)"
-        if theirs:
-            their_clock, their_busy = (statistics.median(part) for part in zip(*theirs))
-            line += f"   Fluid 1.8.5 {their_clock:8.3f} ms ({their_busy:.3f})"
-            line += f"   ratio {clock / their_clock:.2f} ({busy / their_busy:.2f}), at most {LIMITS.get(case, 1.05)}"
-        print(line, flush=True)
+    cases = [case for word in options.cases for case in GROUPS.get(word, [word])]
+    begun = time.monotonic()
+    lines = [HEADER]
+    print(HEADER, flush=True)
+    for number, case in enumerate(cases):
+        left = begun + options.minutes * 60 - time.monotonic()
+        stop = time.monotonic() + left / (len(cases) - number)
+        lines.append(row(case, measure(case, options, stop)))
+        print(lines[-1], flush=True)
+    if options.docs:
+        put(Path(options.docs), "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

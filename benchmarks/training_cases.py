@@ -1,14 +1,12 @@
 """Programs that `training.py` times, written for Fluid 1.8.5 and fluidio alike (also for old Pythons).
 
-    python training_cases.py CASE SECONDS
+    python training_cases.py CASE       (then as `training_serve.py` says)
 
-prints the median time of a step and the mean processor time of a step, in milliseconds.
-Each case is a function that returns (loss, batches): add yours to CASES.
+Each case is a function that returns (loss, batches): add yours to CASES. More are in `training_models.py` and `legacy_cases.py`.
 """
 
 import os
 import sys
-import time
 
 if os.environ.get("FLUID_UNDER_TEST") == "paddle":
     import paddle.fluid as fluid
@@ -17,6 +15,8 @@ else:
 
 import legacy_cases
 import numpy as np
+from training_models import MODELS
+from training_serve import serve
 
 
 def mlp():
@@ -100,31 +100,26 @@ def text_conv():
 
 
 CASES = {"mlp": mlp, "lenet": lenet, "lstm": lstm, "text_conv": text_conv}
-LEGACY = legacy_cases.CASES
 
 
-def measure(case, seconds):
-    """Train for about so many seconds; return the median time and the mean processor time of a step in ms."""
+def make():
+    """Return a step of the case that the command line names."""
     fluid.default_startup_program().random_seed = fluid.default_main_program().random_seed = 1
-    loss, batches = LEGACY[case](fluid) if case in LEGACY else CASES[case]()
+    name = sys.argv[1]
+    loss, batches = CASES[name]() if name in CASES else dict(MODELS, **legacy_cases.CASES)[name](fluid)
     exe = fluid.Executor(fluid.CPUPlace())
     exe.run(fluid.default_startup_program())
     program, fetched = fluid.default_main_program(), [loss]
     if isinstance(loss, fluid.Program):
         program, fetched = loss, []
-    for feed in batches:
-        exe.run(program, feed=feed, fetch_list=fetched)
-    times = []
-    busy = time.process_time()
-    end = time.time() + seconds
-    while time.time() < end:
-        for feed in batches:
-            start = time.time()
-            exe.run(program, feed=feed, fetch_list=fetched)
-            times.append(time.time() - start)
-    busy = time.process_time() - busy
-    return float(np.median(times)) * 1e3, busy / len(times) * 1e3
+    done = [0]
+
+    def step():
+        exe.run(program, feed=batches[done[0] % len(batches)], fetch_list=fetched)
+        done[0] += 1
+
+    return step
 
 
 if __name__ == "__main__":
-    print("%.4f %.4f" % measure(sys.argv[1], float(sys.argv[2])))
+    serve(make)
