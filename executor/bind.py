@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,42 +11,91 @@ import numpy as np
 from fluidio.executor.frame import Frame
 from fluidio.ops.kernel import Backend, Call
 from fluidio.program import Operator
-from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, OpSlot
+from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, SAVED_ATTR, OpSlot
 from fluidio.tensor.lod import NO_LOD, LoD
 
-__all__ = ["Step", "bind"]
+__all__ = ["Step", "Variant", "bind", "rebind"]
 
 Run = Callable[[Frame], None]
 
 
 class Step:
-    """One bound op; `dead` are the slots whose last use it is."""
+    """One bound op; `dead` are the slots whose last use it is, `named` the slots of the op's variables."""
 
-    __slots__ = ("call", "dead", "op", "reads", "run", "writes")
+    __slots__ = ("call", "dead", "named", "op", "reads", "run", "writes")
 
-    def __init__(self, op: Operator, call: Call, run: Run, reads: list[int], writes: list[int]) -> None:
+    def __init__(
+        self,
+        op: Operator,
+        call: Call,
+        run: Run,
+        reads: list[int],
+        writes: list[int],
+        named: Mapping[str, int] | None = None,
+    ) -> None:
         self.op = op
         self.call = call
         self.run = run
         self.reads = reads
         self.writes = writes
+        self.named = named or {}
         self.dead: tuple[int, ...] = ()
 
 
-def bind(op: Operator, slot_of: Callable[[str], int], persists: Callable[[int], bool], dev: Backend) -> Step:
+@dataclass(frozen=True)
+class Variant:
+    """How a step differs from what its op says, once a pass has changed it.
+
+    Attributes:
+        kernel: instead of the op's own.
+        renamed: slot -> the slot to use instead.
+        extra: further inputs of the kernel, by name, behind those of the op.
+        carried: inputs whose value the kernel does without.
+        unwanted: outputs that nobody takes.
+    """
+
+    kernel: Callable[..., Any] | None = None
+    renamed: Mapping[int, int] = field(default_factory=dict)
+    extra: Mapping[str, int] = field(default_factory=dict)
+    carried: frozenset[str] = frozenset()
+    unwanted: frozenset[int] = frozenset()
+
+
+def rebind(step: Step, persists: Callable[[int], bool], variant: Variant) -> Step:
+    """Return another step for the same op."""
+    return bind(step.op, lambda name: step.named[name], persists, step.call.dev, variant)
+
+
+def bind(
+    op: Operator,
+    slot_of: Callable[[str], int],
+    persists: Callable[[int], bool],
+    dev: Backend,
+    variant: Variant | None = None,
+) -> Step:
     """Bind an op to slot numbers and a backend."""
-    definition = op.definition
-    wanted = frozenset(name for name, names in op._outputs.items() if any(n != EMPTY for n in names))
-    call = Call(op, {name: _as_float32(value) for name, value in op._attrs.items()}, dev, wanted)
-    call.ins = {slot: [slot_of(n) for n in names if n != EMPTY] for slot, names in op._inputs.items()}
-    call.outs = {slot: [slot_of(n) if n != EMPTY else -1 for n in names] for slot, names in op._outputs.items()}
-    reads = [i for slot, slots in call.ins.items() if slot not in definition.carried for i in slots]
+    definition, variant = op.definition, variant or Variant()
+    if variant.extra:
+        definition = replace(definition, inputs=(*definition.inputs, *map(OpSlot, variant.extra)))
+    named: dict[str, int] = {EMPTY: -1}
+
+    def place(name: str) -> int:
+        slot = named[name] = named[name] if name in named else slot_of(name)
+        return -1 if slot in variant.unwanted else variant.renamed.get(slot, slot)
+
+    call = Call(op, {name: _as_float32(value) for name, value in op._attrs.items()}, dev, frozenset())
+    call.ins = {slot: [place(n) for n in names if n != EMPTY] for slot, names in op._inputs.items()}
+    call.ins.update({name: [slot] for name, slot in variant.extra.items()})
+    call.outs = {slot: [place(n) for n in names] for slot, names in op._outputs.items()}
+    call.wanted = frozenset(slot for slot, slots in call.outs.items() if any(i >= 0 for i in slots))
+    unread = {*definition.carried, *variant.carried}
+    reads = [i for slot, slots in call.ins.items() if slot not in unread for i in slots]
     writes = [i for slots in call.outs.values() for i in slots if i >= 0]
-    kernel = dev.kernels.get(op.type, definition.kernel)
+    kernel = variant.kernel or dev.kernels.get(op.type, definition.kernel)
     if kernel is None:
         raise NotImplementedError(f"op {op.type} has no kernel")
     if definition.raw:
-        return Step(op, call, lambda f: kernel(call, f), reads, writes)
+        return _noting_versions(Step(op, call, lambda f: kernel(call, f), reads, writes, named), place)
     run = _simple(call, kernel, definition) or _general(call, kernel, definition)
     apart = _updated_elsewhere(call)
     if apart:
@@ -53,7 +103,31 @@ def bind(op: Operator, slot_of: Callable[[str], int], persists: Callable[[int], 
     stored = [slot for slot in writes if persists(slot)]
     if stored:
         run = _storing(run, stored, [slot for slot in stored if slot not in reads], reads)
-    return Step(op, call, run, reads, writes)
+    return _noting_versions(Step(op, call, run, reads, writes, named), place)
+
+
+def _noting_versions(step: Step, slot_of: Callable[[str], int]) -> Step:
+    """Let a step note the variables that change later, if backward asks for that."""
+    for entry in step.op._attrs.get(SAVED_ATTR, ()):
+        when, name, kept = entry.split("|")
+        _keep_version(step, when == "after", slot_of(name), slot_of(kept))
+    return step
+
+
+def _keep_version(step: Step, after: bool, source: int, kept: int) -> None:
+    """Let a step note a variable that changes later, as it is before or after the step; its gradient reads that."""
+    run = step.run
+
+    def noting(f: Frame) -> None:
+        if after:
+            run(f)
+        f.values[kept], f.lods[kept] = f.values[source], f.lods[source]
+        if not after:
+            run(f)
+
+    step.run = noting
+    step.reads = [*step.reads, source]
+    step.writes = [*step.writes, kept]
 
 
 def _updated_elsewhere(call: Call) -> list[int]:

@@ -11,19 +11,19 @@ from functools import cached_property
 from typing import Any
 
 from fluidio.dtypes import VarType, to_numpy
-from fluidio.executor.accumulate import sum_in_place
 from fluidio.executor.bind import Step, bind
 from fluidio.executor.denormals import flushed, kept
 from fluidio.executor.dtype_watch import OddFeeds
 from fluidio.executor.failure import explain
 from fluidio.executor.frame import Frame, value_of
 from fluidio.executor.observed import observed_step
+from fluidio.executor.passes import Facts, optimised
 from fluidio.executor.turns import turn
 from fluidio.flow.observer import OBSERVERS
 from fluidio.ops.kernel import Backend
 from fluidio.program import Block, Operator, OpRole, Program, Variable
 from fluidio.program.collector import without_collections
-from fluidio.program.op_def import EMPTY, SAVED_ATTR
+from fluidio.program.op_def import EMPTY
 from fluidio.tensor import Scope, ScopeVariable
 
 __all__ = ["Plan", "SubBlock", "makes_reader"]
@@ -121,6 +121,8 @@ class Plan:
 
             self.steps = merge_scales(self.steps, self._persists, dev.xp)
         self.fetch_slots = [self._slot(block, name) for name in fetches]
+        if not dev.is_gpu:
+            self.steps = optimised(self.steps, Facts(frozenset(self.fetch_slots), self._persists, self._touched))
         self._find_externals()
         self._find_last_uses()
         begin, end = (0, 0) if dev.is_gpu else _training_part(self.steps)
@@ -157,9 +159,6 @@ class Plan:
             for attr, value in op._attrs.items():
                 if isinstance(value, Block) and op.definition.raw:
                     step.call.blocks[attr] = self._sub_block(value)
-            for entry in op._attrs.get(SAVED_ATTR, ()):
-                when, name, kept = entry.split("|")
-                _keep_version(step, when == "after", self._slot(block, name), self._slot(block, kept))
             steps.append(step)
         return steps
 
@@ -207,8 +206,6 @@ class Plan:
                 dead.setdefault(index, []).append(slot)
         for index, step in enumerate(self.steps):
             step.dead = tuple(dead.get(index, ()))
-            if step.op.type == "sum" and not self.dev.is_gpu:
-                sum_in_place(step)
 
     # -- running ------------------------------------------------------------------------------------------------
 
@@ -292,22 +289,6 @@ def _keep_denormals(step: Step) -> None:
             run(f)
 
     step.run = keeping
-
-
-def _keep_version(step: Step, after: bool, source: int, kept: int) -> None:
-    """Let a step note a variable that changes later, as it is before or after the step; its gradient reads that."""
-    run = step.run
-
-    def noting(f: Frame) -> None:
-        if after:
-            run(f)
-        f.values[kept], f.lods[kept] = f.values[source], f.lods[source]
-        if not after:
-            run(f)
-
-    step.run = noting
-    step.reads = [*step.reads, source]
-    step.writes = [*step.writes, kept]
 
 
 def run_steps(steps: list[Step], f: Frame) -> None:

@@ -6,6 +6,7 @@
 #include <Python.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #if !defined(__GNUC__)
@@ -200,11 +201,17 @@ static PyObject *max_pool_grad(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "y*y*y*w*(nnnnnnnnnnn)nn", b, b + 1, b + 2, b + 3, WINDOWS, &begin, &end))
         return NULL;
     int ok = windows_fit(&w, begin, end, b[0].len, b[1].len) && b[2].len == b[1].len && b[3].len == b[0].len;
+    int32_t *waiting = ok ? malloc(4 * w.cols) : NULL;
+    if (ok && waiting == NULL) {
+        done(b, 4, 1);
+        return PyErr_NoMemory();
+    }
     if (ok) {
         Py_BEGIN_ALLOW_THREADS
-        CALL(max_pool_grad, &w, b[0].buf, b[1].buf, b[2].buf, b[3].buf, begin, end);
+        CALL(max_pool_grad, &w, b[0].buf, b[1].buf, b[2].buf, b[3].buf, waiting, begin, end);
         Py_END_ALLOW_THREADS
     }
+    free(waiting);
     return done(b, 4, ok);
 }
 

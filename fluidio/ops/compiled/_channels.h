@@ -154,25 +154,28 @@ TARGET static void NAME(max_pool)(const Windows *w, const float *x, float *out, 
     }
 }
 
-/* Give each window's gradient to its first largest element. */
+/* Give each window's gradient to its first largest element; `waiting` has room for a row of windows. */
 TARGET static void NAME(max_pool_grad)(const Windows *w, const float *x, const float *out, const float *d, float *dx,
-                                       Py_ssize_t begin, Py_ssize_t end) {
+                                       int32_t *waiting, Py_ssize_t begin, Py_ssize_t end) {
     Py_ssize_t area = w->height * w->width;
     memset(dx + begin * area, 0, 4 * (end - begin) * area);
-    for (Py_ssize_t place = begin * w->rows * w->cols; place < end * w->rows * w->cols; place++) {
-        Py_ssize_t col = place % w->cols, row = place / w->cols % w->rows;
-        Py_ssize_t top = row * w->step_y - w->pad_y, left = col * w->step_x - w->pad_x;
-        Py_ssize_t plane = place / (w->rows * w->cols) * area, found = -1;
-        Py_ssize_t bottom = top + w->high < w->height ? top + w->high : w->height;
-        Py_ssize_t right = left + w->wide < w->width ? left + w->wide : w->width;
-        for (Py_ssize_t y = top < 0 ? 0 : top; y < bottom && found < 0; y++)
-            for (Py_ssize_t at = left < 0 ? 0 : left; at < right; at++)
-                if (x[plane + y * w->width + at] == out[place]) {
-                    found = plane + y * w->width + at;
-                    break;
+    for (Py_ssize_t line = begin * w->rows; line < end * w->rows; line++) {
+        Py_ssize_t plane = line / w->rows * area, top = line % w->rows * w->step_y - w->pad_y;
+        const float *best = out + line * w->cols, *gradient = d + line * w->cols;
+        for (Py_ssize_t i = 0; i < w->cols; i++)
+            waiting[i] = 1;
+        for (Py_ssize_t y = top < 0 ? 0 : top; y < top + w->high && y < w->height; y++)
+            for (Py_ssize_t at = -w->pad_x; at < w->wide - w->pad_x; at++) {
+                Py_ssize_t first = clamp(up(-at, w->step_x), 0, w->cols);
+                Py_ssize_t last = clamp(up(w->width - at, w->step_x), first, w->cols);
+                const float *row = x + plane + y * w->width + at;
+                float *target = dx + plane + y * w->width + at;
+                for (Py_ssize_t i = first; i < last; i++) {
+                    int32_t hit = waiting[i] & (row[i * w->step_x] == best[i]);
+                    target[i * w->step_x] += hit ? gradient[i] : 0;
+                    waiting[i] ^= hit;
                 }
-        if (found >= 0)
-            dx[found] += d[place];
+            }
     }
 }
 

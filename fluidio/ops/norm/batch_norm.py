@@ -11,7 +11,7 @@ from fluidio.ops.registry import gradient, op
 from fluidio.ops.trainers.sums import sum_over_trainers
 from fluidio.program.infer import InferContext
 
-__all__ = ["BATCH_NORM_ATTRS", "batch_norm", "batch_norm_grad", "infer_batch_norm"]
+__all__ = ["BATCH_NORM_ATTRS", "batch_norm", "batch_norm_grad", "fast_grad", "fast_norm", "infer_batch_norm"]
 
 BATCH_NORM_ATTRS: dict[str, Any] = {
     "momentum": 0.9,
@@ -87,35 +87,88 @@ def _is_fast(k: Call, *arrays: Any) -> bool:
     )
 
 
+def _is_moving(k: Call) -> bool:
+    """Tell whether the moving statistics count, and not those of the batch."""
+    a = k.attrs
+    return bool(a["use_global_stats"] or (a["is_test"] and not a["trainable_statistics"]))
+
+
+def _carry_on(k: Call, moving: Any, new: Any, momentum_tensor: Any) -> None:
+    momentum = k.attrs["momentum"] if momentum_tensor is None else momentum_tensor.reshape(-1)[0]
+    moving *= momentum
+    moving += new * (1 - momentum)
+
+
+def fast_norm(
+    k: Call,
+    x: Any,
+    scale: Any,
+    bias: Any,
+    mean: Any,
+    variance: Any,
+    momentum_tensor: Any,
+    added: Any = None,
+    relu: bool = False,
+) -> Any:
+    """Return what `batch_norm` returns, by the C, plus something and through ReLU if asked for; None if that cannot."""
+    more = () if added is None else (added,)
+    if _is_moving(k) or not _is_fast(k, x, scale, bias, *more) or any(a.shape != x.shape for a in more):
+        return None
+    out, batch_mean, batch_variance, inverse = channels.normalise(x, added, scale, bias, k.attrs["epsilon"], relu)
+    _carry_on(k, mean, batch_mean, momentum_tensor)
+    _carry_on(k, variance, batch_variance, momentum_tensor)
+    return out, mean, variance, batch_mean, inverse, None
+
+
 @op("batch_norm", _INPUTS, _OUTPUTS, BATCH_NORM_ATTRS, infer=infer_batch_norm, grad=True)
 def batch_norm(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, momentum_tensor: Any) -> Any:
     """Y = Scale (X - mean) / sqrt(variance + epsilon) + Bias, by the batch's statistics or the moving ones.
 
     SavedVariance holds 1 / sqrt(variance + epsilon).
     """
+    found = fast_norm(k, x, scale, bias, mean, variance, momentum_tensor)
+    if found is not None:
+        return found
     a, xp = k.attrs, k.xp
     layout = _Layout(k, x)
     flat = x.reshape(layout.flat)
-    if (a["is_test"] and not a["trainable_statistics"]) or a["use_global_stats"]:
+    if _is_moving(k):
         inverse = 1 / xp.sqrt(variance + a["epsilon"])
         factor = inverse * scale
         out = flat * layout.spread(factor)
         out += layout.spread(bias - mean * factor)
         return out.reshape(x.shape), mean, variance, mean.copy(), inverse, None
-    if _is_fast(k, x, scale, bias):
-        out, batch_mean, batch_variance, inverse = channels.normalise(x, None, scale, bias, a["epsilon"], False)
-    else:
-        (batch_mean,) = layout.mean(layout.sum(flat))
-        out = flat - layout.spread(batch_mean)
-        (batch_variance,) = layout.mean(layout.dot(out, out))
-        inverse = 1 / xp.sqrt(batch_variance + a["epsilon"])
-        out *= layout.spread(inverse * scale)
-        out += layout.spread(bias)
-    momentum = a["momentum"] if momentum_tensor is None else momentum_tensor.reshape(-1)[0]
-    for moving, new in ((mean, batch_mean), (variance, batch_variance)):
-        moving *= momentum
-        moving += new * (1 - momentum)
+    (batch_mean,) = layout.mean(layout.sum(flat))
+    out = flat - layout.spread(batch_mean)
+    (batch_variance,) = layout.mean(layout.dot(out, out))
+    inverse = 1 / xp.sqrt(batch_variance + a["epsilon"])
+    out *= layout.spread(inverse * scale)
+    out += layout.spread(bias)
+    _carry_on(k, mean, batch_mean, momentum_tensor)
+    _carry_on(k, variance, batch_variance, momentum_tensor)
     return out.reshape(x.shape), mean, variance, batch_mean, inverse, None
+
+
+def fast_grad(
+    k: Call,
+    x: Any,
+    scale: Any,
+    bias: Any,
+    mean: Any,
+    variance: Any,
+    saved_mean: Any,
+    saved_inverse: Any,
+    dy: Any,
+    out: Any = None,
+) -> Any:
+    """Return what `batch_norm_grad` returns, by the C; with `out`, through the ReLU that made it. None: it cannot."""
+    moving = _is_moving(k)
+    if moving and mean is not None:
+        saved_mean, saved_inverse = mean, 1 / k.xp.sqrt(variance + k.attrs["epsilon"])
+    more = () if out is None else (out,)
+    if not _is_fast(k, x, dy, scale, saved_mean, saved_inverse, *more):
+        return None
+    return channels.normalise_grad(x, dy, out, scale, saved_mean, saved_inverse, moving, k.wants("X@GRAD"))
 
 
 op("sync_batch_norm", _INPUTS, _OUTPUTS, BATCH_NORM_ATTRS, infer=infer_batch_norm, grad=True)(batch_norm)
@@ -126,13 +179,14 @@ op("sync_batch_norm", _INPUTS, _OUTPUTS, BATCH_NORM_ATTRS, infer=infer_batch_nor
 def batch_norm_grad(
     k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, saved_mean: Any, saved_inverse: Any, dy: Any
 ) -> Any:
+    found = fast_grad(k, x, scale, bias, mean, variance, saved_mean, saved_inverse, dy)
+    if found is not None:
+        return found
     a, xp = k.attrs, k.xp
     layout = _Layout(k, x)
-    moving = a["use_global_stats"] or (a["is_test"] and not a["trainable_statistics"])
+    moving = _is_moving(k)
     if moving and mean is not None:
         saved_mean, saved_inverse = mean, 1 / xp.sqrt(variance + a["epsilon"])
-    if _is_fast(k, x, dy, scale, saved_mean, saved_inverse):
-        return channels.normalise_grad(x, dy, None, scale, saved_mean, saved_inverse, moving, k.wants("X@GRAD"))
     d = dy.reshape(layout.flat)
     centred = x.reshape(layout.flat) - layout.spread(saved_mean)
     dbias = layout.sum(d)

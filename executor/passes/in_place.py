@@ -1,0 +1,106 @@
+"""Compute in the memory of an input that ends here, where nobody else sees that."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fluidio.executor.bind import Step
+from fluidio.executor.frame import Frame
+from fluidio.executor.passes.uses import Facts, Uses
+from fluidio.ops.math.elementwise import fit
+
+__all__ = ["in_place"]
+
+_ONLY_THE_FRAME = 2  # references to a value: one of the frame, one of the call that counts
+
+Fast = Callable[[Step, Any, list[Any]], bool]
+"""Change the first of a step's inputs into its output; False if that cannot be."""
+
+
+def _sum(step: Step, total: Any, parts: list[Any]) -> bool:
+    if any(type(p) is not np.ndarray or p.shape != total.shape or p.dtype != total.dtype for p in parts):
+        return False
+    for part in parts:
+        total += part
+    return True
+
+
+def _relu(step: Step, x: Any, none: list[Any]) -> bool:
+    np.maximum(x, x.dtype.type(0), out=x)
+    return True
+
+
+def _binary(change: Callable[..., Any]) -> Fast:
+    def fast(step: Step, x: Any, others: list[Any]) -> bool:
+        (y,) = others
+        if type(y) is not np.ndarray or y.ndim > x.ndim or y.dtype != x.dtype or x.dtype.kind != "f":
+            return False
+        step.call.state["shapes"] = x.shape, y.shape  # for gradients that read no more
+        fitted = fit(step.call, x, y)[1]
+        if any(small not in (1, large) for small, large in zip(fitted.shape, x.shape)):
+            return False
+        change(x, fitted, out=x)
+        return True
+
+    return fast
+
+
+_FAST: dict[str, Fast] = {
+    "sum": _sum,
+    "relu": _relu,
+    "elementwise_add": _binary(np.add),
+    "elementwise_sub": _binary(np.subtract),
+    "elementwise_mul": _binary(np.multiply),
+}
+
+
+def in_place(steps: list[Step], facts: Facts) -> list[Step]:
+    """Return the steps with sums and ReLUs done in the memory of their first input, if that ends there."""
+    uses = Uses(steps, facts)
+    changed = {
+        index: _changed(step)
+        for index, step in enumerate(steps)
+        if uses.is_plain(index, *_FAST) and _ends(index, step, uses, facts)
+    }
+    return uses.without((), changed)
+
+
+def _ends(index: int, step: Step, uses: Uses, facts: Facts) -> bool:
+    """Tell whether a step is the last to use its first input, which a step before has made."""
+    ins = [slot for slots in step.call.ins.values() for slot in slots]
+    (out,) = step.call.outs["Out"]
+    first, writers, readers = ins[0], uses.writers[ins[0]], uses.readers[ins[0]]
+    if first in facts.kept or facts.persists(first) or facts.persists(out) or out < 0 or out in ins:
+        return False
+    made = bool(writers) and writers[-1] < index and writers[0] < readers[0]
+    return made and readers[-1] == index and len(set(ins)) == len(ins) and (len(ins) > 1 or step.op.type == "relu")
+
+
+def _changed(step: Step) -> Step:
+    plain, fast = step.run, _FAST[step.op.type]
+    names = ["X", "Y"] if "Y" in step.call.ins else ["X"]
+    first, *others = [slot for name in names for slot in step.call.ins[name]]
+    (out,) = step.call.outs["Out"]
+
+    def run(f: Frame) -> None:
+        values = f.values
+        # No name for the value before it is counted: a name is a reference, too.
+        if sys.getrefcount(values[first]) != _ONLY_THE_FRAME:
+            return plain(f)
+        value = values[first]
+        if type(value) is not np.ndarray or value.base is not None or not value.flags.writeable:
+            return plain(f)
+        if not fast(step, value, [values[slot] for slot in others]):
+            return plain(f)
+        values[out] = value
+        f.lods[out] = f.lods[first]
+        return None
+
+    found = copy.copy(step)
+    found.run = run
+    return found

@@ -1,0 +1,46 @@
+"""Batch normalisation together with the sum and the ReLU that follow it: kernels for plans, not ops of programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluidio.ops.kernel import Call
+from fluidio.ops.norm.batch_norm import batch_norm, batch_norm_grad, fast_grad, fast_norm
+
+__all__ = ["batch_norm_relu", "batch_norm_sum_relu", "relu_batch_norm_grad"]
+
+
+def batch_norm_relu(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, momentum: Any) -> Any:
+    """Return what `batch_norm` returns, Y no less than zero."""
+    return batch_norm_sum_relu(k, x, scale, bias, mean, variance, momentum, None)
+
+
+def batch_norm_sum_relu(
+    k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, momentum: Any, added: Any
+) -> Any:
+    """Return what `batch_norm` returns; Y has something added and is no less than zero then."""
+    found = fast_norm(k, x, scale, bias, mean, variance, momentum, added, relu=True)
+    if found is not None:
+        return found
+    y, *rest = batch_norm(k, x, scale, bias, mean, variance, momentum)
+    if added is not None:
+        y = y + added
+    return k.xp.maximum(y, y.dtype.type(0), out=y), *rest
+
+
+def relu_batch_norm_grad(
+    k: Call,
+    x: Any,
+    scale: Any,
+    bias: Any,
+    mean: Any,
+    variance: Any,
+    saved_mean: Any,
+    saved_inverse: Any,
+    dout: Any,
+    out: Any,
+) -> Any:
+    """Return what `batch_norm_grad` returns for the gradient behind a ReLU and that ReLU's output."""
+    statistics = mean, variance, saved_mean, saved_inverse
+    found = fast_grad(k, x, scale, bias, *statistics, dout, out)
+    return batch_norm_grad(k, x, scale, bias, *statistics, dout * (out > 0)) if found is None else found

@@ -1,0 +1,159 @@
+"""Plans that have gone through the passes compute what the plain ones compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fluidio as fluid
+from fluidio.executor.passes import PASSES
+from fluidio.executor.plan import Plan
+from fluidio.ops.compiled import channels
+from fluidio.ops.kernel import NumpyBackend
+
+L = fluid.layers
+EXACT = ["unwanted", "shapes", "in_place", "unwanted,shapes,in_place"]
+FUSING = ["norm_relu", "relu_norm_grad", "shapes,norm_relu", "all"]
+
+
+def conv_norm(x: Any, filters: int, act: str | None) -> Any:
+    return L.batch_norm(L.conv2d(x, filters, 3, padding=1, bias_attr=act is None), act=act)
+
+
+def residual_net(x: Any) -> Any:
+    y = conv_norm(conv_norm(x, 4, "relu"), 4, None)
+    x = L.relu(L.elementwise_add(conv_norm(x, 4, None), y))
+    return L.relu(L.elementwise_add(conv_norm(x, 4, "relu"), x))
+
+
+def broadcasting(x: Any) -> Any:
+    scale = L.create_parameter([2], "float32")
+    image = L.reduce_mean(x, dim=0, keep_dim=True)
+    x = L.elementwise_add(L.elementwise_mul(x, scale, axis=1), image)
+    return L.elementwise_sub(L.relu(x), L.reduce_mean(x, dim=[2, 3], keep_dim=True))
+
+
+def shared(x: Any) -> Any:
+    """What is normalised is used twice, so no ReLU may swallow it."""
+    y = L.batch_norm(x)
+    return L.elementwise_add(L.relu(y), y)
+
+
+def twice(x: Any) -> Any:
+    y = L.batch_norm(x)
+    return L.relu(L.elementwise_add(y, y))
+
+
+def by_moving_statistics(x: Any) -> Any:
+    return L.relu(L.elementwise_add(L.batch_norm(x, act="relu", is_test=True), L.batch_norm(x, use_global_stats=True)))
+
+
+def dense(x: Any) -> Any:
+    return L.fc(L.batch_norm(L.fc(x, 6, act="relu"), act="relu"), 3, act="relu")
+
+
+NETS: list[Callable[[Any], Any]] = [residual_net, broadcasting, shared, twice, by_moving_statistics, dense]
+
+
+def trained(net: Callable[[Any], Any], passes: str, monkeypatch: pytest.MonkeyPatch, steps: int = 3) -> list[Any]:
+    """Return what some steps fetch, and all that is in the scope then."""
+    monkeypatch.setenv("FLUIDIO_PASSES", passes)
+    main, startup, scope = fluid.Program(), fluid.Program(), fluid.Scope()
+    main.random_seed = startup.random_seed = 5
+    with fluid.program_guard(main, startup), fluid.unique_name.guard(), fluid.scope_guard(scope):
+        x = L.data("x", [2, 5, 6])
+        out = net(x)
+        loss = L.mean(L.square(out))
+        fluid.optimizer.Momentum(0.05, 0.9).minimize(loss)
+        exe = fluid.Executor(fluid.CPUPlace())
+        exe.run(startup)
+        rng = np.random.default_rng(2)
+        found = []
+        for _ in range(steps):
+            feed = {"x": rng.standard_normal((3, 2, 5, 6), np.float32)}
+            before = feed["x"].copy()
+            found += exe.run(main, feed=feed, fetch_list=[loss, out])
+            np.testing.assert_array_equal(feed["x"], before)
+        return found + [np.array(scope.var(v.name).get_tensor()) for v in main.list_vars() if v.persistable]
+
+
+@pytest.mark.parametrize("passes", EXACT)
+@pytest.mark.parametrize("net", NETS)
+def test_passes_that_move_no_arithmetic_keep_every_bit(
+    net: Callable[[Any], Any], passes: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for plain, passed in zip(trained(net, "none", monkeypatch), trained(net, passes, monkeypatch)):
+        np.testing.assert_array_equal(plain, passed)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("passes", FUSING)
+@pytest.mark.parametrize("net", NETS)
+def test_fused_steps_compute_the_same(
+    net: Callable[[Any], Any], passes: str, compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not compiled:
+        monkeypatch.setattr(channels, "compiled", None)
+    for plain, passed in zip(trained(net, "none", monkeypatch), trained(net, passes, monkeypatch)):
+        np.testing.assert_allclose(plain, passed, rtol=1e-4, atol=1e-5)
+
+
+def types(program: Any, fetches: list[str]) -> list[str]:
+    return [step.op.type for step in Plan(program, ["x"], fetches, NumpyBackend()).steps]
+
+
+def test_a_residual_block_needs_no_step_for_its_relus_and_sums() -> None:
+    loss = L.mean(residual_net(L.data("x", [2, 5, 6])))
+    fluid.optimizer.SGD(0.1).minimize(loss)
+    found = types(fluid.default_main_program(), [loss.name])
+    assert found.count("batch_norm") == 4
+    assert found.count("relu") == 1  # of a sum whose normalised side went through a ReLU of its own
+    assert found.count("elementwise_add") == 1 + 2  # that sum, and two biases
+    assert found.count("relu_grad") == 2
+
+
+def test_what_is_fetched_is_not_swallowed() -> None:
+    y = L.batch_norm(L.data("x", [2, 5, 6]))
+    out = L.relu(y)
+    program = fluid.default_main_program()
+    assert types(program, [out.name]) == ["batch_norm"]
+    assert types(program, [out.name, y.name]) == ["batch_norm", "relu"]
+
+
+def test_a_gradient_that_nobody_reads_is_left_out() -> None:
+    x = L.data("x", [2, 5, 6])
+    x.stop_gradient = False
+    y = L.scale(x, 2.0)
+    (dy,) = fluid.gradients([L.mean(L.square(L.elementwise_mul(y, y)))], [y])
+    dx = fluid.gradients([L.mean(L.square(y))], [x])[0]
+    program = fluid.default_main_program()
+    assert dy is not None
+    assert dx is not None
+    both, one = types(program, [dy.name, dx.name]), types(program, [dy.name])
+    assert len(one) < len(both)
+    assert set(one) <= set(both)
+
+
+def test_passes_can_be_chosen_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = L.batch_norm(L.data("x", [2, 5, 6]), act="relu")
+    program = fluid.default_main_program()
+    for chosen, expected in (("none", 2), ("in_place", 2), ("norm_relu", 1), ("all", 1), (",".join(PASSES), 1)):
+        monkeypatch.setenv("FLUIDIO_PASSES", chosen)
+        assert len(types(program, [out.name])) == expected
+    monkeypatch.setenv("FLUIDIO_PASSES", "norm_rule")
+    with pytest.raises(ValueError, match="FLUIDIO_PASSES names 'norm_rule'; there are unwanted"):
+        types(program, [out.name])
+
+
+def test_a_fed_array_is_never_changed_in_place() -> None:
+    x = L.data("x", [3])
+    out = L.relu(L.elementwise_add(x, x))
+    exe = fluid.Executor(fluid.CPUPlace())
+    fed = np.array([[-1, 2, -3]], "float32")
+    (first,) = exe.run(feed={"x": fed}, fetch_list=[out])
+    (second,) = exe.run(feed={"x": fed}, fetch_list=[out])
+    np.testing.assert_array_equal(fed, [[-1, 2, -3]])
+    np.testing.assert_array_equal(first, second)
