@@ -2,7 +2,8 @@
 
     python training_cases.py CASE       (then as `training_serve.py` says)
 
-Each case is a function that returns (loss, batches): add yours to CASES. More are in `training_models.py` and `legacy_cases.py`.
+Each case is a function that returns (loss, batches): add yours to CASES.
+More of them are in `training_models.py` and `legacy_cases.py`.
 """
 
 import os
