@@ -336,7 +336,7 @@ _SCALARS = ["bool", "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16
     "complex64",
     "complex128",
 ]
-_ALLOWED.update({("numpy", name): (getattr(np, name, np.bool_), None) for name in _SCALARS})
+_ALLOWED.update({("numpy", name): (vars(np).get(name, np.bool_), None) for name in _SCALARS})
 
 
 class Names(threading.local):
