@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from fluidio.distributed import is_alone
@@ -19,6 +20,7 @@ from fluidio.executor.split import join_fetched, split_feed
 from fluidio.executor.strategies import BuildStrategy, ExecutionStrategy
 from fluidio.executor.turns import turn
 from fluidio.flow.watchdog import WATCHDOG
+from fluidio.ops.threads import limited
 from fluidio.places import CPUPlace, CUDAPlace, cpu_places, cuda_means_cpu, cuda_places, unwrap
 from fluidio.program import OpRole, Program, default_main_program
 from fluidio.program.ir_graph import Graph
@@ -109,6 +111,13 @@ class CompiledProgram:
     with_inference_optimize = _with_inference_optimize
 
     def _run_by(
+        self, exe: Executor, feed: Any, fetch_list: Any, scope: Scope, return_numpy: bool, return_merged: bool
+    ) -> list[Any]:
+        threads = self._exec_strategy.num_threads
+        with limited(threads) if threads > 0 else nullcontext():
+            return self._run_on_places(exe, feed, fetch_list, scope, return_numpy, return_merged)
+
+    def _run_on_places(
         self, exe: Executor, feed: Any, fetch_list: Any, scope: Scope, return_numpy: bool, return_merged: bool
     ) -> list[Any]:
         if not self._is_data_parallel:

@@ -14,7 +14,7 @@ import contextvars
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -29,6 +29,7 @@ from fluidio.executor.plan import Plan, makes_reader, run_steps
 from fluidio.executor.readers.ops import end_of_epoch
 from fluidio.executor.split import split_tensor
 from fluidio.ops.kernel import Backend
+from fluidio.ops.threads import limited, thread_count
 from fluidio.program import OpRole, Program
 from fluidio.tensor import LoDTensor, Scope, ScopeVariable, SelectedRows
 from fluidio.tensor.lod import merge
@@ -188,14 +189,12 @@ class ParallelPlan:
     def _run_each(self, frames: Sequence[Frame], segment: Segment) -> None:
         scaled = segment.scaled if self._scale != 1.0 else []
         jobs = [partial(_run_steps, steps, f, scaled, self._scale) for steps, f in zip(segment.steps, frames)]
-        futures = []
-        if self._pool is not None:
-            futures = [
-                self._pool.submit(contextvars.copy_context().run, _run_there, job, f.plan.dev, _mark_of(f.plan.dev))
-                for job, f in zip(jobs[1:], frames[1:])
-            ]
+        futures: list[Future[Any]] = []
         try:
-            jobs[0]()
+            with limited(thread_count() // len(jobs)):  # the places share the cores
+                if self._pool is not None:
+                    futures = [self._begin(job, f) for job, f in zip(jobs[1:], frames[1:])]
+                jobs[0]()
             ends = [future.result() for future in futures]
         except BaseException:
             wait(futures)
@@ -203,6 +202,12 @@ class ParallelPlan:
             raise
         for end, f in zip(ends, frames[1:]):
             _wait_for(f.plan.dev, end)
+
+    def _begin(self, job: Callable[[], None], f: Frame) -> Future[Any]:
+        """Run a job in a thread of its own, in this context."""
+        assert self._pool is not None
+        dev = f.plan.dev
+        return self._pool.submit(contextvars.copy_context().run, _run_there, job, dev, _mark_of(dev))
 
     def _sum(self, frames: Sequence[Frame], slots: Sequence[int]) -> None:
         """Add up the gradients of all places."""

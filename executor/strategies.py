@@ -1,8 +1,9 @@
 """BuildStrategy and ExecutionStrategy: what a CompiledProgram may be told.
 
-Two fields change results and are followed: `gradient_scale_strategy` and `enable_data_balance`. The others made
-Fluid's C++ graph faster; plans here need none of them, so they are kept and have no effect. `sync_batch_norm` and
-`num_iteration_per_run`, which would change results too, are answered with a warning.
+Two fields change results and are followed: `gradient_scale_strategy` and `enable_data_balance`. `num_threads` limits
+the cores that kernels in C use. The others made Fluid's C++ graph faster; plans here need none of them, so they are
+kept and have no effect. `sync_batch_norm` and `num_iteration_per_run`, which would change results too, are answered
+with a warning.
 """
 
 from __future__ import annotations

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,11 +17,27 @@ try:
 except ImportError:
     compiled = None
 
-__all__ = ["close", "share", "thread_count"]
+__all__ = ["close", "limited", "share", "thread_count"]
+
+
+_limit: ContextVar[int | None] = ContextVar("threads of a kernel", default=None)
+
+
+@contextmanager
+def limited(threads: int) -> Iterator[None]:
+    """Let kernels that are called inside the block use no more threads than this."""
+    before = _limit.set(min(max(threads, 1), thread_count()))
+    try:
+        yield
+    finally:
+        _limit.reset(before)
 
 
 def thread_count() -> int:
     """Return how many threads a kernel may use, as NumPy's BLAS does: what the environment says, else every core."""
+    limit = _limit.get()
+    if limit is not None:
+        return limit
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         given = os.environ.get(name, "").split(",")[0].strip()
         if given.isdigit() and int(given) > 0:
@@ -53,7 +71,8 @@ def share(total: int, least: int, run: Callable[[int, int], object]) -> None:
 
     `run` must release the interpreter lock for this to be of any use.
     """
-    threads = min(thread_count(), total // max(least, 1))
+    parts = total // max(least, 1)
+    threads = min(parts, thread_count()) if parts > 1 else 1
     if threads < 2:
         run(0, total)
         return
