@@ -187,10 +187,13 @@ def _check_size(shape: Any, item_size: int, raw: Any) -> None:
         raise UnsafePickleError(f"the pickle asks for {count} items of no bytes")
 
 
-class Reconstruct(FunctionStandIn):
+class Reconstruct(StandIn):
     """Makes an array that its state will fill. Like the next two it is called for each array, and so has no detours."""
 
-    __slots__ = ()
+    __slots__ = ("budget",)
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
 
     def __call__(self, kind: Any, shape: Any = None, code: Any = None) -> ArrayStandIn:
         if type(kind) is not TypeStandIn or kind.real is not np.ndarray:
@@ -198,10 +201,13 @@ class Reconstruct(FunctionStandIn):
         return ArrayStandIn(self.budget)
 
 
-class ArrayFromBuffer(FunctionStandIn):
+class ArrayFromBuffer(StandIn):
     """Makes an array of its bytes."""
 
-    __slots__ = ()
+    __slots__ = ("budget",)
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
 
     def __call__(self, buffer: Any, dtype: Any, shape: Any, order: Any, axis_order: Any = None) -> ArrayStandIn:
         if type(dtype) is not DtypeStandIn or dtype.code.real.hasobject:
@@ -223,8 +229,8 @@ class DtypeType(TypeStandIn):
 
     __slots__ = ()
 
-    def __call__(self, code: Any, align: Any = False, copy: Any = False) -> DtypeStandIn:
-        return DtypeStandIn(dtype_of(code))
+    def __call__(self, *args: Any) -> DtypeStandIn:
+        return DtypeStandIn(dtype_of(args[0]))  # the others are flags of the constructor
 
 
 def _scalar(budget: Budget, dtype: Any, value: Any = b"") -> Any:
@@ -298,7 +304,7 @@ def _number(kind: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _FACTORIES = frozenset([int, float, complex, bool, list, dict, set, tuple, bytes])
-_Entry = tuple[type | None, Callable[..., Any] | type[StandIn] | None]
+_Entry = tuple[type | None, Any]
 # Nothing makes `str`, `range` or a tuple: a short pickle could build an endless text or list with the first two, and
 # hide from the scan how deep its tuples are with the third.
 _ALLOWED: dict[tuple[str, str], _Entry] = {
@@ -348,10 +354,11 @@ class Names(threading.local):
 
 
 def _stand_in(real: type | None, make: Any, budget: Budget) -> StandIn:
-    own = isinstance(make, type) and issubclass(make, StandIn)
-    if real is not None:
-        return make(real, None, budget) if own else TypeStandIn(real, make, budget)
-    return make(None, budget) if own else FunctionStandIn(make, budget)
+    if make is DtypeType:
+        return DtypeType(np.dtype, None, budget)
+    if make is Reconstruct or make is ArrayFromBuffer:
+        return Reconstruct(budget) if make is Reconstruct else ArrayFromBuffer(budget)
+    return FunctionStandIn(make, budget) if real is None else TypeStandIn(real, make, budget)
 
 
 def refuse(module: str, name: str) -> NoReturn:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.fuzz import faults, kill_works
 
-needs_compiler = pytest.mark.skipif(not faults.can_build(), reason="gcc is not installed")
+needs_compiler = pytest.mark.skipif(not faults.can_build(), reason="extra: gcc is not installed")
 
 
 def _fail(work: str, kind: str, folder: Path, count: int) -> None:
