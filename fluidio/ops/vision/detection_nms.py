@@ -12,7 +12,7 @@ from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.ops.sequence.ragged import last_level
-from fluidio.ops.vision.detection_boxes import overlaps
+from fluidio.ops.vision.nms import keep_apart
 from fluidio.program.infer import InferContext
 
 __all__: list[str] = []
@@ -34,19 +34,7 @@ def suppress(boxes: Any, scores: Any, attrs: dict[str, Any]) -> Any:
     order = candidates[np.argsort(-scores[candidates], kind="stable")]
     if attrs["nms_top_k"] > -1:
         order = order[: attrs["nms_top_k"]]
-    chosen = boxes[order]
-    table = overlaps(np, chosen, chosen, attrs["normalized"])
-    # Counting in whole pixels, boxes that only nearly touch would overlap.
-    apart = (chosen[:, None, :2] > chosen[None, :, 2:]).any(axis=-1)
-    table[apart | apart.T] = 0
-    threshold = attrs["nms_threshold"]
-    kept: list[int] = []
-    for i in range(order.size):
-        if not kept or table[i, kept].max() <= threshold:
-            kept.append(i)
-            if attrs["nms_eta"] < 1 and threshold > 0.5:
-                threshold *= attrs["nms_eta"]
-    return order[kept]
+    return order[keep_apart(boxes[order], attrs["nms_threshold"], attrs["nms_eta"], attrs["normalized"])]
 
 
 def _of_image(boxes: Any, scores: Any, attrs: dict[str, Any]) -> tuple[Any, Any]:

@@ -6,7 +6,13 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["area", "jaccard", "keep_apart"]
+compiled: Any
+try:
+    from fluidio.ops.compiled import _suppress as compiled
+except ImportError:
+    compiled = None
+
+__all__ = ["area", "compiled", "jaccard", "keep_apart"]
 
 
 def area(boxes: Any, normalized: bool) -> Any:
@@ -31,6 +37,11 @@ def keep_apart(boxes: Any, threshold: float, eta: float, normalized: bool, most:
 
     With eta < 1 the threshold shrinks by it with each kept box while it is above 0.5.
     """
+    if compiled is not None and boxes.dtype == np.float32 and boxes.shape[1:] == (4,):
+        numbers = np.empty(boxes.shape[0], np.int64)
+        count = compiled.keep_apart(np.ascontiguousarray(boxes), numbers, threshold, eta, normalized, most)
+        found: list[int] = numbers[:count].tolist()
+        return found
     worst = np.full(boxes.shape[0], -1, boxes.dtype)
     kept: list[int] = []
     for i in range(boxes.shape[0]):

@@ -66,7 +66,7 @@ def _load_main_through_fluidio() -> None:
     """Let a worker load the user's main script as `fluidio run` does."""
     import multiprocessing.spawn as spawn
 
-    plain = vars(spawn)["_fixup_main_from_path"]
+    plain = getattr(spawn, "_fixup_main_from_path")  # noqa: B009
 
     def load(main_path: str) -> None:
         if not _is_users_file(main_path):
@@ -78,7 +78,7 @@ def _load_main_through_fluidio() -> None:
         install()
         load_worker_main(main_path)
 
-    vars(spawn)["_fixup_main_from_path"] = load
+    setattr(spawn, "_fixup_main_from_path", load)  # noqa: B010  (it is not public)
 
 
 if os.environ.get("FLUIDIO_RUN"):
