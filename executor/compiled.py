@@ -18,11 +18,12 @@ from fluidio.executor.frame import Frame
 from fluidio.executor.parallel import ParallelPlan, Replicas
 from fluidio.executor.split import join_fetched, split_feed
 from fluidio.executor.strategies import BuildStrategy, ExecutionStrategy
-from fluidio.executor.turns import turn
+from fluidio.executor.turns import Turns
 from fluidio.flow.watchdog import WATCHDOG
 from fluidio.ops.threads import limited
 from fluidio.places import CPUPlace, CUDAPlace, cpu_places, cuda_means_cpu, cuda_places, unwrap
 from fluidio.program import OpRole, Program, default_main_program
+from fluidio.program.attached import Attached
 from fluidio.program.ir_graph import Graph
 from fluidio.tensor import LoDTensor, Scope, global_scope
 
@@ -60,6 +61,8 @@ class CompiledProgram:
         self._scope: Scope | None = None
         self._replicas: Replicas | None = None
         self._plans: dict[Any, ParallelPlan] = {}
+        self._turns = Turns()
+        self.attached = Attached()
 
     def with_data_parallel(
         self,
@@ -185,7 +188,7 @@ class CompiledProgram:
         names = fetch_names(fetch_list)
         plan = self._plan(places, tuple(feeds[0]), names)
         assert self._replicas is not None
-        with turn(self, scope):  # the plan is for one thread at a time
+        with self._turns.of(scope):  # the plan is for one thread at a time
             frames = plan.run(scope, feeds, self._replicas)
             WATCHDOG.steps += 1
             each = [_fetch(f, names, return_numpy) for f in frames] if names else []

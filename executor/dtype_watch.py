@@ -6,8 +6,8 @@ on, at half the speed and with other numbers. Plans are watched from the first s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from fluidio.errors import EnforceNotMet
 from fluidio.executor.bind import Run, Step
@@ -84,8 +84,8 @@ class OddFeeds:
         )
 
 
-def _all(steps: list[Step]) -> Iterator[Step]:
+def _all(steps: Sequence[Step]) -> Iterator[Step]:
     for step in steps:
         yield step
         for sub in step.call.blocks.values():
-            yield from _all(sub.steps)
+            yield from _all(cast("Sequence[Step]", sub.steps))

@@ -17,6 +17,7 @@ from fluidio.executor.legacy_names import add_feed_fetch_ops
 from fluidio.executor.memory import keep_freed_memory
 from fluidio.executor.observed import observed_run
 from fluidio.executor.plan import Plan
+from fluidio.executor.plan_cache import PlanCache, PlanKey
 from fluidio.executor.pruned import pruned_program, split_updates
 from fluidio.flow.observer import OBSERVERS
 from fluidio.flow.watchdog import WATCHDOG
@@ -26,8 +27,6 @@ from fluidio.program.call_site import describe, user_site
 from fluidio.tensor import Scope, global_scope
 
 __all__ = ["Executor"]
-
-_PLANS_PER_PROGRAM = 64
 
 
 class Executor:
@@ -142,10 +141,10 @@ class Executor:
         """Run a program's plan; with `reads_first` nothing has run when a reader is at its end."""
         feed = feed if type(feed) is dict else feed_dict(feed)
         names = fetch_names(fetch_list)
-        key = (self._dev, tuple(feed), names, reads_first)
-        # A plan is taken out while it runs: a second thread compiles one of its own.
-        plan = program.__dict__.setdefault("_plans", {}).pop(key, None)
-        if plan is None or plan.version != program._version:
+        cache = program.attached.get(PlanCache)
+        key: PlanKey = (self._dev, tuple(feed), names, reads_first)
+        plan = cache.take(key, program._version)
+        if plan is None:
             feed, key, plan = self._compile(program, feed, names, reads_first)
         try:
             if not plan.updates:
@@ -153,7 +152,7 @@ class Executor:
             with plan.turn(program, scope):
                 return self._step(plan, feed, names, scope, return_numpy)
         finally:
-            program.__dict__["_plans"][key] = plan
+            cache.put(key, plan)
 
     def _step(self, plan: Plan, feed: Any, names: tuple[str, ...], scope: Scope, return_numpy: bool) -> list[Any]:
         f = plan.frame(scope)
@@ -175,7 +174,9 @@ class Executor:
         part = pruned_program(program, list(first or ()), fetch_names(variables), updates)
         return self._run(part, feed, variables, scope, return_numpy, return_merged, False)
 
-    def _compile(self, program: Program, feed: dict[str, Any], names: tuple[str, ...], reads_first: bool) -> Any:
+    def _compile(
+        self, program: Program, feed: dict[str, Any], names: tuple[str, ...], reads_first: bool
+    ) -> tuple[dict[str, Any], PlanKey, Plan]:
         if era().unknown_feed_warns:
             unknown = [name for name in feed if name not in program.global_block().vars]
             if unknown:
@@ -183,11 +184,7 @@ class Executor:
                 feed = {name: value for name, value in feed.items() if name not in unknown}
         check_feed_names(program, list(feed))
         check_fetch_names(program, names)
-        plans: dict[Any, Plan] = program.__dict__.setdefault("_plans", {})
-        if len(plans) >= _PLANS_PER_PROGRAM:
-            plans.clear()
-        for old in [key for key, plan in plans.items() if plan.version != program._version]:
-            del plans[old]
+        program.attached.get(PlanCache).make_room(program._version)
         key = (self._dev, tuple(feed), names, reads_first)
         return feed, key, Plan(program, list(feed), names, self._dev, reads_first)
 

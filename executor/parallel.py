@@ -351,7 +351,7 @@ def _segments(plans: Sequence[Plan]) -> list[Segment]:
         if not found or found[-1].kind != kind or kind == "read":
             found.append(Segment(kind, [[] for _ in plans], set(), set(), []))
         segment = found[-1]
-        reads, writes = plans[0]._touched(step)
+        reads, writes = plans[0].touched(step)
         segment.reads |= reads
         segment.writes |= writes
         if step.op._attrs.get("op_role") == int(OpRole.Backward | OpRole.Loss):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
+import threading
 import weakref
 from collections import defaultdict
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from functools import cached_property
 from typing import Any
 
 from fluidio.dtypes import VarType, to_numpy
@@ -18,8 +17,9 @@ from fluidio.executor.failure import explain
 from fluidio.executor.frame import Frame, value_of
 from fluidio.executor.observed import observed_step
 from fluidio.executor.passes import Facts, optimised
-from fluidio.executor.turns import turn
+from fluidio.executor.turns import Turns
 from fluidio.flow.observer import OBSERVERS
+from fluidio.ops.frame import BoundStep
 from fluidio.ops.kernel import Backend
 from fluidio.program import Block, Operator, OpRole, Program, Variable
 from fluidio.program.collector import without_collections
@@ -36,20 +36,20 @@ class SubBlock:
         self.plan = plan
         self.block = block
         self.steps = steps
+        self._inner: tuple[int, ...] | None = None
 
-    @cached_property
+    @property
     def slots(self) -> dict[str, int]:
         """OpSlot numbers of the variables that belong to this block alone."""
         return self.plan._slots[self.block.idx]
 
-    @cached_property
+    @property
     def inner(self) -> tuple[int, ...]:
         """Slots of this block and of all blocks inside it: what one iteration leaves behind."""
-        found = list(self.slots.values())
-        for step in self.steps:
-            for sub in step.call.blocks.values():
-                found += sub.inner
-        return tuple(found)
+        if self._inner is None:
+            below = [slot for step in self.steps for sub in step.call.blocks.values() for slot in sub.inner]
+            self._inner = (*self.slots.values(), *below)
+        return self._inner
 
     def run(self, f: Frame) -> None:
         run_steps(self.steps, f)
@@ -79,7 +79,7 @@ class _Binding:
     __slots__ = ("scope", "turn", "variables", "version")
 
     def __init__(self, scope: Scope, version: int, variables: list[ScopeVariable | None]) -> None:
-        self.turn: AbstractContextManager[Any] | None = None
+        self.turn: threading.RLock | None = None
         self.scope = weakref.ref(scope)
         self.version = version
         self.variables = variables
@@ -122,7 +122,7 @@ class Plan:
             self.steps = merge_scales(self.steps, self._persists, dev.xp)
         self.fetch_slots = [self._slot(block, name) for name in fetches]
         if not dev.is_gpu:
-            self.steps = optimised(self.steps, Facts(frozenset(self.fetch_slots), self._persists, self._touched))
+            self.steps = optimised(self.steps, Facts(frozenset(self.fetch_slots), self._persists, self.touched))
         self._find_externals()
         self._find_last_uses()
         begin, end = (0, 0) if dev.is_gpu else _training_part(self.steps)
@@ -167,12 +167,12 @@ class Plan:
         self.sub_blocks[block.idx] = SubBlock(self, block, steps)
         return self.sub_blocks[block.idx]
 
-    def _touched(self, step: Step) -> tuple[set[int], set[int]]:
+    def touched(self, step: BoundStep) -> tuple[set[int], set[int]]:
         """Return the slots a step reads and writes, those of its sub-blocks included."""
         reads, writes = set(step.reads), set(step.writes)
         for sub in step.call.blocks.values():
             for inner in sub.steps:
-                inner_reads, inner_writes = self._touched(inner)
+                inner_reads, inner_writes = self.touched(inner)
                 reads |= inner_reads
                 writes |= inner_writes
         return reads, writes
@@ -183,7 +183,7 @@ class Plan:
         external: set[int] = set()
         self.updates = False
         for step in self.steps:
-            reads, writes = self._touched(step)
+            reads, writes = self.touched(step)
             self.updates |= any(map(self._persists, writes)) and not makes_reader(step.op)
             external |= {i for i in reads if i not in produced}
             produced |= writes
@@ -197,7 +197,7 @@ class Plan:
         keep = set(self.fetch_slots) | set(self._loads)
         last: dict[int, int] = {}
         for index, step in enumerate(self.steps):
-            reads, writes = self._touched(step)
+            reads, writes = self.touched(step)
             for slot in reads | writes:
                 last[slot] = index
         dead: dict[int, list[int]] = {}
@@ -209,13 +209,13 @@ class Plan:
 
     # -- running ------------------------------------------------------------------------------------------------
 
-    def turn(self, program: Program, scope: Scope) -> AbstractContextManager[Any]:
+    def turn(self, program: Program, scope: Scope) -> threading.RLock:
         """Return the lock under which the program may update the scope; the plan remembers that of its last scope."""
         binding = self._binding
         if binding is None or binding.scope() is not scope:
-            return turn(program, scope)
+            return program.attached.get(Turns).of(scope)
         if binding.turn is None:
-            binding.turn = turn(program, scope)
+            binding.turn = program.attached.get(Turns).of(scope)
         return binding.turn
 
     def frame(self, scope: Scope) -> Frame:

@@ -7,10 +7,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from fluidio.program import Operator, OpRole, Program
+from fluidio.program.attached import Attached
 
-__all__ = ["pruned_program", "split_updates"]
+__all__ = ["PrunedParts", "pruned_program", "split_updates"]
 
 _KEPT = 64
+_Key = tuple[tuple[str, ...], tuple[str, ...], tuple[int, ...]]
+
+
+class PrunedParts:
+    """Parts of a program by feeds, fetches and updates: the version that they were made from, and themselves."""
+
+    def __init__(self) -> None:
+        self.parts: dict[_Key, tuple[int, Any]] = {}
 
 
 def split_updates(fetch_list: Any) -> tuple[list[Any], list[Operator]]:
@@ -45,7 +54,7 @@ def pruned_program(program: Any, feeds: Sequence[str], names: Sequence[str], upd
     block = source.global_block()
     chosen = list(updates) or [op for op in block.ops if _is_update(op)]
     key = (tuple(feeds), tuple(names), tuple(op.idx for op in chosen))
-    known: dict[Any, tuple[int, Any]] = program.__dict__.setdefault("_pruned", {})
+    known = program.attached.get(PrunedParts).parts
     version, found = known.get(key, (-1, None))
     if found is None or version != source._version:
         if len(known) >= _KEPT:
@@ -59,5 +68,5 @@ def pruned_program(program: Any, feeds: Sequence[str], names: Sequence[str], upd
 
 def _compiled_like(compiled: Any, program: Program) -> Any:
     twin = copy.copy(compiled)
-    twin._program, twin._plans, twin._pruned = program, {}, {}
+    twin._program, twin._plans, twin.attached = program, {}, Attached()
     return twin

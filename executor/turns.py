@@ -7,25 +7,25 @@ turn, nor do two programs, or two scopes: a thread that waits for data must not 
 from __future__ import annotations
 
 import threading
-from contextlib import AbstractContextManager
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from fluidio.tensor import Scope
 
-__all__ = ["turn"]
+__all__ = ["Turns"]
 
 _making = threading.Lock()
 
 
-def turn(program: Any, scope: Scope) -> AbstractContextManager[Any]:
-    """Return the lock of a program in a scope; a thread that has it may take it again, in a `py_func` for instance."""
-    turns: WeakKeyDictionary[Scope, Any] | None = program.__dict__.get("_turns")
-    if turns is not None:
-        found = turns.get(scope)
-        if found is not None:
-            return found  # type: ignore[no-any-return]
-    with _making:
-        made: Any = program.__dict__.setdefault("_turns", WeakKeyDictionary())
-        lock: AbstractContextManager[Any] = made.setdefault(scope, threading.RLock())
-        return lock
+class Turns:
+    """The locks of one program, one for each scope."""
+
+    def __init__(self) -> None:
+        self._locks: WeakKeyDictionary[Scope, threading.RLock] = WeakKeyDictionary()
+
+    def of(self, scope: Scope) -> threading.RLock:
+        """Return the lock; a thread that has it may take it again, in a `py_func` for instance."""
+        found = self._locks.get(scope)
+        if found is None:
+            with _making:
+                found = self._locks.setdefault(scope, threading.RLock())
+        return found

@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Any, Generic, TypeVar
 
 from fluidio.flow.observer import OBSERVERS
+from fluidio.flow.runtime_reader import ReaderState
 from fluidio.flow.threads import Channel
 
 __all__ = ["Ahead"]
@@ -83,7 +84,7 @@ class Ahead(Generic[T]):
             self._finalizer.detach()
             self._finalizer = None
 
-    def stats(self, capacity: int) -> dict[str, Any]:
+    def stats(self, capacity: int) -> ReaderState:
         """Return the waits in seconds and how many items are there."""
         return {
             "producer_wait": self._waits[0],

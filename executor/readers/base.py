@@ -14,6 +14,7 @@ from typing import Any
 from fluidio.errors import EnforceNotMet
 from fluidio.flow.feed_queue import Tensors
 from fluidio.flow.lifecycle import Event, State, step
+from fluidio.flow.runtime_reader import ReaderState
 from fluidio.recordio import Column, RecordBlock
 from fluidio.recordio.decode.buffers import Pool
 from fluidio.recordio.decode.spans import Part, gather, part_of
@@ -54,7 +55,7 @@ class Reader:
         self.dropped = 0
         self.pending_warning = ""  # for the user, who hears of it at the end of the epoch and not in a thread
         self.sits_out = False  # other trainers have one more step in this epoch, for which this one has no data
-        self.pending: dict[str, Any] | None = None
+        self.pending: ReaderState | None = None
         self._error: Exception | None = None
         self._buffers = Pool()
         self._lock = threading.RLock()
@@ -193,6 +194,10 @@ class Reader:
         """Return the names of the readers from the source up to this one."""
         return (self.name,) if self.underlying is None else (*self.underlying.chain(), self.name)
 
+    def is_top(self) -> bool:
+        """Tell whether nothing stands on this reader."""
+        return not self.decorators
+
     def end_points(self) -> list[Reader]:
         """Return the readers at the top of every chain on the same source."""
         found: list[Reader] = []
@@ -212,7 +217,7 @@ class Reader:
 
     # -- looking at it, and resuming ------------------------------------------------------------------------------
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> ReaderState:
         """Return counts since the reader was made; waits in seconds where a thread reads ahead."""
         below = self.underlying.stats() if self.underlying is not None else {}
         return {
@@ -228,7 +233,7 @@ class Reader:
         below = self.underlying.fingerprint() if self.underlying is not None else []
         return [*below, list(map(_plain, self.spec))]
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> ReaderState:
         """Return where this reader stands: numbers only, never data."""
         records = self.records_at(self.delivered)
         return {
@@ -248,7 +253,7 @@ class Reader:
         """Pass over records of a fresh epoch, below the reader that divides them among trainers."""
         return self.skip(count) if self.underlying is None else self.underlying.skip_records(count)
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: ReaderState) -> None:
         """Go on where `state_dict()` was taken; EnforceNotMet when it belongs to other files or another chain."""
         mine = self.fingerprint()
         if state.get("version") != 1 or "items" not in state or "epoch" not in state:

@@ -10,6 +10,7 @@ from fluidio.distributed.shares import next_step, share
 from fluidio.errors import EnforceNotMet
 from fluidio.executor.readers.base import Decorator, Reader, Spec, Tensors
 from fluidio.flow.observer import OBSERVERS
+from fluidio.flow.runtime_reader import ReaderState
 from fluidio.recordio.blocks.cut import cut
 from fluidio.recordio.decode.block import Allocate
 from fluidio.recordio.decode.spans import Part, gather
@@ -148,7 +149,7 @@ class Batch(Decorator):
         self.delivered = records // self._size if self._drop_last else -(-records // self._size)
         return self.delivered
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> ReaderState:
         return {**super().stats(), "batch_size": self._size}
 
     def _with_fluids_lods(self, tensors: Tensors, parts: list[Part]) -> Tensors:

@@ -8,8 +8,9 @@ from typing import Any
 from fluidio.era import era
 from fluidio.errors import EnforceNotMet
 from fluidio.executor.frame import Frame
-from fluidio.executor.plan import Plan, SubBlock
+from fluidio.executor.plan import Plan
 from fluidio.executor.readers.base import Decorator, Reader, Spec, Tensors
+from fluidio.ops.frame import SubBlock
 from fluidio.tensor import Scope
 from fluidio.tensor.lod import LoD
 

@@ -10,6 +10,7 @@ from fluidio.executor.readers.ahead import Ahead
 from fluidio.executor.readers.base import Decorator, Reader, Spec, Tensors, part_of_item
 from fluidio.executor.readers.batch import Batch
 from fluidio.executor.readers.stage import CopyStage, on_host, stage_next
+from fluidio.flow.runtime_reader import ReaderState
 from fluidio.recordio.decode.spans import Part
 
 __all__ = ["DevicePrefetch"]
@@ -55,5 +56,5 @@ class DevicePrefetch(Decorator):
         self.delivered = self.below.skip(count)  # before the thread begins
         return self.delivered
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> ReaderState:
         return {**super().stats(), **self._ahead.stats(_AHEAD)}

@@ -16,6 +16,7 @@ from fluidio.executor.readers.base import Source, Spec
 from fluidio.executor.readers.cursor import Cursor, open_blocks
 from fluidio.executor.readers.file import describe_file
 from fluidio.flow.observer import OBSERVERS
+from fluidio.flow.runtime_reader import ReaderState
 from fluidio.flow.thread_pool import ThreadPool
 from fluidio.recordio.blocks.cut import PartBuffer
 from fluidio.recordio.decode.spans import Part
@@ -177,7 +178,7 @@ class OpenFiles(Source):
         self._decoded.clear()
         self._buffer.clear()
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> ReaderState:
         return {
             **super().stats(),
             "producer_wait": self._pool.idle,

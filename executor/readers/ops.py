@@ -12,6 +12,7 @@ from fluidio.distributed import group
 from fluidio.era import era
 from fluidio.errors import EnforceNotMet, EOFException
 from fluidio.executor.devices.rings import copy_stage
+from fluidio.executor.frame import Frame
 from fluidio.executor.readers.base import Reader, Source, Spec
 from fluidio.executor.readers.batch import Batch
 from fluidio.executor.readers.check import check_item, layout_of
@@ -39,6 +40,7 @@ from fluidio.flow.feed_queue import FeedQueue
 from fluidio.flow.observer import OBSERVERS, records_in
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
+from fluidio.program import Operator
 from fluidio.program.consent import check_data_path
 
 __all__ = ["end_of_epoch"]
@@ -53,7 +55,7 @@ _SHAPES: dict[str, Any] = {"shape_concat": [], "lod_levels": [], "ranks": [], "u
     "read", "Reader", "Out*", {"throw_eof_exp": True, "infer_out": True, "drop_last": True},
     infer=infer_read, grad=False, raw=True, side_effect=True,
 )  # fmt: skip
-def read(k: Call, f: Any) -> None:
+def read(k: Call, f: Frame) -> None:
     """Take the next item of a reader; EOFException at the end of the epoch."""
     reader = f.values[k.ins["Reader"][0]]
     if reader is None:
@@ -131,7 +133,7 @@ def _spec(k: Call) -> Spec:
 _making = threading.RLock()  # several threads may run a program for the first time
 
 
-def _now(f: Any, slot: int) -> Any:
+def _now(f: Frame, slot: int) -> Any:
     """Return the reader that the scope has, which may be newer than the frame, and put it into the frame."""
     variable = f.variables[slot]
     if variable is not None and variable.value is not None:
@@ -148,7 +150,7 @@ def _decorator(
 ) -> None:
     """Register an op that puts a reader on top of another one; it does nothing when that stands already."""
 
-    def kernel(k: Call, f: Any) -> None:
+    def kernel(k: Call, f: Frame) -> None:
         out = k.outs["Out"][0]
         below = f.values[k.ins["UnderlyingReader"][0]]
         existing = f.values[out]
@@ -158,7 +160,7 @@ def _decorator(
         with _making:
             build(k, f, out, spec)
 
-    def build(k: Call, f: Any, out: int, spec: Spec) -> None:
+    def build(k: Call, f: Frame, out: int, spec: Spec) -> None:
         below, existing = _now(f, k.ins["UnderlyingReader"][0]), _now(f, out)
         if existing is not None and existing.underlying is below and existing.spec == spec:
             return  # another thread was first
@@ -182,14 +184,14 @@ def _source(
     The startup program of a program built again makes a new source here, and chains move to it.
     """
 
-    def kernel(k: Call, f: Any) -> None:
+    def kernel(k: Call, f: Frame) -> None:
         out = k.outs["Out"][0]
         spec = _spec(k)
         origin = k.op.block.program._serial
         with _making:
             make_source(k, f, out, spec, origin)
 
-    def make_source(k: Call, f: Any, out: int, spec: Spec, origin: int) -> None:
+    def make_source(k: Call, f: Frame, out: int, spec: Spec, origin: int) -> None:
         existing = _now(f, out)
         if isinstance(existing, Source):
             if existing.spec == spec and existing.origin == origin and existing.decorators:
@@ -246,13 +248,13 @@ def _make_random(k: Call, name: str, spec: Spec) -> Source:
     return RandomData(name, low, high, slot_shapes(k.attrs), k.attrs["seed"], spec)
 
 
-def _make_double_buffer(k: Call, f: Any, name: str, below: Reader, spec: Spec) -> Reader:
+def _make_double_buffer(k: Call, f: Frame, name: str, below: Reader, spec: Spec) -> Reader:
     devices = k.state.get("devices", [k.dev])  # several where the program runs on several GPUs
     stage = copy_stage(devices) if k.attrs["place"] != "CPU" else None
     return double_buffer(name, below, spec, stage)
 
 
-def _make_custom(k: Call, f: Any, name: str, below: Reader, spec: Spec) -> Reader:
+def _make_custom(k: Call, f: Frame, name: str, below: Reader, spec: Spec) -> Reader:
     a = k.attrs
     return Custom(name, below, f.plan, k.blocks["sub_block"], a["source_var_names"], a["sink_var_names"], spec)
 
@@ -306,13 +308,13 @@ _decorator(
     {**_SHAPES, "dtypes": [], "need_check_feed": [], "device_index": 0, "device_count": 1},
     infer=infer_source, grad=False, raw=True, side_effect=True,
 )  # fmt: skip
-def create_py_reader(k: Call, f: Any) -> None:
+def create_py_reader(k: Call, f: Frame) -> None:
     """Make the reader that empties a queue; it stays while the queue is the same."""
     with _making:
         _make_py_reader(k, f, k.outs["Out"][0])
 
 
-def _make_py_reader(k: Call, f: Any, out: int) -> None:
+def _make_py_reader(k: Call, f: Frame, out: int) -> None:
     existing = _now(f, out)
     queue = _find_queue(k, f)
     if isinstance(existing, QueueReader):
@@ -327,9 +329,9 @@ def _make_py_reader(k: Call, f: Any, out: int) -> None:
     f.set(out, QueueReader(k.op.output("Out")[0], queue, ("create_py_reader",)))
 
 
-def _find_queue(k: Call, f: Any) -> FeedQueue | None:
-    queue = k.op.__dict__.get("feed_queue")
-    if queue is None:
-        held = f.scope.find_var(k.op.input("blocking_queue")[0])
-        queue = held.value if held is not None else None
-    return queue if isinstance(queue, FeedQueue) else None
+def _find_queue(k: Call, f: Frame) -> FeedQueue | None:
+    built: Operator = k.op
+    if built.feed_queue is not None:
+        return built.feed_queue
+    held = f.scope.find_var(k.op.input("blocking_queue")[0])
+    return held.value if held is not None and isinstance(held.value, FeedQueue) else None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fluidio.executor.readers.base import Decorator, Tensors
+from fluidio.flow.runtime_reader import ReaderState
 from fluidio.recordio.decode.spans import Part
 
 __all__ = ["PassThrough", "Threaded"]
@@ -28,16 +27,16 @@ class PassThrough(Decorator):
     def skip(self, count: int) -> int:
         return self.below.skip(count)
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> ReaderState:
         return self.below.stats()
 
     def progress(self) -> tuple[int, int]:
         return self.below.progress()
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> ReaderState:
         return self.below.state_dict()
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: ReaderState) -> None:
         self.below.load_state_dict(state)
 
 

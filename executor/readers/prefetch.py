@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from fluidio.executor.readers.ahead import Ahead
 from fluidio.executor.readers.base import Decorator, Reader, Spec, Tensors
 from fluidio.executor.readers.open_files import OpenFiles
+from fluidio.flow.runtime_reader import ReaderState
 from fluidio.recordio.blocks.cut import PartBuffer
 from fluidio.recordio.decode.spans import Part, gather
 
@@ -77,7 +78,7 @@ class Prefetch(Decorator):
         self.delivered = self.below.skip(count)  # before the thread begins
         return self.delivered
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> ReaderState:
         return super().stats() if self._directly else {**super().stats(), **self._ahead.stats(_AHEAD)}
 
 

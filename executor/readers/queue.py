@@ -6,6 +6,7 @@ from typing import Any
 
 from fluidio.executor.readers.base import Source, Spec, Tensors, part_of_item
 from fluidio.flow.feed_queue import FeedQueue
+from fluidio.flow.runtime_reader import ReaderState
 from fluidio.recordio.decode.spans import Part
 
 __all__ = ["QueueReader"]
@@ -44,13 +45,13 @@ class QueueReader(Source):
     def progress(self) -> tuple[int, int]:
         return self.queue.epoch, self.queue.delivered
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> ReaderState:
         return self.queue.stats()
 
     def fingerprint(self) -> list[Any]:
         return [["queue"]]
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> ReaderState:
         queue = self.queue
         return {
             "version": 1,
@@ -60,6 +61,6 @@ class QueueReader(Source):
             "chain": self.fingerprint(),
         }
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: ReaderState) -> None:
         """Pass over the batches that were read before, at the next `start()`."""
         self.queue.resume(state)

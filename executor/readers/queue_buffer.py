@@ -15,6 +15,7 @@ from fluidio.executor.readers.device_prefetch import DevicePrefetch
 from fluidio.executor.readers.queue import QueueReader
 from fluidio.executor.readers.stage import CopyStage, on_host, stage_next
 from fluidio.flow.lifecycle import State
+from fluidio.flow.runtime_reader import ReaderState
 from fluidio.recordio.decode.spans import Part
 
 __all__ = ["QueueBuffer"]
@@ -68,12 +69,12 @@ class QueueBuffer(DevicePrefetch):
     def progress(self) -> tuple[int, int]:
         return self._reader.progress()
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> ReaderState:
         return self._reader.stats()
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> ReaderState:
         return self._reader.state_dict()
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: ReaderState) -> None:
         self.shutdown()
         self._reader.load_state_dict(state)

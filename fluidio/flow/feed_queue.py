@@ -16,6 +16,7 @@ from fluidio.errors import EnforceNotMet, ReaderError
 from fluidio.flow.feed_epoch import Epoch, Tensors, feed
 from fluidio.flow.lifecycle import Event, State, step
 from fluidio.flow.observer import OBSERVERS
+from fluidio.flow.runtime_reader import RuntimeReader
 from fluidio.flow.watchdog import waiting
 from fluidio.tensor.lod import LoD
 
@@ -44,7 +45,8 @@ class FeedQueue:
         self.delivered = 0
         self.has_source = False  # a handle will start() it
         self.skip = 0  # items to pass over in the next epoch, after load_state_dict()
-        self.readers: weakref.WeakSet[Any] = weakref.WeakSet()  # run-time readers that empty this queue
+        self.owner: weakref.ref[object] | None = None  # the program that it was made for
+        self.readers: weakref.WeakSet[RuntimeReader] = weakref.WeakSet()  # which empty this queue
         self._capacity = capacity
         self._home = os.getpid()
         self._pushing = threading.Lock()

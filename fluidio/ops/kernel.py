@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from fluidio.errors import EnforceNotMet
+from fluidio.ops.frame import SubBlock
 from fluidio.tensor.add_rows import add_rows
 from fluidio.tensor.lod import NO_LOD, LoD
 
@@ -124,7 +125,7 @@ class Call:
         self.state: dict[Any, Any] = {}
         self.ins: dict[str, list[int]] = {}
         self.outs: dict[str, list[int]] = {}
-        self.blocks: dict[str, Any] = {}
+        self.blocks: dict[str, SubBlock] = {}
 
     def wants(self, slot: str) -> bool:
         """Tell whether anybody takes this output."""

@@ -16,6 +16,7 @@ from fluidio.program.op_roles import OpRole
 from fluidio.program.variable import Variable, check_text_options
 
 if TYPE_CHECKING:
+    from fluidio.flow.feed_queue import FeedQueue
     from fluidio.program.block import Block
 
 __all__ = ["Operator"]
@@ -70,6 +71,7 @@ class Operator:
         self.type = type
         self.site = user_site()
         self.is_target = False
+        self.feed_queue: FeedQueue | None = None
         definition = self.definition
         carried = tuple(OpSlot(name, True, True) for name in definition.carried)
         self._inputs = _arguments("Input", type, (*definition.inputs, *carried), inputs or {})
@@ -80,7 +82,7 @@ class Operator:
     def blank(cls, block: Block) -> Operator:
         """Return an op without type, arguments and attributes; `core.OpDesc` fills it in."""
         op = cls.__new__(cls)
-        op.block, op.type, op.site, op.is_target = block, "", None, False
+        op.block, op.type, op.site, op.is_target, op.feed_queue = block, "", None, False, None
         op._inputs, op._outputs, op._attrs = {}, {}, {}
         return op
 

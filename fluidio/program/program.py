@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from fluidio.program.attached import Attached
 from fluidio.program.block import Block
 from fluidio.program.op_roles import OpRole
 from fluidio.program.variable import Parameter, Variable, check_text_options
@@ -67,6 +68,7 @@ class Program:
         self._distributed_lookup_table: str | None = None
         self._is_for_test = False
         self.desc_version = 1008005
+        self.attached = Attached()
 
     def _bump(self) -> None:
         """Note a change, so that compiled plans of the old state are not used again."""

@@ -119,12 +119,11 @@ def make_queue(queue_name: str, reader_name: str, capacity: int, program: Progra
     """Make the queue in the global scope; a second one of that name in the same program is an error."""
     site = describe(user_site())
     queue = FeedQueue(reader_name, capacity, site)
-    queue.__dict__["owner"] = weakref.ref(program)
+    queue.owner = weakref.ref(program)
     held = global_scope().var(queue_name)
     old = held.value
     if isinstance(old, FeedQueue):
-        owner = old.__dict__.get("owner")
-        if owner is not None and owner() is program:
+        if old.owner is not None and old.owner() is program:
             raise EnforceNotMet(
                 f"the reader {reader_name} exists already in this program: made at {old.site}, and again at {site}; "
                 "give one of them another name="
@@ -153,7 +152,7 @@ def append_py_reader(
             "ranks": [len(shape) for shape, _, _ in slots],
         },
     )
-    op.__dict__["feed_queue"] = queue
+    op.feed_queue = queue
     return variable
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from fluidio.errors import EnforceNotMet
 from fluidio.flow.feed_queue import FeedQueue
 from fluidio.flow.lifecycle import State
+from fluidio.flow.runtime_reader import ReaderState, RuntimeReader
 from fluidio.layers._io.feed_source import BatchSource, from_batches, from_sample_lists
 from fluidio.program import Variable
 from fluidio.tensor import ScopeVariable, global_scope
@@ -15,12 +16,12 @@ from fluidio.tensor import ScopeVariable, global_scope
 __all__ = ["FeedHandle", "attach_feed_handle", "attach_file_handle", "find_reader"]
 
 
-def find_reader(variable: Variable) -> Any:
+def find_reader(variable: Variable) -> RuntimeReader:
     """Return the run-time reader of a variable, or of the nearest one below it that exists, in the global scope."""
     block, name = variable.block, variable.name
     while True:
         held: ScopeVariable | None = global_scope().find_var(name)
-        if held is not None and hasattr(held.value, "read_next"):
+        if held is not None and isinstance(held.value, RuntimeReader):
             return held.value
         op = block.vars[name].op if name in block.vars else None
         below = op.input("UnderlyingReader") if op is not None else []
@@ -42,25 +43,23 @@ class _FileHandle:
         """Begin a new epoch of this reader and of the whole chain it belongs to."""
         find_reader(self._variable).reset()
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> ReaderState:
         """Return counts of items, bytes, waits and drops."""
-        stats: dict[str, Any] = self._top().stats()
-        return stats
+        return self._top().stats()
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> ReaderState:
         """Return where reading stands, to go on from there in another process."""
-        state: dict[str, Any] = self._top().state_dict()
-        return state
+        return self._top().state_dict()
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: ReaderState) -> None:
         """Go on where `state_dict()` was taken; call it behind the startup program."""
         reader = find_reader(self._variable)
-        if reader.name == self._variable.name and not reader.decorators:
+        if reader.name == self._variable.name and reader.is_top():
             reader.load_state_dict(state)
         else:
             self._top().pending = state  # the readers above are made, and move there, with the first run
 
-    def _top(self) -> Any:
+    def _top(self) -> RuntimeReader:
         ends = find_reader(self._variable).end_points()
         if len(ends) > 1:
             raise EnforceNotMet(
@@ -123,11 +122,11 @@ class FeedHandle:
         if not readers:
             self.queue.reset()
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> ReaderState:
         """Return counts of items, bytes, waits and drops."""
         return self.queue.stats()
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> ReaderState:
         """Return how many batches of the epoch were read."""
         return {
             "version": 1,
@@ -137,7 +136,7 @@ class FeedHandle:
             "chain": [["queue"]],
         }
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: ReaderState) -> None:
         """Pass over the batches that were read before, at the next start(); a warning says how many."""
         self.reset()
         self.queue.resume(state)

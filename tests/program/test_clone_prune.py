@@ -9,6 +9,7 @@ import pytest
 
 import fluidio as fluid
 from fluidio.dtypes import VarType
+from fluidio.executor.pruned import PrunedParts
 from tests.io.networks import batch, classifier
 
 
@@ -141,11 +142,11 @@ def test_the_pruned_program_is_made_once() -> None:
     parts: list[Any] = []
     for _ in range(2):
         exe.run(feed=feed, fetch_list=[l1, r1])
-        parts.append(*fluid.default_main_program().__dict__["_pruned"].values())
+        parts.append(*fluid.default_main_program().attached.get(PrunedParts).parts.values())
     assert parts[0][1] is parts[1][1]
     fluid.layers.relu(l1)  # the program has changed
     exe.run(feed=feed, fetch_list=[l1, r1])
-    (part,) = fluid.default_main_program().__dict__["_pruned"].values()
+    (part,) = fluid.default_main_program().attached.get(PrunedParts).parts.values()
     assert part[1] is not parts[0][1]
 
 

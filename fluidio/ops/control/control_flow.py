@@ -8,6 +8,7 @@ import numpy as np
 
 from fluidio.dtypes import VarType
 from fluidio.errors import EnforceNotMet
+from fluidio.ops.frame import Frame
 from fluidio.ops.kernel import Call
 from fluidio.ops.math.reduce import sum_
 from fluidio.ops.registry import op
@@ -37,7 +38,7 @@ def is_empty(k: Call, x: Any) -> Any:
 # -- while ---------------------------------------------------------------------------------------------------------
 
 
-def _condition(k: Call, f: Any, position: int, name: str) -> bool:
+def _condition(k: Call, f: Frame, position: int, name: str) -> bool:
     value = f.values[position]
     if value is None:
         raise EnforceNotMet(f"the condition {name} is not initialized")
@@ -61,7 +62,7 @@ def _infer_nothing(c: InferContext) -> None:
     raw=True,
     side_effect=True,
 )
-def while_(k: Call, f: Any) -> None:
+def while_(k: Call, f: Frame) -> None:
     """Run the block as long as Condition holds."""
     block, condition = k.blocks["sub_block"], k.ins["Condition"][0]
     name = k.op.input("Condition")[0]
@@ -83,17 +84,17 @@ def while_(k: Call, f: Any) -> None:
         f.set(k.outs["StepScopes"][0], iterations)
 
 
-def _can_end(k: Call, f: Any, condition: int) -> bool:
+def _can_end(k: Call, f: Frame, condition: int) -> bool:
     """Tell whether anything in the block sets the condition, or reads data, which may end."""
     found = k.state.get("can_end")
     if found is None:
         steps = k.blocks["sub_block"].steps
-        found = any(step.op.type == "read" or condition in f.plan._touched(step)[1] for step in steps)
+        found = any(step.op.type == "read" or condition in f.plan.touched(step)[1] for step in steps)
         k.state["can_end"] = found
     return bool(found)
 
 
-def add_into(k: Call, f: Any, target: int, value: Any) -> None:
+def add_into(k: Call, f: Frame, target: int, value: Any) -> None:
     """Add an iteration's gradient to what came before."""
     held = f.values[target]
     f.set(target, value if held is None else sum_(k, [held, value]))
@@ -106,7 +107,7 @@ def _inner_slots(k: Call, names: list[str]) -> list[int]:
 
 
 @op("while_grad", "X*? Out*? Out@GRAD*? StepScopes", "X@GRAD*?", {"live": []}, infer=None, grad=False, raw=True)
-def while_grad(k: Call, f: Any) -> None:
+def while_grad(k: Call, f: Frame) -> None:
     """Run the gradient block once for each iteration, last one first."""
     values = f.values
     body = k.blocks["sub_block"]
@@ -164,7 +165,7 @@ def _zeros_like(k: Call, value: Any) -> Any:
     return None if value is None or not hasattr(value, "dtype") else k.xp.zeros_like(value)
 
 
-def _forward_block(k: Call, f: Any) -> Any:
+def _forward_block(k: Call, f: Frame) -> Any:
     """Return the runnable forward block of a gradient block."""
     index = k.blocks["sub_block"].block.forward_block_idx
     found = k.state.get("forward")
@@ -186,7 +187,7 @@ def _forward_block(k: Call, f: Any) -> Any:
     raw=True,
     side_effect=True,
 )
-def conditional_block(k: Call, f: Any) -> None:
+def conditional_block(k: Call, f: Frame) -> None:
     """Run the block if the condition holds, or, without a scalar condition, if there is something to run it on."""
     if k.attrs["is_scalar_condition"]:
         wanted = _condition(k, f, k.ins["Cond"][0], k.op.input("Cond")[0])
@@ -219,7 +220,7 @@ op(
     grad=False,
     raw=True,
 )
-def conditional_block_grad(k: Call, f: Any) -> None:
+def conditional_block_grad(k: Call, f: Frame) -> None:
     """Run the gradient block if the block was run.
 
     Otherwise its inputs have zero gradients, but for those (attr `kept`) that it would have replaced: they have the
@@ -267,7 +268,7 @@ def _select_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     return [GradOp("select_input_grad", inputs, {"X@GRAD": names})]
 
 
-def _chosen(k: Call, f: Any, count: int) -> int:
+def _chosen(k: Call, f: Frame, count: int) -> int:
     index = int(k.dev.download(f.values[k.ins["Mask"][0]]).reshape(-1)[0])
     if not 0 <= index < count:
         raise EnforceNotMet(f"Mask is {index}, but there are {count} branches")
@@ -275,7 +276,7 @@ def _chosen(k: Call, f: Any, count: int) -> int:
 
 
 @op("select_input", "X* Mask", "Out", infer=_infer_select, grad=_select_maker, raw=True)
-def select_input(k: Call, f: Any) -> None:
+def select_input(k: Call, f: Frame) -> None:
     """Out = X[Mask]."""
     source = k.ins["X"][_chosen(k, f, len(k.ins["X"]))]
     if f.values[source] is None:
@@ -284,7 +285,7 @@ def select_input(k: Call, f: Any) -> None:
 
 
 @op("select_input_grad", "X*? Mask Out@GRAD", "X@GRAD*?", infer=None, grad=False, raw=True)
-def select_input_grad(k: Call, f: Any) -> None:
+def select_input_grad(k: Call, f: Frame) -> None:
     """Give the gradient to the branch that was chosen, zeros to the others that hold a value."""
     chosen = _chosen(k, f, len(k.outs["X@GRAD"]))
     for index, (source, target) in enumerate(zip(k.ins["X"], k.outs["X@GRAD"])):
@@ -297,7 +298,7 @@ def select_input_grad(k: Call, f: Any) -> None:
 
 
 @op("select_output", "X Mask", "Out*", infer=None, grad=False, raw=True)
-def select_output(k: Call, f: Any) -> None:
+def select_output(k: Call, f: Frame) -> None:
     """Out[Mask] = X; the other outputs stay as they are."""
     source = k.ins["X"][0]
     f.set(k.outs["Out"][_chosen(k, f, len(k.outs["Out"]))], f.values[source], f.lods[source])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.errors import EnforceNotMet
+from fluidio.ops.frame import Frame
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.ops.sequence.ragged import from_lengths, ranges
@@ -18,11 +19,11 @@ from fluidio.tensor.lod import IntArray, LoD
 __all__: list[str] = []
 
 
-def _mask(k: Call, f: Any) -> Any:
+def _mask(k: Call, f: Frame) -> Any:
     return np.asarray(k.dev.download(f.values[k.ins["Mask"][0]])).reshape(-1).astype(bool)
 
 
-def _picked(k: Call, f: Any, source: int, chosen: IntArray) -> tuple[Any, LoD]:
+def _picked(k: Call, f: Frame, source: int, chosen: IntArray) -> tuple[Any, LoD]:
     """Return rows (or sequences, where the value has LoD) by number."""
     x, lod = f.values[source], f.lods[source]
     entries = lod[0].size - 1 if lod else x.shape[0]
@@ -56,7 +57,7 @@ def _split_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 
 
 @op("split_lod_tensor", "X Mask", "OutTrue OutFalse", {"level": 0}, infer=_infer_split, grad=_split_maker, raw=True)
-def split_lod_tensor(k: Call, f: Any) -> None:
+def split_lod_tensor(k: Call, f: Frame) -> None:
     """OutTrue, OutFalse = the rows (or sequences) of X where Mask is set, and the others."""
     mask, source = _mask(k, f), k.ins["X"][0]
     for slot, wanted in (("OutTrue", mask), ("OutFalse", ~mask)):
@@ -78,7 +79,7 @@ def _merge_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     return [GradOp("split_lod_tensor", inputs, outputs, {"level": forward.attr("level")})]
 
 
-def _merge(k: Call, f: Any) -> None:
+def _merge(k: Call, f: Frame) -> None:
     mask = _mask(k, f)
     sides = [k.ins["InTrue"][0], k.ins["InFalse"][0]]
     parts = [(f.values[i], f.lods[i]) for i in sides if f.values[i] is not None]
@@ -106,6 +107,6 @@ def _merge(k: Call, f: Any) -> None:
 for _name in ("merge_lod_tensor", "merge_lod_tensor_infer"):
 
     @op(_name, "X? Mask InTrue InFalse", "Out", {"level": 0}, infer=_infer_merge, grad=_merge_maker, raw=True)
-    def merge_lod_tensor(k: Call, f: Any) -> None:
+    def merge_lod_tensor(k: Call, f: Frame) -> None:
         """Out = the rows (or sequences) of both branches in the order of Mask."""
         _merge(k, f)

@@ -11,6 +11,7 @@ import numpy as np
 
 from fluidio.dtypes import VarType
 from fluidio.errors import EnforceNotMet
+from fluidio.ops.frame import Frame
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
@@ -21,7 +22,7 @@ from fluidio.tensor import LoDTensor, LoDTensorArray
 __all__ = ["accumulate", "add_entry", "array_at", "as_index"]
 
 
-def as_index(k: Call, f: Any, slot: str = "I") -> int:
+def as_index(k: Call, f: Frame, slot: str = "I") -> int:
     """Return the number in a one-element input."""
     value = f.values[k.ins[slot][0]]
     if value is None:
@@ -29,7 +30,7 @@ def as_index(k: Call, f: Any, slot: str = "I") -> int:
     return int(k.dev.download(value).reshape(-1)[0])
 
 
-def array_at(f: Any, position: int) -> LoDTensorArray:
+def array_at(f: Frame, position: int) -> LoDTensorArray:
     """Return the array in a slot of the frame; a new one is made where there is none."""
     array = f.values[position]
     if array is None:
@@ -50,7 +51,7 @@ def add_entry(array: LoDTensorArray, index: int, value: Any, lod: Any) -> None:
         array.items[index] = LoDTensor.wrap(held.array + value, held.levels)
 
 
-def accumulate(f: Any, position: int, items: list[LoDTensor]) -> None:
+def accumulate(f: Frame, position: int, items: list[LoDTensor]) -> None:
     """Add a whole array to the gradient array in a slot."""
     array = array_at(f, position)
     for index, item in enumerate(items):
@@ -79,7 +80,7 @@ def _write_grad_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 
 
 @op("write_to_array", "X I", "Out", infer=_infer_write, grad=_write_grad_maker, lod="kernel", raw=True)
-def write_to_array(k: Call, f: Any) -> None:
+def write_to_array(k: Call, f: Frame) -> None:
     """Out[I] = X; the array grows as needed."""
     index, source = as_index(k, f), k.ins["X"][0]
     if f.values[source] is None:
@@ -94,7 +95,7 @@ def _infer_write_grad(c: InferContext) -> None:
 
 
 @op("write_to_array_grad", "X I Out@GRAD?", "X@GRAD", infer=_infer_write_grad, grad=False, raw=True)
-def write_to_array_grad(k: Call, f: Any) -> None:
+def write_to_array_grad(k: Call, f: Frame) -> None:
     """X@GRAD = the entry of the array's gradient, which is taken out of it."""
     index, source = as_index(k, f), k.ins["X"][0]
     array = f.values[k.ins["Out@GRAD"][0]]
@@ -120,7 +121,7 @@ def _read_grad_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 
 
 @op("read_from_array", "X I X_W?", "Out", infer=_infer_read, grad=_read_grad_maker, raw=True)
-def read_from_array(k: Call, f: Any) -> None:
+def read_from_array(k: Call, f: Frame) -> None:
     """Out = X[I]."""
     index, array = as_index(k, f), f.values[k.ins["X"][0]]
     name = k.op.input("X")[0]
@@ -133,7 +134,7 @@ def read_from_array(k: Call, f: Any) -> None:
 
 
 @op("read_from_array_grad", "I Out@GRAD?", "X@GRAD", infer=None, grad=False, raw=True)
-def read_from_array_grad(k: Call, f: Any) -> None:
+def read_from_array_grad(k: Call, f: Frame) -> None:
     """X@GRAD[I] += Out@GRAD."""
     source = k.ins["Out@GRAD"][0]
     array = array_at(f, k.outs["X@GRAD"][0])
@@ -146,7 +147,7 @@ def _infer_length(c: InferContext) -> None:
 
 
 @op("lod_array_length", "X", "Out", infer=_infer_length, grad=False, raw=True)
-def lod_array_length(k: Call, f: Any) -> None:
+def lod_array_length(k: Call, f: Frame) -> None:
     """Out = the number of entries of an array."""
     array = f.values[k.ins["X"][0]]
     count = 0 if array is None else len(array.items)
@@ -182,7 +183,7 @@ def _join_grad_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     grad=_join_grad_maker,
     raw=True,
 )
-def tensor_array_to_tensor(k: Call, f: Any) -> None:
+def tensor_array_to_tensor(k: Call, f: Frame) -> None:
     """Out = all entries joined (or stacked) along axis; OutIndex = the size of each along it."""
     array = f.values[k.ins["X"][0]]
     if array is None or not array.items:
@@ -209,7 +210,7 @@ def tensor_array_to_tensor(k: Call, f: Any) -> None:
     grad=False,
     raw=True,
 )
-def tensor_array_to_tensor_grad(k: Call, f: Any) -> None:
+def tensor_array_to_tensor_grad(k: Call, f: Frame) -> None:
     """X@GRAD[i] += the part of Out@GRAD that entry i became."""
     axis = k.attrs["axis"]
     dout = f.values[k.ins["Out@GRAD"][0]]

@@ -8,6 +8,7 @@ import numpy as np
 
 from fluidio.dtypes import VarType
 from fluidio.errors import EnforceNotMet
+from fluidio.ops.frame import Frame
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.ops.sequence.ragged import from_lengths, rows_lod
@@ -106,7 +107,7 @@ def _infer_decode(c: InferContext) -> None:
     grad=False,
     raw=True,
 )
-def beam_search_decode(k: Call, f: Any) -> None:
+def beam_search_decode(k: Call, f: Frame) -> None:
     """SentenceIds = the sentences of each source, best first, read back from the last step to the first."""
     steps, step_scores = f.values[k.ins["Ids"][0]], f.values[k.ins["Scores"][0]]
     if not isinstance(steps, LoDTensorArray) or not len(steps):

@@ -9,6 +9,7 @@ import numpy as np
 from fluidio.dtypes import VarType
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.control.tensor_array import accumulate, array_at, as_index
+from fluidio.ops.frame import Frame
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.ops.sequence.ragged import from_lengths, ranges, rows_lod
@@ -41,7 +42,7 @@ class RankTable:
         return list(zip(self.order.tolist(), self.lengths.tolist()))
 
 
-def _table(k: Call, f: Any) -> RankTable:
+def _table(k: Call, f: Frame) -> RankTable:
     table = f.values[k.ins["RankTable"][0]]
     if not isinstance(table, RankTable):
         raise EnforceNotMet(f"Input RankTable({k.op.input('RankTable')[0]}) is not initialized")
@@ -53,7 +54,7 @@ def _infer_table(c: InferContext) -> None:
 
 
 @op("lod_rank_table", "X", "Out", {"level": 0}, infer=_infer_table, grad=False, raw=True)
-def lod_rank_table(k: Call, f: Any) -> None:
+def lod_rank_table(k: Call, f: Frame) -> None:
     """Out = the sequences of X at a LoD level, longest first."""
     lod, level = f.lods[k.ins["X"][0]], k.attrs["level"]
     if level >= len(lod):
@@ -69,7 +70,7 @@ def _infer_longest(c: InferContext) -> None:
 
 
 @op("max_sequence_len", "RankTable", "Out", infer=_infer_longest, grad=False, raw=True)
-def max_sequence_len(k: Call, f: Any) -> None:
+def max_sequence_len(k: Call, f: Frame) -> None:
     """Out = the length of the longest sequence."""
     f.set(k.outs["Out"][0], k.dev.upload(np.array([_table(k, f).batches.time], np.int64)))
 
@@ -124,7 +125,7 @@ def _infer_to_array(c: InferContext) -> None:
     grad=_swap_maker("lod_tensor_to_array_grad"),
     raw=True,
 )
-def lod_tensor_to_array(k: Call, f: Any) -> None:
+def lod_tensor_to_array(k: Call, f: Frame) -> None:
     """Out[t] = step t of every sequence that is longer than t."""
     source = k.ins["X"][0]
     array = array_at(f, k.outs["Out"][0])
@@ -167,7 +168,7 @@ def _infer_from_array(c: InferContext) -> None:
     grad=_swap_maker("array_to_lod_tensor_grad"),
     raw=True,
 )
-def array_to_lod_tensor(k: Call, f: Any) -> None:
+def array_to_lod_tensor(k: Call, f: Frame) -> None:
     """Out = the steps in X as sequences again, in their first order."""
     array = f.values[k.ins["X"][0]]
     items = [] if array is None else array.items
@@ -175,7 +176,7 @@ def array_to_lod_tensor(k: Call, f: Any) -> None:
 
 
 @op("array_to_lod_tensor_grad", "X RankTable", "Out", infer=None, grad=False, raw=True)
-def array_to_lod_tensor_grad(k: Call, f: Any) -> None:
+def array_to_lod_tensor_grad(k: Call, f: Frame) -> None:
     """Add the steps of a gradient to the gradient of the array."""
     source = k.ins["X"][0]
     table = _table(k, f)
@@ -188,7 +189,7 @@ def _infer_back(c: InferContext) -> None:
 
 
 @op("lod_tensor_to_array_grad", "X RankTable", "Out", infer=_infer_back, grad=False, raw=True)
-def lod_tensor_to_array_grad(k: Call, f: Any) -> None:
+def lod_tensor_to_array_grad(k: Call, f: Frame) -> None:
     """Put the gradients of the steps back into sequences; steps nobody used have none."""
     array = f.values[k.ins["X"][0]]
     table = _table(k, f)
@@ -226,7 +227,7 @@ def _infer_memory_grad(c: InferContext) -> None:
 
 
 @op("shrink_rnn_memory", "X RankTable I", "Out", infer=_infer_same, grad=_memory_maker, raw=True)
-def shrink_rnn_memory(k: Call, f: Any) -> None:
+def shrink_rnn_memory(k: Call, f: Frame) -> None:
     """Out = the rows (or sequences) of X that are still alive at step I."""
     source = k.ins["X"][0]
     count = _table(k, f).alive(as_index(k, f))
@@ -243,7 +244,7 @@ def shrink_rnn_memory(k: Call, f: Any) -> None:
 
 
 @op("shrink_rnn_memory_grad", "X RankTable I Out@GRAD", "X@GRAD", infer=_infer_memory_grad, grad=False, raw=True)
-def shrink_rnn_memory_grad(k: Call, f: Any) -> None:
+def shrink_rnn_memory_grad(k: Call, f: Frame) -> None:
     """X@GRAD = Out@GRAD, zeros for the rows that had ended."""
     source = k.ins["X"][0]
     x, dout = f.values[source], f.values[k.ins["Out@GRAD"][0]]
@@ -255,7 +256,7 @@ def shrink_rnn_memory_grad(k: Call, f: Any) -> None:
     f.set(k.outs["X@GRAD"][0], dx, f.lods[source])
 
 
-def _reordered(f: Any, source: int, order: IntArray) -> tuple[IntArray, LoD]:
+def _reordered(f: Frame, source: int, order: IntArray) -> tuple[IntArray, LoD]:
     """Return row numbers and LoD of X with its rows or sequences in another order."""
     lod = f.lods[source]
     entries = lod[0].size - 1 if lod else f.values[source].shape[0]
@@ -271,7 +272,7 @@ def _reordered(f: Any, source: int, order: IntArray) -> tuple[IntArray, LoD]:
 
 
 @op("reorder_lod_tensor_by_rank", "X RankTable", "Out", infer=_infer_same, grad=_memory_maker, raw=True)
-def reorder_lod_tensor_by_rank(k: Call, f: Any) -> None:
+def reorder_lod_tensor_by_rank(k: Call, f: Frame) -> None:
     """Out = the rows (or sequences) of X in the order of the rank table."""
     source = k.ins["X"][0]
     rows, lod = _reordered(f, source, _table(k, f).order)
@@ -279,7 +280,7 @@ def reorder_lod_tensor_by_rank(k: Call, f: Any) -> None:
 
 
 @op("reorder_lod_tensor_by_rank_grad", "X RankTable Out@GRAD", "X@GRAD", infer=_infer_memory_grad, grad=False, raw=True)
-def reorder_lod_tensor_by_rank_grad(k: Call, f: Any) -> None:
+def reorder_lod_tensor_by_rank_grad(k: Call, f: Frame) -> None:
     """X@GRAD = Out@GRAD in the order of X."""
     source = k.ins["X"][0]
     rows, _ = _reordered(f, source, _table(k, f).order)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.control.control_flow import add_into, built_in_backward
+from fluidio.ops.frame import Frame
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.program.infer import InferContext
@@ -29,7 +31,7 @@ def _infer(c: InferContext) -> None:
     return None  # StaticRNN describes the outputs: their first dim is time
 
 
-def _length(k: Call, f: Any) -> int:
+def _length(k: Call, f: Frame) -> int:
     lengths = {name: f.values[i].shape[0] for name, i in zip(k.op.input("inputs"), k.ins["inputs"])}
     if len(set(lengths.values())) != 1:
         raise EnforceNotMet(f"all inputs of a StaticRNN must have the same number of steps, they have {lengths}")
@@ -50,7 +52,7 @@ def _slots(k: Call, names: list[str]) -> list[int]:
     grad=built_in_backward,
     raw=True,
 )
-def recurrent(k: Call, f: Any) -> None:
+def recurrent(k: Call, f: Frame) -> None:
     """outputs[t] = what the block gives for inputs[t] and the states of the step before."""
     values, body = f.values, k.blocks["sub_block"]
     time = _length(k, f)
@@ -91,7 +93,7 @@ def recurrent(k: Call, f: Any) -> None:
     grad=False,
     raw=True,
 )
-def recurrent_grad(k: Call, f: Any) -> None:
+def recurrent_grad(k: Call, f: Frame) -> None:
     """Run the gradient block once for each step, last one first."""
     values, body = f.values, k.blocks["sub_block"]
     saved = values[k.ins["step_scopes"][0]]
@@ -136,7 +138,7 @@ def recurrent_grad(k: Call, f: Any) -> None:
         f.set(outer, k.xp.zeros_like(values[source]) if value is None else value)
 
 
-def _wanted(k: Call, slot: str, inside: list[str], own: dict[str, int]) -> list[tuple[int, int, int]]:
+def _wanted(k: Call, slot: str, inside: list[str], own: Mapping[str, int]) -> list[tuple[int, int, int]]:
     """Return (slot in the gradient block, slot of the result, slot of the variable) for the gradients asked for."""
     found = []
     for name, outer, source in zip(inside, k.outs.get(f"{slot}@GRAD", []), k.ins.get(slot, [])):

@@ -83,7 +83,7 @@ def test_buffer_size_says_how_many_records_are_read_ahead(tmp_path: Path, buffer
     subject = Subject(lambda: layers.open_files(paths, thread_num=2, buffer_size=buffer_size, **SLOTS))
     subject.step()
     assert subject.reader.stats()["capacity"] >= chunks
-    source = find_reader(subject.reader)
+    source: Any = find_reader(subject.reader)
     assert len(source._reads) == chunks
     assert sorted(subject.epoch()) == list(range(1, 120))
     subject.reader.reset()
