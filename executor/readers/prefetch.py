@@ -19,8 +19,8 @@ __all__ = ["Prefetch"]
 _AHEAD = 2  # parts or batches that wait; one more is in the thread's hands
 _RECORDS = 256  # records of one part, when records and not batches are read
 _WORTH_IT = 0.0002  # seconds of work for an item from which on handing it over from a thread pays
-_SAMPLE = 5  # one read in so many is measured
-_SAMPLES = 16  # measured reads over which that work is averaged
+_SAMPLE = 11  # one read in so many is measured: the clock of a thread is a system call
+_SAMPLES = 8  # measured reads over which that work is averaged
 
 T = TypeVar("T")
 

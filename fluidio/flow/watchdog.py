@@ -7,11 +7,9 @@ waits for.
 
 from __future__ import annotations
 
-import linecache
 import os
 import sys
 import threading
-import traceback
 from collections.abc import Callable, Iterable
 from time import perf_counter
 from types import FrameType, TracebackType
@@ -71,6 +69,8 @@ class Watchdog:
             "`fluidio --debug run` (FLUIDIO_DEBUG=1) adds the stacks of all threads."
         )
         if os.environ.get("FLUIDIO_DEBUG"):
+            import traceback
+
             for ident, frame in frames.items():
                 lines.append(f"stack of {names.get(ident, 'a thread')}:")
                 lines += [line.rstrip() for line in traceback.format_stack(frame)]
@@ -93,6 +93,8 @@ def _where(frame: FrameType | None) -> str:
     while frame is not None:
         path = frame.f_code.co_filename
         if not os.path.abspath(path).startswith((_OURS, _PYTHONS)) and not path.startswith("<"):
+            import linecache
+
             code = linecache.getline(path, frame.f_lineno).strip()
             return f", at {path}:{frame.f_lineno} in {frame.f_code.co_name}" + (f": {code}" if code else "")
         frame = frame.f_back

@@ -8,11 +8,13 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from fluidio.errors import RecordIOError
+from fluidio.flow.thread_pool import ThreadPool
 from fluidio.recordio.blocks.cut import rebatch
 from fluidio.recordio.blocks.shuffle import permuted
 from fluidio.recordio.decode.block import Column, RecordBlock
@@ -279,17 +281,17 @@ class _Readers:
 
 def _ahead(readers: _Readers, work: list[Task], threads: int) -> Iterator[Part]:
     """Read chunks on a pool, a few ahead of the consumer, and yield them in their order."""
-    pool = ThreadPoolExecutor(threads, "recordio-decode")
+    pool: ThreadPool[list[Part]] = ThreadPool("recordio-decode", threads)
     pending: deque[Future[list[Part]]] = deque()
     try:
         for task in work:
-            pending.append(pool.submit(readers.read, task))
+            pending.append(pool.submit(partial(readers.read, task)))
             if len(pending) > 2 * threads:
-                yield from pending.popleft().result()
+                yield from pool.result(pending.popleft())
         while pending:
-            yield from pending.popleft().result()
+            yield from pool.result(pending.popleft())
     finally:
-        pool.shutdown(cancel_futures=True)
+        pool.stop()
 
 
 def shuffled(parts: Iterable[Part], window: int, random: np.random.Generator) -> Iterator[Part]:
