@@ -103,8 +103,9 @@ def foreign_underscores() -> dict[str, list[str]]:
         own.setdefault(part(module), set()).update(_defines(tree))
     everywhere = set().union(*own.values())
     places: dict[str, list[str]] = {}
+    foreign = {package: everywhere - names for package, names in own.items()}
     for module, tree in found.items():
         for node in ast.walk(tree):
-            if isinstance(node, ast.Attribute) and node.attr in everywhere - own[part(module)]:
+            if isinstance(node, ast.Attribute) and node.attr in foreign[part(module)]:
                 places.setdefault(node.attr, []).append(f"{module}:{node.lineno}")
     return places

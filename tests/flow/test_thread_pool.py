@@ -1,0 +1,85 @@
+"""A pool does jobs in its threads, and lets who waits for them do those that no thread has begun."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from fluidio.flow.thread_pool import ThreadPool
+
+
+class Busy:
+    """A pool whose only thread is inside a job until it is let go."""
+
+    def __init__(self) -> None:
+        self.pool: ThreadPool[str] = ThreadPool("busy", 1)
+        self._started, self._go = threading.Event(), threading.Event()
+        self.first = self.pool.submit(self._job)
+        assert self._started.wait(30)
+
+    def _job(self) -> str:
+        self._started.set()
+        assert self._go.wait(30)
+        return threading.current_thread().name
+
+    def let_go(self) -> None:
+        self._go.set()
+
+
+@pytest.fixture
+def busy() -> Iterator[Busy]:
+    found = Busy()
+    yield found
+    found.let_go()
+    found.pool.stop()
+
+
+def name_of_thread() -> str:
+    return threading.current_thread().name
+
+
+def test_a_job_that_no_thread_has_begun_is_done_by_who_waits_for_it(busy: Busy) -> None:
+    assert busy.pool.result(busy.pool.submit(name_of_thread)) == "MainThread"
+
+
+def test_jobs_behind_are_done_while_waiting(busy: Busy) -> None:
+    behind = busy.pool.submit(name_of_thread)
+
+    def let_go() -> str:
+        busy.let_go()
+        return name_of_thread()
+
+    last = busy.pool.submit(let_go)
+    assert busy.pool.result(busy.first) == "fluidio-busy"
+    assert (busy.pool.result(behind), busy.pool.result(last)) == ("MainThread", "MainThread")
+
+
+def raising(error: BaseException) -> Callable[[], str]:
+    def job() -> str:
+        raise error
+
+    return job
+
+
+def test_an_error_belongs_to_its_job(busy: Busy) -> None:
+    bad = busy.pool.submit(raising(ValueError("bad")))
+    good = busy.pool.submit(name_of_thread)
+    assert busy.pool.result(good) == "MainThread"
+    with pytest.raises(ValueError, match="bad"):
+        busy.pool.result(bad)
+
+
+def test_ctrl_c_in_a_job_done_here_is_raised_at_once(busy: Busy) -> None:
+    busy.pool.submit(raising(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        busy.pool.result(busy.pool.submit(name_of_thread))
+
+
+def test_a_stopped_pool_can_be_used_again() -> None:
+    pool: ThreadPool[str] = ThreadPool("again", 2)
+    for _ in range(3):
+        assert len({pool.result(pool.submit(name_of_thread)) for _ in range(5)}) >= 1
+        pool.stop()
+        assert not [t for t in threading.enumerate() if t.name == "fluidio-again"]
