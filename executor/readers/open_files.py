@@ -6,6 +6,7 @@ import weakref
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -19,7 +20,7 @@ from fluidio.flow.observer import OBSERVERS
 from fluidio.flow.runtime_reader import ReaderState
 from fluidio.flow.thread_pool import ThreadPool
 from fluidio.recordio.blocks.cut import PartBuffer
-from fluidio.recordio.decode.spans import Part
+from fluidio.recordio.decode.spans import Part, gather, part_of
 
 try:
     import resource
@@ -72,6 +73,7 @@ class OpenFiles(Source):
         self._active = min(len(self._paths), _OPEN) if side_by_side or arrival else 1
         self._parks = self._active > descriptors
         self._ahead = ahead
+        self._copies_chunks = True
         self._chunks_ahead = self._threads + 1
         self._arrival = arrival
         self._shuffle = shuffle_files
@@ -90,6 +92,10 @@ class OpenFiles(Source):
     def read_ahead(self, records: int) -> None:
         """Read at least so many records ahead, as far as one chunk of each file holds them."""
         self._ahead = max(self._ahead, records)
+
+    def keep_parts(self) -> None:
+        """Copy no chunk: a reader above takes single records out of it."""
+        self._copies_chunks = False
 
     def _new_pool(self) -> ThreadPool[list[Part | Exception]]:
         pool: ThreadPool[list[Part | Exception]] = ThreadPool(self.name, self._threads)
@@ -138,7 +144,14 @@ class OpenFiles(Source):
         """Keep the threads busy: one read for each file at most."""
         while self._turn and len(self._reads) < self._chunks_ahead:
             file = self._turn.popleft()
-            self._reads.append((file, self._pool.submit(file.read_chunk)))
+            self._reads.append((file, self._pool.submit(partial(self._read_chunk, file))))
+
+    def _read_chunk(self, file: Cursor) -> list[Part | Exception]:
+        """Read a chunk and copy its records while they are in the cache, so that batches within it are views."""
+        found = file.read_chunk()
+        if not self._copies_chunks:
+            return found
+        return [part_of(gather([part], self._buffers)) if isinstance(part, Part) else part for part in found]
 
     def _begin(self) -> None:
         files = [Cursor(path, self._buffers, parks=self._parks) for path in self._paths]

@@ -34,6 +34,7 @@ class Shuffle(Decorator):
         source = self.source()
         if isinstance(source, OpenFiles):
             source.read_ahead(buffer_size)  # the next buffer, while this one is given out
+            source.keep_parts()
 
     def _part(self, most: int) -> Part | None:
         return self._buffer.take(most, self._refill)

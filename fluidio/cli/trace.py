@@ -30,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     diff.add_argument("--rtol", type=float, default=1e-4, help="relative difference that is accepted (1e-4)")
     diff.add_argument("--atol", type=float, default=1e-7, help="absolute difference that is accepted (1e-7)")
     diff.add_argument("--json", action="store_true", help="print one JSON list")
-    verbs.add_parser("recorder", help="print a script that records a run of the original Fluid")
+    diff.epilog = "example: fluidio trace diff original.json ours.json"
+    recorder = verbs.add_parser("recorder", help="print a script that records a run of the original Fluid")
+    recorder.epilog = "example: fluidio trace recorder > fluidio_record.py"
 
 
 def run(args: argparse.Namespace) -> int:

@@ -55,7 +55,7 @@ class GeneratorLoader(DataLoaderBase):
             array = np.empty(0, object)
         if array.dtype == object:
             raise TypeError(
-                "Faild to convert input data to a regular ndarray: usually it holds nested lists of different lengths. "
+                "The data cannot become one array: usually it holds nested lists of different lengths. "
                 "Pad them, or give a LoDTensor (fluid.create_lod_tensor)."
             )
         return array
