@@ -357,7 +357,7 @@ def read_file(reader: Variable | None = None, *, file_obj: Variable | None = Non
     if not isinstance(reader, Variable) or reader.type is not VarType.READER:
         raise TypeError(f"read_file takes a reader (the result of open_files, py_reader, batch, ...), got {reader!r}")
     if reader.trainer_share is not None:
-        attrs = dict(zip(("trainers", "trainer_id", "join"), reader.trainer_share))
+        attrs: dict[str, Any] = dict(zip(("trainers", "trainer_id", "join"), reader.trainer_share))
         reader = _decorate("create_share_reader", reader, attrs)
     helper = LayerHelper("read_file")
     outputs = [

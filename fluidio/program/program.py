@@ -32,11 +32,6 @@ class Program:
 
     _default_seed = 0
     # What Fluid's transpilers and fleet keep on a program; scripts read and set these.
-    _is_chief = False
-    _ps_endpoint: str | None = None
-    _endpoints: Sequence[str] = ()
-    _trainers_endpoints: Sequence[str] = ()
-    _distributed_lookup_table: str | None = None
     _parameters_on_pservers: object = None
     _pipeline_opt: Mapping[str, object] | None = None
     _fleet_opt: Mapping[str, object] | None = None

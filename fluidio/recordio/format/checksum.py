@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 try:
     from isal.isal_zlib import crc32 as _crc32
@@ -24,11 +24,12 @@ CRC32_IS_FAST: bool = _crc32 is not zlib.crc32
 def crc32c(data: Any, value: int = 0) -> int:
     """Return the CRC-32C; its package is imported at the first call, because it takes a fifth of `import fluidio`."""
     global _crc32c
-    if _crc32c is None:
+    function = _crc32c
+    if function is None:
         from crc32c import crc32c as found
 
-        _crc32c = found
-    return _crc32c(data, value)
+        function = _crc32c = cast("Checksum", found)
+    return function(data, value)
 
 
 def masked_crc32c(data: Any) -> int:
