@@ -52,9 +52,15 @@ _SHAPES: dict[str, Any] = {"shape_concat": [], "lod_levels": [], "ranks": [], "u
 
 
 @op(
-    "read", "Reader", "Out*", {"throw_eof_exp": True, "infer_out": True, "drop_last": True},
-    infer=infer_read, grad=False, raw=True, side_effect=True,
-)  # fmt: skip
+    "read",
+    "Reader",
+    "Out*",
+    {"throw_eof_exp": True, "infer_out": True, "drop_last": True},
+    infer=infer_read,
+    grad=False,
+    raw=True,
+    side_effect=True,
+)
 def read(k: Call, f: Frame) -> None:
     """Take the next item of a reader; EOFException at the end of the epoch."""
     reader = f.values[k.ins["Reader"][0]]
@@ -260,54 +266,85 @@ def _make_custom(k: Call, f: Frame, name: str, below: Reader, spec: Spec) -> Rea
 
 
 _source(
-    "create_recordio_file_reader", "", {**_SHAPES, "filename": ""},
-    _make_file, infer_source,
-)  # fmt: skip
+    "create_recordio_file_reader",
+    "",
+    {**_SHAPES, "filename": ""},
+    _make_file,
+    infer_source,
+)
 _source(
-    "open_files", "",
-    {**_SHAPES, "file_names": [], "thread_num": 1, "buffer_size": 1, "is_test": False, "side_by_side": True,
-     "deterministic": True, "shuffle_files": False, "seed": 0},
-    _make_open_files, infer_open_files,
-)  # fmt: skip
+    "open_files",
+    "",
+    {
+        **_SHAPES,
+        "file_names": [],
+        "thread_num": 1,
+        "buffer_size": 1,
+        "is_test": False,
+        "side_by_side": True,
+        "deterministic": True,
+        "shuffle_files": False,
+        "seed": 0,
+    },
+    _make_open_files,
+    infer_open_files,
+)
 _source("create_random_data_generator", "", {**_SHAPES, "low": 0.0, "high": 1.0, "seed": 0}, _make_random, infer_source)
 _decorator(
-    "create_shuffle_reader", {"buffer_size": 1, "seed": 0},
+    "create_shuffle_reader",
+    {"buffer_size": 1, "seed": 0},
     lambda k, f, name, below, spec: Shuffle(name, below, k.attrs["buffer_size"], k.attrs["seed"], spec),
     positive("buffer_size"),
-)  # fmt: skip
+)
 _decorator(
-    "create_batch_reader", {"batch_size": 1, "discard_leftover": True, "trainers": 0, "trainer_id": 0, "join": False},
+    "create_batch_reader",
+    {"batch_size": 1, "discard_leftover": True, "trainers": 0, "trainer_id": 0, "join": False},
     lambda k, f, name, below, spec: Batch(
-        name, below, k.attrs["batch_size"], k.attrs["discard_leftover"], spec, fluids_lods=era().strict,
-        share=(k.attrs["trainers"], k.attrs["trainer_id"]) if k.attrs["trainers"] else None, join=k.attrs["join"],
+        name,
+        below,
+        k.attrs["batch_size"],
+        k.attrs["discard_leftover"],
+        spec,
+        fluids_lods=era().strict,
+        share=(k.attrs["trainers"], k.attrs["trainer_id"]) if k.attrs["trainers"] else None,
+        join=k.attrs["join"],
     ),
     positive("batch_size"),
-)  # fmt: skip
+)
 _decorator(
-    "create_share_reader", {"trainers": 1, "trainer_id": 0, "join": False},
+    "create_share_reader",
+    {"trainers": 1, "trainer_id": 0, "join": False},
     lambda k, f, name, below, spec: Share(
         name, below, k.attrs["trainers"], k.attrs["trainer_id"], spec, join=k.attrs["join"]
     ),
     positive("trainers"),
-)  # fmt: skip
+)
 _decorator(
-    "create_multi_pass_reader", {"pass_num": 1},
+    "create_multi_pass_reader",
+    {"pass_num": 1},
     lambda k, f, name, below, spec: MultiPass(name, below, k.attrs["pass_num"], spec),
     positive("pass_num"),
-)  # fmt: skip
+)
 _decorator("create_threaded_reader", {}, lambda k, f, name, below, spec: Threaded(name, below, spec), infer_decorator)
 _decorator("create_double_buffer_reader", {"place": "AUTO"}, _make_double_buffer, infer_decorator)
 _decorator(
-    "create_custom_reader", {"sub_block": None, "source_var_names": [], "sink_var_names": []},
-    _make_custom, infer_custom,
-)  # fmt: skip
+    "create_custom_reader",
+    {"sub_block": None, "source_var_names": [], "sink_var_names": []},
+    _make_custom,
+    infer_custom,
+)
 
 
 @op(
-    "create_py_reader", "blocking_queue", "Out*",
+    "create_py_reader",
+    "blocking_queue",
+    "Out*",
     {**_SHAPES, "dtypes": [], "need_check_feed": [], "device_index": 0, "device_count": 1},
-    infer=infer_source, grad=False, raw=True, side_effect=True,
-)  # fmt: skip
+    infer=infer_source,
+    grad=False,
+    raw=True,
+    side_effect=True,
+)
 def create_py_reader(k: Call, f: Frame) -> None:
     """Make the reader that empties a queue; it stays while the queue is the same."""
     with _making:

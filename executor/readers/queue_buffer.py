@@ -58,7 +58,7 @@ class QueueBuffer(DevicePrefetch):
         epoch: Any = self._queue.current
         epoch.abandon()
 
-    def settle(self) -> None:
+    def wait_for_stage(self) -> None:
         """Wait until nobody uses the stage, after `abandon`."""
         with self._lock:
             self._stop()

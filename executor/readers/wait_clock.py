@@ -11,12 +11,12 @@ _MOSTLY = 0.5
 class WaitClock:
     """Adds up the waits of one `read` op and judges them at the end of the epoch, once."""
 
-    __slots__ = ("began", "told", "waited")
+    __slots__ = ("began", "waited", "warned")
 
     def __init__(self) -> None:
         self.began = 0.0
         self.waited = 0.0
-        self.told = False
+        self.warned = False
 
     def note(self, start: float, end: float) -> None:
         """Add a read that lasted from `start` to `end`."""
@@ -28,9 +28,9 @@ class WaitClock:
         """Return a warning when most of the epoch was waiting, else ""; begin anew."""
         took, waited = now - self.began, self.waited
         self.began = self.waited = 0.0
-        if self.told or took < _LONG_ENOUGH or waited < _MOSTLY * took:
+        if self.warned or took < _LONG_ENOUGH or waited < _MOSTLY * took:
             return ""
-        self.told = True
+        self.warned = True
         return (
             f"the program waited for reader {name} during {waited / took:.0%} of the epoch ({waited:.0f} of {took:.0f} "
             "s): reading is the bottleneck. Files: more thread_num in open_files, and double_buffer; generators: "

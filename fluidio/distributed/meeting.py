@@ -89,7 +89,7 @@ class Meeting:
         return self.ask(call).answer(ANSWER_LIMIT)
 
     @contextlib.contextmanager
-    def told(self) -> Iterator[None]:
+    def declared(self) -> Iterator[None]:
         """Turn a broken connection to the store into our error."""
         try:
             yield
@@ -104,7 +104,7 @@ class Meeting:
         """Register a trainer, wait for all, and return them."""
         me = Member(trainer, socket.gethostname(), os.getpid())
         self.trainers = trainers
-        with self.told():
+        with self.declared():
             if self._store.add(f"claims/{trainer}", 1) > 1:
                 self.await_key("member", trainer, limit)
                 raise DistributedError(
@@ -165,7 +165,7 @@ class Meeting:
 
     def roll_call(self, others: Sequence[Member], exchange: int, late: bool) -> Blame:
         """Return the members to blame for a failed exchange and what is known of each; takes some seconds."""
-        with self.told():
+        with self.declared():
             before = {m.trainer: self.get("beat", m.trainer) for m in others}
             time.sleep(_SILENCE)
             found = []

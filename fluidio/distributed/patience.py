@@ -17,9 +17,9 @@ _SOON = 2.0  # seconds: trainers that are started together meet before that
 
 
 @contextlib.contextmanager
-def says_whom_it_waits_for(told: Membership, launch: Launch | None) -> Iterator[None]:
+def says_whom_it_waits_for(declared: Membership, launch: Launch | None) -> Iterator[None]:
     """Print one line if the block takes long."""
-    line = waiting_line(told, launch)
+    line = waiting_line(declared, launch)
     timer = threading.Timer(_SOON, print, [line], {"file": sys.stderr, "flush": True})
     timer.daemon = True
     timer.start()
@@ -29,15 +29,15 @@ def says_whom_it_waits_for(told: Membership, launch: Launch | None) -> Iterator[
         timer.cancel()
 
 
-def waiting_line(told: Membership, launch: Launch | None) -> str:
+def waiting_line(declared: Membership, launch: Launch | None) -> str:
     """Return what a process says that waits for the others at the start."""
-    if told.server >= 0:
-        me, others = f"parameter server {told.endpoint}", list(range(told.trainers))
+    if declared.server >= 0:
+        me, others = f"parameter server {declared.endpoint}", list(range(declared.trainers))
     else:
-        me = f"trainer {told.trainer} of {told.trainers}"
-        others = [trainer for trainer in range(told.trainers) if trainer != told.trainer]
+        me = f"trainer {declared.trainer} of {declared.trainers}"
+        others = [trainer for trainer in range(declared.trainers) if trainer != declared.trainer]
     return (
-        f"fluidio: {me} waits for {_names(others)} {_place(told, launch, others)}, for up to {meeting_limit():g} s "
+        f"fluidio: {me} waits for {_names(others)} {_place(declared, launch, others)}, for up to {meeting_limit():g} s "
         "(FLUIDIO_START_TIMEOUT=seconds); FLUIDIO_DISTRIBUTED=off trains alone"
     )
 
@@ -50,11 +50,13 @@ def _names(trainers: list[int]) -> str:
     return f"trainers {', '.join(map(str, trainers[:8]))}{', ...' if len(trainers) > 8 else ''}"
 
 
-def _place(told: Membership, launch: Launch | None, others: list[int]) -> str:
+def _place(declared: Membership, launch: Launch | None, others: list[int]) -> str:
     if launch is not None and launch.engine == "mpi":
         return "among the processes of mpiexec"
-    meeting = launch.meeting if launch is not None else told.endpoints[0] if told.endpoints else "an unknown place"
-    if told.endpoint in told.endpoints and told.server < 0 and len(told.endpoints) == told.trainers:
-        ends = ", ".join(told.endpoints[trainer] for trainer in others[:4]) + (", ..." if len(others) > 4 else "")
+    meeting = (
+        launch.meeting if launch is not None else declared.endpoints[0] if declared.endpoints else "an unknown place"
+    )
+    if declared.endpoint in declared.endpoints and declared.server < 0 and len(declared.endpoints) == declared.trainers:
+        ends = ", ".join(declared.endpoints[trainer] for trainer in others[:4]) + (", ..." if len(others) > 4 else "")
         return f"({ends}) at {meeting}"
     return f"at {meeting}"

@@ -28,15 +28,15 @@ _membership: Membership | None = None
 _group: Group | None = None
 
 
-def declare(told: Membership) -> None:
+def declare(declared: Membership) -> None:
     """Note which trainer this process is; nobody is met yet."""
     global _membership
     if _group is None or _membership is None:
-        _membership = told
-    elif (told.trainer, told.trainers) != (_membership.trainer, _membership.trainers):
+        _membership = declared
+    elif (declared.trainer, declared.trainers) != (_membership.trainer, _membership.trainers):
         raise DistributedError(
             f"this process is trainer {_membership.trainer} of {_membership.trainers} already and cannot become "
-            f"trainer {told.trainer} of {told.trainers}"
+            f"trainer {declared.trainer} of {declared.trainers}"
         )
 
 
@@ -61,30 +61,30 @@ def group() -> Group:
     return _group
 
 
-def _join(told: Membership) -> Communicator:
+def _join(declared: Membership) -> Communicator:
     launch = find_launch()
-    with says_whom_it_waits_for(told, launch):
-        return _join_by(told, launch)
+    with says_whom_it_waits_for(declared, launch):
+        return _join_by(declared, launch)
 
 
-def _join_by(told: Membership, launch: Launch | None) -> Communicator:
+def _join_by(declared: Membership, launch: Launch | None) -> Communicator:
     if launch is not None and launch.engine == "mpi":
         from fluidio.distributed import mpi
 
-        return mpi.join(told, launch)
-    if launch is not None and launch.size != told.trainers:
+        return mpi.join(declared, launch)
+    if launch is not None and launch.size != declared.trainers:
         raise DistributedError(
-            f"{launch.by} started {launch.size} processes, and the script says {told.trainers} trainers: start "
+            f"{launch.by} started {launch.size} processes, and the script says {declared.trainers} trainers: start "
             "as many processes as trainers"
         )
     from fluidio.distributed import gloo
 
-    return gloo.join(told, launch)
+    return gloo.join(declared, launch)
 
 
-def serve(told: Membership) -> None:
+def serve(declared: Membership) -> None:
     """Be a parameter server: hold the meeting point open, and end with the trainers."""
-    if told.trainers < 2 or is_switched_off():
+    if declared.trainers < 2 or is_switched_off():
         print("fluidio: one trainer needs no parameter server: this one ends", file=sys.stderr)
         return
     launch = find_launch()
@@ -95,7 +95,7 @@ def serve(told: Membership) -> None:
     else:
         from fluidio.distributed import server
 
-        server.serve(told, launch)
+        server.serve(declared, launch)
 
 
 def leave() -> None:

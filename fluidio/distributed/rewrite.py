@@ -175,14 +175,14 @@ def train_together(program: Program, trainer: int, trainers: int, endpoints: Seq
     """
     if is_switched_off():
         return
-    told = membership()
-    if told is None:
+    declared = membership()
+    if declared is None:
         own = endpoints[trainer] if 0 <= trainer < len(endpoints) else ""
         declare(Membership(trainer, trainers, tuple(endpoints), own))
-    elif (told.trainer, told.trainers) != (trainer, trainers):
+    elif (declared.trainer, declared.trainers) != (trainer, trainers):
         raise DistributedError(
             f"num_trainers={trainers}, trainer_id={trainer} were given; DistributeTranspiler was told that this is "
-            f"trainer {told.trainer} of {told.trainers}"
+            f"trainer {declared.trainer} of {declared.trainers}"
         )
     exchange_gradients(program)
 

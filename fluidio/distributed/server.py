@@ -17,32 +17,32 @@ __all__ = ["serve"]
 _GOODBYE = 2.0  # seconds that the first server gives the others to see the end
 
 
-def serve(told: Membership, launch: Launch | None) -> None:
+def serve(declared: Membership, launch: Launch | None) -> None:
     """Return when all trainers have left; DistributedError when one of them is gone without a word."""
-    with says_whom_it_waits_for(told, launch):
-        meeting = open_meeting(told, launch)
-        with meeting.told():
-            missing = meeting.missing(told.trainers, meeting_limit())
+    with says_whom_it_waits_for(declared, launch):
+        meeting = open_meeting(declared, launch)
+        with meeting.declared():
+            missing = meeting.missing(declared.trainers, meeting_limit())
     if missing:
         raise DistributedError(
-            f"parameter server {told.endpoint}: trainers {missing} did not come within {meeting_limit():g} s "
+            f"parameter server {declared.endpoint}: trainers {missing} did not come within {meeting_limit():g} s "
             "(FLUIDIO_START_TIMEOUT)"
         )
     try:
-        troubles = _outstay(meeting, told)
+        troubles = _outstay(meeting, declared)
     except RuntimeError as error:
         if not meeting.holds:
             return  # the first server has seen the end
-        raise DistributedError(f"parameter server {told.endpoint}: {error}") from error
+        raise DistributedError(f"parameter server {declared.endpoint}: {error}") from error
     if troubles:
-        raise DistributedError(f"parameter server {told.endpoint}: {'; '.join(troubles)}")
+        raise DistributedError(f"parameter server {declared.endpoint}: {'; '.join(troubles)}")
 
 
-def _outstay(meeting: Meeting, told: Membership) -> list[str]:
-    troubles = meeting.outstay(told.trainers, step_limit())
-    meeting.put("served", told.server)
+def _outstay(meeting: Meeting, declared: Membership) -> list[str]:
+    troubles = meeting.outstay(declared.trainers, step_limit())
+    meeting.put("served", declared.server)
     if meeting.holds:
-        _see_off(meeting, len(told.endpoints))
+        _see_off(meeting, len(declared.endpoints))
     return troubles
 
 

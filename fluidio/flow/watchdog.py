@@ -28,14 +28,14 @@ class Watchdog:
     Attributes:
         limit: seconds without a step after which a wait is told; 0 for never. FLUIDIO_WATCHDOG sets it.
         steps: steps of programs that have ended.
-        told: it has been said.
+        warned: it has been said.
         say: where it is said.
     """
 
     def __init__(self) -> None:
         self.limit = _limit_of(os.environ.get("FLUIDIO_WATCHDOG", ""))
         self.steps = 0
-        self.told = False
+        self.warned = False
         self.say: Callable[[str], None] = _to_stderr
         self.waits: dict[int, waiting] = {}
         self._telling = threading.Lock()
@@ -43,9 +43,9 @@ class Watchdog:
     def tell(self, wait: waiting) -> None:
         """Say who waits for whom, if that has not been said."""
         with self._telling:
-            if self.told:
+            if self.warned:
                 return
-            self.told = True
+            self.warned = True
         self.say(self._report(perf_counter() - wait.since))
 
     def _report(self, seconds: float) -> str:

@@ -45,7 +45,7 @@ class RingCache:
         """Return what brings the batches of a queue to these places ahead of time; None when one is no GPU."""
         if self._buffer is not None:
             self._buffer.abandon()
-            self._buffer.settle()
+            self._buffer.wait_for_stage()
             self._buffer = None
         if not all(map(_device, places)):
             return None

@@ -19,9 +19,16 @@ from fluidio.models.stored import StoredTensor
 __all__ = ["read_safetensors", "write_safetensors"]
 
 _NAMES = {
-    "float32": "F32", "float64": "F64", "float16": "F16", "int64": "I64", "int32": "I32", "int16": "I16", "int8": "I8",
-    "uint8": "U8", "bool": "BOOL",
-}  # fmt: skip
+    "float32": "F32",
+    "float64": "F64",
+    "float16": "F16",
+    "int64": "I64",
+    "int32": "I32",
+    "int16": "I16",
+    "int8": "I8",
+    "uint8": "U8",
+    "bool": "BOOL",
+}
 _DTYPES = {code: np.dtype(name).newbyteorder("<") for name, code in _NAMES.items()}
 _LARGEST_HEADER = 100 << 20  # what the format's own library accepts
 _size = struct.Struct("<Q")

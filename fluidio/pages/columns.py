@@ -90,19 +90,19 @@ class ColumnSketch:
     def as_json(self) -> dict[str, Any]:
         """Return what is known as plain values."""
         shapes = [kind for kind, _ in self._kinds.most_common()]
-        told: dict[str, Any] = {"name": self.name, "kind": _kind(shapes), "records": self._records}
+        described: dict[str, Any] = {"name": self.name, "kind": _kind(shapes), "records": self._records}
         if self._values:
             values = np.concatenate(self._values)
-            told["values"] = bins(values)
-            told["thinned"] = self._thinned
+            described["values"] = bins(values)
+            described["thinned"] = self._thinned
         if self._lengths and min(self._lengths) != max(self._lengths):
-            told["lengths"] = bins(np.asarray(self._lengths, np.float64))
+            described["lengths"] = bins(np.asarray(self._lengths, np.float64))
         if self._texts and len(self._texts) <= max(12, self._records // 4):
-            told["top"] = self._texts.most_common(8)
-            told["distinct"] = len(self._texts)
+            described["top"] = self._texts.most_common(8)
+            described["distinct"] = len(self._texts)
         elif not self._held and self._kinds.get("text"):
-            told["examples"] = list(self._texts)[:4]
-        return told
+            described["examples"] = list(self._texts)[:4]
+        return described
 
 
 def _kind(kinds: list[str]) -> str:
@@ -118,19 +118,19 @@ def _kind(kinds: list[str]) -> str:
 def bins(values: npt.NDArray[np.float64]) -> dict[str, Any]:
     """Return a histogram and figures; whole numbers of a small range get a bin each."""
     finite = values[np.isfinite(values)]
-    told: dict[str, Any] = {"count": len(values), "not_finite": len(values) - len(finite)}
+    described: dict[str, Any] = {"count": len(values), "not_finite": len(values) - len(finite)}
     if not len(finite):
-        return told
+        return described
     low, high = float(finite.min()), float(finite.max())
     whole = bool((finite == np.floor(finite)).all())
-    told |= {"least": low, "most": high, "mean": float(finite.mean()), "std": float(finite.std())}
-    told["median"] = float(np.median(finite))
+    described |= {"least": low, "most": high, "mean": float(finite.mean()), "std": float(finite.std())}
+    described["median"] = float(np.median(finite))
     if whole and high - low < 60:
         edges = np.arange(low, high + 2) - 0.5
-        told["whole"] = True
+        described["whole"] = True
     elif low == high or not np.isfinite(high - low):
-        return told
+        return described
     else:
         edges = np.linspace(low, high, _BINS + 1)
-    told["counts"] = np.histogram(finite, edges)[0].tolist()
-    return told
+    described["counts"] = np.histogram(finite, edges)[0].tolist()
+    return described

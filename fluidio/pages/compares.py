@@ -37,11 +37,11 @@ def _names(paths: Sequence[str]) -> list[str]:
 
 def _run(name: str, trace: Mapping[str, Any]) -> dict[str, Any]:
     kept = ("seconds", "steps", "records", "epochs", "measured", "environment", "profile", "memory", "status", "error")
-    told = {key: trace[key] for key in kept if key in trace}
-    told["curves"] = {each: _curve(*values_of(trace, each)) for each in trace["curves"]}
+    described = {key: trace[key] for key in kept if key in trace}
+    described["curves"] = {each: _curve(*values_of(trace, each)) for each in trace["curves"]}
     if "measured" in trace:
-        told["advice"] = advice_of(trace).text
-    return told | {"name": name}
+        described["advice"] = advice_of(trace).text
+    return described | {"name": name}
 
 
 def _curve(steps: Sequence[int], values: Sequence[float]) -> dict[str, Any]:

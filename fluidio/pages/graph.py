@@ -39,10 +39,10 @@ def graph_of(program: Program, *, readers_from: Sequence[Program] = (), costs: C
         found.append(_op(op, "reader", [], variables, sites, costs))
     found += [_data(variable, variables) for variable in _fed(program)]
     _walk(program.global_block(), [], found, variables, sites, costs)
-    _complete_paths(found, variables.told)
+    _complete_paths(found, variables.described)
     return {
         "ops": found,
-        "vars": variables.told,
+        "vars": variables.described,
         "sites": [_site(site) for site in sites],
         "parameters": len(parameters),
         "parameter_values": sum(_count(parameter) for parameter in parameters),
@@ -82,7 +82,7 @@ class _Variables:
 
     def __init__(self, parameters: set[str]) -> None:
         self._parameters = parameters
-        self.told: list[list[Any]] = []
+        self.described: list[list[Any]] = []
         self._numbers: dict[tuple[int, str], int] = {}
 
     def numbers(self, op: Operator, names: Sequence[str]) -> list[int]:
@@ -93,8 +93,8 @@ class _Variables:
         is_reader = variable is not None and variable.type == VarType.READER  # one in all programs
         key = (-1 if is_reader else block.idx if variable is None else id(variable), name)
         if key not in self._numbers:
-            self._numbers[key] = len(self.told)
-            self.told.append(_variable(name, variable, name in self._parameters))
+            self._numbers[key] = len(self.described)
+            self.described.append(_variable(name, variable, name in self._parameters))
         return self._numbers[key]
 
 
@@ -153,7 +153,7 @@ def _walk(
 def _op(
     op: Operator, role: str, inside: list[str], variables: _Variables, sites: dict[Any, int], costs: Costs | None
 ) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    described: dict[str, Any] = {
         "type": op.type,
         "role": role,
         "path": [*(inside or _scope(op)), *filter(None, [layer_of(op)])],
@@ -162,12 +162,12 @@ def _op(
         "attrs": _attributes(op),
     }
     if op.site is not None:
-        told["site"] = sites.setdefault(op.site, len(sites))
+        described["site"] = sites.setdefault(op.site, len(sites))
     outputs = op.output_arg_names
     cost = costs.get((op.type, outputs[0] if outputs else "")) if costs else None
     if cost is not None:
-        told["runs"], told["seconds"] = cost
-    return told
+        described["runs"], described["seconds"] = cost
+    return described
 
 
 def role_of(op: Operator) -> str:

@@ -38,7 +38,7 @@ def page(kind: str, title: str, data: Mapping[str, Any]) -> str:
     shared = "charts.js" if kind in ("run", "compare") else ""
     script = "".join(map(_asset, ["base.js", *filter(None, [shared]), f"{kind}.js"]))
     style = "".join(map(_asset, ["base.css", f"{'run' if shared else kind}.css"]))
-    told = {"fluidio": __version__, "made": time.strftime("%Y-%m-%d %H:%M"), "title": title, **data}
+    described = {"fluidio": __version__, "made": time.strftime("%Y-%m-%d %H:%M"), "title": title, **data}
     allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (
         f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{allowed}'; "
@@ -51,7 +51,7 @@ def page(kind: str, title: str, data: Mapping[str, Any]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<style>\n{style}</style>\n</head>\n<body>\n"
         f'<main id="page"><noscript>{_NO_SCRIPT}</noscript></main>\n'
-        f'<script type="application/json" id="data">{as_json(told)}</script>\n'
+        f'<script type="application/json" id="data">{as_json(described)}</script>\n'
         f"<script>{script}</script>\n</body>\n</html>\n"
     )
 

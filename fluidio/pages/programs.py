@@ -33,15 +33,15 @@ def program_page(
         costs: seconds of ops by type and first output, from `costs_of_trace`.
     """
     named = [("main", programs)] if isinstance(programs, Program) else list(programs)
-    told: list[dict[str, Any]] = []
+    described: list[dict[str, Any]] = []
     room = _OPS
     for name, program in named[:_PROGRAMS]:
         others = [other for _, other in named if other is not program] or [default_startup_program()]
         graph = graph_of(program, readers_from=others, costs=costs)
-        if len(graph["ops"]) <= room or not told:
+        if len(graph["ops"]) <= room or not described:
             room -= len(graph["ops"])
-            told.append({"name": name, **graph})
-    return pages.page("program", title, {"programs": told})
+            described.append({"name": name, **graph})
+    return pages.page("program", title, {"programs": described})
 
 
 def costs_of_trace(path: str) -> dict[tuple[str, str], tuple[int, float]]:

@@ -99,8 +99,8 @@ def _contents(paths: Sequence[str], indexes: Sequence[ChunkIndex], total: int) -
     drawn = unreadable = 0
     every = max(1, min(total, _DRAWN) // _SHOWN)
     for each in draw(paths, indexes, _DRAWN):
-        told = slots.setdefault(each.file, _slots(paths[each.file]))
-        row = _row(each.record, told)
+        described = slots.setdefault(each.file, _slots(paths[each.file]))
+        row = _row(each.record, described)
         unreadable += row is None
         for name, value in (row or {}).items():
             columns.setdefault(name, ColumnSketch(name)).add(value)

@@ -35,10 +35,10 @@ def _without_values(curve: Mapping[str, Any]) -> dict[str, Any]:
 
 def advice_of(trace: Mapping[str, Any]) -> Any:
     """Return the advice for a recorded run."""
-    told = dict(trace["measured"])
-    told["queues"] = [Queue(**queue) for queue in told["queues"]]
-    told["slowest_op"] = tuple(told["slowest_op"]) if told.get("slowest_op") else None
-    return advise(Measured(**told))
+    described = dict(trace["measured"])
+    described["queues"] = [Queue(**queue) for queue in described["queues"]]
+    described["slowest_op"] = tuple(described["slowest_op"]) if described.get("slowest_op") else None
+    return advise(Measured(**described))
 
 
 @contextlib.contextmanager

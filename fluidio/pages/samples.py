@@ -39,18 +39,18 @@ def cell(value: Any, lod: LoD = ()) -> dict[str, Any]:
 
 
 def _text(value: str) -> dict[str, Any]:
-    told: dict[str, Any] = {"as": "text", "value": value[:_TEXT]}
-    return told | ({"length": len(value)} if len(value) > _TEXT else {})
+    described: dict[str, Any] = {"as": "text", "value": value[:_TEXT]}
+    return described | ({"length": len(value)} if len(value) > _TEXT else {})
 
 
 def _bytes(value: bytes) -> dict[str, Any]:
     found = picture(value)
     if found is not None:
-        told: dict[str, Any] = {"as": "picture", "note": found, "size": len(value)}
+        described: dict[str, Any] = {"as": "picture", "note": found, "size": len(value)}
         if len(value) <= _PICTURE_BYTES:
             mime = _MIMES[found.split()[0]]
-            told["src"] = f"data:{mime};base64,{base64.b64encode(value).decode()}"
-        return told
+            described["src"] = f"data:{mime};base64,{base64.b64encode(value).decode()}"
+        return described
     try:
         return _text(value.decode())
     except UnicodeDecodeError:
@@ -65,20 +65,20 @@ def _levels(lod: LoD) -> dict[str, Any]:
 
 def _tensor(array: npt.NDArray[Any], lod: LoD) -> dict[str, Any]:
     flat = array.reshape(-1)
-    told: dict[str, Any] = {"as": "tensor", "dtype": array.dtype.name, "shape": list(array.shape)}
-    told |= {"first": flat[:_FIRST].tolist(), "size": array.size} | _levels(lod)
+    described: dict[str, Any] = {"as": "tensor", "dtype": array.dtype.name, "shape": list(array.shape)}
+    described |= {"first": flat[:_FIRST].tolist(), "size": array.size} | _levels(lod)
     if array.size < 16 or lod:
-        return told
+        return described
     grid, colours = _grid(array)
     finite = grid[np.isfinite(grid)] if grid.dtype.kind == "f" else grid.reshape(-1)
     if not len(finite):
-        return told
+        return described
     low, high = float(finite.min()), float(finite.max())
     scale = 255 / (high - low) if high > low and math.isfinite(high - low) else 0.0
     with np.errstate(all="ignore"):
         pixels = np.nan_to_num((grid.astype(np.float64) - low) * scale, nan=0, posinf=255, neginf=0)
-    told |= {"low": low, "high": high, "grid": list(grid.shape[:2]), "colours": colours}
-    return told | {"pixels": base64.b64encode(pixels.clip(0, 255).astype(np.uint8).tobytes()).decode()}
+    described |= {"low": low, "high": high, "grid": list(grid.shape[:2]), "colours": colours}
+    return described | {"pixels": base64.b64encode(pixels.clip(0, 255).astype(np.uint8).tobytes()).decode()}
 
 
 def _grid(array: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], bool]:

@@ -69,13 +69,13 @@ class Curve:
         """Return the curve as plain values: columns of step, least, most, mean."""
         self._flush(whole=False)
         columns = [list(column) for column in zip(*self._rows)] or [[], [], [], []]
-        told: dict[str, Any] = {"count": self.count, "stride": self.stride, "not_finite": self.not_finite}
-        told |= {"last": self.last, "step": columns[0], "mean": _rounded(columns[3])}
+        described: dict[str, Any] = {"count": self.count, "stride": self.stride, "not_finite": self.not_finite}
+        described |= {"last": self.last, "step": columns[0], "mean": _rounded(columns[3])}
         if self.stride > 1:
-            told |= {"least": _rounded(columns[1]), "most": _rounded(columns[2])}
+            described |= {"least": _rounded(columns[1]), "most": _rounded(columns[2])}
         if self.values is not None and self.steps is not None:
-            told |= {"values": self.values.tolist(), "steps": self.steps.tolist()}
-        return told
+            described |= {"values": self.values.tolist(), "steps": self.steps.tolist()}
+        return described
 
 
 def _summed(groups: npt.NDArray[np.float64]) -> tuple[list[float], list[float], list[float]]:
@@ -186,6 +186,6 @@ class Lanes:
     def as_json(self) -> dict[str, Any]:
         """Return the lanes as plain values, up to the last bucket that is used."""
         used = min(self.size, int((self.end - self.start) / self.width) + 1)
-        told = {name: [float(f"{value:.4g}") for value in values[:used]] for name, values in self.lanes.items()}
+        described = {name: [float(f"{value:.4g}") for value in values[:used]] for name, values in self.lanes.items()}
         peaks = {name: values[:used] for name, values in self.peaks.items()}
-        return {"width": self.width, "lanes": told, "peaks": peaks}
+        return {"width": self.width, "lanes": described, "peaks": peaks}

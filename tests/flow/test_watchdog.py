@@ -33,7 +33,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Told:
     heard = Told()
     monkeypatch.setattr(WATCHDOG, "say", heard)
     monkeypatch.setattr(WATCHDOG, "limit", 0.02)
-    monkeypatch.setattr(WATCHDOG, "told", False)
+    monkeypatch.setattr(WATCHDOG, "warned", False)
     monkeypatch.delenv("FLUIDIO_DEBUG", raising=False)
     return heard
 

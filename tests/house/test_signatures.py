@@ -12,7 +12,7 @@ SHARES = signatures.shares_of_any()
 LIMITS = {"ops": 0.72, "executor": 0.36, "flow": 0.17, "recordio": 0.29, "program": 0.31, "layers": 0.46, "io": 0.49}
 ALL = 0.43
 IGNORED_TYPES = 65
-KEPT_FROM_THE_FORMATTER = 35
+KEPT_FROM_THE_FORMATTER = 19
 FOREIGN_UNDERSCORES = 14
 FLUIDS_OWN = {
     "_clone_variable",

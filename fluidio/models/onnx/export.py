@@ -64,10 +64,12 @@ def to_onnx(
         nodes,
         "fluid",
         [_input_info(onnx, program, value) for value in ends],
-        [_output_info(onnx, program, name, value) for name, value in zip([*targets, *_lod_ends(frame, targets)],
-                                                                        [*outputs, *extra])],
+        [
+            _output_info(onnx, program, name, value)
+            for name, value in zip([*targets, *_lod_ends(frame, targets)], [*outputs, *extra])
+        ],
         initializers,
-    )  # fmt: skip
+    )
     return onnx.helper.make_model(
         proto,
         producer_name="fluidio",

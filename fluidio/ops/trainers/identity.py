@@ -18,8 +18,16 @@ def _declare(trainer: int, own: str, others: list[str]) -> None:
         declare(Membership(trainer, len(endpoints), parse_endpoints(endpoints), own))
 
 
-@op("gen_nccl_id", "", "NCCLID?", {"endpoint": "", "endpoint_list": [], "trainer_id": 0, "trainers": []}, infer=None,
-    grad=False, raw=True, side_effect=True)  # fmt: skip
+@op(
+    "gen_nccl_id",
+    "",
+    "NCCLID?",
+    {"endpoint": "", "endpoint_list": [], "trainer_id": 0, "trainers": []},
+    infer=None,
+    grad=False,
+    raw=True,
+    side_effect=True,
+)
 def gen_nccl_id(k: Call, frame: Any) -> None:
     """Note which trainer this is, at `endpoint`, and where the others are; `trainers` lists all of them."""
     a = k.attrs
@@ -27,15 +35,31 @@ def gen_nccl_id(k: Call, frame: Any) -> None:
     _declare(a["trainer_id"], a["endpoint"], others)
 
 
-@op("c_gen_nccl_id", "", "Out?", {"endpoint": "", "other_endpoints": [], "rank": 0, "ring_id": 0}, infer=None,
-    grad=False, raw=True, side_effect=True)  # fmt: skip
+@op(
+    "c_gen_nccl_id",
+    "",
+    "Out?",
+    {"endpoint": "", "other_endpoints": [], "rank": 0, "ring_id": 0},
+    infer=None,
+    grad=False,
+    raw=True,
+    side_effect=True,
+)
 def c_gen_nccl_id(k: Call, frame: Any) -> None:
     """Note which trainer this is and where the others are."""
     _declare(k.attrs["rank"], k.attrs["endpoint"], list(k.attrs["other_endpoints"]))
 
 
-@op("c_comm_init", "X?", "", {"nranks": 1, "rank": 0, "device_id": -1, "ring_id": 0}, infer=None, grad=False,
-    raw=True, side_effect=True)  # fmt: skip
+@op(
+    "c_comm_init",
+    "X?",
+    "",
+    {"nranks": 1, "rank": 0, "device_id": -1, "ring_id": 0},
+    infer=None,
+    grad=False,
+    raw=True,
+    side_effect=True,
+)
 def c_comm_init(k: Call, frame: Any) -> None:
     """Do nothing: trainers meet in their first exchange."""
 

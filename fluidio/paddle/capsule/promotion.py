@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["FUNCTIONS", "NAMES", "OPERATORS", "clip", "in_place", "settle", "sum_numbers", "two", "where"]
+__all__ = ["FUNCTIONS", "NAMES", "OPERATORS", "clip", "in_place", "promoted", "sum_numbers", "two", "where"]
 
 _NUMPY = (np.ndarray, np.generic)
 _RANKS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
@@ -21,7 +21,7 @@ _PLAIN = frozenset((int, float, bool, str, bytes, list, tuple))
 _PYTHON: dict[type, Any] = {bool: np.bool_, int: np.int64, float: np.float64, complex: np.complex128}
 
 
-def settle(left: Any, right: Any) -> tuple[Any, Any]:
+def promoted(left: Any, right: Any) -> tuple[Any, Any]:
     """Return two operands for which NumPy 2 computes what NumPy 1 computed for the given ones."""
     if not isinstance(left, _NUMPY) and not isinstance(right, _NUMPY):
         return left, right
@@ -73,51 +73,51 @@ def _scalar(value: Any, other: Any) -> Any:
 def two(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of two operands, with the dtypes of NumPy 1."""
 
-    def settled(left: Any, right: Any, *args: Any, **kwargs: Any) -> Any:
-        return function(*settle(left, right), *args, **kwargs)
+    def with_promotion(left: Any, right: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(*promoted(left, right), *args, **kwargs)
 
-    return settled
+    return with_promotion
 
 
 def _add(left: Any, right: Any) -> Any:
     if type(left) not in _PLAIN or type(right) not in _PLAIN:
-        left, right = settle(left, right)
+        left, right = promoted(left, right)
     return left + right
 
 
 def _subtract(left: Any, right: Any) -> Any:
     if type(left) not in _PLAIN or type(right) not in _PLAIN:
-        left, right = settle(left, right)
+        left, right = promoted(left, right)
     return left - right
 
 
 def _multiply(left: Any, right: Any) -> Any:
     if type(left) not in _PLAIN or type(right) not in _PLAIN:
-        left, right = settle(left, right)
+        left, right = promoted(left, right)
     return left * right
 
 
 def _divide(left: Any, right: Any) -> Any:
     if type(left) not in _PLAIN or type(right) not in _PLAIN:
-        left, right = settle(left, right)
+        left, right = promoted(left, right)
     return left / right
 
 
 def _floor_divide(left: Any, right: Any) -> Any:
     if type(left) not in _PLAIN or type(right) not in _PLAIN:
-        left, right = settle(left, right)
+        left, right = promoted(left, right)
     return left // right
 
 
 def _power(left: Any, right: Any) -> Any:
     if type(left) not in _PLAIN or type(right) not in _PLAIN:
-        left, right = settle(left, right)
+        left, right = promoted(left, right)
     return left**right
 
 
 def _shift_left(left: Any, right: Any) -> Any:
     if type(left) not in _PLAIN or type(right) not in _PLAIN:
-        left, right = settle(left, right)
+        left, right = promoted(left, right)
     return left << right
 
 
@@ -146,18 +146,18 @@ _IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
 def in_place(name: str, left: Any, right: Any) -> Any:
     """Return the value of `left` after an assignment such as `left += right`."""
     if type(left) not in _PLAIN or type(right) not in _PLAIN:
-        left, right = settle(left, right)
+        left, right = promoted(left, right)
     return _IN_PLACE[name](left, right)
 
 
 def where(condition: Any, *choices: Any, **kwargs: Any) -> Any:
     """Return numpy.where(...)."""
-    return np.where(condition, *(settle(*choices) if len(choices) == 2 else choices), **kwargs)
+    return np.where(condition, *(promoted(*choices) if len(choices) == 2 else choices), **kwargs)
 
 
 def clip(a: Any, a_min: Any = None, a_max: Any = None, *args: Any, **kwargs: Any) -> Any:
     """Return numpy.clip(...)."""
-    return np.clip(a, settle(a, a_min)[1], settle(a, a_max)[1], *args, **kwargs)
+    return np.clip(a, promoted(a, a_min)[1], promoted(a, a_max)[1], *args, **kwargs)
 
 
 def sum_numbers(iterable: Iterable[Any], /, start: Any = 0) -> Any:

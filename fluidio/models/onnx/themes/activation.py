@@ -14,10 +14,23 @@ from fluidio.models.onnx.table import maps
 __all__ = ["ACTIVATIONS", "activate", "in_float32", "sigmoid"]
 
 _PLAIN = {
-    "tanh": "Tanh", "exp": "Exp", "sqrt": "Sqrt", "reciprocal": "Reciprocal", "log": "Log", "abs": "Abs", "sin": "Sin",
-    "cos": "Cos", "asin": "Asin", "acos": "Acos", "atan": "Atan", "floor": "Floor", "ceil": "Ceil", "sign": "Sign",
-    "erf": "Erf", "logical_not": "Not",
-}  # fmt: skip
+    "tanh": "Tanh",
+    "exp": "Exp",
+    "sqrt": "Sqrt",
+    "reciprocal": "Reciprocal",
+    "log": "Log",
+    "abs": "Abs",
+    "sin": "Sin",
+    "cos": "Cos",
+    "asin": "Asin",
+    "acos": "Acos",
+    "atan": "Atan",
+    "floor": "Floor",
+    "ceil": "Ceil",
+    "sign": "Sign",
+    "erf": "Erf",
+    "logical_not": "Not",
+}
 _FLOAT32_ONLY = frozenset(
     ["Erf", "Asin", "Acos", "Atan", "Softsign", "ThresholdedRelu", "Selu", "Softplus", "Cos", "Elu", "LeakyRelu"]
 )
@@ -260,8 +273,12 @@ def _identity(k: Op, x: Value) -> Value:
 
 
 ACTIVATIONS: dict[str, Any] = {
-    "sigmoid": sigmoid, "tanh": lambda k, x: k("Tanh", x), "relu": relu, "identity": _identity, "": _identity,
-}  # fmt: skip
+    "sigmoid": sigmoid,
+    "tanh": lambda k, x: k("Tanh", x),
+    "relu": relu,
+    "identity": _identity,
+    "": _identity,
+}
 
 
 def activate(k: Op, name: str, x: Value) -> Value:

@@ -127,7 +127,14 @@ def columns(
     area = kernel[0] * kernel[1]
     filters = np.tile(np.eye(area, dtype=np.float32).reshape(area, 1, *kernel), (channels, 1, 1, 1))
     wide = in_float32(
-        k, "Conv", x, k.g.constant(filters), strides=strides, dilations=dilations, pads=pads, group=channels,
+        k,
+        "Conv",
+        x,
+        k.g.constant(filters),
+        strides=strides,
+        dilations=dilations,
+        pads=pads,
+        group=channels,
         kernel_shape=kernel,
-    )  # fmt: skip
+    )
     return k.g.reshape(wide, [0, channels * area, -1])

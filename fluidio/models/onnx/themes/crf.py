@@ -49,14 +49,31 @@ def _best_path(k: Op, padded: Value, mask: Value, transition: Value) -> Value:
     alive = g("Concat", g.slice(mask, 1, 1, 2**62), g("Xor", g.slice(mask, 1, 0, 1), g.slice(mask, 1, 0, 1)), axis=1)
     proto = _forward(g, padded.dtype, moves)
     scores, back = g.node(
-        "Scan", start, rest, alive, dtypes=[padded.dtype, np.int64], ranks=[2, 3], body=proto, num_scan_inputs=2,
-        scan_input_axes=[1, 1], scan_output_axes=[1],
-    )  # fmt: skip
+        "Scan",
+        start,
+        rest,
+        alive,
+        dtypes=[padded.dtype, np.int64],
+        ranks=[2, 3],
+        body=proto,
+        num_scan_inputs=2,
+        scan_input_axes=[1, 1],
+        scan_output_axes=[1],
+    )
     end = g("ArgMax", g("Add", scores, last), axis=1, keepdims=1)
     _, tags = g.node(
-        "Scan", end, back, dtypes=[np.int64, np.int64], ranks=[2, 2], body=_backward(g), num_scan_inputs=1,
-        scan_input_axes=[1], scan_output_axes=[1], scan_input_directions=[1], scan_output_directions=[1],
-    )  # fmt: skip
+        "Scan",
+        end,
+        back,
+        dtypes=[np.int64, np.int64],
+        ranks=[2, 2],
+        body=_backward(g),
+        num_scan_inputs=1,
+        scan_input_axes=[1],
+        scan_output_axes=[1],
+        scan_input_directions=[1],
+        scan_output_directions=[1],
+    )
     return tags
 
 

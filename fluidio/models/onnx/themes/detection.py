@@ -250,11 +250,18 @@ def _images(k: Op, rois: Value, lengths: Value | None) -> Value:
 @maps("roi_align")
 def roi_align(k: Op, x: Value, rois: Value, lengths: Value | None) -> Value:
     return k(
-        "RoiAlign", x, rois, _images(k, rois, lengths), rank=4, mode="avg",
-        coordinate_transformation_mode="output_half_pixel", output_height=int(k.attr("pooled_height")),
-        output_width=int(k.attr("pooled_width")), sampling_ratio=max(int(k.attr("sampling_ratio")), 0),
+        "RoiAlign",
+        x,
+        rois,
+        _images(k, rois, lengths),
+        rank=4,
+        mode="avg",
+        coordinate_transformation_mode="output_half_pixel",
+        output_height=int(k.attr("pooled_height")),
+        output_width=int(k.attr("pooled_width")),
+        sampling_ratio=max(int(k.attr("sampling_ratio")), 0),
         spatial_scale=float(k.attr("spatial_scale")),
-    )  # fmt: skip
+    )
 
 
 @maps("roi_pool")
@@ -262,7 +269,12 @@ def roi_pool(k: Op, x: Value, rois: Value, lengths: Value | None) -> tuple[Value
     image = k.g.unsqueeze(k.g.cast(_images(k, rois, lengths), x.dtype), 1)
     shape = [int(k.attr("pooled_height")), int(k.attr("pooled_width"))]
     out = in_float32(
-        k, "MaxRoiPool", x, k("Concat", image, rois, axis=1), rank=4, pooled_shape=shape,
+        k,
+        "MaxRoiPool",
+        x,
+        k("Concat", image, rois, axis=1),
+        rank=4,
+        pooled_shape=shape,
         spatial_scale=float(k.attr("spatial_scale")),
-    )  # fmt: skip
+    )
     return out, None

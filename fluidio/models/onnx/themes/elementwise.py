@@ -56,11 +56,22 @@ def _power(k: Op, x: Value, y: Value) -> Value:
 
 
 _BINARY = {
-    "elementwise_add": "Add", "elementwise_sub": "Sub", "elementwise_mul": "Mul", "elementwise_max": "Max",
-    "elementwise_min": "Min", "elementwise_div": _towards_zero, "elementwise_floordiv": _floor_div,
-    "elementwise_mod": _mod, "elementwise_pow": _power, "less_than": "Less", "less_equal": "LessOrEqual",
-    "greater_than": "Greater", "greater_equal": "GreaterOrEqual", "equal": "Equal", "minus": "Sub",
-}  # fmt: skip
+    "elementwise_add": "Add",
+    "elementwise_sub": "Sub",
+    "elementwise_mul": "Mul",
+    "elementwise_max": "Max",
+    "elementwise_min": "Min",
+    "elementwise_div": _towards_zero,
+    "elementwise_floordiv": _floor_div,
+    "elementwise_mod": _mod,
+    "elementwise_pow": _power,
+    "less_than": "Less",
+    "less_equal": "LessOrEqual",
+    "greater_than": "Greater",
+    "greater_equal": "GreaterOrEqual",
+    "equal": "Equal",
+    "minus": "Sub",
+}
 
 
 def _binary(name: str, what: object) -> None:

@@ -149,7 +149,15 @@ def gather_tree(k: Op, ids: Value, parents: Value) -> Value:
     shape = g("Shape", ids, start=1)
     start = g("Expand", g.unsqueeze(g.arange(g.dim(ids, 2)), 0), shape, rank=2)
     _, out = g.node(
-        "Scan", start, ids, parents, dtypes=[np.int64, ids.dtype], ranks=[2, 3], body=proto, num_scan_inputs=2,
-        scan_input_directions=[1, 1], scan_output_directions=[1],
-    )  # fmt: skip
+        "Scan",
+        start,
+        ids,
+        parents,
+        dtypes=[np.int64, ids.dtype],
+        ranks=[2, 3],
+        body=proto,
+        num_scan_inputs=2,
+        scan_input_directions=[1, 1],
+        scan_output_directions=[1],
+    )
     return out

@@ -59,9 +59,14 @@ def _best_of_each_image(k: Op, boxes: Value, scores: Value) -> tuple[Value, Valu
     count = g.dim(boxes, 1)
     narrow = g.cast(corners, np.float32), g.cast(allowed, np.float32)
     picked = g(
-        "NonMaxSuppression", *narrow, count, np.asarray([k.attr("nms_threshold")], np.float32),
-        np.asarray([k.attr("score_threshold")], np.float32), dtype=np.int64, rank=2,
-    )  # fmt: skip
+        "NonMaxSuppression",
+        *narrow,
+        count,
+        np.asarray([k.attr("nms_threshold")], np.float32),
+        np.asarray([k.attr("score_threshold")], np.float32),
+        dtype=np.int64,
+        rank=2,
+    )
     kept_scores = k("GatherND", allowed, picked, rank=1)
     shape = g.shape(scores)
     room = g.filled(shape, float(_NEVER), scores.dtype)

@@ -27,8 +27,12 @@ def pixel_shuffle(k: Op, x: Value) -> Value:
 @maps("shuffle_channel")
 def shuffle_channel(k: Op, x: Value) -> Value:
     group, channels = int(k.attr("group")), _channels(k)
-    apart = k("Reshape", x, k.g("Concat", np.array([0, group, channels // group]), k.g("Shape", x, start=2), axis=0,
-                                dtype=np.int64), rank=k.rank(x) + 1)  # fmt: skip
+    apart = k(
+        "Reshape",
+        x,
+        k.g("Concat", np.array([0, group, channels // group]), k.g("Shape", x, start=2), axis=0, dtype=np.int64),
+        rank=k.rank(x) + 1,
+    )
     turned = k("Transpose", apart, perm=[0, 2, 1, *range(3, k.rank(x) + 1)])
     return k("Reshape", turned, k.g.shape(x), rank=x.rank)
 
@@ -47,8 +51,9 @@ def space_to_depth(k: Op, x: Value) -> Value:
 def temporal_shift(k: Op, x: Value) -> Value:
     segments, ratio, channels = int(k.attr("seg_num")), float(np.float32(k.attr("shift_ratio"))), _channels(k)
     first, second = int(channels * ratio), int(channels * 2 * ratio)
-    frames = k("Reshape", x, k.g("Concat", np.array([-1, segments]), k.g("Shape", x, start=1), axis=0, dtype=np.int64),
-               rank=5)  # fmt: skip
+    frames = k(
+        "Reshape", x, k.g("Concat", np.array([-1, segments]), k.g("Shape", x, start=1), axis=0, dtype=np.int64), rank=5
+    )
     parts = []
     if first:
         taken = k.g.slice(k.g.slice(frames, 2, 0, first), 1, 0, -1)

@@ -106,9 +106,14 @@ def max_pool_with_index(k: Op, x: Value) -> tuple[Value, Value | None]:
         strides, pads = k.ints("strides"), k.ints("paddings")
     narrow = k.g.cast(x, np.float32)
     out, place = k.g.node(
-        "MaxPool", narrow, dtypes=[np.float32, np.int64], ranks=[x.rank, x.rank], kernel_shape=kernel,
-        strides=strides, pads=pads + pads,
-    )  # fmt: skip
+        "MaxPool",
+        narrow,
+        dtypes=[np.float32, np.int64],
+        ranks=[x.rank, x.rank],
+        kernel_shape=kernel,
+        strides=strides,
+        pads=pads + pads,
+    )
     area = k("ReduceProd", k.g("Shape", x, start=2), keepdims=0)  # ONNX counts through the whole batch
     return k.g.cast(out, x.dtype), k.g.cast(k("Mod", place, area), np.int32)
 

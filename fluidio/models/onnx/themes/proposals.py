@@ -89,7 +89,10 @@ def _large_enough(k: Op, boxes: Value, info: Value) -> Value:
     scale = k.g.unsqueeze(k.g.slice(info, 1, 2, 3), 1)
     original = k("Add", k("Div", sides, scale), 1.0)
     centre = k("Add", _pair(k, boxes, 0), k("Div", k("Add", sides, 1.0), 2.0))
-    fits = k("And", k("GreaterOrEqual", original, max(float(k.attr("min_size")), 1.0)),
-             k("LessOrEqual", centre, _sizes(k, info)))  # fmt: skip
+    fits = k(
+        "And",
+        k("GreaterOrEqual", original, max(float(k.attr("min_size")), 1.0)),
+        k("LessOrEqual", centre, _sizes(k, info)),
+    )
     both = k("ReduceMin", k.g.cast(fits, np.int32), np.array([2]), keepdims=0)
     return k.g.cast(both, np.bool_)

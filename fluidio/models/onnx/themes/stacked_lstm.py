@@ -52,9 +52,16 @@ def cudnn_lstm(
     for layer, parts in enumerate(_cut(flat, width, hidden, layers, directions)):
         states = [k.g.slice(each, 0, layer * directions, (layer + 1) * directions) for each in (init_h, init_c)]
         out, h, c = k.g.node(
-            "LSTM", x, *parts, None, *states, dtypes=[x.dtype] * 3, ranks=[4, 3, 3], hidden_size=hidden,
+            "LSTM",
+            x,
+            *parts,
+            None,
+            *states,
+            dtypes=[x.dtype] * 3,
+            ranks=[4, 3, 3],
+            hidden_size=hidden,
             direction="bidirectional" if directions == 2 else "forward",
-        )  # fmt: skip
+        )
         turned = k("Transpose", out, perm=[0, 2, 1, 3])
         x = k.g.reshape(turned, [0, 0, directions * hidden])
         last_h.append(h)
