@@ -6,12 +6,13 @@ import contextlib
 import itertools
 import os
 import random
+import warnings
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 from fluidio.errors import not_supported
 from fluidio.io.slot_desc import FeedDesc
-from fluidio.io.slot_text import Sample, batch_feed, samples_of
+from fluidio.io.slot_text import Sample, batch_feed, drop_zeros, samples_of
 from fluidio.program import Variable
 
 __all__ = ["DatasetFactory", "InMemoryDataset", "QueueDataset"]
@@ -121,18 +122,28 @@ class InMemoryDataset(_SlotDataset):
     """Reads the files once and shuffles in memory.
 
     Fluid: samples were shuffled by threads in an order of their own; here by Python's `random`, so that
-    `random.seed` repeats it.
+    `random.seed` repeats it. As in Fluid, zeros are left out of slots with a LoD level (QueueDataset keeps them), and
+    a slot with nothing else holds a single 0. `keep_zeros = True`, which is ours, keeps them.
     """
 
     _feed = "MultiSlotInMemoryDataFeed"
 
     def __init__(self) -> None:
         super().__init__()
+        self.keep_zeros = False
         self._held: list[Sample] | None = None
         self._passed = False
 
     def load_into_memory(self) -> None:
-        self._held = list(self._samples(self.filelist))
+        held = list(self._samples(self.filelist))
+        dropped = 0 if self.keep_zeros else drop_zeros(held, self.variables)
+        if dropped:
+            warnings.warn(
+                f"InMemoryDataset: {dropped} zeros were left out of slots with a LoD level, as Fluid does; "
+                "dataset.keep_zeros = True keeps them, as QueueDataset does",
+                stacklevel=2,
+            )
+        self._held = held
         self._passed = False
 
     def finish_pass(self) -> None:

@@ -13,7 +13,7 @@ from fluidio.errors import ReaderError
 from fluidio.program import Variable
 from fluidio.tensor import LoDTensor
 
-__all__ = ["Sample", "batch_feed", "parse_line", "samples_of"]
+__all__ = ["Sample", "batch_feed", "drop_zeros", "parse_line", "samples_of"]
 
 Sample = list[Any]
 
@@ -73,6 +73,25 @@ def _numbers(values: list[bytes], variable: Variable) -> Any:
         raise ValueError(f"slot {variable.name} holds a number that has more than 64 bits")
     # Ids are 64 bits without a sign in the text and with one in a tensor.
     return np.array([n - (1 << 64) if n >= 1 << 63 else n for n in numbers], np.int64)
+
+
+def drop_zeros(samples: Sequence[Sample], variables: Sequence[Variable]) -> int:
+    """Leave zeros out of the slots with a LoD level, but one where there is nothing else; return how many.
+
+    Fluid: MultiSlotInMemoryDataFeed takes 0, and numbers closer to it than 1e-6, for features that are not there.
+    """
+    dropped = 0
+    for column, variable in enumerate(variables):
+        if not variable.lod_level:
+            continue
+        for sample in samples:
+            values = sample[column]
+            present = np.abs(values.astype(np.float64)) >= 1e-6 if values.dtype.kind == "f" else values != 0
+            if not present.all():
+                kept = values[present]
+                sample[column] = kept if kept.size else np.zeros(1, values.dtype)
+                dropped += values.size - sample[column].size
+    return dropped
 
 
 def batch_feed(samples: Sequence[Sample], variables: Sequence[Variable]) -> dict[str, Any]:

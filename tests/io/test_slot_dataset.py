@@ -61,7 +61,7 @@ def test_training_runs_every_batch_and_prints(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_memory_is_shuffled_and_released(tmp_path: Path) -> None:
-    text = "".join(f"1 {i} 1 0.5 1 0\n" for i in range(50))
+    text = "".join(f"1 {i} 1 0.5 1 0\n" for i in range(50))  # a 0 alone stays
     dataset = made("InMemoryDataset", tmp_path / "part-0", text, batch_size=50)
     with pytest.raises(RuntimeError, match="load_into_memory"):
         dataset.local_shuffle()
@@ -75,6 +75,37 @@ def test_memory_is_shuffled_and_released(tmp_path: Path) -> None:
     dataset.release_memory()
     with pytest.raises(RuntimeError, match="load_into_memory"):
         dataset.get_memory_data_size()
+
+
+def zeros(kind: str, path: Path) -> Any:
+    """Return a dataset with zeros, and numbers close to zero, in slots of both kinds."""
+    path.write_text("2 0 5 2 0.0 0.5 2 0 3\n1 0 1 9e-7 2 0 0\n3 7 0 8 3 1.5 -5e-7 2.5 2 4 0\n2 0 0 1 1.1e-6 2 1 1\n")
+    dataset = fluid.DatasetFactory().create_dataset(kind)
+    ids, weights = fluid.layers.data("ids", [1], dtype="int64", lod_level=1), fluid.layers.data("w", [1], lod_level=1)
+    dataset.set_use_var([ids, weights, fluid.layers.data("pair", [2], dtype="int64")])
+    dataset.set_batch_size(4)
+    dataset.set_filelist([str(path)])
+    return dataset
+
+
+def test_memory_leaves_zeros_out_of_sequences_and_says_so(tmp_path: Path) -> None:
+    dataset = zeros("InMemoryDataset", tmp_path / "part-0")
+    with pytest.warns(UserWarning, match="5 zeros were left out.*keep_zeros"):
+        dataset.load_into_memory()
+    (batch,) = dataset.batches()
+    assert np.array(batch["ids"]).ravel().tolist() == [5, 0, 7, 8, 0]
+    assert batch["ids"].recursive_sequence_lengths() == [[1, 1, 2, 1]]
+    np.testing.assert_allclose(np.array(batch["w"]).ravel(), [0.5, 0, 1.5, 2.5, 1.1e-6], rtol=1e-6)
+    assert batch["pair"].tolist() == [[0, 3], [0, 0], [4, 0], [1, 1]]
+
+
+def test_a_queue_and_memory_that_is_told_so_keep_zeros(tmp_path: Path) -> None:
+    memory = zeros("InMemoryDataset", tmp_path / "part-0")
+    memory.keep_zeros = True
+    memory.load_into_memory()
+    for dataset in (memory, zeros("QueueDataset", tmp_path / "part-0")):
+        (batch,) = dataset.batches()
+        assert batch["ids"].recursive_sequence_lengths() == [[2, 1, 3, 2]]
 
 
 def test_text_goes_through_the_pipe_command(tmp_path: Path) -> None:
