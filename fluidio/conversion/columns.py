@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from fluidio.conversion.rows import RowBuffer, cast, slots_of, tensor_dtype
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.recordio.files.schema import Field
+from fluidio.recordio.write.narrowing import unmasked
 
 __all__ = ["Columns", "block_of", "is_columns"]
 
@@ -35,13 +36,25 @@ def block_of(value: Any, declared: Mapping[str, Any] | None = None) -> tuple[lis
         ConversionError: columns of unequal length, or of what no tensor can hold.
     """
     if _is_frame(value):
-        value = Columns({str(name): _series(value[name]) for name in value.columns})
+        value = _from_frame(value)
     if _is_arrow(value):
         return _from_arrow(value)
+    for name, column in value.items():
+        if (
+            isinstance(column, (str, bytes, bytearray, Mapping, Set))
+            or not hasattr(column, "__len__")
+            or _is_single(column)
+        ):
+            raise ConversionError(
+                f"{name}: a column is an array or a list with an item for each row, not {_kind(column)}"
+            )
     lengths = {name: len(column) for name, column in value.items()}
     if not lengths or len(set(lengths.values())) > 1:
         said = ", ".join(f"{name}: {length}" for name, length in lengths.items())
         raise ConversionError(f"columns of one length are expected, not {said or 'none'}")
+    strange = [name for name in value if not isinstance(name, str)]
+    if strange:
+        raise ConversionError(f"names are text, not {type(strange[0]).__name__} {strange[0]!r}")
     names = list(declared) if declared is not None else list(value)
     if declared is not None and set(names) != set(value):
         raise ConversionError(f"SCHEMA has {', '.join(names)}, the columns are {', '.join(value)}")
@@ -49,10 +62,24 @@ def block_of(value: Any, declared: Mapping[str, Any] | None = None) -> tuple[lis
     return [slot for slot, _ in made], RecordBlock([column for _, column in made], next(iter(lengths.values())))
 
 
+def _is_single(column: Any) -> bool:
+    return isinstance(column, np.ndarray) and not column.ndim
+
+
+def _kind(column: Any) -> str:
+    return "an array of no dims" if _is_single(column) else f"a {type(column).__name__}"
+
+
 def _column(name: str, values: Any, declared: Any) -> tuple[Field, Column]:
+    if isinstance(values, np.ma.MaskedArray):
+        values = unmasked(values)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "US" and values.ndim == 1:
+        values = values.tolist()
+    if isinstance(values, np.ndarray) and declared in (str, bytes, "str", "bytes") and values.dtype != object:
+        raise ConversionError(f"{name}: an array of {values.dtype}, but SCHEMA says {declared}")
     if not isinstance(values, np.ndarray) or values.dtype == object or isinstance(declared, tuple):
         return _from_items(name, list(values), declared)
-    if declared is not None and declared not in (str, bytes, "str", "bytes"):
+    if declared is not None:
         values = cast(values, np.dtype(declared), "SCHEMA says").astype(declared, copy=False)
     dtype = tensor_dtype(name, values.dtype)
     kind = {"int64": "int", "float64": "float", "bool": "bool"}.get(dtype, "scalar") if values.ndim == 1 else "array"
@@ -76,12 +103,34 @@ def _from_arrow(value: Any) -> tuple[list[Field], RecordBlock]:
 
     batches = value.to_batches() if hasattr(value, "to_batches") else [value]
     slots = arrow.slots_of(value.schema)
+    for slot in slots:
+        tensor_dtype(slot.name, np.dtype(slot.dtype))
+    if not batches:
+        raise ConversionError("a table without rows: leave it out")
     return slots, RecordBlock.concat([arrow.to_block(batch, slots) for batch in batches])
 
 
-def _series(series: Any) -> Any:
+def _from_frame(frame: Any) -> Columns:
+    """Return the columns of a DataFrame, before them the levels of its index that have names."""
+    named = [name for name in frame.index.names if name is not None]
+    if named:
+        frame = frame.reset_index(level=named)
+    names = [str(name) for name in frame.columns]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ConversionError(f"several columns are called {twice}: rename them first")
+    return Columns({name: _series(frame.iloc[:, number], name) for number, name in enumerate(names)})
+
+
+def _series(series: Any, name: str) -> Any:
     """Return a column of pandas as an array, or as a list where it holds objects."""
     array = series.to_numpy()
+    if array.dtype.kind in "mM":
+        raise ConversionError(f"{name}: a tensor cannot hold {array.dtype}: convert it, e.g. to int64 or str")
+    nullable = array.dtype == object or not isinstance(series.dtype, np.dtype)  # Int64 and others have an NA
+    missing = int(series.isna().sum()) if nullable else 0
+    if missing:
+        raise ConversionError(f"{name}: {missing} values are missing; tensors have none: drop or replace them first")
     return array if array.dtype != object else list(array)
 
 

@@ -57,11 +57,22 @@ def value_of(slot: Field, array: npt.NDArray[Any], lod: LoD) -> Any:
         return array.tobytes().decode()
     if slot.kind == "list":
         return array[:, 0].tolist() if slot.shape == (1,) else list(array)
-    if slot.lod_level == 2:
-        parts = [array[start:stop] for start, stop in itertools.pairwise(lod[1].tolist())]
-        if slot.kind == "strings":
-            return [part.tobytes().decode() for part in parts]
-        if slot.kind == "byte strings":
-            return [part.tobytes() for part in parts]
-        return [part[:, 0].tolist() for part in parts] if slot.shape == (1,) else parts
+    if slot.kind == "arrays":
+        return list(array)
+    if slot.lod_level > 1:
+        return _nested(array, lod, slot)
     return array[0] if slot.rows == 1 else array
+
+
+def _nested(array: npt.NDArray[Any], lod: LoD, slot: Field) -> Any:
+    """Return the lists of lists that one record holds; the outermost level tells their number."""
+    found: list[Any] = [array[start:stop] for start, stop in itertools.pairwise(lod[-1].tolist())]
+    if slot.kind == "strings":
+        found = [part.tobytes().decode() for part in found]
+    elif slot.kind == "byte strings":
+        found = [part.tobytes() for part in found]
+    elif slot.shape == (1,):
+        found = [part[:, 0].tolist() for part in found]
+    for level in reversed(lod[1:-1]):
+        found = [found[start:stop] for start, stop in itertools.pairwise(level.tolist())]
+    return found

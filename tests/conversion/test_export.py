@@ -266,7 +266,7 @@ def parquet(tmp_path: Path, column: Any) -> str:
 
 COLUMNS = [
     (lambda pa: pa.array([[1, None, 3]]), "x: 1 items of lists are null"),
-    (lambda pa: pa.array([[[1], None]]), "x: 1 lists are null"),
+    (lambda pa: pa.array([[[1], None]]), "x: 1 items of lists are null"),
     (lambda pa: pa.array([1, 65535], pa.uint16()), "x: a tensor cannot hold uint16"),
     (lambda pa: pa.array([1], pa.uint64()), "x: a tensor cannot hold uint64"),
 ]

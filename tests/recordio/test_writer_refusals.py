@@ -70,3 +70,72 @@ def test_an_array_is_no_list_of_columns(columns: Any) -> None:
             writer.write_block(columns)
         with pytest.raises(TypeError, match=r"write_tensors\(\) takes \(array, LoD\) pairs"):
             writer.write_tensors([np.zeros((2, 3))])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "level"),
+    [
+        (np.array([1], "int32"), np.array([2**40]), 0),
+        (np.array([1], "int32"), np.array([2**40]), 1),
+        (np.array([1], "float32"), np.array([1e300]), 0),
+        ([1, 2], [1.5], 1),
+        ([1.5], [None], 1),
+        ([[1, 2]], [[1, 2, 3]], 1),
+        ([1], 5, 1),
+        (0.5, 2**53 + 1, 0),
+    ],
+)
+def test_a_sample_that_the_first_ones_dtype_cannot_hold_is_refused(first: Any, later: Any, level: int) -> None:
+    with Writer(io.BytesIO()) as writer, pytest.raises(ValueError, match="slot 0: "):
+        writer.write_samples([(first,), (later,)], lod_levels=[level])
+
+
+def test_a_number_of_a_later_chunk_that_does_not_fit_is_refused() -> None:
+    samples = [(np.int8(1),)] * 10 + [(np.int64(300),)]
+    with (
+        Writer(io.BytesIO(), max_num_records=10) as writer,
+        pytest.raises(ValueError, match="300 after values of int8"),
+    ):
+        writer.write_samples(samples)
+
+
+@pytest.mark.parametrize("lod", [((0, 5),), ((0, 2, 1, 3),), ((0, 2),), ((1, 3),), ((0, 1), (0, 1, 3))])
+def test_a_lod_that_does_not_go_with_its_rows_is_refused(lod: Any) -> None:
+    with Writer(io.BytesIO()) as writer, pytest.raises(ValueError, match="the LoD does not go with the tensor"):
+        writer.write_tensors([(np.zeros((3, 1)), lod)])
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        Column(np.zeros((3, 1)), np.array([0, 1, 4])),
+        Column(np.zeros((3, 1)), np.array([0, 2, 1, 3])),
+        Column(np.zeros((3, 1)), np.array([0, 1, 3]), (np.array([0, 1, 2]),)),
+        Column(np.zeros((3, 1)), np.array([0, 1, 3]), (np.array([0, 1, 3]), np.array([0, 1, 3]))),
+    ],
+)
+def test_offsets_that_leave_the_rows_are_refused(column: Column) -> None:
+    out = io.BytesIO()
+    with Writer(out) as writer, pytest.raises(ValueError, match="slot 0: its offsets do not go with its 3 rows"):
+        writer.write_block([column])
+    assert out.getvalue() == b""
+
+
+@pytest.mark.parametrize("columns", [[np.zeros(2), np.zeros(4)], [np.zeros(2), np.zeros(3)]])
+def test_columns_of_unequal_length_are_refused(columns: Any) -> None:
+    with Writer(io.BytesIO()) as writer, pytest.raises(ValueError, match="columns of 2, [34] rows"):
+        writer.write_block(columns)
+
+
+def test_masked_items_and_arrays_without_dims_are_refused() -> None:
+    masked = np.ma.array([1, 2], mask=[False, True])
+    with Writer(io.BytesIO()) as writer:
+        for array, text in [(masked, "masked"), (np.array(5.0), "dims|a single")]:
+            with pytest.raises(TypeError, match=text):
+                writer.write_block([array])
+            with pytest.raises(TypeError, match=text):
+                writer.write_tensors([(array, ())])
+        with pytest.raises(TypeError, match="masked"):
+            writer.write_samples([(masked,)])
+        with pytest.raises(TypeError, match="a sample is a tuple"):
+            writer.write_samples([5])  # type: ignore[list-item]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.conversion import storage
+from fluidio.conversion.formats.arrow_types import plain_batch, plain_type, signature
 from fluidio.conversion.formats.nulls import refuse, without_nulls
 from fluidio.errors import ConversionError, missing_dependency
 from fluidio.recordio.decode.block import Column, RecordBlock
@@ -60,18 +61,25 @@ def _array(pa: Any, column: Column, slot: Field) -> Any:
         return pa.ListArray.from_arrays(pa.array(_small(outer)), _strings(pa, slot, flat, inner))
     values = pa.array(flat)
     if slot.lod_level:
-        if width != 1:
-            values = pa.FixedSizeListArray.from_arrays(values, width)
+        values = _fixed(pa, values, width, len(column.data))
         for level in reversed(column.lod):
             values = pa.ListArray.from_arrays(pa.array(_small(level)), values)
         return values
     if slot.rows is None:
-        if width != 1:
-            values = pa.FixedSizeListArray.from_arrays(values, width)
+        values = _fixed(pa, values, width, len(column.data))
         return pa.ListArray.from_arrays(pa.array(_small(column.offsets())), values)
     if column.rows_per_record != slot.rows and column.num_records:
         raise ConversionError(f"{slot.name}: {column.rows_per_record} rows in some records, {slot.rows} in others")
-    return values if width * slot.rows == 1 else pa.FixedSizeListArray.from_arrays(values, width * slot.rows)
+    return _fixed(pa, values, width * slot.rows, column.num_records)
+
+
+def _fixed(pa: Any, values: Any, width: int, count: int) -> Any:
+    """Return `count` lists of one width; single items stay as they are, and lists of nothing are plain lists."""
+    if width == 1:
+        return values
+    if not width:
+        return pa.ListArray.from_arrays(pa.array(np.zeros(count + 1, np.int32)), values)
+    return pa.FixedSizeListArray.from_arrays(values, width)
 
 
 def _strings(pa: Any, slot: Field, data: Any, offsets: Any) -> Any:
@@ -98,8 +106,7 @@ def _small(offsets: Any) -> Any:
 def to_block(batch: Any, slots: list[Field], nulls: str | None = None) -> RecordBlock:
     """Return a pyarrow RecordBatch as a block; `nulls` as in `without_nulls`, None refuses them."""
     pa = _pyarrow()
-    if nulls is not None:
-        batch = without_nulls(batch, nulls)
+    batch = plain_batch(batch) if nulls is None else without_nulls(batch, nulls)
     columns = []
     for slot in slots:
         if len(batch.schema.get_all_field_indices(slot.name)) != 1:
@@ -113,36 +120,46 @@ def to_block(batch: Any, slots: list[Field], nulls: str | None = None) -> Record
 
 def _column(pa: Any, array: Any, slot: Field) -> Column:
     count = len(array)
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    if slot.is_text:
+    if slot.is_text and _text(pa, array.type):
         data, offsets = _bytes_of(pa, array)
         return Column(data, offsets, (offsets,))
-    if slot.text and slot.lod_level == 2:
-        outer = array.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
-        outer, array = outer - outer[0], array.flatten()
-        if array.null_count:
-            raise ConversionError(f"{slot.name}: {array.null_count} strings of lists are null; tensors have no null")
-        data, inner = _bytes_of(pa, array)
-        return Column(data, inner[outer], (outer, inner), num_records=count)
     lod = []
-    while pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
-        offsets = array.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
-        lod.append(offsets - offsets[0])
-        if array.null_count:
-            raise ConversionError(f"{slot.name}: {array.null_count} lists are null; tensors have no null")
+    for _ in range(slot.lod_level - 1 if slot.text else slot.lod_level or int(slot.rows is None)):
+        offsets, array = _opened(array, slot)
+        lod.append(offsets)
+    if slot.text:
+        data, offsets = _bytes_of(pa, array)
+        lod.append(offsets)
+    else:
+        items = int(lod[-1][-1]) if lod else count * (slot.rows or 0)
+        data = _items(pa, array, slot).reshape(items, *slot.shape)
+    if not slot.lod_level:
+        return Column(data, lod[0] if lod else None, num_records=count)
+    offsets = lod[0]
+    for level in lod[1:]:
+        offsets = level[offsets]
+    return Column(data, offsets, tuple(lod), num_records=count)
+
+
+def _opened(array: Any, slot: Field) -> tuple[Any, Any]:
+    """Return the offsets of lists, from 0, and what is in them."""
+    offsets = array.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
+    items = array.flatten()
+    _refuse_inner(slot, items)
+    return offsets - offsets[0], items
+
+
+def _items(pa: Any, array: Any, slot: Field) -> Any:
+    """Return the numbers of arrays of one shape."""
+    while pa.types.is_fixed_size_list(array.type) or (not np.prod(slot.shape) and pa.types.is_list(array.type)):
         array = array.flatten()
-    while pa.types.is_fixed_size_list(array.type):
-        array = array.flatten()
-    if array.null_count:
-        raise ConversionError(f"{slot.name}: {array.null_count} items of lists are null; tensors have no null")
-    data = array.to_numpy(zero_copy_only=False).astype(slot.dtype).reshape(-1, *slot.shape)
-    if slot.lod_level:
-        offsets = lod[0]
-        for level in lod[1:]:
-            offsets = level[offsets]
-        return Column(data, offsets, tuple(lod), num_records=count)
-    return Column(data, lod[0] if lod else None, num_records=count)
+        _refuse_inner(slot, array)
+    return array.to_numpy(zero_copy_only=False).astype(slot.dtype)
+
+
+def _refuse_inner(slot: Field, items: Any) -> None:
+    if items.null_count:
+        raise ConversionError(f"{slot.name}: {items.null_count} items of lists are null; tensors have no null")
 
 
 def _bytes_of(pa: Any, array: Any) -> tuple[Any, Any]:
@@ -158,16 +175,26 @@ def _bytes_of(pa: Any, array: Any) -> tuple[Any, Any]:
 def slots_of(found: Any) -> list[Field]:
     """Return the slots in the metadata of an Arrow schema, or those that its types mean."""
     metadata = found.metadata or {}
-    if _KEY in metadata:
-        return schema.from_json(metadata[_KEY])
-    return [_guess(field) for field in found]
+    known = {slot.name: slot for slot in schema.from_json(metadata[_KEY])} if _KEY in metadata else {}
+    if not len(found):
+        return list(known.values())
+    return [_known(field, known.get(field.name)) or _guess(field) for field in found]
+
+
+def _known(field: Any, slot: Field | None) -> Field | None:
+    """Return a slot of the metadata if the column is still what it says; others may have changed it since."""
+    pa = _pyarrow()
+    if slot is None:
+        return None
+    empty = np.empty((0, *slot.shape), slot.dtype)
+    zero = np.zeros(1, np.int64)
+    column = Column(empty, zero if slot.rows is None else None, (zero,) * slot.lod_level, num_records=0)
+    return slot if signature(_array(pa, column, slot).type) == signature(plain_type(field.type)) else None
 
 
 def _guess(field: Any) -> Field:
     pa = _pyarrow()
-    kind, level = field.type, 0
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
+    kind, level = plain_type(field.type), 0
     if _text(pa, kind):
         return Field(field.name, "uint8", (1,), 1, None, _text(pa, kind))
     if (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and _text(pa, kind.value_type):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.conversion import storage
+from fluidio.conversion.formats.members import check_members
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.recordio.files import schema
@@ -20,6 +21,7 @@ __all__ = ["read", "write"]
 
 def write(path: str, slots: list[Field], blocks: Iterable[RecordBlock]) -> None:
     """Write blocks as arrays; a file is held in memory."""
+    check_members(slots, _members, reserved=("__slots__", "__records__"))
     held = list(blocks)
     arrays: dict[str, Any] = {"__slots__": np.frombuffer(json.dumps(schema.to_json(slots)).encode(), np.uint8)}
     if held:
@@ -38,6 +40,11 @@ def write(path: str, slots: list[Field], blocks: Iterable[RecordBlock]) -> None:
         for name, array in arrays.items():
             with out.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+
+
+def _members(slot: Field) -> list[str]:
+    levels = [f"{slot.name}.lod_{level}" for level in range(slot.lod_level)]
+    return [slot.name, *levels, f"{slot.name}.offsets", f"{slot.name}.sequences"]
 
 
 def read(path: str, slots: list[Field] | None) -> tuple[list[Field], Iterator[RecordBlock]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fluidio.conversion.formats.arrow_types import plain_batch
 from fluidio.errors import ConversionError
 
 __all__ = ["refuse", "without_nulls"]
@@ -20,6 +21,7 @@ def without_nulls(batch: Any, nulls: str) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    batch = plain_batch(batch)
     if not any(column.null_count for column in batch.columns):
         return batch
     if nulls == DROP:
@@ -36,7 +38,7 @@ def without_nulls(batch: Any, nulls: str) -> Any:
 
 
 def _value(pa: Any, name: str, kind: Any, text: str) -> Any:
-    if pa.types.is_nested(kind) or pa.types.is_dictionary(kind):
+    if pa.types.is_nested(kind):
         raise ConversionError(f"{name}: a null of {kind} has no value to put in its place: use --nulls drop")
     try:
         return pa.scalar(text).cast(kind)

@@ -13,7 +13,7 @@ from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.recordio.files.schema import Field
 from fluidio.tensor.lod import LoD
 
-__all__ = ["Record", "blocks_of", "records_of"]
+__all__ = ["Record", "blocks_of", "records_of", "shaped"]
 
 Record = Sequence[tuple[npt.NDArray[Any], LoD]]
 _BLOCK = 1000
@@ -34,6 +34,15 @@ def _split(column: Column) -> Iterator[tuple[npt.NDArray[Any], LoD]]:
     for number in range(column.num_records):
         part = column.slice(number, number + 1)
         yield part.data, part.lod
+
+
+def shaped(flat: npt.NDArray[Any], slot: Field) -> npt.NDArray[Any]:
+    """Return the values of one record as rows; where a row holds nothing, the slot says how many there are."""
+    if flat.ndim > 1 and flat.shape[1:] == slot.shape:
+        return flat
+    if not np.prod(slot.shape):
+        return flat.reshape(slot.rows or 0, *slot.shape)
+    return flat.reshape(-1, *slot.shape)
 
 
 def blocks_of(records: Iterable[Record], slots: list[Field]) -> Iterator[RecordBlock]:

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fluidio.conversion import storage
-from fluidio.conversion.formats.records import Record, blocks_of, records_of
+from fluidio.conversion.formats.members import check_members
+from fluidio.conversion.formats.records import Record, blocks_of, records_of, shaped
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.files.named import strings
@@ -175,6 +176,7 @@ def _values(feature: bytes) -> Any:
 
 def write(path: str, slots: list[Field], blocks: Iterable[RecordBlock]) -> None:
     """Write blocks as examples."""
+    check_members(slots, lambda slot: [slot.name, *(f"{slot.name}/lod_{level}" for level in range(slot.lod_level))])
     with storage.writing(path) as file:
         for record in records_of(blocks):
             features = [part for slot, (array, lod) in zip(slots, record) for part in _encode(slot, array, lod)]
@@ -249,7 +251,7 @@ def _decode(features: dict[str, Any], slots: list[Field], path: str) -> Record:
             if len(values) > 1:
                 raise ConversionError(f"{path}: {slot.name} holds {len(values)} strings in an example, one is expected")
             values = np.frombuffer(b"".join(values), np.dtype(slot.dtype).newbyteorder("<"))
-        array = values.astype(slot.dtype).reshape(-1, *slot.shape)
+        array = shaped(values.astype(slot.dtype), slot)
         lod: tuple[Any, ...] = ()
         if slot.lod_level:
             stored = [features.get(f"{slot.name}/lod_{level}") for level in range(slot.lod_level)]

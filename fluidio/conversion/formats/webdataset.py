@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fluidio.conversion import storage
-from fluidio.conversion.formats.records import Record, blocks_of, records_of
+from fluidio.conversion.formats.members import check_members
+from fluidio.conversion.formats.records import Record, blocks_of, records_of, shaped
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.files.named import strings
@@ -29,15 +30,17 @@ _PICTURES = {b"\xff\xd8\xff": "jpg", b"\x89PNG\r\n\x1a\n": "png", b"GIF8": "gif"
 
 def write(path: str, slots: list[Field], blocks: Iterable[RecordBlock]) -> None:
     """Write blocks as samples of a tar file; the same records give the same bytes."""
-    strange = [slot.name for slot in slots if "/" in slot.name]
-    if strange:
-        raise ConversionError(f"{strange[0]!r} cannot be part of a file's name: rename the slot with --names")
+    check_members(slots, _names, forbidden="/\0", empty=False)
     stem = storage.name_of(path).removesuffix(".tar").replace(".", "_")  # keys are unique over the shards of a set
     with storage.writing(path) as file, tarfile.open(fileobj=file, mode="w|", format=tarfile.GNU_FORMAT) as tar:
         for number, record in enumerate(records_of(blocks)):
             for slot, (array, lod) in zip(slots, record):
                 for extension, data in _members(slot, array, lod):
                     _add(tar, f"{stem}-{number:09d}.{slot.name}.{extension}", data)
+
+
+def _names(slot: Field) -> list[str]:
+    return [slot.name, *(f"{slot.name}.lod_{level}" for level in range(slot.lod_level))]
 
 
 def _members(slot: Field, array: npt.NDArray[Any], lod: Any) -> Iterator[tuple[str, bytes]]:
@@ -151,7 +154,7 @@ def _decode(sample: dict[str, Any], slots: list[Field], path: str) -> Record:
         if isinstance(value, str):
             value = value.encode()
         flat = np.frombuffer(value, np.uint8) if isinstance(value, bytes) else np.asarray(value)
-        array = flat.astype(slot.dtype).reshape(-1, *slot.shape)
+        array = shaped(flat.astype(slot.dtype), slot)
         lod = [sample.get(f"{slot.name}.lod_{level}") for level in range(slot.lod_level)]
         record.append((array, tuple(s if s is not None else np.array([0, len(array)], np.int64) for s in lod)))
     return record

@@ -29,7 +29,8 @@ class Field:
         rows: the first dim of every record; None where it varies.
         kind: what Python value a row held: "int", "float", "bool", "scalar" (a number of NumPy's), "array", "cast"
             (an array of a declared dtype; "cast number" and "cast scalar" for single ones), "bytes", "str", "list",
-            "strings", "byte strings", "lists"; "record" for records that are bytes and no tensors.
+            "arrays" (a list of arrays), "strings", "byte strings", "lists"; "record" for records
+            that are bytes and no tensors.
     """
 
     name: str

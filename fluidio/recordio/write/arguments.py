@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.recordio.decode.block import Column
+from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.recordio.format.tensor_codec import TENSOR_DTYPES
+from fluidio.recordio.write.narrowing import unmasked
+from fluidio.tensor.lod import LoD, from_offsets, problem
 
-__all__ = ["check_dtype", "columns_of", "copied"]
+__all__ = ["check_columns", "check_dtype", "checked_tensor", "columns_of", "copied"]
 
 _WIDER = {"uint16": "int32", "uint32": "int64", "uint64": "int64", "float128": "float64"}
 
@@ -31,7 +33,38 @@ def columns_of(columns: Any) -> list[Column]:
             f"write_block() takes a list with an array for each slot, not {type(columns).__name__}: "
             "write_block([array]) writes records of one slot"
         )
-    return [what if isinstance(what, Column) else Column(np.asarray(what)) for what in columns]
+    found = [what if isinstance(what, Column) else unmasked(what) for what in columns]
+    plain = [each for each in found if not isinstance(each, Column)]
+    for each in plain:
+        if not each.ndim:
+            raise TypeError(f"a column has a row for each record; a single {each.dtype} is none")
+    if len({len(each) for each in plain}) > 1:
+        said = ", ".join(str(len(each)) for each in plain)
+        raise ValueError(f"columns of {said} rows; Column(array, num_records=N) puts several into a record")
+    return [each if isinstance(each, Column) else Column(each) for each in found]
+
+
+def checked_tensor(pair: Any) -> tuple[np.ndarray[Any, Any], LoD]:
+    """Return an (array, LoD) pair that can be written.
+
+    Raises:
+        TypeError: it is something else, or a dtype that tensors lack.
+        ValueError: the LoD does not go with the rows.
+    """
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise TypeError(f"write_tensors() takes (array, LoD) pairs, not {type(pair).__name__}: write (array, ())")
+    array, levels = pair
+    if not hasattr(array, "dtype"):
+        raise TypeError(f"write_tensors() takes arrays, not {type(array).__name__}: write (np.array(...), ())")
+    array = unmasked(array)
+    check_dtype(array)
+    if not array.ndim:
+        raise TypeError("an array without dims cannot be in a batch: write array.reshape(1)")
+    lod = from_offsets(levels or ())
+    wrong = problem(lod, len(array))
+    if wrong or (lod and lod[-1][-1] != len(array)):
+        raise ValueError(f"the LoD does not go with the tensor: {wrong or f'it has {len(array)} rows'}")
+    return array, lod
 
 
 def check_dtype(data: np.ndarray[Any, Any]) -> None:
@@ -43,3 +76,35 @@ def check_dtype(data: np.ndarray[Any, Any]) -> None:
     dtype = np.dtype(data.dtype).newbyteorder("=")
     if dtype not in TENSOR_DTYPES:
         raise TypeError(f"a tensor cannot hold {data.dtype}: convert it, e.g. to {_WIDER.get(dtype.name, 'float32')}")
+
+
+def check_columns(block: RecordBlock) -> None:
+    """Refuse columns that would be written as damage: dtypes that tensors lack, offsets that leave the rows.
+
+    Raises:
+        TypeError: tensors have no such dtype.
+        ValueError: the offsets of records or sequences do not go with the rows.
+    """
+    for number, column in enumerate(block.columns):
+        check_dtype(column.data)
+        if column.record_offsets is None and not column.lod:
+            continue
+        bounds = column.offsets()
+        edges = column.sequences() if column.lod else bounds
+        fits = _go_up(bounds, len(column.data))
+        for level in column.lod:
+            fits = fits and _go_up(edges, len(level) - 1)
+            edges = level[edges] if fits else edges
+        if not fits or not np.array_equal(edges, bounds) or not _levels_end(column):
+            raise ValueError(f"slot {number}: its offsets do not go with its {len(column.data)} rows")
+
+
+def _go_up(edges: np.ndarray[Any, Any], end: int) -> bool:
+    """Tell whether offsets begin with 0, never fall and end where the data does."""
+    return bool(len(edges) and edges[0] == 0 and edges[-1] == end and (edges[1:] >= edges[:-1]).all())
+
+
+def _levels_end(column: Column) -> bool:
+    """Tell whether each level of a LoD goes with the next, and the last one with the rows."""
+    ends = [len(level) - 1 for level in column.lod[1:]] + [len(column.data)]
+    return all(_go_up(level, end) for level, end in zip(column.lod, ends))

@@ -13,8 +13,11 @@ import numpy as np
 
 from fluidio.recordio.decode import loops
 from fluidio.recordio.decode.block import Column
+from fluidio.recordio.write.narrowing import narrowed, unmasked
 
 __all__ = ["SampleBuffer"]
+
+_EXACT = 2.0**53
 
 
 class _Slot(Protocol):
@@ -47,9 +50,13 @@ class SampleBuffer:
         puts = self._puts
         width = len(puts)
         for row, sample in zip(range(self._count, self._limit), samples):
-            if len(sample) != width:
+            try:
+                found = len(sample)
+            except TypeError:
+                raise TypeError(f"a sample is a tuple with a value for each slot, not {sample!r:.40}") from None
+            if found != width:
                 if width:
-                    raise ValueError(f"a sample of {len(sample)} values after samples of {width}")
+                    raise ValueError(f"a sample of {found} values after samples of {width}")
                 puts = self._begin(sample)
                 width = len(puts)
             for put, value in zip(puts, sample):
@@ -77,10 +84,10 @@ class SampleBuffer:
         if level > 1:
             raise ValueError(f"slot {number}: samples can have lod_level 0 or 1; use a DataFeeder for {level}")
         if level:
-            return _Sequences(dtype)
+            return _Sequences(number, dtype)
         if isinstance(first, (int, float, np.generic)):
             return _Numbers(number, dtype)
-        return _Arrays(number, np.asarray(first, dtype), self._limit, dtype is not None)
+        return _Arrays(number, np.asarray(unmasked(first), dtype), self._limit, dtype is not None)
 
 
 class _Numbers:
@@ -94,13 +101,23 @@ class _Numbers:
         self.put: Callable[[int, Any], object] = self._values.insert  # rows come in order
 
     def take(self, count: int) -> Column:
-        data = np.array(self._values[:count], self._dtype)
+        values = self._values[:count]
+        data = np.array(values, self._dtype)
         self._values.clear()
         if self._dtype is None:
             self._found = self._found or data.dtype
-            _check_dtype(self._number, data.dtype, self._found)
-            data = data.astype(self._found, copy=False)
+            if data.dtype.kind == "f":
+                self._check_mixed(values, data)
+            data = narrowed(f"slot {self._number}", data, self._found)
         return Column(data.reshape(count, 1))
+
+    def _check_mixed(self, values: list[Any], data: np.ndarray[Any, Any]) -> None:
+        """Refuse whole numbers among floats that no float holds exactly."""
+        with np.errstate(invalid="ignore"):
+            large = np.flatnonzero(np.abs(data) >= _EXACT)
+        for row in large.tolist():
+            if isinstance(values[row], int) and values[row] != int(data[row]):
+                raise ValueError(f"slot {self._number}: {values[row]} among floats, and no float holds it: use dtypes=")
 
 
 class _Arrays:
@@ -116,14 +133,14 @@ class _Arrays:
 
         def put(row: int, value: Any) -> None:
             if type(value) is not np.ndarray:
-                value = np.asarray(value)
+                value = unmasked(value)
             if value.shape != shape:
                 raise ValueError(
                     f"slot {number}: samples of unequal shape, {shape} and {value.shape}; "
                     "sequences need lod_levels=1 for their slot"
                 )
             if value.dtype is not dtype and not convert:
-                _check_dtype(number, value.dtype, dtype)
+                value = narrowed(f"slot {number}", value, dtype)
             rows[row] = value
 
         return put
@@ -133,27 +150,38 @@ class _Arrays:
         return Column(rows.reshape(count, 1) if rows.ndim == 1 else rows)
 
 
-def _check_dtype(number: int, found: np.dtype[Any], wanted: np.dtype[Any]) -> None:
-    if not np.can_cast(found, wanted, "same_kind"):
-        raise ValueError(f"slot {number}: {found} values after {wanted}: say which with dtypes=")
-
-
 class _Sequences:
     """A slot of sequences: their items are rows, each sequence one LoD entry."""
 
-    def __init__(self, dtype: Any) -> None:
+    def __init__(self, number: int, dtype: Any) -> None:
+        self._number = number
         self._dtype = dtype
+        self._found: Any = None
         self._arrays: list[np.ndarray[Any, Any]] = []
 
     def put(self, row: int, value: Any) -> None:
-        array = np.array(value, self._dtype)
+        array = np.array(unmasked(value), self._dtype)
+        if not array.ndim:
+            raise ValueError(f"slot {self._number}: a sequence is expected (lod_levels=1), not {array.item()!r}")
         if self._dtype is None and array.size:
-            self._dtype = array.dtype
+            if self._found is None:
+                self._found = array.dtype
+            array = narrowed(f"slot {self._number}", array, self._found)
         self._arrays.append(array.reshape(-1, 1) if array.ndim == 1 else array)
 
     def take(self, count: int) -> Column:
         arrays, self._arrays = self._arrays[:count], []
         offsets = np.zeros(len(arrays) + 1, np.int64)
         np.cumsum([len(array) for array in arrays], out=offsets[1:])
-        data = np.concatenate(arrays)
-        return Column(data if self._dtype is None else data.astype(self._dtype, copy=False), offsets, (offsets,))
+        data = np.concatenate(_alike(self._number, arrays))
+        dtype = self._dtype or self._found
+        return Column(data if dtype is None else data.astype(dtype, copy=False), offsets, (offsets,))
+
+
+def _alike(number: int, arrays: list[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
+    """Return sequences whose items have one shape; empty ones take the shape of the others."""
+    shapes = {array.shape[1:] for array in arrays if len(array)}
+    if len(shapes) > 1:
+        raise ValueError(f"slot {number}: items of unequal shape, {' and '.join(map(str, sorted(shapes)))}")
+    shape = shapes.pop() if shapes else (1,)
+    return [array if len(array) else array.reshape(0, *shape) for array in arrays]

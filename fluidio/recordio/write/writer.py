@@ -19,7 +19,7 @@ from fluidio.recordio.files.sidecar import put_index
 from fluidio.recordio.files.source import is_url
 from fluidio.recordio.format.dialects import ELASTICDL, FLUID, GO, HEADER_SIZE, Dialect, Header, dialect_of
 from fluidio.recordio.format.tensor_codec import encode_record
-from fluidio.recordio.write.arguments import check_dtype, columns_of, copied
+from fluidio.recordio.write.arguments import check_columns, checked_tensor, columns_of, copied
 from fluidio.recordio.write.encode import encode_block, record_sizes
 from fluidio.recordio.write.sample_buffer import SampleBuffer
 from fluidio.recordio.write.sink import LocalSink, open_sink
@@ -159,24 +159,20 @@ class Writer:
 
     def write_tensors(self, tensors: Sequence[tuple[np.ndarray[Any, Any], LoD]]) -> None:
         """Add one record of (array, LoD) pairs."""
-        for pair in tensors:
-            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-                raise TypeError(
-                    f"write_tensors() takes (array, LoD) pairs, not {type(pair).__name__}: write (array, ())"
-                )
-            check_dtype(pair[0])
-        self.write(encode_record(tensors))
+        self.write(encode_record([checked_tensor(pair) for pair in tensors]))
 
     def write_block(self, columns: RecordBlock | Sequence[Column | np.ndarray[Any, Any]]) -> None:
         """Add many tensor records at once: one for each row of the arrays, or as the columns say."""
         block = columns if isinstance(columns, RecordBlock) else RecordBlock(columns_of(columns))
         if self.closed:
             raise ValueError(f"{self.name}: the writer is closed")
-        for column in block.columns:
-            check_dtype(column.data)
+        check_columns(block)
         if self._undo is not None:
             self._recover()
-        ends = np.cumsum(record_sizes(block))
+        sizes = record_sizes(block)
+        if len(sizes) and int(sizes.max()) > _HARD_LIMIT:
+            raise ValueError(f"a record of {int(sizes.max())} bytes: the format holds at most {_HARD_LIMIT}")
+        ends = np.cumsum(sizes)
         if not len(ends) or ends[-1] < _LARGE or self._pool is not None or not isinstance(self._sink, LocalSink):
             self._cut(block, ends)
             return
