@@ -118,10 +118,12 @@ class Block:
                 options.get("lod_level"),
                 options.get("persistable"),
             )
-            return existing
-        variable = Variable(self, name=name, **options)
-        self.vars[variable.name] = variable
-        self.program._bump_details()
+            variable = existing
+        else:
+            variable = Variable(self, name=name, **options)
+            self.vars[variable.name] = variable
+            self.program._bump_details()
+        # Fluid: a variable that is declared twice is filled twice, a parameter once.
         if initializer is not None:
             initializer(variable, self)
         return variable

@@ -121,7 +121,7 @@ class Program:
 
     def list_vars(self) -> Iterator[Variable]:
         for block in self.blocks:
-            yield from block.vars.values()
+            yield from list(block.vars.values())
 
     def all_parameters(self) -> list[Parameter]:
         return [p for block in self.blocks for p in block.all_parameters()]

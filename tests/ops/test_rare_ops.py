@@ -66,6 +66,36 @@ def test_merge_lod_tensor_infer_merges_like_the_one_for_training() -> None:
         assert _run(name, inputs, ["Out"], {"level": 0})["Out"].ravel().tolist() == [1, 2, 3, 4]
 
 
+def test_merging_takes_the_other_branch_when_one_has_no_rows() -> None:
+    masks = np.arange(16.0, dtype="float32").reshape(2, 2, 2, 2)
+    none = np.zeros((0, 6), "float32")
+    inputs = {"X": np.zeros((1, 1), "float32"), "Mask": np.array([[False]]), "InTrue": none, "InFalse": masks}
+    assert _run("merge_lod_tensor", inputs, ["Out"], {"level": 0})["Out"].tolist() == masks.tolist()
+    inputs |= {"Mask": np.array([[True]]), "InTrue": masks, "InFalse": none}
+    assert _run("merge_lod_tensor", inputs, ["Out"], {"level": 0})["Out"].tolist() == masks.tolist()
+
+
+def test_merging_gives_all_rows_the_shape_of_the_true_branch() -> None:
+    inputs = {
+        "X": np.zeros((2, 1), "float32"),
+        "Mask": np.array([[False], [True]]),
+        "InTrue": np.arange(6.0, dtype="float32").reshape(1, 6),
+        "InFalse": np.arange(6.0, 12.0, dtype="float32").reshape(1, 2, 3),
+    }
+    found = _run("merge_lod_tensor", inputs, ["Out"], {"level": 0})["Out"]
+    assert found.tolist() == [[6, 7, 8, 9, 10, 11], [0, 1, 2, 3, 4, 5]]
+
+
+def test_merging_takes_no_row_of_the_branch_that_the_mask_leaves_out() -> None:
+    inputs = {
+        "X": np.zeros((1, 1), "float32"),
+        "Mask": np.array([[False]]),
+        "InTrue": np.array([[1.0], [2.0]], "float32"),
+        "InFalse": np.array([[3.0], [4.0]], "float32"),
+    }
+    assert _run("merge_lod_tensor", inputs, ["Out"], {"level": 0})["Out"].tolist() == [[3.0]]
+
+
 @pytest.mark.parametrize("wanted", [True, False])
 def test_conditional_block_infer_runs_its_block_if_the_condition_holds(wanted: bool) -> None:
     main = fluid.Program()

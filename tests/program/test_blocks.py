@@ -113,3 +113,21 @@ def test_shapes_dtypes_and_lod_levels_are_inferred() -> None:
 )
 def test_data_puts_the_batch_in_front(shape: list[Any], append: bool, expected: tuple[int, ...]) -> None:
     assert fluid.layers.data("x", shape=shape, append_batch_size=append).shape == expected
+
+
+def test_a_variable_declared_twice_is_filled_twice_and_the_first_value_wins() -> None:
+    startup = fluid.Program()
+    for value in (1.0, 2.0):
+        with fluid.program_guard(fluid.Program(), startup):
+            fluid.layers.create_global_var([1], value, "float32", persistable=True, name="g")
+    assert [op.attr("value") for op in startup.global_block().ops] == [2.0, 1.0]
+
+
+def test_variables_can_be_renamed_while_they_are_listed() -> None:
+    main = fluid.Program()
+    with fluid.program_guard(main, fluid.Program()):
+        fluid.layers.fc(fluid.layers.data("x", [4]), 3)
+    old = sorted(variable.name for variable in main.list_vars())
+    for variable in main.list_vars():
+        main.global_block()._rename_var(variable.name, "teacher_" + variable.name)
+    assert sorted(variable.name for variable in main.list_vars()) == ["teacher_" + name for name in old]

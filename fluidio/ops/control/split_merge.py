@@ -81,19 +81,23 @@ def _merge_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 
 def _merge(k: Call, f: Frame) -> None:
     mask = _mask(k, f)
-    sides = [k.ins["InTrue"][0], k.ins["InFalse"][0]]
-    parts = [(f.values[i], f.lods[i]) for i in sides if f.values[i] is not None]
-    if not parts:
+    sides = [(k.ins["InTrue"][0], mask), (k.ins["InFalse"][0], ~mask)]
+    given = [(f.values[i], f.lods[i], taken) for i, taken in sides if f.values[i] is not None]
+    if not given:
         raise EnforceNotMet("neither branch has given a value to merge")
+    # A branch that had no rows may have any shape and no LoD: the other one is the result.
+    parts = [(value, lod) for value, lod, taken in given if value.size or taken.any()] or [given[0][:2]]
     if len(parts) == 1 and (mask.all() or not mask.any()):
         f.set(k.outs["Out"][0], parts[0][0].copy(), parts[0][1])
         return
     if len(parts) == 1:
         raise EnforceNotMet("the mask takes rows of both branches, but only one has given a value")
     (yes, yes_lod), (no, no_lod) = parts
-    both = k.xp.concatenate([yes, no])
+    # Fluid: the rows of both have the shape of the true branch's rows.
+    both = k.xp.concatenate([yes, no.reshape(no.shape[:1] + yes.shape[1:])])
     # Entry i comes from its branch, at the place of its rank there.
-    entry = np.where(mask, np.cumsum(mask) - 1, mask.sum() + np.cumsum(~mask) - 1)
+    of_true = yes_lod[0].size - 1 if yes_lod else yes.shape[0]
+    entry = np.where(mask, np.cumsum(mask) - 1, of_true + np.cumsum(~mask) - 1)
     if not yes_lod and not no_lod:
         f.set(k.outs["Out"][0], both[k.dev.upload(entry)])
         return
