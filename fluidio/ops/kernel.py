@@ -76,11 +76,12 @@ class NumpyBackend:
         """Refuse ids outside [0, limit) that are not `ignore`."""
         if not ids.size:
             return
-        low, high = ids.min(), ids.max()
-        if high >= limit or (low < 0 and ((ids < 0) & (ids != ignore)).any()):
-            bad = ids[(ids >= limit) | ((ids < 0) & (ids != ignore))].reshape(-1)[0]
-            if bad != ignore:
-                raise EnforceNotMet(f"label {bad} is out of range: the input has {limit} classes, 0 ... {limit - 1}")
+        if ids.max() >= limit or ids.min() < 0:
+            bad = ids[((ids >= limit) | (ids < 0)) & (ids != ignore)]
+            if bad.size:
+                raise EnforceNotMet(
+                    f"label {bad.reshape(-1)[0]} is out of range: the input has {limit} classes, 0 ... {limit - 1}"
+                )
 
     def scatter_add(self, target: Any, index: Any, values: Any) -> None:
         """Add `values[i]` to `target[index[i]]` for every i, repeats included (first axis)."""

@@ -68,8 +68,13 @@ def softmax_with_cross_entropy(
     numeric_stable_mode: bool = True,
     return_softmax: bool = False,
     axis: int = -1,
+    *,
+    right_gradient: bool = False,
 ) -> Any:
-    """Cross entropy of softmax(logits), in one op; with return_softmax also the probabilities."""
+    """Cross entropy of softmax(logits), in one op; with return_softmax also the probabilities.
+
+    Fluid: on the CPU, logits of ignored labels have a gradient; `right_gradient` gives them none.
+    """
     check_variable("softmax_with_cross_entropy", "logits", logits)
     helper = LayerHelper("softmax_with_cross_entropy")
     softmax = helper.create_variable_for_type_inference(logits.dtype)
@@ -83,6 +88,7 @@ def softmax_with_cross_entropy(
             "ignore_index": ignore_index,
             "numeric_stable_mode": numeric_stable_mode,
             "axis": axis,
+            **({"fluidio_right_gradient": True} if right_gradient else {}),
         },
     )
     return (loss, softmax) if return_softmax else loss

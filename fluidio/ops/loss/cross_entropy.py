@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from fluidio.program.op_def import GradOp, grad_name
 from fluidio.program.operator import Operator
 
 __all__: list[str] = []
+
+_warned = False
 
 
 def check_labels(k: Call, label: Any, classes: int, ignore: int) -> None:
@@ -48,12 +51,20 @@ def _log(xp: Any, p: Any) -> Any:
         return xp.clip(xp.log(p), -1e20, 1e20)  # Fluid: an infinite loss is cut at 1e20
 
 
+def _may_ignore(k: Call, ids: Any, classes: int) -> bool:
+    """Tell whether some of the labels may be ignored; the usual case, that none is, is seen at little cost."""
+    ignore = k.attrs["ignore_index"]
+    if 0 <= ignore < classes or k.dev.is_gpu or not ids.size:
+        return True
+    return bool(ids.min() < 0 if ignore < 0 else ids.max() >= classes)
+
+
 def _picked(k: Call, x: Any, label: Any) -> tuple[Any, Any]:
     """Return the probability of each row's label (1 where it is ignored) and which rows are ignored (or None)."""
     xp, ignore = k.xp, k.attrs["ignore_index"]
     flat, ids = x.reshape(-1, x.shape[-1]), label.reshape(-1)
     check_labels(k, ids, flat.shape[1], ignore)
-    if 0 <= ignore < flat.shape[1] or k.dev.is_gpu or (ids.size and ids.min() < 0):
+    if _may_ignore(k, ids, flat.shape[1]):
         ignored = ids == ignore
         chosen = flat[xp.arange(flat.shape[0]), xp.where(ignored, 0, ids)]
         return xp.where(ignored, x.dtype.type(1), chosen), ignored
@@ -66,7 +77,7 @@ def cross_entropy(k: Call, x: Any, label: Any) -> Any:
     if k.attrs["soft_label"]:
         return -(label * _log(k.xp, x)).sum(axis=-1, keepdims=True)
     match, _ = _picked(k, x, label)
-    return -_log(k.xp, match).reshape(label.shape)
+    return (0 - _log(k.xp, match)).reshape(label.shape)
 
 
 def _spread(k: Call, shape: tuple[int, ...], label: Any, match: Any, dy: Any) -> Any:
@@ -107,7 +118,7 @@ def _cross_entropy2_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 def cross_entropy2(k: Call, x: Any, label: Any) -> Any:
     """Y = -log of the probability of the label; MatchX and XShape are all its gradient needs."""
     match, ignored = _picked(k, x, label)
-    y = -_log(k.xp, match).reshape(label.shape)
+    y = (0 - _log(k.xp, match)).reshape(label.shape)
     if ignored is not None:
         match = k.xp.where(ignored, x.dtype.type(0), match)
     return y, match.reshape(label.shape), k.xp.empty((*x.shape, 0), x.dtype)
@@ -184,8 +195,7 @@ def softmax_with_cross_entropy(k: Call, logits: Any, label: Any) -> Any:
     rows, _ = _class_rows(k, shifted)
     ids, ignore = label.reshape(-1), k.attrs["ignore_index"]
     check_labels(k, ids, rows.shape[1], ignore)
-    if not k.dev.is_gpu and not 0 <= ignore < rows.shape[1] and ids.size and ids.min() >= 0:
-        # The usual case: no label is ignored.
+    if not _may_ignore(k, ids, rows.shape[1]):
         loss = xp.log(total).reshape(-1)
         loss -= rows.reshape(-1).take(_row_starts(k, *rows.shape) + ids)
         return prob, loss.reshape(label.shape)
@@ -199,16 +209,41 @@ def softmax_with_cross_entropy_grad(k: Call, label: Any, prob: Any, dloss: Any) 
     xp = k.xp
     if k.attrs["soft_label"]:
         return (prob - label) * dloss
-    rows, moved = _class_rows(k, prob)
-    ids, d = label.reshape(-1), dloss.reshape(-1)
-    dx = rows * d[:, None]
-    # Fluid: on the CPU rows that are ignored have a gradient all the same.
-    inside = (ids >= 0) & (ids < rows.shape[1])
-    dx[xp.arange(rows.shape[0]), xp.where(inside, ids, 0)] -= d * inside
-    if not moved:
-        return dx.reshape(prob.shape)
     axis = k.attrs["axis"] % prob.ndim
-    return xp.moveaxis(dx.reshape(*prob.shape[:axis], *prob.shape[axis + 1 :], -1), -1, axis)
+    classes, inner = prob.shape[axis], math.prod(prob.shape[axis + 1 :])
+    dx = xp.ascontiguousarray(prob * dloss.reshape(label.shape))
+    ids, d = label.reshape(-1), dloss.reshape(-1)
+    rows = xp.arange(ids.size)
+    starts = rows if classes == 1 else rows // inner * (classes * inner) + rows % inner
+    if not _may_ignore(k, ids, classes):
+        dx.reshape(-1)[starts + ids * inner] -= d
+        return dx
+    ignored = ids == k.attrs["ignore_index"]
+    if k.attrs.get("fluidio_right_gradient"):
+        dx *= ~ignored.reshape(label.shape)
+        d = d * ~ignored
+    else:
+        _tell_of_ignored_rows(k, ignored, d)
+    inside = (ids >= 0) & (ids < classes)
+    dx.reshape(-1)[starts + xp.where(inside, ids, 0) * inner] -= d * inside
+    if not k.dev.is_gpu and not k.attrs.get("fluidio_right_gradient"):
+        # Fluid: the CPU kernel takes a label for a place behind the start of its row, whatever row that leads to.
+        places = (starts + ids * inner)[~inside]
+        met = (places >= 0) & (places < dx.size)
+        np.subtract.at(dx.reshape(-1), places[met], d[~inside][met])
+    return dx
+
+
+def _tell_of_ignored_rows(k: Call, ignored: Any, d: Any) -> None:
+    global _warned
+    if _warned or k.dev.is_gpu or not (ignored & (d != 0)).any():
+        return
+    _warned = True
+    warnings.warn(
+        "softmax_with_cross_entropy: the CPU kernel of Fluid 1.8.5 gives logits of ignored labels a gradient, and so "
+        "does fluidio, for the same losses; softmax_with_cross_entropy(..., right_gradient=True) gives them none",
+        stacklevel=2,
+    )
 
 
 @op(
