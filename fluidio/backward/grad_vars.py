@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from fluidio.dtypes import VarType
 from fluidio.program import Block, Variable
-from fluidio.program.op_def import grad_name
+from fluidio.program.op_def import GRAD_SUFFIX, grad_name
 
-__all__ = ["array_gradient", "create_grad", "differentiable", "is_array"]
+__all__ = ["array_gradient", "create_grad", "describe_grads", "differentiable", "is_array"]
 
 _DIFFERENTIABLE = frozenset({VarType.FP16, VarType.FP32, VarType.FP64})
 _WITH_GRADIENT = frozenset({VarType.LOD_TENSOR, VarType.SELECTED_ROWS, VarType.LOD_TENSOR_ARRAY})
@@ -28,6 +30,15 @@ def create_grad(block: Block, like: Variable | None, name: str) -> Variable:
     if block.has_var(name) or like is None:
         return block.create_var(name=name)
     return block.create_var(name=name, shape=like.shape, dtype=like.dtype, lod_level=like.lod_level, type=like.type)
+
+
+def describe_grads(block: Block, target: Block, names: Iterable[str]) -> None:
+    """Give gradients shape and dtype of what they belong to, whatever the op that makes them infers."""
+    for name in names:
+        base, found, _ = name.partition(GRAD_SUFFIX)
+        like, made = block._find_var_recursive(base), target._find_var_recursive(name)
+        if found and like is not None and made is not None:
+            made._shape, made._dtype = like._shape, like._dtype
 
 
 def array_gradient(block: Block, target: Block, variable: Variable) -> Variable:

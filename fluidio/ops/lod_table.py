@@ -103,6 +103,10 @@ gru_grad Input@GRAD= H0@GRAD= Weight@GRAD= Bias@GRAD=
 lstm_grad Input@GRAD= H0@GRAD= C0@GRAD= Weight@GRAD= Bias@GRAD=
 lstmp_grad Input@GRAD= H0@GRAD= C0@GRAD= Weight@GRAD= Bias@GRAD= ProjWeight@GRAD=
 sequence_unpad_grad X@GRAD=X
+filter_by_instag_grad Ins@GRAD=Ins
+match_matrix_tensor_grad X@GRAD=X Y@GRAD=Y W@GRAD=W
+sequence_topk_avg_pooling_grad X@GRAD=X
+var_conv_2d_grad X@GRAD=X W@GRAD=W
 """
 
 _PLAIN_GRADIENTS = """

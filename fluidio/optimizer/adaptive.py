@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from fluidio.ops.optimize.rows import ALL_ROWS
 from fluidio.optimizer.base import Optimizer, Pair
 from fluidio.program import Block, Operator, Parameter
 
@@ -117,7 +118,11 @@ class AdadeltaOptimizer(Optimizer):
 
 
 class RMSPropOptimizer(Optimizer):
-    """Divide by the running root mean square; epsilon stands inside the root."""
+    """Divide by the running root mean square; epsilon stands inside the root.
+
+    Args:
+        all_rows: use every row of a sparse gradient. Fluid: some rows that do not come sorted have no effect.
+    """
 
     type = "rmsprop"
     _momentum_acc_str = "momentum"
@@ -136,6 +141,8 @@ class RMSPropOptimizer(Optimizer):
         regularization: Any = None,
         grad_clip: Any = None,
         name: str | None = None,
+        *,
+        all_rows: bool = False,
         **legacy: Any,
     ) -> None:
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
@@ -143,6 +150,7 @@ class RMSPropOptimizer(Optimizer):
             if value is None:
                 raise ValueError(f"{what} is not set.")
         self._rho, self._epsilon, self._momentum, self._centered = rho, epsilon, momentum, centered
+        self._own_attrs: dict[str, Any] = {ALL_ROWS: True} if all_rows else {}
 
     def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
         moment, square, mean = (self._get_accumulator(name, pair[0]) for name in self.accumulators)
@@ -151,7 +159,13 @@ class RMSPropOptimizer(Optimizer):
             pair,
             {"Moment": [moment], "MeanSquare": [square], "MeanGrad": [mean]},
             {"MomentOut": [moment], "MeanSquareOut": [square], "MeanGradOut": [mean]},
-            {"decay": self._rho, "epsilon": self._epsilon, "momentum": self._momentum, "centered": self._centered},
+            {
+                "decay": self._rho,
+                "epsilon": self._epsilon,
+                "momentum": self._momentum,
+                "centered": self._centered,
+                **self._own_attrs,
+            },
         )
 
 

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from fluidio.ops.optimize.rows import ALL_ROWS
 from fluidio.optimizer.base import Optimizer, Pair
 from fluidio.program import Block, Operator
 
@@ -57,7 +58,11 @@ class DpsgdOptimizer(Optimizer):
 
 
 class MomentumOptimizer(Optimizer):
-    """v = mu v + g; p -= lr v, or lr (g + mu v) with Nesterov."""
+    """v = mu v + g; p -= lr v, or lr (g + mu v) with Nesterov.
+
+    Args:
+        all_rows: use every row of a sparse gradient. Fluid: some rows that do not come sorted have no effect.
+    """
 
     type = "momentum"
     _velocity_acc_str = "velocity"
@@ -72,6 +77,8 @@ class MomentumOptimizer(Optimizer):
         regularization: Any = None,
         grad_clip: Any = None,
         name: str | None = None,
+        *,
+        all_rows: bool = False,
         **legacy: Any,
     ) -> None:
         if isinstance(parameter_list, bool):
@@ -81,10 +88,11 @@ class MomentumOptimizer(Optimizer):
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
         self._momentum = momentum
         self._use_nesterov = bool(use_nesterov)
+        self._own_attrs: dict[str, Any] = {ALL_ROWS: True} if all_rows else {}
 
     def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
         velocity = self._get_accumulator(self._velocity_acc_str, pair[0])
-        attrs = {"mu": self._momentum, "use_nesterov": self._use_nesterov}
+        attrs = {"mu": self._momentum, "use_nesterov": self._use_nesterov, **self._own_attrs}
         return self._update(block, pair, {"Velocity": [velocity]}, {"VelocityOut": [velocity]}, attrs)
 
 

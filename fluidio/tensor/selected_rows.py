@@ -62,8 +62,11 @@ class SelectedRows:
         self.index, self._height, self.value = other.index, other._height, other.value
 
     def merged(self, xp: Any = np) -> tuple[Any, Any]:
-        """Return unique rows in ascending order and the sums of their values."""
-        unique, inverse = xp.unique(xp.asarray(self.index), return_inverse=True)
+        """Return unique rows and the sums of their values; in ascending order if there are repeats, else as given."""
+        given = xp.asarray(self.index)
+        unique, inverse = xp.unique(given, return_inverse=True)
+        if unique.size == given.size:
+            return given, self.value.copy()
         out = xp.zeros((unique.size, *self.value.shape[1:]), self.value.dtype)
         _scatter_add(xp, out, inverse.reshape(-1), self.value)
         return unique, out

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.differential.protos import PROTOS, attr_default
+from tests.differential.protos import PROTOS, attr_default, op_step
 from tests.differential.stored import FOLDER, read_stored
 
 __all__ = ["coverage", "covered", "markdown", "wanted"]
@@ -55,15 +55,15 @@ and processes are left out. Ops without a line are compared in programs (`tests/
 
 def covered(case: dict[str, Any]) -> set[tuple[str, str]]:
     """Return what the case of an op compares: ("in", slot), ("out", slot), ("attr", name), ("grad", "")."""
-    step = case["steps"][0]
-    if step["do"] != "op":
+    step = op_step(case)
+    if step is None:
         return set()
-    fetched = set(case["fetch"])
+    fetched = {*case["fetch"], *case.get("read", ())}
     found = {("in", slot) for slot in step["in"]}
     found |= {("out", slot) for slot, names in step["out"].items() if fetched.intersection(names)}
     op = step["type"]
     found |= {("attr", name) for name, value in step["attrs"].items() if value != attr_default(op, name)}
-    return found | ({("grad", "")} if len(case["steps"]) > 1 else set())
+    return found | ({("grad", "")} if case["steps"][-1] is not step else set())
 
 
 def wanted(op: str) -> set[tuple[str, str]]:

@@ -37,6 +37,11 @@ class OpDraw:
         self.unread: set[str] = {"XShape"}  # it holds nothing, only a shape at build time
         self.steady: set[str] = set()
         self.out_inputs: dict[str, str] = {}
+        self.before: list[dict[str, Any]] = []  # ops that make what the op reads
+        self.types: dict[str, str] = {}  # kinds of outputs that are no tensors
+        self.read: set[str] = (
+            set()
+        )  # output slots and gradients (`X@GRAD`) that cannot be fetched, only read in the scope
 
     # -- choices
 
@@ -108,6 +113,52 @@ class OpDraw:
             "how": "var",
         }
 
+    def put_rows(
+        self,
+        slot: str,
+        height: int,
+        shape: Sequence[int],
+        count: int | None = None,
+        low: float = -2.0,
+        high: float = 2.0,
+    ) -> None:
+        """Give a slot sparse rows: `count` of `height`, with repeats, each of the given shape."""
+        rows = [self.rng.randrange(height) for _ in range(self.size(1, 5) if count is None else count)]
+        value = literal(self.floats([len(rows), *shape], low, high))
+        name = f"in_{slot}" if slot not in self.slots else f"in_{slot}_{len(self.inputs)}"
+        self.inputs[name] = {
+            "shape": [height, *shape],
+            "dtype": self.float,
+            "lod_level": 0,
+            "values": [{**value, "rows": rows, "height": height}],
+            "how": "rows",
+        }
+        self.slots.setdefault(slot, []).append(name)
+        self.steady.add(slot)
+
+    def put_array(self, slot: str, *arrays: Any, lods: Sequence[Lod | None] = ()) -> None:
+        """Give a slot an array of tensors."""
+        written = [literal(array, lod) for array, lod in zip(arrays, lods or [None] * len(arrays))]
+        dtype = str(np.asarray(arrays[0]).dtype)
+        name = f"in_{slot}" if slot not in self.slots else f"in_{slot}_{len(self.inputs)}"
+        self.inputs[name] = {"shape": [], "dtype": dtype, "lod_level": 0, "values": [written], "how": "array"}
+        self.slots.setdefault(slot, []).append(name)
+        self.steady.add(slot)
+
+    def first(self, op: str, out: str, kind: str = "LOD_TENSOR", dtype: str | None = None, **slots: str) -> str:
+        """Let an op run before: inputs by slot name, one output `out` of this name and kind; return its name."""
+        attrs: dict[str, Any] = {}
+        name = f"made_{len(self.before)}"
+        ins = {slot: [held] for slot, held in slots.items()}
+        step = {"do": "op", "type": op, "in": ins, "out": {out: [name]}, "dtypes": {out: dtype or self.float}}
+        self.before.append({**step, "attrs": attrs, "types": {out: kind}})
+        return name
+
+    def feed(self, name: str, array: Any, lod: Lod | None = None) -> str:
+        """Declare an input that no slot of the op reads, for ops before it."""
+        self.inputs[name] = self._input(np.asarray(array), lod, False)
+        return name
+
     def attr(self, name: str, *choices: Any, always: bool = False) -> Any:
         """Set an attribute to one of the choices; at times leave it at its default, which is the first choice."""
         if not always and self.chance(0.25):
@@ -156,19 +207,29 @@ class OpDraw:
             "out": outputs,
             "dtypes": dtypes,
             "attrs": self.attrs,
+            **({"types": self.types} if self.types else {}),
         }
-        names = [name for slot, names in outputs.items() if slot not in self.unread for name in names]
-        case = {"about": self.op, "inputs": self.inputs, "steps": [step], "fetch": names}
+        unread = self.unread | self.read
+        names = [name for slot, names in outputs.items() if slot not in unread for name in names]
+        case = {"about": self.op, "inputs": self.inputs, "steps": [*self.before, step], "fetch": names}
+        if self.read:
+            case["read"] = [name for slot in outputs if slot in self.read for name in outputs[slot]]
         wrt = [
             name
             for slot, slot_names in self.slots.items()
             for name in slot_names
-            if slot not in self.steady and "float" in self.inputs[name]["dtype"]
+            if slot not in self.steady and "float" in self.inputs.get(name, {}).get("dtype", "")
         ]
+        if len(wrt) > 1 and self.chance(0.2):  # the gradient of some inputs alone
+            wrt = sorted(self.rng.sample(wrt, self.rng.randrange(1, len(wrt))))
         targets = [name for slot in self._targets(outputs) if "float" in dtypes[slot] for name in outputs[slot]]
         if differentiable and wrt and targets:
-            case["steps"] = [step, {"do": "gradients", "of": targets, "wrt": wrt}]
-            case["fetch"] = names + [name + "@GRAD" for name in wrt]
+            case["steps"] = [*self.before, step, {"do": "gradients", "of": targets, "wrt": wrt}]
+            sparse = [f"in_{slot[:-5]}@GRAD" for slot in self.read if slot.endswith("@GRAD")]
+            grads = [name + "@GRAD" for name in wrt]
+            case["fetch"] = names + [name for name in grads if name not in sparse]
+            if sparse:
+                case["read"] = [*case["read"], *(name for name in sparse if name in grads)]
         return case
 
     def _dtype(self) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from tests.differential.describe import describe
-from tests.differential.steps import Builder
+from tests.differential.steps import KINDS, Builder
 from tests.differential.tensors import decode, encode
 
 __all__ = ["run_case"]
@@ -65,9 +65,12 @@ def _run(fluid: Any, case: dict[str, Any], programs: Any, builder: Builder, resu
     fetch = _flat(builder, case["fetch"])
     variables = [var for _, var in fetch]
     for number, feed in enumerate(_feeds(fluid, case, builder.loader)):
+        _hold(fluid, case, number)
         found = exe.run(main, feed=feed, fetch_list=variables, return_numpy=False)
         for (handle, _), value in zip(fetch, found):
             result["values"]["%d %s" % (number, handle)] = _value(value)
+        for handle in case.get("read", ()):
+            result["values"]["%d %s" % (number, handle)] = _held(fluid, builder.handles[handle])
     if builder.loader is not None and not case["reader"]["iterable"]:
         result["ended"] = _ends(fluid, exe, main, variables)
         builder.loader.reset()
@@ -78,10 +81,44 @@ def _run(fluid: Any, case: dict[str, Any], programs: Any, builder: Builder, resu
                 result["values"]["end " + name] = _value(held.get_tensor())
 
 
+def _hold(fluid: Any, case: dict[str, Any], number: int) -> None:
+    """Put the inputs that cannot be fed into the scope: sparse rows and arrays of tensors."""
+    for name, given in case["inputs"].items():
+        if given["how"] not in KINDS:
+            continue
+        var, written = fluid.global_scope().var(name), given["values"][number]
+        if given["how"] == "rows":
+            held = var.get_selected_rows()
+            held.set_height(written["height"])
+            held.set_rows(written["rows"])
+            held.get_tensor().set(decode(written), fluid.CPUPlace())
+            held.sync_index()
+            continue
+        array = var.get_lod_tensor_array()
+        for one in written:
+            tensor = fluid.LoDTensor()
+            tensor.set(decode(one), fluid.CPUPlace())
+            tensor.set_recursive_sequence_lengths(one.get("lod", []))
+            array.append(tensor)
+
+
+def _held(fluid: Any, var: Any) -> Any:
+    """Return what the scope holds after a run: a tensor, sparse rows or an array of tensors."""
+    held, kinds = fluid.global_scope().find_var(var.name), fluid.core.VarDesc.VarType
+    if var.type == kinds.LOD_TENSOR_ARRAY:
+        return _value(held.get_lod_tensor_array())
+    if var.type != kinds.SELECTED_ROWS:
+        return _value(held.get_tensor())
+    rows = held.get_selected_rows()
+    written = encode(np.array(rows.get_tensor()))
+    written.update(rows=list(map(int, rows.rows())), height=rows.height())
+    return written
+
+
 def _feeds(fluid: Any, case: dict[str, Any], loader: Any) -> Any:
     """Yield what each run is fed with: a dict, what an iterable loader yields, or nothing where ops read."""
     runs = range(case.get("runs", 1))
-    given = case["inputs"].items()
+    given = [(name, one) for name, one in case["inputs"].items() if one["how"] not in KINDS]
     if loader is None:
         return iter([{name: _fed(fluid, one["values"][number]) for name, one in given} for number in runs])
 
@@ -129,6 +166,8 @@ def _fed(fluid: Any, written: dict[str, Any]) -> Any:
 def _value(value: Any) -> Any:
     if isinstance(value, (list, tuple)) or type(value).__name__ == "LoDTensorArray":
         return [_value(one) for one in value]
+    if not value._is_initialized():
+        return encode(np.zeros(0), value.recursive_sequence_lengths())
     return encode(np.array(value), value.recursive_sequence_lengths())
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.differential.protos import proto
+from tests.differential.protos import op_step, proto
 from tests.differential.tensors import decode, literal
 
 __all__ = ["mutate"]
@@ -48,15 +48,21 @@ _LEFT_ALONE = {"seed", "startup_seed", "dtype", "in_dtype", "out_dtype", "sub_bl
 def mutate(case: Case, rng: random.Random) -> Case:
     """Return the case of an op with one to three changes; what it is called ends in what was changed."""
     changed = copy.deepcopy(case)
-    step = changed["steps"][0]
+    step = op_step(changed)
+    assert step is not None
     words = []
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
-        kind = rng.choice(_KINDS if changed["inputs"] else [_attr, _drop_attr])
+        kind = rng.choice(_KINDS if _fed(changed) else [_attr, _drop_attr])
         word = kind(changed, step, rng)
         if word:
             words.append(word)
     changed["id"] += "/" + ",".join(words)
     return changed
+
+
+def _fed(case: Case) -> Case:
+    """Return the inputs that are fed: plain tensors."""
+    return {name: one for name, one in case["inputs"].items() if one["how"] == "var"}
 
 
 def _attr(case: Case, step: Case, rng: random.Random) -> str:
@@ -108,9 +114,11 @@ def _drop_attr(case: Case, step: Case, rng: random.Random) -> str:
 
 
 def _dtype(case: Case, step: Case, rng: random.Random) -> str:
-    source = rng.choice(sorted({one["dtype"] for one in case["inputs"].values()}))
-    target = rng.choice([one for one in ("int32", "int64", "float32", "float64", "bool", "uint8") if one != source])
-    names = [name for name, one in case["inputs"].items() if one["dtype"] == source]
+    source = rng.choice(sorted({one["dtype"] for one in _fed(case).values()}))
+    target = rng.choice(
+        [one for one in ("int32", "int64", "float16", "float32", "float64", "bool", "uint8") if one != source]
+    )
+    names = [name for name, one in _fed(case).items() if one["dtype"] == source]
     if rng.random() < 0.3:
         names = [rng.choice(names)]
     for name in names:
@@ -119,7 +127,7 @@ def _dtype(case: Case, step: Case, rng: random.Random) -> str:
     for slot, dtype in step["dtypes"].items():
         if dtype == source:
             step["dtypes"][slot] = target
-    if "float" in source and "float" not in target:
+    if "float" in source and target not in ("float32", "float64"):
         _without_gradients(case)
     return f"{source}>{target}"
 
@@ -129,17 +137,19 @@ def _revalue(given: Case, change: Callable[[Any], Any]) -> None:
 
 
 def _without_gradients(case: Case) -> None:
-    case["steps"] = case["steps"][:1]
-    case["fetch"] = [name for name in case["fetch"] if not name.endswith("@GRAD")]
+    case["steps"] = [step for step in case["steps"] if step["do"] == "op"]
+    for part in ("fetch", "read"):
+        if part in case:
+            case[part] = [name for name in case[part] if not name.endswith("@GRAD")]
 
 
 def _no_rows(case: Case, step: Case, rng: random.Random) -> str:
     """Cut the first dim of every input of the same first size down to none or one."""
-    sizes = [one["values"][0]["shape"][0] for one in case["inputs"].values() if one["values"][0]["shape"]]
-    if not sizes or any("lod" in one["values"][0] for one in case["inputs"].values()):
+    sizes = [one["values"][0]["shape"][0] for one in _fed(case).values() if one["values"][0]["shape"]]
+    if not sizes or any("lod" in one["values"][0] for one in _fed(case).values()):
         return ""
     size, kept = rng.choice(sizes), rng.choice([0, 1, 1])
-    for one in case["inputs"].values():
+    for one in _fed(case).values():
         shape = one["values"][0]["shape"]
         if shape and shape[0] == size:
             _revalue(one, operator.itemgetter(slice(kept)))
@@ -148,7 +158,7 @@ def _no_rows(case: Case, step: Case, rng: random.Random) -> str:
 
 
 def _dim_of_one(case: Case, step: Case, rng: random.Random) -> str:
-    name = rng.choice(sorted(case["inputs"]))
+    name = rng.choice(sorted(_fed(case)))
     one = case["inputs"][name]
     shape = one["values"][0]["shape"]
     if len(shape) < 2:
@@ -160,7 +170,7 @@ def _dim_of_one(case: Case, step: Case, rng: random.Random) -> str:
 
 
 def _open_dims(case: Case, step: Case, rng: random.Random) -> str:
-    name = rng.choice(sorted(case["inputs"]))
+    name = rng.choice(sorted(_fed(case)))
     one = case["inputs"][name]
     if not one["shape"]:
         return ""
@@ -170,7 +180,7 @@ def _open_dims(case: Case, step: Case, rng: random.Random) -> str:
 
 
 def _sequences(case: Case, step: Case, rng: random.Random) -> str:
-    name = rng.choice(sorted(case["inputs"]))
+    name = rng.choice(sorted(_fed(case)))
     one = case["inputs"][name]
     shape, held = one["values"][0]["shape"], one["values"][0]
     if not shape:
@@ -201,9 +211,10 @@ def _drop_slot(case: Case, step: Case, rng: random.Random) -> str:
     for name in gone:
         case["inputs"].pop(name, None)
         case["fetch"] = [one for one in case["fetch"] if one not in (name, name + "@GRAD")]
-        for other in case["steps"][1:]:
-            other["wrt"] = [one for one in other["wrt"] if one != name]
-    if len(case["steps"]) > 1 and not case["steps"][1]["wrt"]:
+        for other in case["steps"]:
+            if "wrt" in other:
+                other["wrt"] = [one for one in other["wrt"] if one != name]
+    if case["steps"][-1].get("wrt") == []:
         _without_gradients(case)
     return f"no {slot}"
 
@@ -219,8 +230,45 @@ def _more_outputs(case: Case, step: Case, rng: random.Random) -> str:
     return f"with {slot}"
 
 
+def _by_hand(case: Case, step: Case, rng: random.Random) -> str:
+    """Append the gradient op by hand, for some outputs and some inputs."""
+    last = case["steps"][-1]
+    if last["do"] != "gradients":
+        return ""
+    of = sorted(slot for slot, names in step["out"].items() if set(names) & set(last["of"]))
+    if len(of) > 1 and rng.random() < 0.3:
+        of.remove(rng.choice(of))
+    case["steps"][-1] = {"do": "grad_op", "like": step, "of": of, "wrt": last["wrt"]}
+    return "gradient by hand"
+
+
+def _in_place(case: Case, step: Case, rng: random.Random) -> str:
+    """Write an output to the variable of an input."""
+    if case["steps"][-1] is not step or not step["out"] or not step["in"]:
+        return ""
+    slot, source = ("Out", "X") if "X" in step["in"] else ("Out", "Input")
+    if len(step["out"].get(slot, [])) != 1 or len(step["in"].get(source, [])) != 1:
+        return ""
+    before, now = step["out"][slot][0], step["in"][source][0]
+    if before == now or now not in _fed(case) or case["inputs"][now]["dtype"] != step["dtypes"][slot]:
+        return ""
+    step["out"][slot] = [now]
+    case["fetch"] = [now if name == before else name for name in case["fetch"]]
+    return f"{slot} is {source}"
+
+
+def _fewer_outputs(case: Case, step: Case, rng: random.Random) -> str:
+    maybe = sorted(slot for slot in step["out"] if not set(step["out"][slot]) & set(case["steps"][-1].get("of", ())))
+    if len(maybe) < 2:
+        return ""
+    slot = rng.choice(maybe)
+    gone = step["out"].pop(slot)
+    case["fetch"] = [name for name in case["fetch"] if name not in gone]
+    return f"without {slot}"
+
+
 def _extreme_values(case: Case, step: Case, rng: random.Random) -> str:
-    name = rng.choice(sorted(case["inputs"]))
+    name = rng.choice(sorted(_fed(case)))
     one = case["inputs"][name]
     if "float" in one["dtype"]:
         value: float = rng.choice([0.0, 50.0, -50.0, 1e-6])
@@ -248,6 +296,9 @@ _KINDS = [
     _open_dims,
     *[_sequences] * 2,
     _drop_slot,
+    *[_by_hand] * 3,
+    _in_place,
+    _fewer_outputs,
     _more_outputs,
     _extreme_values,
 ]

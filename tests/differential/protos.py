@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["PROTOS", "attr_default", "proto"]
+__all__ = ["PROTOS", "attr_default", "op_step", "proto"]
 
 _FILE = Path(__file__).parent.parent / "data" / "differential" / "protos.json"
 
@@ -28,3 +28,8 @@ def proto(op: str) -> dict[str, Any]:
 def attr_default(op: str, name: str) -> Any:
     """Return an attribute's default; None where the op demands a value."""
     return proto(op)["attrs"].get(name, [None, None])[1]
+
+
+def op_step(case: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the step of the op that a case is about; None for a program."""
+    return next((step for step in case["steps"] if step.get("type") == case["about"]), None)

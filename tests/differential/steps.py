@@ -8,7 +8,9 @@ from typing import Any
 from tests.differential.blocks import BlockSteps
 from tests.differential.tensors import decode
 
-__all__ = ["Builder"]
+__all__ = ["KINDS", "Builder"]
+
+KINDS = {"rows": "SELECTED_ROWS", "array": "LOD_TENSOR_ARRAY"}  # inputs that cannot be fed
 
 _OPERATORS = {
     "+": operator.add,
@@ -53,7 +55,13 @@ class Builder(BlockSteps):
 
     def _input(self, name: str, given: dict[str, Any]) -> Any:
         facts = {"name": name, "shape": given["shape"], "dtype": given["dtype"], "lod_level": given["lod_level"]}
-        if given["how"] == "var":
+        if given["how"] in KINDS:  # held by the scope: what is fed is a tensor
+            kind = getattr(self.fluid.core.VarDesc.VarType, KINDS[given["how"]])
+            del facts["lod_level"]
+            if given["how"] == "array":
+                del facts["shape"]
+            var = self.block.create_var(type=kind, persistable=True, **facts)
+        elif given["how"] == "var":
             var = self.block.create_var(**facts)
         elif given["how"] == "data":
             var = self.fluid.data(**facts)
@@ -106,13 +114,39 @@ class Builder(BlockSteps):
     def _op(self, step: dict[str, Any]) -> None:
         outputs: dict[str, list[Any]] = {}
         for slot, names in step["out"].items():
-            outputs[slot] = [self.handles.get(name) or self._declare(name, step["dtypes"][slot]) for name in names]
+            kind = step.get("types", {}).get(slot, "LOD_TENSOR")
+            outputs[slot] = [
+                self.handles.get(name) or self._declare(name, step["dtypes"][slot], kind) for name in names
+            ]
             self.handles.update(zip(names, outputs[slot]))
         inputs = {slot: [self.handles[name] for name in names] for slot, names in step["in"].items()}
         self.block.append_op(type=step["type"], inputs=inputs, outputs=outputs, attrs=dict(step["attrs"]))
 
-    def _declare(self, name: str, dtype: str) -> Any:
-        return self.block.create_var(name=name, dtype=dtype)
+    def _declare(self, name: str, dtype: str, kind: str = "LOD_TENSOR") -> Any:
+        held = name in self.case.get("read", ())
+        facts: dict[str, Any] = {"name": name, "persistable": held}
+        if kind not in ("LOD_RANK_TABLE", "PLACE_LIST"):
+            facts["dtype"] = dtype
+        if kind != "LOD_TENSOR":
+            facts["type"] = getattr(self.fluid.core.VarDesc.VarType, kind)
+        return self.block.create_var(**facts)
+
+    def _grad_op(self, step: dict[str, Any]) -> None:
+        """Append the gradient op of `like` by hand: it gets all inputs and outputs, and ramps for gradients of outputs.
+
+        `of` are the output slots that have a gradient, `wrt` the inputs that get one.
+        """
+        like = step["like"]
+        inputs = {slot: list(names) for part in ("in", "out") for slot, names in like[part].items()}
+        for slot in step["of"]:
+            inputs[slot + "@GRAD"] = [self._ramp(self.handles[name], name + "@GRAD").name for name in like["out"][slot]]
+        outputs = {}
+        for slot, names in like["in"].items():
+            if any(name in step["wrt"] for name in names):
+                outputs[slot + "@GRAD"] = [name + "@GRAD" if name in step["wrt"] else "@EMPTY@" for name in names]
+        for name in step["wrt"]:
+            self.handles[name + "@GRAD"] = self._declare(name + "@GRAD", self.case["inputs"][name]["dtype"])
+        self.block.append_op(type=like["type"] + "_grad", inputs=inputs, outputs=outputs, attrs=dict(like["attrs"]))
 
     def _call(self, step: dict[str, Any]) -> None:
         made = self._find(step["name"])(*self.value(step.get("args", [])), **self._keywords(step))
@@ -141,15 +175,24 @@ class Builder(BlockSteps):
         found = self.fluid.gradients([total], [self.handles[name] for name in step["wrt"]])
         for name, gradient in zip(step["wrt"], found):
             self.handles[name + "@GRAD"] = gradient
+            if name + "@GRAD" in self.case.get("read", ()):
+                gradient.persistable = True
 
     def _weighted(self, out: Any) -> Any:
-        words = ("softsign", "like", "ramp", "weighted")
-        made: list[Any] = [self.block.create_var(name="%s.%s" % (out.name, word), dtype=out.dtype) for word in words]
-        flat, one, ramp, weighted = made
+        flat, weighted = (
+            self.block.create_var(name="%s.%s" % (out.name, word), dtype=out.dtype) for word in ("softsign", "weighted")
+        )
+        self.block.append_op(type="softsign", inputs={"X": [out]}, outputs={"Out": [flat]})
+        inputs = {"X": [flat], "Y": [self._ramp(out, out.name + ".ramp")]}
+        self.block.append_op(type="elementwise_mul", inputs=inputs, outputs={"Out": [weighted]})
+        return self.fluid.layers.reduce_sum(weighted)
+
+    def _ramp(self, out: Any, name: str) -> Any:
+        """Return a constant of the shape of `out` that grows along the last axis."""
+        one = self.block.create_var(name=out.name + ".like", dtype=out.dtype)
+        ramp = self.block.create_var(name=name, dtype=out.dtype)
         add = self.block.append_op
-        add(type="softsign", inputs={"X": [out]}, outputs={"Out": [flat]})
         add(type="fill_any_like", inputs={"X": [out]}, outputs={"Out": [one]}, attrs={"value": 0.25})
         add(type="cumsum", inputs={"X": [one]}, outputs={"Out": [ramp]}, attrs={"axis": -1})
         ramp.stop_gradient = True
-        add(type="elementwise_mul", inputs={"X": [flat], "Y": [ramp]}, outputs={"Out": [weighted]})
-        return self.fluid.layers.reduce_sum(weighted)
+        return ramp

@@ -13,7 +13,7 @@ from tests.differential.cases import draw_cases, draw_op
 from tests.differential.compare import compare, verdict
 from tests.differential.draw import DRAWS
 from tests.differential.interpret import run_case
-from tests.differential.protos import PROTOS
+from tests.differential.protos import PROTOS, op_step
 from tests.differential.report import Report
 from tests.differential.sides import ours
 
@@ -34,7 +34,8 @@ def test_what_is_drawn_is_plain_data_with_slots_and_attributes_of_the_op(op: str
     for number in range(3):
         case = draw_op(op, 1, number)
         assert json.loads(json.dumps(case)) == case
-        step = case["steps"][0]
+        step = op_step(case)
+        assert step is not None
         assert set(step["in"]) <= set(PROTOS()[op]["inputs"])
         assert set(step["attrs"]) <= set(PROTOS()[op]["attrs"])
 

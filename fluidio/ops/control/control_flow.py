@@ -253,11 +253,6 @@ def conditional_block_grad(k: Call, f: Frame) -> None:
 # -- choosing ------------------------------------------------------------------------------------------------------
 
 
-def _infer_select(c: InferContext) -> None:
-    first = c.inputs("X")[0]
-    c.set("Out", first.shape, first.dtype, first.lod_level, type=first.type)
-
-
 def _select_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     xs = forward.input("X")
     if all(x in no_grad for x in xs):
@@ -275,7 +270,7 @@ def _chosen(k: Call, f: Frame, count: int) -> int:
     return index
 
 
-@op("select_input", "X* Mask", "Out", infer=_infer_select, grad=_select_maker, raw=True)
+@op("select_input", "X* Mask", "Out", infer=None, grad=_select_maker, raw=True)
 def select_input(k: Call, f: Frame) -> None:
     """Out = X[Mask]."""
     source = k.ins["X"][_chosen(k, f, len(k.ins["X"]))]

@@ -109,7 +109,7 @@ def write_to_array_grad(k: Call, f: Frame) -> None:
 
 def _infer_read(c: InferContext) -> None:
     x = c.input("X")
-    c.set("Out", x.shape, x.dtype)
+    c.set("Out", x.shape or (0,), x.dtype)
 
 
 def _read_grad_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
@@ -162,7 +162,7 @@ def _infer_join(c: InferContext) -> None:
     if shape:
         shape = [*shape[:axis], -1, *shape[axis if c.attrs["use_stack"] else axis + 1 :]]
     c.set("Out", shape, c.dtype("X"), 0, type=VarType.LOD_TENSOR)
-    c.set("OutIndex", (-1,), VarType.INT32, 0)
+    c.set("OutIndex", dtype=VarType.INT32)
 
 
 def _join_grad_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
@@ -194,9 +194,10 @@ def tensor_array_to_tensor(k: Call, f: Frame) -> None:
     if missing:
         raise EnforceNotMet(f"entry {missing[0]} of the array {k.op.input('X')[0]} was not written")
     if k.attrs["use_stack"]:
-        out, sizes = k.xp.stack(parts, axis=axis), [1] * len(parts)
+        out = k.xp.stack(parts, axis=axis)
     else:
-        out, sizes = k.xp.concatenate(parts, axis=axis), [part.shape[axis] for part in parts]
+        out = k.xp.concatenate(parts, axis=axis)
+    sizes = [part.shape[axis] if axis < part.ndim else 0 for part in parts]  # Fluid: of stacked ones, too
     f.set(k.outs["Out"][0], out)
     f.set(k.outs["OutIndex"][0], k.dev.upload(np.array(sizes, np.int32)))
 
@@ -215,6 +216,8 @@ def tensor_array_to_tensor_grad(k: Call, f: Frame) -> None:
     axis = k.attrs["axis"]
     dout = f.values[k.ins["Out@GRAD"][0]]
     sizes = np.asarray(k.dev.download(f.values[k.ins["OutIndex"][0]]))
+    if k.attrs["use_stack"]:
+        sizes = np.ones_like(sizes)
     parts = k.xp.split(dout, np.cumsum(sizes)[:-1].tolist(), axis=axis)
     if k.attrs["use_stack"]:
         parts = [k.xp.squeeze(part, axis=axis) for part in parts]

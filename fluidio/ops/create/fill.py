@@ -12,6 +12,7 @@ from fluidio.ops.kernel import Call
 from fluidio.ops.random import engine as random_engine
 from fluidio.ops.registry import op, passed_on, same_as
 from fluidio.program.infer import InferContext
+from fluidio.tensor import SelectedRows
 
 __all__: list[str] = []
 
@@ -126,8 +127,8 @@ def assign_value(k: Call) -> Any:
 
 @op("assign", "X", "Out", infer=same_as("X"), grad=passed_on)
 def assign(k: Call, x: Any) -> Any:
-    """Out = a copy of X."""
-    return x.copy()
+    """Out = a copy of X: a tensor, or sparse rows."""
+    return SelectedRows(x.index, x.height(), x.value.copy()) if isinstance(x, SelectedRows) else x.copy()
 
 
 def _declared_random(c: InferContext) -> None:

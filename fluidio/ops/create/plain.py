@@ -1,7 +1,8 @@
-"""Small makers of tensors that programs hold: fill, fill_zeros_like2, seed; and split_byref."""
+"""Small makers of tensors that programs hold: fill, fill_zeros_like2, seed, get_places; and split_byref."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from fluidio.dtypes import VarType, to_numpy
 from fluidio.ops.kernel import Call
 from fluidio.ops.random.engine import os_seed
 from fluidio.ops.registry import op, same_as
+from fluidio.places import CPUPlace
 from fluidio.program.infer import InferContext
 
 __all__: list[str] = []
@@ -52,7 +54,7 @@ def seed(k: Call) -> Any:
 
 def _infer_split(c: InferContext) -> None:
     shape, outs = c.shape("X"), c.op.output("Out")
-    sections = c.attrs["sections"] or [shape[0] // len(outs)] * len(outs)
+    sections = c.attrs["sections"] or [0] * len(outs)  # Fluid: known in a run alone
     for index, rows in enumerate(sections):
         c.set("Out", (rows, *shape[1:]), c.dtype("X"), 0, index)
 
@@ -63,3 +65,22 @@ def split_byref(k: Call, x: Any) -> Any:
     count = len(k.op.output("Out"))
     sections = k.attrs["sections"] or [x.shape[0] // count] * count
     return [part.copy() for part in k.xp.split(x, np.cumsum(sections)[:-1].tolist())]
+
+
+def _infer_places(c: InferContext) -> None:
+    c.set("Out", type=VarType.PLACE_LIST)
+
+
+@op(
+    "get_places",
+    "",
+    "Out",
+    {"device_count": 0, "device_type": "AUTO"},
+    infer=_infer_places,
+    grad=False,
+    raw=True,
+)
+def get_places(k: Call, f: Any) -> None:
+    """Out = a list of places: as many CPUs as asked for, or as the machine has."""
+    count = k.attrs["device_count"] or os.cpu_count() or 1
+    f.values[k.outs["Out"][0]] = [CPUPlace() for _ in range(count)]

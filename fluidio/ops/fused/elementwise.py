@@ -6,9 +6,11 @@ from typing import Any
 
 from fluidio.ops.fused.dense import activated
 from fluidio.ops.kernel import Call
-from fluidio.ops.math.elementwise import broadcast_shape, fit, reduced
-from fluidio.ops.registry import gradient, op
+from fluidio.ops.math.elementwise import fit, reduced
+from fluidio.ops.registry import default_grad_maker, gradient, op
 from fluidio.program.infer import InferContext
+from fluidio.program.op_def import GradOp
+from fluidio.program.operator import Operator
 
 __all__: list[str] = []
 
@@ -18,15 +20,25 @@ _BINARY = ("elementwise_add", "elementwise_mul")
 
 def _names(attrs: dict[str, Any]) -> tuple[str, str, bool]:
     """Return the elementwise op, the function, and whether the function comes last."""
-    first, second = attrs["functor_list"]
+    first, second = (name.removesuffix("_grad") for name in attrs["functor_list"])
     return (second, first, True) if second in _BINARY else (first, second, False)
 
 
 def _infer(c: InferContext) -> None:
-    shape = broadcast_shape(c)
+    x, y = c.shape("X"), c.shape("Y")
+    shape = y if len(x) < len(y) or (len(x) == len(y) and any(a < b for a, b in zip(x, y))) else x
     c.set("Out", shape, c.dtype("X"), c.input("X").lod_level)
     after = len(c.attrs["functor_list"]) == 2 and c.attrs["functor_list"][1] in _BINARY
-    c.set("IntermediateOut", shape if after else c.shape("Y"), c.dtype("X"), c.input("X").lod_level)
+    if c.attrs["save_intermediate_out"]:
+        c.set("IntermediateOut", shape if after else c.shape("Y"), c.dtype("X"), c.input("X").lod_level)
+
+
+def _grad_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    """Fluid: the gradient op's functors are called by the names of gradient ops."""
+    made = default_grad_maker(forward, no_grad)
+    for one in made:
+        one.attrs["functor_list"] = [f"{name}_grad" for name in forward.attr("functor_list")]
+    return made
 
 
 def _unary(k: Call, x: Any, name: str) -> Any:
@@ -47,7 +59,7 @@ def _joined(x: Any, y: Any, name: str) -> Any:
     return x + y if name == "elementwise_add" else x * y
 
 
-@op("fused_elemwise_activation", "X Y", "Out IntermediateOut?", _ATTRS, infer=_infer, grad=True)
+@op("fused_elemwise_activation", "X Y", "Out IntermediateOut?", _ATTRS, infer=_infer, grad=_grad_maker)
 def fused_elemwise_activation(k: Call, x: Any, y: Any) -> Any:
     """Out = f(X op Y), or X op f(Y); IntermediateOut = X op Y, or f(Y)."""
     binary, unary, last = _names(k.attrs)

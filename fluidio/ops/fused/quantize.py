@@ -22,8 +22,9 @@ def _rounded(xp: Any, x: Any) -> Any:
 
 def _on_grid(k: Call, x: Any, scale: Any) -> Any:
     """Return x cut to [-scale, scale], as a number of steps."""
-    count = x.dtype.type(_steps(k.attrs["bit_length"]))
-    return _rounded(k.xp, k.xp.clip(x, -scale, scale) * (count / scale))
+    one, tiny = x.dtype.type(1), x.dtype.type(1e-6)
+    inverse = one / k.xp.where(scale <= 1e-30, scale + tiny, scale)
+    return _rounded(k.xp, x.dtype.type(_steps(k.attrs["bit_length"])) * inverse * k.xp.clip(x, -scale, scale))
 
 
 def _infer(c: InferContext) -> None:

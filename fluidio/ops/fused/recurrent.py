@@ -62,9 +62,22 @@ def _infer_lstm(slot: str) -> Any:
         rows, size = c.shape(slot)[0], c.shape("WeightH")[0]
         for out in ("Hidden", "Cell"):
             c.set(out, (rows, size), c.dtype("WeightH"), c.input(slot).lod_level)
-        c.set("XX", (rows, 4 * size), c.dtype("WeightH"), c.input(slot).lod_level)
+        _infer_held(c, slot, 4 * size)
+        for out in ("BatchedHidden", "BatchedCell") if not c.attrs["use_seq"] else ():
+            c.set(out, (rows, size), c.dtype("WeightH"))
+        if c.attrs["use_peepholes"]:
+            c.set("CheckedCell", (2, size), c.dtype("WeightH"))
 
     return infer
+
+
+def _infer_held(c: InferContext, slot: str, width: int) -> None:
+    """Describe the inputs' shares; Fluid computes the product before or after it sorts the rows by steps."""
+    rows, dtype = c.shape(slot)[0], c.dtype("WeightH")
+    narrow = width if c.attrs["use_seq"] or slot == "Ids" else min(c.shape(slot)[1], width)
+    c.set("XX", (rows, narrow), dtype, c.input(slot).lod_level)
+    if not c.attrs["use_seq"]:
+        c.set("BatchedInput", (rows, width), dtype)
 
 
 _HELD = "XX? BatchedInput? BatchedHidden? BatchedCell? ReorderedH0? ReorderedC0?"
@@ -105,7 +118,9 @@ def fused_embedding_fc_lstm(k: Call, ids: Any, table: Any, weight: Any, bias: An
 def _infer_gru(c: InferContext) -> None:
     rows, size = c.shape("X")[0], c.shape("WeightH")[0]
     c.set("Hidden", (rows, size), c.dtype("X"), c.input("X").lod_level)
-    c.set("XX", (rows, 3 * size), c.dtype("X"), c.input("X").lod_level)
+    _infer_held(c, "X", 3 * size)
+    if not c.attrs["use_seq"]:
+        c.set("BatchedOut", (rows, size), c.dtype("X"))
 
 
 @op(

@@ -16,6 +16,7 @@ __all__: list[str] = []
 
 def _infer_conv(c: InferContext) -> None:
     c.set("Out", (c.shape("X")[0], c.shape("Filter")[1]), c.dtype("X"), c.input("X").lod_level)
+    c.set("ColMat", (c.shape("X")[0], c.attrs["contextLength"] * c.shape("X")[1]), c.dtype("X"))
 
 
 @op(

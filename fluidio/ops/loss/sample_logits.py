@@ -18,12 +18,14 @@ _OUT_OF_THE_RUNNING = 1e20
 
 
 def _infer(c: InferContext) -> None:
-    rows, true = c.shape("Labels")
-    shape = (rows, true + c.attrs["num_samples"])
+    true = c.shape("Labels")[1]
+    shape = (c.shape("Logits")[0], true + c.attrs["num_samples"])
     c.set("Samples", shape, "int64")
     c.set("Probabilities", shape, c.dtype("Logits"))
     c.set("SampledLogits", shape, c.dtype("Logits"))
-    c.set("SampledLabels", (rows, true), "int64")
+    c.set("SampledLabels", (shape[0], true), "int64")
+    for name in ("Logits", "Labels"):
+        c.set(f"{name}Dim", (*c.shape(name), 0), c.dtype(name))
 
 
 def _drawn(labels: Any, classes: int, count: int, seed: int) -> tuple[Any, Any]:

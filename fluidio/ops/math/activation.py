@@ -65,13 +65,13 @@ def _relu_grad(k: Call, out: Any, d: Any) -> Any:
     return d * (out > 0)
 
 
-def _rows_or_dense(one: Callable[[Any], Any]) -> Forward:
+def _rows_or_dense(one: Forward) -> Forward:
     """Let a unary op take sparse rows too: it works on their values."""
 
     def forward(k: Call, x: Any) -> Any:
         if isinstance(x, SelectedRows):
-            return SelectedRows(x.index, x.height(), one(x.value))
-        return one(x)
+            return SelectedRows(x.index, x.height(), one(k, x.value))
+        return one(k, x)
 
     return forward
 
@@ -80,13 +80,13 @@ _by_out("relu", _relu, _relu_grad)
 _by_out("tanh", lambda k, x: k.xp.tanh(x), lambda k, out, d: d * (1 - out * out))
 _by_out("sigmoid", lambda k, x: sigmoid(k.xp, x), lambda k, out, d: d * out * (1 - out))
 _by_out("exp", lambda k, x: k.xp.exp(x).astype(x.dtype, copy=False), lambda k, out, d: d * out)
-_by_out("sqrt", lambda k, x: k.xp.sqrt(x), lambda k, out, d: d * 0.5 / out)
+_by_out("sqrt", _rows_or_dense(lambda k, x: k.xp.sqrt(x)), lambda k, out, d: d * 0.5 / out)
 _by_out("rsqrt", lambda k, x: 1 / k.xp.sqrt(x), lambda k, out, d: d * -0.5 * out * out * out)
 _by_out("reciprocal", lambda k, x: 1 / x, lambda k, out, d: -d * out * out)
 _by_x("log", lambda k, x: k.xp.log(x), lambda k, x, d: d / x)
 _by_x("log1p", lambda k, x: k.xp.log1p(x), lambda k, x, d: d / (1 + x))
-_by_x("square", _rows_or_dense(lambda x: x * x), lambda k, x, d: d * 2 * x)
-_by_x("abs", lambda k, x: k.xp.abs(x), lambda k, x, d: d * k.xp.sign(x))
+_by_x("square", _rows_or_dense(lambda k, x: x * x), lambda k, x, d: d * 2 * x)
+_by_x("abs", _rows_or_dense(lambda k, x: k.xp.abs(x)), lambda k, x, d: d * k.xp.sign(x))
 _by_x("sin", lambda k, x: k.xp.sin(x), lambda k, x, d: d * k.xp.cos(x))
 _by_x("cos", lambda k, x: k.xp.cos(x), lambda k, x, d: -d * k.xp.sin(x))
 _by_x("asin", lambda k, x: k.xp.arcsin(x), lambda k, x, d: d / k.xp.sqrt(1 - x * x))

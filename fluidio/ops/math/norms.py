@@ -43,7 +43,7 @@ def _infer_frobenius(c: InferContext) -> None:
         found = [1 if i in chosen else d for i, d in enumerate(shape)]
     else:
         found = [d for i, d in enumerate(shape) if i not in chosen] or [1]
-    c.set("Out", found, c.dtype("X"))
+    c.set("Out", found, c.dtype("X"), c.input("X").lod_level)
 
 
 @op(
@@ -53,7 +53,6 @@ def _infer_frobenius(c: InferContext) -> None:
     {"dim": [0], "keep_dim": False, "reduce_all": False, "in_dtype": -1, "out_dtype": -1},
     infer=_infer_frobenius,
     grad=True,
-    lod="none",
 )
 def frobenius_norm(k: Call, x: Any) -> Any:
     """Out = sqrt of the sum of squares over the dims."""
@@ -90,7 +89,7 @@ def _infer_p(c: InferContext) -> None:
 def p_norm(k: Call, x: Any) -> Any:
     """Out = the p-norm along an axis."""
     p = k.attrs["porder"]
-    found = (k.xp.abs(x) ** p).sum(axis=k.attrs["axis"], keepdims=k.attrs["keepdim"]) ** (1.0 / p)
+    found = (k.xp.abs(x) ** p).sum(axis=k.attrs["axis"], keepdims=k.attrs["keepdim"]) ** float(np.float32(1 / p))
     return k.xp.asarray(found, x.dtype).reshape(found.shape or (1,))
 
 

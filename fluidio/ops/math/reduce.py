@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fluidio.dtypes import VarType
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
@@ -45,7 +46,8 @@ def _sum_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 
 def _infer_sum(c: InferContext) -> None:
     first = c.input("X")
-    c.set("Out", first.shape, first.dtype, first.lod_level)
+    sparse = all(x.type is VarType.SELECTED_ROWS for x in c.inputs("X"))
+    c.set("Out", first.shape, first.dtype, first.lod_level, type=VarType.SELECTED_ROWS if sparse else None)
 
 
 @op("sum", "X*", "Out", {"use_mkldnn": False}, infer=_infer_sum, grad=_sum_grad)
@@ -56,7 +58,8 @@ def sum_(k: Call, xs: list[Any]) -> Any:
         return _sum_arrays(xs)
     if all(isinstance(x, SelectedRows) for x in xs):
         rows = k.xp.concatenate([k.xp.asarray(x.rows()) for x in xs])
-        return SelectedRows(rows, xs[0].height(), k.xp.concatenate([x.value for x in xs]))
+        merged = SelectedRows(rows, xs[0].height(), k.xp.concatenate([x.value for x in xs])).merged(k.xp)
+        return SelectedRows(merged[0], xs[0].height(), merged[1])
     dense = [x.to_dense(k.xp) if isinstance(x, SelectedRows) else x for x in xs]
     if len(dense) == 1:
         return dense[0].copy()

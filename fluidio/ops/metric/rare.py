@@ -22,7 +22,7 @@ def _infer_pairs(c: InferContext) -> None:
     "positive_negative_pair",
     "Score Label QueryID AccumulatePositivePair? AccumulateNegativePair? AccumulateNeutralPair? Weight?",
     "PositivePair NegativePair NeutralPair",
-    {"column": -1},
+    {"column": 0},  # Fluid: the default is said to be -1, and is not
     infer=_infer_pairs,
     grad=False,
     lod="none",
@@ -53,12 +53,12 @@ def _infer_precision(c: InferContext) -> None:
 
 def _ratio(part: Any, rest: Any) -> Any:
     total = part + rest
-    return np.where(total > 0, part / np.where(total > 0, total, 1), 1).astype(np.float32)
+    return np.where(total > 0, part / np.where(total > 0, total, 1), 1).astype(part.dtype)
 
 
 def _f1(precision: Any, recall: Any) -> Any:
     total = precision + recall
-    return np.float32(2) * precision * recall / total if total > 0 else np.float32(0)
+    return precision.dtype.type(2) * precision * recall / total if total > 0 else precision.dtype.type(0)
 
 
 def _metrics(states: Any) -> Any:
@@ -82,8 +82,9 @@ def _metrics(states: Any) -> Any:
 def precision_recall(k: Call, probs: Any, indices: Any, labels: Any, weights: Any, before: Any) -> Any:
     """Precision, recall and F1 of a batch and since the start; the states are TP, FP, TN, FN of each class."""
     guess, truth = (k.dev.download(v).reshape(-1) for v in (indices, labels))
-    w = np.ones(guess.size, np.float32) if weights is None else k.dev.download(weights).reshape(-1)
-    states = np.zeros((k.attrs["class_number"], 4), np.float32)
+    dtype = k.dev.download(probs).dtype
+    w = np.ones(guess.size, dtype) if weights is None else k.dev.download(weights).reshape(-1)
+    states = np.zeros((k.attrs["class_number"], 4), dtype)
     for g, t, share in zip(guess, truth, w):
         states[:, 2] += share
         if g == t:

@@ -96,7 +96,7 @@ def _is_moving(k: Call) -> bool:
 def _carry_on(k: Call, moving: Any, new: Any, momentum_tensor: Any) -> None:
     momentum = k.attrs["momentum"] if momentum_tensor is None else momentum_tensor.reshape(-1)[0]
     moving *= momentum
-    moving += new * (1 - momentum)
+    moving += new * (1 - float(momentum))
 
 
 def fast_norm(

@@ -6,6 +6,7 @@ from typing import Any
 
 from fluidio.ops.kernel import Call
 from fluidio.ops.optimize.momentum import dense, single
+from fluidio.ops.optimize.rows import searched
 from fluidio.ops.registry import gradient, op, updated
 from fluidio.program.infer import InferContext
 from fluidio.tensor import SelectedRows
@@ -92,7 +93,7 @@ def adadelta(k: Call, param: Any, grad: Any, mean_grad: Any, mean_update: Any) -
 )
 def rmsprop(k: Call, param: Any, square: Any, mean: Any, rate: Any, grad: Any, moment: Any) -> Any:
     """ms = decay ms + (1 - decay) g g; mom = mu mom + lr g / sqrt(ms + eps); p -= mom; centred: ms less the mean."""
-    a, grad = k.attrs, dense(k, grad)
+    a, grad = k.attrs, searched(k, grad)
     decay = single(a["decay"])
     square *= decay
     square += (1 - decay) * grad * grad

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.ops.kernel import Call
+from fluidio.ops.optimize.rows import searched
 from fluidio.ops.random import engine as random_engine
 from fluidio.ops.registry import op, updated
 from fluidio.tensor import SelectedRows
@@ -50,7 +51,7 @@ def sgd(k: Call, param: Any, rate: Any, grad: Any) -> Any:
 )
 def momentum(k: Call, param: Any, grad: Any, velocity: Any, rate: Any) -> Any:
     """v = mu v + g; p -= lr v, or lr (g + mu v) with Nesterov."""
-    grad = dense(k, grad)
+    grad = searched(k, grad)
     mu = k.attrs["mu"]
     for p, g, v in _pieces(k, param, grad, velocity):
         v *= mu

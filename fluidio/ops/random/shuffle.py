@@ -19,7 +19,7 @@ _MODULUS = 2147483647
 def _infer(c: InferContext) -> None:
     c.same("Out", "X")
     c.set("ShuffleIdx", (-1,), "int64")
-    c.set("SeedOut", None, "int64")
+    c.set("SeedOut", c.shape("Seed") if c.has("Seed") else None, "int64")
 
 
 def _order(count: int, seed: int) -> tuple[Any, int]:

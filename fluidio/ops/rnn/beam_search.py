@@ -21,7 +21,7 @@ __all__: list[str] = []
 def _infer_step(c: InferContext) -> None:
     rows = c.shape("pre_ids")[0]
     c.set("selected_ids", (rows, 1), VarType.INT64, None)
-    c.set("selected_scores", (rows, 1), c.dtype("pre_scores"), None)
+    c.set("selected_scores", (c.shape("pre_scores")[0], 1), c.dtype("pre_scores"), None)
     c.set("parent_idx", (rows,), VarType.INT32, 0)
 
 
@@ -94,8 +94,9 @@ def _best(total: Any, sources: Any, beam: int, word: Any, ended: Any, end: int) 
 
 
 def _infer_decode(c: InferContext) -> None:
-    c.set("SentenceIds", (-1, 1), VarType.INT64, 2)
-    c.set("SentenceScores", (-1, 1), VarType.FP32, 2)
+    """Fluid: no shapes, no LoD levels."""
+    c.set("SentenceIds", dtype=VarType.INT64)
+    c.set("SentenceScores", dtype=VarType.FP32)
 
 
 @op(
@@ -134,6 +135,7 @@ def beam_search_decode(k: Call, f: Frame) -> None:
                 sentence.row = int(parent[row])
     for found in sentences:
         found.sort(key=lambda sentence: -sentence.scores[0])
+        found += [] if found else [_Sentence(0)]  # Fluid: a source without a sentence has an empty one
     flat = [sentence for found in sentences for sentence in found]
     lod = (from_lengths([len(found) for found in sentences]), from_lengths([len(s.words) for s in flat]))
     words = np.array([w for s in flat for w in reversed(s.words)], np.int64)

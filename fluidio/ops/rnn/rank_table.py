@@ -271,7 +271,16 @@ def _reordered(f: Frame, source: int, order: IntArray) -> tuple[IntArray, LoD]:
     return chosen, tuple(levels)
 
 
-@op("reorder_lod_tensor_by_rank", "X RankTable", "Out", infer=_infer_same, grad=_memory_maker, raw=True)
+def _reorder_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    """Fluid: the gradient op has the slots of the forward op."""
+    x = forward.input("X")[0]
+    if x in no_grad:
+        return []
+    inputs = {"X": [grad_name(forward.output("Out")[0])], "RankTable": list(forward.input("RankTable"))}
+    return [GradOp("reorder_lod_tensor_by_rank_grad", inputs, {"Out": [grad_name(x)]})]
+
+
+@op("reorder_lod_tensor_by_rank", "X RankTable", "Out", infer=_infer_same, grad=_reorder_maker, raw=True)
 def reorder_lod_tensor_by_rank(k: Call, f: Frame) -> None:
     """Out = the rows (or sequences) of X in the order of the rank table."""
     source = k.ins["X"][0]
@@ -279,11 +288,9 @@ def reorder_lod_tensor_by_rank(k: Call, f: Frame) -> None:
     f.set(k.outs["Out"][0], f.values[source][k.dev.upload(rows)], lod)
 
 
-@op("reorder_lod_tensor_by_rank_grad", "X RankTable Out@GRAD", "X@GRAD", infer=_infer_memory_grad, grad=False, raw=True)
+@op("reorder_lod_tensor_by_rank_grad", "X RankTable", "Out", infer=_infer_same, grad=False, raw=True)
 def reorder_lod_tensor_by_rank_grad(k: Call, f: Frame) -> None:
-    """X@GRAD = Out@GRAD in the order of X."""
+    """Out = the rows (or sequences) of X back in the order before the rank table."""
     source = k.ins["X"][0]
-    rows, _ = _reordered(f, source, _table(k, f).order)
-    dx = k.xp.empty_like(f.values[source])
-    dx[k.dev.upload(rows)] = f.values[k.ins["Out@GRAD"][0]]
-    f.set(k.outs["X@GRAD"][0], dx, f.lods[source])
+    rows, lod = _reordered(f, source, np.argsort(_table(k, f).order, kind="stable"))
+    f.set(k.outs["Out"][0], f.values[source][k.dev.upload(rows)], lod)

@@ -18,8 +18,8 @@ _ATTRS: dict[str, Any] = {"is_lod": True, "out_val_if_empty": 0}
 
 def _infer(c: InferContext) -> None:
     c.set("Out", (-1, *c.shape("Ins")[1:]), c.dtype("Ins"))
-    # Fluid: declared float64, filled with float32.
-    c.set("LossWeight", (-1, 1), VarType.FP64)
+    # Fluid: the layer declares float64, and the op fills in float32.
+    c.set("LossWeight", (-1, 1))
     c.set("IndexMap", (-1, 2), VarType.INT64)
 
 

@@ -46,7 +46,7 @@ def match_matrix_tensor(k: Call, x: Any, y: Any, w: Any) -> Any:
     return k.xp.concatenate(images).reshape(-1, 1), joined.reshape(-1, 1)
 
 
-@gradient("match_matrix_tensor", "X Y W Out@GRAD", "X@GRAD Y@GRAD W@GRAD")
+@gradient("match_matrix_tensor", "X Y W Out@GRAD", "X@GRAD Y@GRAD W@GRAD", carried="Tmp")
 def match_matrix_tensor_grad(k: Call, x: Any, y: Any, w: Any, dout: Any) -> Any:
     xp, channels = k.xp, k.attrs["dim_t"]
     joined = xp.einsum("ad,dte->ate", x, w)
@@ -108,7 +108,7 @@ def var_conv_2d(k: Call, x: Any, row: Any, column: Any, w: Any) -> Any:
     return tuple(k.dev.upload(np.concatenate(parts).reshape(-1, 1)) for parts in (outs, read))
 
 
-@gradient("var_conv_2d", "X ROW COLUMN W Out@GRAD", "X@GRAD W@GRAD")
+@gradient("var_conv_2d", "X ROW COLUMN W Out@GRAD", "X@GRAD W@GRAD", carried="Out Col")
 def var_conv_2d_grad(k: Call, x: Any, row: Any, column: Any, w: Any, dout: Any) -> Any:
     values, weight = k.dev.download(x).reshape(-1), k.dev.download(w)
     d, channels = k.dev.download(dout).reshape(-1), k.attrs["InputChannel"]
@@ -131,8 +131,8 @@ def var_conv_2d_grad(k: Call, x: Any, row: Any, column: Any, w: Any, dout: Any) 
 
 def _infer_topk(c: InferContext) -> None:
     width = c.attrs["channel_num"] * len(c.attrs["topks"])
-    c.set("Out", (-1, width), c.dtype("X"), c.input("ROW").lod_level)
-    c.set("pos", (-1,), "int32")
+    c.set("Out", (c.shape("ROW")[0], width), c.dtype("X"), c.input("ROW").lod_level)
+    c.set("pos", dtype="int32")
 
 
 @op(

@@ -157,18 +157,21 @@ def tdm_sampler(k: Call, x: Any, travel: Any, layer: Any) -> Any:
     seed = a["seed"] or os_seed()
     samplers = [UniformSampler(ends[n + 1] - ends[n] - 1, seed) for n in range(len(ends) - 1)]
     rows: list[list[int]] = []
+    positive = int(a["output_positive"])
+    widths = [n + positive for n in a["neg_samples_num_list"]]
     for item in ids:
         row: list[int] = []
         for n, count in enumerate(a["neg_samples_num_list"]):
             row += _of_layer(way[item, n], nodes[ends[n] : ends[n + 1]], count, samplers[n], a["output_positive"])
         rows.append(row)
     out = np.array(rows, np.int64).reshape(ids.size, -1)
+    there = np.repeat(way[ids, : len(widths)] != 0, widths, axis=1)  # where the way to the item has not ended above
     labels = np.zeros_like(out)
-    if a["output_positive"]:
-        starts = np.cumsum([0, *(n + 1 for n in a["neg_samples_num_list"])])[:-1]
-        labels[:, starts] = out[:, starts] != 0
+    if positive:
+        starts = np.cumsum([0, *widths])[:-1]
+        labels[:, starts] = there[:, starts]
     dtype = to_numpy(a["dtype"])
-    return tuple(k.dev.upload(v.astype(dtype)) for v in (out, labels, out != 0))
+    return tuple(k.dev.upload(v.astype(dtype)) for v in (out, labels, there))
 
 
 def _of_layer(own: int, nodes: Any, count: int, sampler: UniformSampler, positive: bool) -> list[int]:

@@ -59,7 +59,7 @@ def _infer_trace(c: InferContext) -> None:
     c.set("Out", rest or (1,), c.dtype("Input"))
 
 
-@op("trace", "Input", "Out", {"offset": 0, "dim1": 0, "dim2": 1}, infer=_infer_trace, grad=True, lod="none")
+@op("trace", "Input", "Out", {"offset": 0, "dim1": -2, "dim2": -1}, infer=_infer_trace, grad=True, lod="none")
 def trace(k: Call, x: Any) -> Any:
     """Out = the sums of a diagonal over dim1 and dim2."""
     found = k.xp.trace(x, k.attrs["offset"], *_ascending(k.attrs, x.ndim), dtype=x.dtype)

@@ -40,7 +40,7 @@ def _infer_concat(c: InferContext) -> None:
                 f"{part.name} {list(part.shape)} does not fit the first input {list(first)} outside axis {axis}",
             )
     sizes = [part.shape[axis] for part in parts]
-    shape = list(first)
+    shape = [next((n for n in same if n >= 0), -1) for same in zip(*(part.shape for part in parts))]
     shape[axis] = -1 if any(s < 0 for s in sizes) else sum(sizes)
     c.set("Out", shape, parts[0].dtype, parts[0].lod_level)
 

@@ -144,7 +144,7 @@ def exchange_agree(k: Call, values: list[Any]) -> list[Any]:
     "listen_and_serv",
     "",
     "",
-    {"endpoint": "", "endpoints": [], "trainers": 1},
+    {"endpoint": "127.0.0.1:6164", "endpoints": [], "trainers": 1},
     infer=None,
     grad=False,
     raw=True,

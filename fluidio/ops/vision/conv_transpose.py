@@ -78,6 +78,8 @@ def _register(name: str, dims: int) -> None:
 
     @gradient(name, "Input Filter Output@GRAD", "Input@GRAD Filter@GRAD")
     def kernel_grad(k: Call, x: Any, w: Any, dout: Any) -> Any:
+        if not dout.size:
+            return k.xp.zeros_like(x), k.xp.zeros_like(w)
         x, dout = first(k, x), first(k, dout)
         g = geometry(k, x, w)
         return (

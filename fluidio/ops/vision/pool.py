@@ -208,18 +208,23 @@ def _mean_grad(k: Call, x: Any, dout: Any, g: _Geometry) -> Any:
     return dx
 
 
-def _shares(k: Call, size: int, parts: int, dtype: Any) -> Any:
-    """Return the matrix [parts, size] whose rows average the stretches of adaptive pooling."""
-    matrix = np.zeros((parts, size), dtype)
-    for i in range(parts):
-        low, high = i * size // parts, -(-(i + 1) * size // parts)
-        matrix[i, low:high] = 1 / (high - low)
-    return k.dev.upload(matrix)
+def _stretches(size: int, parts: int) -> list[tuple[int, int]]:
+    """Return start and stop of each stretch of adaptive pooling."""
+    return [(i * size // parts, -(-(i + 1) * size // parts)) for i in range(parts)]
 
 
 def _adaptive(k: Call, x: Any, sizes: list[tuple[int, int]], transpose: bool) -> Any:
+    """Average the stretches, or with `transpose` spread gradients over them."""
+    if transpose:
+        area = np.ones((), np.float32)
+        for size, parts in sizes:
+            area = area[..., None] * np.array([high - low for low, high in _stretches(size, parts)], np.float32)
+        x = x * k.dev.upload(1 / area)  # Fluid: the factor has 32 bits
     for dim, (size, parts) in enumerate(sizes):
-        matrix = _shares(k, size, parts, x.dtype)
+        rows = np.zeros((parts, size), x.dtype)
+        for row, (low, high) in zip(rows, _stretches(size, parts)):
+            row[low:high] = 1 if transpose else 1 / (high - low)
+        matrix = k.dev.upload(rows)
         moved = k.xp.moveaxis(x, 2 + dim, -1)
         x = k.xp.moveaxis(moved @ (matrix if transpose else matrix.T), -1, 2 + dim)
     return k.xp.ascontiguousarray(x)

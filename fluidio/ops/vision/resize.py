@@ -16,17 +16,16 @@ from fluidio.program.infer import InferContext
 __all__: list[str] = []
 
 
-def _attrs(method: str) -> dict[str, Any]:
-    return {
-        "out_d": 0,
-        "out_h": 0,
-        "out_w": 0,
-        "scale": 0.0,
-        "interp_method": "bicubic" if method == "bicubic" else "bilinear",
-        "align_corners": True,
-        "align_mode": 1,
-        "data_layout": "NCHW",
-    }
+_ATTRS: dict[str, Any] = {
+    "out_d": 0,
+    "out_h": 0,
+    "out_w": 0,
+    "scale": 0.0,
+    "interp_method": "bilinear",  # Fluid: for bicubic_interp, too
+    "align_corners": True,
+    "align_mode": 1,
+    "data_layout": "NCHW",
+}
 
 
 def _layout(attrs: dict[str, Any]) -> dict[str, Any]:
@@ -81,8 +80,9 @@ def _matrix(k: Call, size: int, out: int, dtype: Any) -> Any:
             near = (ratio * places + np.float32(0.5 if a["align_corners"] else 0)).astype(np.int64)
             matrix[rows, np.minimum(near, size - 1)] = 1
         elif a["interp_method"] == "bicubic":
-            source = ratio * places if a["align_corners"] else ratio * (places + np.float32(0.5)) - np.float32(0.5)
-            _add_cubic(matrix, source)
+            # Fluid: with half pixels in 64 bits, and rounded to the input's.
+            source = ratio * places if a["align_corners"] else float(ratio) * (np.arange(out) + 0.5) - 0.5
+            _add_cubic(matrix, source.astype(dtype))
         else:
             half = out > 1 and a["align_mode"] == 0 and not a["align_corners"]
             source = ratio * (places + np.float32(0.5)) - np.float32(0.5) if half else ratio * places
@@ -97,9 +97,9 @@ def _matrix(k: Call, size: int, out: int, dtype: Any) -> Any:
 
 def _add_cubic(matrix: Any, source: Any) -> None:
     """Add the weights of the four pixels around each place; pixels beyond the edge are those on it."""
-    sharp = np.float32(-0.75)
+    sharp = matrix.dtype.type(-0.75)
     low = np.floor(source)
-    part = source - low
+    part = (source - low).astype(matrix.dtype)
     far, near = part + 1, part
     weights = [((sharp * d - 5 * sharp) * d + 8 * sharp) * d - 4 * sharp for d in (far, 3 - far)]
     inner = [((sharp + 2) * d - (sharp + 3)) * d * d + 1 for d in (near, 1 - near)]
@@ -123,8 +123,8 @@ def _spatial(k: Call, shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape[1:-1] if channels_last(_layout(k.attrs)) else shape[2:]
 
 
-def _register(name: str, method: str) -> None:
-    @op(name, "X OutSize? SizeTensor*? Scale?", "Out", _attrs(method), infer=_infer, grad=True)
+def _register(name: str) -> None:
+    @op(name, "X OutSize? SizeTensor*? Scale?", "Out", _ATTRS, infer=_infer, grad=True)
     def kernel(k: Call, x: Any, out_size: Any, size_list: Any, scale: Any) -> Any:
         """Out = X resized."""
         sizes = _spatial(k, x.shape)
@@ -138,7 +138,7 @@ def _register(name: str, method: str) -> None:
         return _apply(k, dout, _spatial(k, x.shape), list(_spatial(k, dout.shape)), True)
 
 
-_register("nearest_interp", "nearest")
-_register("bilinear_interp", "bilinear")
-_register("trilinear_interp", "trilinear")
-_register("bicubic_interp", "bicubic")
+_register("nearest_interp")
+_register("bilinear_interp")
+_register("trilinear_interp")
+_register("bicubic_interp")

@@ -34,7 +34,7 @@ def unpool(k: Call, x: Any, places: Any) -> Any:
     return out.reshape(*x.shape[:2], *sides)
 
 
-@gradient("unpool", "X Indices Out@GRAD", "X@GRAD")
+@gradient("unpool", "X Indices Out@GRAD", "X@GRAD", carried="Out")
 def unpool_grad(k: Call, x: Any, places: Any, dout: Any) -> Any:
     maps = x.shape[0] * x.shape[1]
     flat = dout.reshape(maps, -1)
@@ -81,8 +81,13 @@ def spp(k: Call, x: Any) -> Any:
     out = k.xp.zeros((x.shape[0], x.shape[1] * len(cells)), x.dtype)
     for first, number, bins, rows, columns in cells:
         window = x[:, :, rows, columns]
-        pooled = window.max(axis=(2, 3)) if k.attrs["pooling_type"] == "max" else window.mean(axis=(2, 3))
-        out[:, _place(x, first, number, bins)] = pooled
+        where = _place(x, first, number, bins)
+        if not window.size:  # Fluid: padding alone gives the lowest float, or 0 / 0
+            out[:, where] = -np.finfo(np.float32).max if k.attrs["pooling_type"] == "max" else math.nan
+        elif k.attrs["pooling_type"] == "max":
+            out[:, where] = window.max(axis=(2, 3))
+        else:
+            out[:, where] = window.mean(axis=(2, 3))
     return out
 
 
@@ -91,10 +96,14 @@ def spp_grad(k: Call, x: Any, out: Any, dout: Any) -> Any:
     dx = k.xp.zeros_like(x)
     for first, number, bins, rows, columns in _levels(k, x):
         window, d = x[:, :, rows, columns], dout[:, _place(x, first, number, bins)]
+        if not window.size:
+            continue
         if k.attrs["pooling_type"] == "max":
             flat = window.reshape(*window.shape[:2], -1)
             best = flat.argmax(axis=2)[..., None] == k.xp.arange(flat.shape[2])
             dx[:, :, rows, columns] += (best * d[..., None]).reshape(window.shape)
         else:
-            dx[:, :, rows, columns] += d[..., None, None] / np.float32(window.shape[2] * window.shape[3])
+            dx[:, :, rows, columns] += d[..., None, None] * x.dtype.type(
+                np.float32(1) / np.float32(window.shape[2] * window.shape[3])
+            )
     return dx

@@ -1,15 +1,20 @@
 """What is drawn for each op, by family."""
 
 from tests.differential.ops_drawn import (
+    arrays,
     cutting,
     detection,
+    fused,
     losses,
     making,
     pointwise,
+    quantized,
     rare,
     reducing,
+    scarce,
     sequences,
     shaping,
+    sparse,
     tensors,
     two_stage,
     updates,
@@ -17,15 +22,20 @@ from tests.differential.ops_drawn import (
 )
 
 __all__ = [
+    "arrays",
     "cutting",
     "detection",
+    "fused",
     "losses",
     "making",
     "pointwise",
+    "quantized",
     "rare",
     "reducing",
+    "scarce",
     "sequences",
     "shaping",
+    "sparse",
     "tensors",
     "two_stage",
     "updates",

@@ -316,6 +316,8 @@ def lookup(d: OpDraw) -> None:
     d.put("W", d.floats([words, width]), fixed=True)
     d.put("Ids", d.ids([*shape, 1] if d.op == "lookup_table" else shape, words), lod=lod)
     d.attr("padding_idx", -1, 0, words - 1)
+    if d.attr("is_sparse", False, True):
+        d.read.add("W@GRAD")
 
 
 @draws("add_position_encoding")

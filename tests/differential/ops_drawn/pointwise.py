@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.differential.draw import OpDraw, draws
+from tests.differential.ops_drawn.sparse import sparse_one
 
 # op -> (low, high) of its input
 _PLAIN = {
@@ -80,6 +81,9 @@ def _maybe_lod(d: OpDraw, shape: list[int]) -> list[list[int]] | None:
 @draws(*_PLAIN)
 def plain(d: OpDraw) -> None:
     low, high = _PLAIN[d.op]
+    if d.op in ("abs", "sqrt", "square", "assign") and d.chance(0.2):
+        sparse_one(d, low, high)
+        return
     shape = d.shape()
     lod = _maybe_lod(d, shape)
     x = d.floats(shape, low, high)
@@ -95,7 +99,10 @@ def with_attrs(d: OpDraw) -> None:
     shape = d.shape()
     lod = _maybe_lod(d, shape)
     positive = d.op == "pow"
-    d.put("X", d.floats(shape, 0.2, 2.0) if positive else d.floats(shape, -3.0, 3.0), lod=lod)
+    if d.op in ("clip", "clip_by_norm", "scale") and d.chance(0.2):
+        sparse_one(d)
+    else:
+        d.put("X", d.floats(shape, 0.2, 2.0) if positive else d.floats(shape, -3.0, 3.0), lod=lod)
     for name, (default, low, high) in _WITH_ATTRS[d.op].items():
         d.real(name, default, low, high)
         if d.op in _NEEDED:
@@ -153,6 +160,17 @@ def _operand_shapes(d: OpDraw) -> tuple[list[int], list[int], int]:
 )
 def elementwise(d: OpDraw) -> None:
     x, y, axis = _operand_shapes(d)
+    if d.op == "elementwise_mul" and d.chance(0.15):
+        sparse_one(d)
+        d.put("Y", d.floats([1]), fixed=True)
+        d.no_grad()
+        return
+    if d.chance(0.15):
+        dtype = d.pick("int32", "int64")
+        d.put("X", d.ids(x, 9, 1, dtype))
+        d.put("Y", d.ids(y, 4, 1, dtype))
+        d.attr("axis", axis, always=axis != -1)
+        return
     lod = _maybe_lod(d, x) if x == y else None
     if lod:
         y[0] = x[0]
@@ -223,6 +241,19 @@ def cast(d: OpDraw) -> None:
 @draws("sum")
 def sum_(d: OpDraw) -> None:
     shape = d.shape()
+    if d.chance(0.25):
+        shape = d.shape(2, 2)
+        for _ in range(d.size(1, 3)):
+            d.put_rows("X", shape[0], shape[1:])
+        if d.chance(0.3):
+            d.put("X", d.floats(shape), fixed=True)  # together they are dense
+        else:
+            d.read.add("Out")
+        d.no_grad()
+        return
+    if d.chance(0.15):
+        d.put("X", *[d.ids(shape, 9, dtype=d.pick("int32", "int64"))] * d.size(1, 3))
+        return
     d.put("X", *[d.floats(shape) for _ in range(d.size(1, 4))])
 
 

@@ -23,7 +23,8 @@ def _reduce_attrs(d: OpDraw, rank: int) -> None:
     if len(d.attrs.get("dim", [0])) == rank:
         d.attrs["reduce_all"] = True  # as the layers do; without it 1.8.5 returns stray memory
     elif d.attrs.get("reduce_all"):
-        d.attrs["dim"] = [0]  # beside other dims its gradients are stray memory
+        d.attrs["dim"] = [0]
+        d.steady.add("X")  # beside dims its gradients are stray memory
 
 
 @draws("reduce_all", "reduce_any", grad=False)

@@ -231,7 +231,7 @@ def lstm_unit(d: OpDraw) -> None:
 
 @draws("linear_chain_crf")
 def linear_chain_crf(d: OpDraw) -> None:
-    tags = d.size(1, 4)
+    tags = d.size(2, 4)
     if d.chance(0.3):
         n, longest = d.size(1, 3), d.size(1, 4)
         d.put("Emission", d.floats([n, longest, tags]))

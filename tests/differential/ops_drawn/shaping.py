@@ -97,6 +97,7 @@ def split(d: OpDraw) -> None:
     count = d.size(1, 3)
     if d.chance():
         shape[axis] = count * d.size(1, 2)
+        axis %= len(shape)  # counted from the end, the real one reads beside the dims
         d.attrs["num"] = count
     else:
         sections = [d.size(1, 3) for _ in range(count)]

@@ -1,11 +1,17 @@
-"""Updates of optimizers, dense."""
+"""Updates of optimizers, by dense and by sparse gradients."""
 
 from __future__ import annotations
 
 from tests.differential.draw import OpDraw, draws
+from tests.differential.ops_drawn.sparse import sparse_update
+
+_SPARSE = {"sgd", "momentum", "adam", "adagrad", "rmsprop", "ftrl", "lamb"}  # they take sparse gradients
 
 
 def _param(d: OpDraw, *like: str, low: float = 0.0, high: float = 1.0) -> None:
+    if d.op in _SPARSE and d.chance(0.3):
+        sparse_update(d, *like, low=low, high=high)
+        return
     shape = d.shape(1, 3)
     d.put("Param", d.floats(shape), fixed=True)
     d.put("Grad", d.floats(shape), fixed=True)

@@ -51,6 +51,10 @@ def conv_transpose(d: OpDraw) -> None:
         d.attrs["groups"] = groups
     _conv_attrs(d, spatial)
     strides = d.attrs.get("strides", [1] * spatial)
+    if layout == "NHWC" and max(strides) == 1:
+        d.no_grad()  # with paddings of 1 it takes other elements
+    if any(n < 1 for n in _transposed(d, image, kernel, layout[-1] == "C")):
+        d.attrs["paddings"] = [0] * spatial
     if d.chance(0.3) and len(d.attrs.get("paddings", [])) <= spatial and "padding_algorithm" not in d.attrs:
         pads = d.attrs.get("paddings", [0] * spatial)
         dilations = d.attrs.get("dilations", [1] * spatial)
@@ -59,6 +63,16 @@ def conv_transpose(d: OpDraw) -> None:
             (n - 1) * s - 2 * p + q * (k - 1) + 1 for n, s, p, q, k in zip(sizes, strides, pads, dilations, kernel)
         ]
         d.attrs["output_size"] = [n + d.rng.randrange(s) for n, s in zip(least, strides)]
+
+
+def _transposed(d: OpDraw, image: list[int], kernel: list[int], last: bool) -> list[int]:
+    """Return the sizes that a transposed convolution with explicit paddings gives."""
+    spatial = len(kernel)
+    pads = d.attrs.get("paddings", [0] * spatial)
+    pairs = [(p, p) for p in pads] if len(pads) == spatial else list(zip(pads[::2], pads[1::2]))
+    strides, dilations = (d.attrs.get(name, [1] * spatial) for name in ("strides", "dilations"))
+    sizes = image[1:-1] if last else image[2:]
+    return [(n - 1) * s - sum(p) + q * (k - 1) + 1 for n, s, p, q, k in zip(sizes, strides, pairs, dilations, kernel)]
 
 
 @draws("pool2d", "pool3d")

@@ -1,0 +1,38 @@
+"""dgc_momentum: an update that is Momentum's until gradients are compressed, and SGD's from then on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluidio.ops.kernel import Call
+from fluidio.ops.optimize.momentum import momentum
+from fluidio.ops.registry import op
+from fluidio.program.infer import InferContext
+
+__all__: list[str] = []
+
+
+def _infer(c: InferContext) -> None:
+    for slot, source in (("ParamOut", "Param"), ("VelocityOut", "Velocity"), ("Grad_out", "Grad")):
+        c.set(slot, c.shape(source), c.dtype(source))
+
+
+@op(
+    "dgc_momentum",
+    "Param Grad Velocity LearningRate current_step nranks",
+    "ParamOut VelocityOut Grad_out",
+    {"mu": 0.9, "use_nesterov": False, "rampup_begin_step": -1.0},
+    infer=_infer,
+    grad=False,
+    lod="none",
+)
+def dgc_momentum(k: Call, param: Any, grad: Any, velocity: Any, rate: Any, step: Any, ranks: Any) -> Any:
+    """Grad_out = Grad / nranks updates Param: by Momentum before the step `rampup_begin_step`, by SGD from then on."""
+    begin = int(k.attrs["rampup_begin_step"])
+    if begin < 0:
+        return param, velocity, grad
+    share = grad / grad.dtype.type(k.dev.download(ranks).reshape(-1)[0])
+    if int(k.dev.download(step).reshape(-1)[0]) < begin:
+        return (*momentum(k, param, share, velocity, rate), share)
+    param -= rate * share
+    return param, velocity, share

@@ -1,0 +1,62 @@
+"""What an update reads of a sparse gradient."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from fluidio.ops.kernel import Call
+from fluidio.tensor import SelectedRows
+
+__all__ = ["ALL_ROWS", "searched"]
+
+ALL_ROWS = "fluidio_all_rows"  # an attribute of ours: use every row of a sparse gradient
+
+_warned = False
+
+
+def searched(k: Call, grad: Any) -> Any:
+    """Return a gradient as a whole matrix, with the rows of a sparse one that Fluid finds; others are zeros.
+
+    Fluid: Momentum and RMSProp look each row up by a binary search, but rows that do not repeat are left unsorted.
+    """
+    if not isinstance(grad, SelectedRows):
+        return grad
+    rows, values = grad.merged(k.xp)
+    if not k.attrs.get(ALL_ROWS):
+        numbers = np.asarray(k.dev.download(rows))
+        found = _found(numbers)
+        if not found.all():
+            _tell(k, int(found.size - found.sum()), found.size)
+            values = values * k.dev.upload(found).reshape(-1, *(1,) * (values.ndim - 1)).astype(values.dtype)
+    return SelectedRows(rows, grad.height(), values).to_dense(k.xp)
+
+
+def _found(rows: Any) -> Any:
+    """Return which rows a binary search finds, going by the middle one as if they were sorted."""
+    if rows.size < 2 or (np.diff(rows) > 0).all():
+        return np.ones(rows.size, bool)
+    low, high = np.zeros(rows.size, np.int64), np.full(rows.size, rows.size - 1)
+    found = np.zeros(rows.size, bool)
+    while (active := (low <= high) & ~found).any():
+        middle = (low + high) >> 1
+        there = rows[np.where(active, middle, 0)]
+        found |= active & (there == rows)
+        low = np.where(active & (there < rows), middle + 1, low)
+        high = np.where(active & (there > rows), middle - 1, high)
+    return found
+
+
+def _tell(k: Call, lost: int, count: int) -> None:
+    global _warned
+    if _warned:
+        return
+    _warned = True
+    warnings.warn(
+        f"{k.op.type}: {lost} of {count} rows of a sparse gradient have no effect: Fluid 1.8.5 searches rows that are "
+        "not sorted, and so does fluidio, for the same losses; Momentum(..., all_rows=True) and RMSProp(..., "
+        "all_rows=True) use them all",
+        stacklevel=2,
+    )
