@@ -29,31 +29,29 @@ def training_step(width: int, batch: int) -> Callable[[], object]:
 
 
 def seconds_of(step: Callable[[], object], steps: int, rounds: int) -> tuple[float, float]:
-    """Return what a step takes alone and watched: lower quartiles, which other work on the machine hardly moves."""
+    """Return what a step takes on average, alone and watched: medians of rounds that take turns."""
     recorder = Recorder()
     alone: list[float] = []
     watched: list[float] = []
     for _ in range(rounds):
-        alone += _timed(step, steps)
+        alone.append(_mean(step, steps))
         recorder.start()
-        watched += _timed(step, steps)
+        watched.append(_mean(step, steps))
         recorder.stop()
-    return float(np.percentile(alone, 25)), float(np.percentile(watched, 25))
+    return float(np.median(alone)), float(np.median(watched))
 
 
-def _timed(step: Callable[[], object], steps: int) -> list[float]:
-    taken = []
+def _mean(step: Callable[[], object], steps: int) -> float:
+    began = time.perf_counter()
     for _ in range(steps):
-        began = time.perf_counter()
         step()
-        taken.append(time.perf_counter() - began)
-    return taken
+    return (time.perf_counter() - began) / steps
 
 
 def main() -> None:
     """Measure and print."""
-    for width, batch, steps in ((16, 8, 400), (128, 64, 200), (256, 256, 50)):
-        alone, watched = seconds_of(training_step(width, batch), steps, 15)
+    for width, batch, steps in ((16, 8, 2000), (64, 32, 1500), (128, 64, 1000), (256, 256, 200)):
+        alone, watched = seconds_of(training_step(width, batch), steps, 9)
         share = 100 * (watched / alone - 1)
         print(
             f"a step of {1000 * alone:5.2f} ms: {1e6 * (watched - alone):+5.0f} us while it is watched ({share:+.1f} %)"

@@ -144,12 +144,14 @@ class Observers:
     Attributes:
         all: all of them; empty when nothing needs to be told.
         of_ops: those with `times_ops`.
+        skipped: one item for each of the next steps that nobody needs to hear of; an iterator, which threads may share.
         checks_numbers: every op's outputs are looked through for NaN and infinity (`FLAGS_check_nan_inf`).
     """
 
     def __init__(self) -> None:
         self.all: tuple[Observer, ...] = ()
         self.of_ops: tuple[Observer, ...] = ()
+        self.skipped: Iterator[int] = iter(range(0))
         flag = os.environ.get("FLAGS_check_nan_inf", "")  # noqa: SIM112  (Fluid's name)
         self.checks_numbers = flag.lower() in ("1", "true", "yes")
         self._changing = threading.Lock()
@@ -165,8 +167,17 @@ class Observers:
         with self._changing:
             self._set(tuple(one for one in self.all if one is not observer))
 
+    def skip(self, observer: Observer, steps: int) -> bool:
+        """Run so many steps without telling of their begin and end, if only this observer watches."""
+        with self._changing:
+            if self.all != (observer,):
+                return False
+            self.skipped = iter(range(steps))
+            return True
+
     def _set(self, observers: tuple[Observer, ...]) -> None:
         self.all = observers
+        self.skipped = iter(range(0))
         self.of_ops = tuple(one for one in observers if one.times_ops)
 
     def read(self, chain: tuple[str, ...], records: int, ended: bool, start: float, stop: float) -> None:

@@ -8,13 +8,15 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from operator import length_hint
 from typing import Any
 
 import numpy as np
 
 from fluidio.errors import EOFException
-from fluidio.flow.observer import OBSERVERS, Drop, Observer, OpRun, Read, Step, StepResult, Wait
+from fluidio.flow.observer import OBSERVERS, Drop, Observer, Read, Step, StepResult, Wait
 from fluidio.pages.advice import Measured, Queue
+from fluidio.pages.counters import Looked, OpTimer, QueueWaits
 from fluidio.pages.environment import environment_of, memory_now
 from fluidio.pages.series import Curve, Lanes
 
@@ -30,65 +32,23 @@ _OP_COST = 4e-6
 """Seconds that it takes to time one op."""
 _CLOCKS_EVERY = 0.005
 """Seconds between steps whose use of the processor is looked at: asking for it takes microseconds."""
+_STEP_COST = 25e-6
+"""Seconds that it takes to watch one step."""
+_STEP_SHARE = 0.015
+"""Of the run's time may be spent on watching steps: where they are short, only some of them are watched."""
+_MOST_SKIPPED = 100
+_ALL_WATCHED = 200
+"""Steps at the start of a run that are all watched."""
 _HELD = 256
 """Events that are held before they are sorted in, which is quicker for many."""
-
-
-class _OpTimer(Observer):
-    """Times the ops of the steps in which it watches."""
-
-    times_ops = True
-
-    def __init__(self) -> None:
-        self.ops: dict[tuple[str, str], list[Any]] = {}
-        self.timed = 0
-
-    def op_ran(self, op: OpRun) -> None:
-        self.timed += 1
-        found = self.ops.get((op.type, op.output))
-        if found is None:
-            found = self.ops[op.type, op.output] = [0, 0.0, op.site]
-        found[0] += 1
-        found[1] += op.stop - op.start
-
-
-class _QueueWaits:
-    """The waits of one queue."""
-
-    def __init__(self) -> None:
-        self.starved = self.blocked = 0.0
-        self.most = 0
-        self.producers: set[int] = set()
-
-
-class _Looked:
-    """Use of the processor in the steps that were looked at.
-
-    Attributes:
-        seconds, waits: of these steps, and of their waits for data.
-        own, others: processor time of the step's thread and of all other threads.
-        during_waits: processor time of all threads from the step's begin to the end of the wait.
-    """
-
-    def __init__(self) -> None:
-        self.seconds = self.waits = self.own = self.others = self.during_waits = 0.0
-
-    def busy_cores(self) -> float:
-        """Return how many cores worked while steps waited."""
-        return self.during_waits / self.waits if self.waits else 0.0
-
-    def held_up(self) -> float:
-        """Return the share of computing in which the step's thread did not get the processor, but others did."""
-        computing = self.seconds - self.waits
-        off = max(0.0, computing - self.own)
-        return min(off, max(0.0, self.others - self.during_waits)) / computing if computing > 0 else 0.0
 
 
 class Recorder(Observer):
     """Watch a run between `start` and `stop`.
 
     Args:
-        keep: keep every fetched number, to compare runs; else curves of bounded size.
+        keep: watch every step and keep every fetched number, to compare runs; else curves of bounded size, and where
+            steps are short the numbers of some of them.
         times_ops: time the ops of some steps, for the profile.
         process_clock, thread_clock: the processor's time that the process and the calling thread have used.
     """
@@ -109,22 +69,25 @@ class Recorder(Observer):
         self.lanes = Lanes(time.perf_counter())
         self.chain: tuple[str, ...] = ()
         self._keep = keep
-        self._queues: dict[str, _QueueWaits] = {}
+        self._queues: dict[str, QueueWaits] = {}
         self._drops: dict[str, int] = {}
         self._events: deque[tuple[int, str, str, float, float]] = deque(maxlen=_EVENTS)
         self._names: dict[int, str] = {}
         self._held: list[tuple[int, str, str, float, float, int]] = []
+        self._not_held: list[tuple[float, float]] = []
+        self._skipped = self._fed = 0
+        self._reads_inside: set[int] = set()
         self._seconds = {"step": 0.0, "wait": 0.0, "wait inside": 0.0}
         self._first = self._last = 0.0
         self._clocks = process_clock, thread_clock
         self._next_clock = 0.0
         self._running: dict[int, tuple[float, float] | None] = {}
-        self._looked_at = _Looked()
+        self._looked_at = Looked()
         self._looked_at_memory = 0.0
         self._peak_memory = 0
         self._workers: dict[str, int] = {}
         self._reads = 0
-        self._timer = _OpTimer() if times_ops else None
+        self._timer = OpTimer() if times_ops else None
         self._op_cost = 0.0
         self._began = time.time()
         self._lock = threading.RLock()
@@ -136,7 +99,12 @@ class Recorder(Observer):
 
     def stop(self) -> None:
         """Watch no more."""
+        left = length_hint(OBSERVERS.skipped)
         OBSERVERS.remove(self)
+        unwatched = max(0, self._skipped - left)
+        self._skipped = 0
+        self.steps += unwatched
+        self.records += unwatched * self._fed
         if self._timer is not None:
             OBSERVERS.remove(self._timer)
 
@@ -167,9 +135,11 @@ class Recorder(Observer):
             self._op_cost += result.stop - step.start if is_gpu else _OP_COST * timer.timed
             timer.timed = 0
         with self._lock:
-            self._last = result.stop
+            before, self._last = self._last, result.stop
             if step.thread not in self._names:
                 self._name(step.thread)
+            if self._skipped:
+                self._make_up(step, min(self._skipped * (result.stop - step.start), step.start - before))
             if result.error is not None:
                 self._held.append((step.thread, "failed", "", step.start, result.stop, 0))
                 self._fail(result.error)
@@ -177,12 +147,28 @@ class Recorder(Observer):
             self._held.append((step.thread, "step", "", step.start, result.stop, step.fed))
             self.steps += 1
             self.records += step.fed
+            self._fed = step.fed
             for name, value in zip(result.names, result.values):
                 self._fetched(name, value)
+            if not self._keep and self.steps >= _ALL_WATCHED:
+                self._skip(result.stop - step.start)
             if len(self._held) >= _HELD:
                 self._sort_in()
             if result.stop - self._looked_at_memory > 0.5:
                 self._look_at_memory(result.stop)
+
+    def _skip(self, seconds: float) -> None:
+        """Leave out the next steps if watching all steps of this length took too much of the run's time."""
+        steps = min(_MOST_SKIPPED, int(_STEP_COST / (_STEP_SHARE * max(seconds, 1e-9))))
+        self._skipped = steps if steps and OBSERVERS.skip(self, steps) else 0
+
+    def _make_up(self, step: Step, seconds: float) -> None:
+        """Count the steps that were left out before this one as if they had been like it."""
+        steps, self._skipped = self._skipped, 0
+        self._held.append((step.thread, "step", "", step.start - seconds, step.start, steps * step.fed))
+        self._not_held.append((step.start, steps - 1.0))
+        self.steps += steps
+        self.records += steps * step.fed
 
     def _look(self, clocks: tuple[float, float], seconds: float) -> None:
         looked = self._looked_at
@@ -200,6 +186,8 @@ class Recorder(Observer):
                 self._looked_at.waits += waited
                 self._looked_at.during_waits += used
             if read.thread in self._running:
+                self._reads_inside.add(read.thread)
+            if read.thread in self._reads_inside:
                 self._seconds["wait inside"] += waited
             if read.thread not in self._names:
                 self._name(read.thread)
@@ -218,7 +206,7 @@ class Recorder(Observer):
         with self._lock:
             queue = self._queues.get(wait.queue)
             if queue is None:
-                queue = self._queues[wait.queue] = _QueueWaits()
+                queue = self._queues[wait.queue] = QueueWaits()
             if wait.side == "consumer":
                 kind = "starved"
                 queue.starved += wait.stop - wait.start
@@ -244,6 +232,9 @@ class Recorder(Observer):
                 self._seconds["wait" if kind == "wait" else "step"] += sum(stops) - sum(starts)
             if kind == "step":
                 self.lanes.count("steps", stops, [1.0] * len(stops))
+                if self._not_held:
+                    self.lanes.count("steps", *zip(*self._not_held))
+                    self._not_held = []
             if kind in ("step", "wait") and any(amounts):
                 self.lanes.count("records", stops, amounts)
             if queue:
@@ -314,7 +305,7 @@ class Recorder(Observer):
             slowest_op=slowest,
         )
 
-    def _queue(self, name: str, waits: _QueueWaits, total: float) -> Queue:
+    def _queue(self, name: str, waits: QueueWaits, total: float) -> Queue:
         threads = self._workers.get(name) or len(waits.producers)  # threads of every epoch anew
         return Queue(name, waits.starved / total, waits.blocked / total, waits.most, threads)
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import fluidio as fluid
-from fluidio.flow.observer import OBSERVERS, Drop, Read, Step, StepResult, Wait
+from fluidio.flow.observer import OBSERVERS, Drop, Observer, Read, Step, StepResult, Wait, observing
 from fluidio.pages.advice import advise
 from fluidio.pages.live import LiveLine
 from fluidio.pages.recorder import Recorder
@@ -229,3 +229,40 @@ def test_run_report_writes_the_page_when_the_script_fails(tmp_path: Path) -> Non
     assert (found["steps"], found["status"]) == (3, 1)
     assert found["title"] == "train.py"
     assert json.loads(trace.read_text("utf-8"))["format"] == "fluidio trace 1"
+
+
+def test_short_steps_are_counted_though_only_some_are_watched() -> None:
+    x = fluid.layers.data("x", [4])
+    total = fluid.layers.reduce_sum(x)
+    exe = fluid.Executor(fluid.CPUPlace())
+    recorder = Recorder(times_ops=False)
+    recorder.start()
+    for n in range(1500):
+        exe.run(feed={"x": np.full((2, 4), n, np.float32)}, fetch_list=[total])
+    recorder.stop()
+    curve = recorder.as_json()["curves"][total.name]
+    assert recorder.steps == 1500
+    assert recorder.records == 3000
+    assert 200 <= curve["count"] <= 1500
+    assert curve["mean"] == [8 * step for step in curve["step"]]
+    assert OBSERVERS.all == ()
+
+
+def test_a_run_that_is_recorded_is_watched_step_by_step() -> None:
+    total = fluid.layers.reduce_sum(fluid.layers.data("x", [4]))
+    exe = fluid.Executor(fluid.CPUPlace())
+    recorder = Recorder(keep=True, times_ops=False)
+    recorder.start()
+    for _ in range(400):
+        exe.run(feed={"x": np.ones((2, 4), np.float32)}, fetch_list=[total])
+    recorder.stop()
+    assert recorder.as_json()["curves"][total.name]["count"] == 400
+
+
+def test_nothing_is_skipped_while_somebody_else_watches() -> None:
+    first, second = Observer(), Observer()
+    with observing(first):
+        assert OBSERVERS.skip(first, 3)
+        with observing(second):
+            assert next(OBSERVERS.skipped, None) is None
+            assert not OBSERVERS.skip(first, 3)

@@ -1,0 +1,59 @@
+"""What a recorder counts: the time of ops, the waits of queues, the use of the processor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluidio.flow.observer import Observer, OpRun
+
+__all__ = ["Looked", "OpTimer", "QueueWaits"]
+
+
+class OpTimer(Observer):
+    """Times the ops of the steps in which it watches."""
+
+    times_ops = True
+
+    def __init__(self) -> None:
+        self.ops: dict[tuple[str, str], list[Any]] = {}
+        self.timed = 0
+
+    def op_ran(self, op: OpRun) -> None:
+        self.timed += 1
+        found = self.ops.get((op.type, op.output))
+        if found is None:
+            found = self.ops[op.type, op.output] = [0, 0.0, op.site]
+        found[0] += 1
+        found[1] += op.stop - op.start
+
+
+class QueueWaits:
+    """The waits of one queue."""
+
+    def __init__(self) -> None:
+        self.starved = self.blocked = 0.0
+        self.most = 0
+        self.producers: set[int] = set()
+
+
+class Looked:
+    """Use of the processor in the steps that were looked at.
+
+    Attributes:
+        seconds, waits: of these steps, and of their waits for data.
+        own, others: processor time of the step's thread and of all other threads.
+        during_waits: processor time of all threads from the step's begin to the end of the wait.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = self.waits = self.own = self.others = self.during_waits = 0.0
+
+    def busy_cores(self) -> float:
+        """Return how many cores worked while steps waited."""
+        return self.during_waits / self.waits if self.waits else 0.0
+
+    def held_up(self) -> float:
+        """Return the share of computing in which the step's thread did not get the processor, but others did."""
+        computing = self.seconds - self.waits
+        off = max(0.0, computing - self.own)
+        return min(off, max(0.0, self.others - self.during_waits)) / computing if computing > 0 else 0.0
