@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from fluidio.executor.frame import Frame
 from fluidio.ops.kernel import Backend, Call
 from fluidio.program import Operator
+from fluidio.program.attr_values import as_float32
 from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, SAVED_ATTR, OpSlot
 from fluidio.tensor.lod import NO_LOD, LoD
 
@@ -83,7 +82,7 @@ def bind(
         slot = named[name] = named[name] if name in named else slot_of(name)
         return -1 if slot in variant.unwanted else variant.renamed.get(slot, slot)
 
-    call = Call(op, {name: _as_float32(value) for name, value in op._attrs.items()}, dev, frozenset())
+    call = Call(op, {name: as_float32(value) for name, value in op._attrs.items()}, dev, frozenset())
     call.ins = {slot: [place(n) for n in names if n != EMPTY] for slot, names in op._inputs.items()}
     call.ins.update({name: [slot] for name, slot in variant.extra.items()})
     call.outs = {slot: [place(n) for n in names] for slot, names in op._outputs.items()}
@@ -149,16 +148,6 @@ def _sparing(run: Run, inputs: list[int]) -> Run:
             values[i] = value
 
     return sparing
-
-
-def _as_float32(value: Any) -> Any:
-    """Return an attribute as kernels see it: Fluid keeps floats in 32 bits."""
-    if isinstance(value, float):
-        with np.errstate(over="ignore"):
-            return float(np.float32(value))  # 1e100 is infinite there
-    if isinstance(value, list) and value and isinstance(value[0], float):
-        return [_as_float32(one) for one in value]
-    return value
 
 
 def _simple(call: Call, kernel: Callable[..., Any], definition: Any) -> Run | None:

@@ -22,7 +22,7 @@ from fluidio.executor.turns import Turns
 from fluidio.flow.watchdog import WATCHDOG
 from fluidio.ops.threads import limited
 from fluidio.places import CPUPlace, CUDAPlace, cpu_places, cuda_means_cpu, cuda_places, unwrap
-from fluidio.program import OpRole, Program, default_main_program
+from fluidio.program import Program, default_main_program
 from fluidio.program.attached import Attached
 from fluidio.program.ir_graph import Graph
 from fluidio.tensor import LoDTensor, Scope, global_scope
@@ -30,6 +30,10 @@ from fluidio.tensor import LoDTensor, Scope, global_scope
 __all__ = ["CompiledProgram", "ParallelExecutor"]
 
 _PLANS = 16
+
+
+def _has_backward(program: Program) -> bool:
+    return any(op.type.endswith("_grad") for block in program.blocks for op in block.ops)
 
 
 class CompiledProgram:
@@ -81,6 +85,11 @@ class CompiledProgram:
         """
         assert not self._is_data_parallel, "Already compiled with parallel, cannot be recompiled."
         assert not self._is_inference, "Cannot compile with both data parallel and inference"
+        if loss_name is None and era().checks_layer_arguments and _has_backward(self._program):
+            raise AssertionError(
+                "The loss name of CompiledProgram is None. The loss name should be set if CompiledProgram contains "
+                "backward part: with_data_parallel(loss_name=loss.name)."
+            )
         self._is_data_parallel = True
         self._loss_name = loss_name
         self._build_strategy = build_strategy or self._build_strategy
@@ -142,7 +151,6 @@ class CompiledProgram:
             if self._places is None:
                 self._places = list(_places_like(exe.place))
             self._check_places(exe)
-            self._check_loss()
             self._replicas = self._shared_replicas() or Replicas(len(self._places))
         elif self._scope is not scope:
             raise ValueError(
@@ -150,14 +158,6 @@ class CompiledProgram:
             )
         assert self._places is not None
         return self._places
-
-    def _check_loss(self) -> None:
-        roles = [int(op._attrs.get("op_role", 0)) for op in self._program.global_block().ops]
-        if era().name == "1.8" and self._loss_name is None and any(role & OpRole.Backward for role in roles):
-            raise AssertionError(
-                "The loss name of CompiledProgram is None. The loss name should be set if CompiledProgram contains "
-                "backward part: with_data_parallel(loss_name=loss.name)"
-            )
 
     def _check_places(self, exe: Executor) -> None:
         assert self._places is not None
@@ -198,7 +198,7 @@ class CompiledProgram:
     def _plan(self, places: Sequence[Any], feeds: tuple[str, ...], names: tuple[str, ...]) -> ParallelPlan:
         key = (feeds, names)
         plan = self._plans.get(key)
-        if plan is None or plan.version != self._program._version:
+        if plan is None or plan.version != self._program._changes:
             check_feed_names(self._program, feeds)
             check_fetch_names(self._program, names)
             if len(self._plans) >= _PLANS:

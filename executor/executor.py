@@ -143,7 +143,7 @@ class Executor:
         names = fetch_names(fetch_list)
         cache = program.attached.get(PlanCache)
         key: PlanKey = (self._dev, tuple(feed), names, reads_first)
-        plan = cache.take(key, program._version)
+        plan = cache.take(key, program._changes)
         if plan is None:
             feed, key, plan = self._compile(program, feed, names, reads_first)
         try:
@@ -184,7 +184,7 @@ class Executor:
                 feed = {name: value for name, value in feed.items() if name not in unknown}
         check_feed_names(program, list(feed))
         check_fetch_names(program, names)
-        program.attached.get(PlanCache).make_room(program._version)
+        program.attached.get(PlanCache).make_room(program._changes)
         key = (self._dev, tuple(feed), names, reads_first)
         return feed, key, Plan(program, list(feed), names, self._dev, reads_first)
 

@@ -101,7 +101,7 @@ class ParallelPlan:
         scale: float,
         balance: bool,
     ) -> None:
-        self.version = program._version
+        self.version = program._changes
         self.plans = [Plan(program, feeds, fetches, backend_for(place), reads_first=True) for place in places]
         self._scale = scale
         self._balance = balance

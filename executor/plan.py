@@ -101,7 +101,7 @@ class Plan:
         dev: Backend,
         reads_first: bool = False,
     ) -> None:
-        self.version = program._version
+        self.version = program._changes
         self.dev = dev
         self._slots: defaultdict[int, dict[str, int]] = defaultdict(dict)
         self._names: list[str] = []

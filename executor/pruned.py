@@ -56,13 +56,13 @@ def pruned_program(program: Any, feeds: Sequence[str], names: Sequence[str], upd
     key = (tuple(feeds), tuple(names), tuple(op.idx for op in chosen))
     known = program.attached.get(PrunedParts).parts
     version, found = known.get(key, (-1, None))
-    if found is None or version != source._version:
+    if found is None or version != source._changes:
         if len(known) >= _KEPT:
             known.clear()
         found = source._prune_with_input(feeds, [*names, *chosen])
         if program is not source:
             found = _compiled_like(program, found)
-        known[key] = source._version, found
+        known[key] = source._changes, found
     return found
 
 

@@ -14,6 +14,7 @@ import operator
 from typing import Any
 
 from fluidio.errors import EnforceNotMet
+from fluidio.executor.pass_builder import PassBuilder, passes_of
 
 __all__ = ["BuildStrategy", "ExecutionStrategy"]
 
@@ -61,14 +62,21 @@ def _converted(name: str, default: Any, value: Any) -> Any:
     raise TypeError(f"{name} takes {type(default).__name__}, got {value!r} ({type(value).__name__})")
 
 
-class _ReduceStrategy(enum.IntEnum):
+class _Choice(enum.IntEnum):
+    """One of several ways, printed as C++ enums are."""
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__.lstrip('_')}.{self.name}"
+
+
+class _ReduceStrategy(_Choice):
     """Where gradients are summed; the numbers are the same."""
 
     AllReduce = 0
     Reduce = 1
 
 
-class _GradientScaleStrategy(enum.IntEnum):
+class _GradientScaleStrategy(_Choice):
     """What the gradient of the loss begins with on each place."""
 
     CoeffNumDevice = 0
@@ -123,11 +131,16 @@ class BuildStrategy(_Strategy):
         "use_hierarchical_allreduce": False,
     }
 
-    def _finalize_strategy_and_create_passes(self) -> None:
-        """Do nothing: there are no passes."""
+    def _finalize_strategy_and_create_passes(self) -> PassBuilder:
+        """Return the passes that Fluid would run, by name; the same list each time, to be changed."""
+        found = self.__dict__.get("_passes")
+        if found is None:
+            found = PassBuilder(passes_of(self))
+            object.__setattr__(self, "_passes", found)
+        return found
 
 
-class _ExecutorType(enum.IntEnum):
+class _ExecutorType(_Choice):
     """Which of Fluid's executors."""
 
     Default = 0

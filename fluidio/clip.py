@@ -105,6 +105,8 @@ class GradientClipByValue(GradientClipBase):
         self, max: float, min: float | None = None, need_clip: Callable[[Parameter], bool] | None = None
     ) -> None:
         super().__init__(need_clip)
+        if min is None and max <= 0.0:
+            raise AssertionError(f"max is {max}: it must be positive where min is not given")
         self.max = float(max)
         self.min = -self.max if min is None else float(min)
 

@@ -131,6 +131,11 @@ Tensor = LoDTensor
 _Scope = Scope
 
 
+def __unittest_throw_exception__() -> None:
+    """Raise what Fluid's C++ raises, for tests of error handling."""
+    raise EnforceNotMet("This is a test of exception")
+
+
 def kTempVarName() -> str:
     return "@TEMP@"
 

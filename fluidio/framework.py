@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import re
 from collections.abc import Iterator
 from typing import Any
 
 from fluidio import core
 from fluidio.dtypes import VarType, convert_np_dtype_to_dtype_
+from fluidio.era import era
 from fluidio.errors import not_supported
 from fluidio.flags import get_flags, set_flags
 from fluidio.op import get_all_op_protos
@@ -27,9 +29,11 @@ from fluidio.program import (
     switch_startup_program,
     unique_name,
 )
+from fluidio.program.block import op_device
 from fluidio.program.ir_graph import IrGraph
 from fluidio.program.op_def import grad_name as grad_var_name
 from fluidio.program.op_proto import COMMON_ATTRS, OpProto, all_op_protos
+from fluidio.version import FLUID_VERSION
 
 __all__ = [
     "CONTROL_DEP_VAR_PREFIX",
@@ -105,10 +109,10 @@ _VERSION = re.compile(r"\d+(\.\d+){0,3}")
 
 
 def require_version(min_version: str, max_version: str | None = None) -> None:
-    """Check the arguments and accept every version below 2.0.
+    """Check whether Fluid 1.8.5 is a version that a script asks for; older eras accept every version below 2.0.
 
     Raises:
-        Exception: the script needs Paddle 2.0, whose API is another.
+        Exception: the script needs another version, Paddle 2.0 above all, whose API is another.
     """
     for name, value in (("min_version", min_version), ("max_version", max_version)):
         if value is None and name == "max_version":
@@ -120,23 +124,43 @@ def require_version(min_version: str, max_version: str | None = None) -> None:
                 f"The value of '{name}' in require_version must be in format '\\d+(\\.\\d+){{0,3}}', like '1.5.2.0', "
                 f"but received {value}"
             )
-    if int(min_version.split(".")[0]) >= 2:
+    if _parts(min_version) > _parts(FLUID_VERSION):
         raise Exception(
             f"VersionError: PaddlePaddle version {min_version} or higher is required; fluidio answers to 0.12 - 1.8"
         )
+    if max_version is not None and era().name == "1.8" and _parts(max_version) < _parts(FLUID_VERSION):
+        raise Exception(
+            f"VersionError: PaddlePaddle version in [{min_version}, {max_version}] required, but this follows "
+            f"{FLUID_VERSION}; `--fluid {max_version}` or fluidio.use_era({max_version!r}) follow an older one"
+        )
+
+
+def _parts(version: str) -> tuple[int, ...]:
+    """Return the four numbers of a version."""
+    numbers = [int(part) for part in version.split(".")]
+    return tuple(numbers + [0] * (4 - len(numbers)))
+
+
+def generate_control_dev_var_name() -> str:
+    """Return the name of a variable that only orders two nodes of a graph."""
+    return f"{CONTROL_DEP_VAR_PREFIX}@{random.random()}"
 
 
 @contextlib.contextmanager
 def device_guard(device: str | None = None) -> Iterator[None]:
-    """Run the block as it is: a program runs whole on the executor's place.
+    """Note a device on the ops built in the block; a program runs whole on the executor's place all the same.
 
-    Fluid: ops built in the block were put on that device.
+    Fluid: such ops ran on that device.
     """
-    if device is not None and device.split(":")[0] not in ("cpu", "gpu"):
+    if device not in (None, "") and str(device).split(":")[0] not in ("cpu", "gpu"):
         raise ValueError(
             f"The Attr(device) should be 'cpu' or 'gpu', and it can also be empty string or None, got {device!r}"
         )
-    yield
+    before = op_device.switch(device or "")
+    try:
+        yield
+    finally:
+        op_device.switch(before)
 
 
 def load_op_library(lib_filename: str) -> None:

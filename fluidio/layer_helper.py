@@ -169,7 +169,9 @@ class LayerHelper:
         if isinstance(attr, WeightNormParamAttr):
             from fluidio.weight_norm import create_normalised
 
-            return create_normalised(self, attr, shape, kind)
+            weight = create_normalised(self, attr, shape, kind)
+            WeightNormParamAttr.params_with_weight_norm.append(weight)
+            return weight
         return self._declare(attr, [int(d) for d in shape], kind, stop_gradient, type)
 
     def _declare(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
+
+from fluidio.era import era
 
 __all__ = ["ParamAttr", "WeightNormParamAttr"]
 
@@ -32,6 +34,11 @@ class ParamAttr:
     ) -> None:
         if name is not None and not isinstance(name, str):
             raise TypeError(f"The name of a ParamAttr must be a str or None, got {name!r} ({type(name).__name__})")
+        if isinstance(gradient_clip, bool):  # Fluid 1.8 has no gradient_clip: do_model_average is the sixth argument
+            gradient_clip, do_model_average = None, gradient_clip
+        for what, value in (("trainable", trainable), ("do_model_average", do_model_average)):
+            if not isinstance(value, bool) and era().checks_layer_arguments:
+                raise TypeError(f"The type of '{what}' in ParamAttr must be bool, but received {type(value)}.")
         if not isinstance(learning_rate, (float, int)):
             raise TypeError(f"The learning_rate of a ParamAttr must be a number, got {learning_rate!r}")
         self.name = name
@@ -43,10 +50,22 @@ class ParamAttr:
         self.do_model_average = do_model_average
 
     def _set_default_initializer(self, initializer: Any) -> None:
+        if initializer is None and self.initializer is None:
+            raise ValueError("ParamAttr.initializer is not set")
         if self.initializer is None:
             self.initializer = initializer
 
     set_default_initializer = _set_default_initializer
+
+    def _set_default_param_initializer(self) -> None:
+        from fluidio.initializer import Xavier
+
+        self._set_default_initializer(Xavier())
+
+    def _set_default_bias_initializer(self) -> None:
+        from fluidio.initializer import Constant
+
+        self._set_default_initializer(Constant(0.0))
 
     @staticmethod
     def _to_attr(arg: Any) -> Any:
@@ -88,6 +107,19 @@ class ParamAttr:
 class WeightNormParamAttr(ParamAttr):
     """A parameter given as g v / |v|, the norm taken over all dimensions but `dim`."""
 
-    def __init__(self, dim: int | None = None, **options: Any) -> None:
-        super().__init__(**options)
+    params_with_weight_norm: ClassVar[list[Any]] = []
+    """Fluid: the parameters made with this attribute."""
+
+    def __init__(
+        self,
+        dim: int | None = None,
+        name: str | None = None,
+        initializer: Any = None,
+        learning_rate: float = 1.0,
+        regularizer: Any = None,
+        trainable: bool = True,
+        gradient_clip: Any = None,
+        do_model_average: bool = False,
+    ) -> None:
+        super().__init__(name, initializer, learning_rate, regularizer, trainable, gradient_clip, do_model_average)
         self.dim = dim

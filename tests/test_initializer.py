@@ -12,10 +12,10 @@ from fluidio import initializer as I
 from fluidio.errors import EnforceNotMet
 
 
-def value(initializer: Any, shape: list[int]) -> Any:
-    fluid.layers.create_parameter(shape, "float32", attr=fluid.ParamAttr(name="p", initializer=initializer))
+def value(initializer: Any, shape: list[int], name: str = "p") -> Any:
+    fluid.layers.create_parameter(shape, "float32", attr=fluid.ParamAttr(name=name, initializer=initializer))
     fluid.Executor(fluid.CPUPlace()).run(fluid.default_startup_program())
-    return fluid.fetch_var("p")
+    return fluid.fetch_var(name)
 
 
 def test_the_bilinear_kernel_is_the_outer_product_of_its_line() -> None:
@@ -28,7 +28,7 @@ def test_the_bilinear_kernel_wants_square_filters() -> None:
     with pytest.raises(ValueError, match="must be 4"):
         value(I.Bilinear(), [4, 4])
     with pytest.raises(ValueError, match="equal"):
-        value(I.BilinearInitializer(), [1, 1, 2, 3])
+        value(I.BilinearInitializer(), [1, 1, 2, 3], "q")
 
 
 def test_without_a_seed_every_start_is_another() -> None:

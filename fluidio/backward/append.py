@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
+from fluidio.backward.arguments import check_backward, check_gradients
 from fluidio.backward.arriving import fill_inputs, has_gradient, tell_of_lost
 from fluidio.backward.blocks import block_gradients
 from fluidio.backward.grad_vars import create_grad, describe_grads, differentiable
 from fluidio.backward.parts import partial_name
-from fluidio.backward.pass_names import put_away_earlier, take_back_earlier
+from fluidio.backward.pass_names import put_away_earlier, restored_on_error, take_back_earlier
 from fluidio.backward.recompute import Recompute, seed_dropouts
 from fluidio.backward.saved_values import Versions
 from fluidio.backward.second_pass import COMPLETE_ATTR, grad_maker, tell_of_dropped
@@ -23,7 +24,6 @@ from fluidio.dtypes import VarType
 from fluidio.program import Block, Operator, OpRole, Parameter, Program, Variable
 from fluidio.program.collector import without_collections
 from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, GradOp, grad_name
-from fluidio.program.type_checks import check_type
 
 __all__ = ["append_backward", "append_grad_ops", "calc_gradient", "gradients"]
 
@@ -51,6 +51,7 @@ def append_backward(
     """
     if not isinstance(loss, Variable):
         raise TypeError(f"The loss of append_backward must be a Variable, got {loss!r} ({type(loss).__name__})")
+    check_backward(parameter_list, no_grad_set, callbacks)
     program = loss.block.program
     program._loss_name = loss.name  # type: ignore[attr-defined]
     block = loss.block
@@ -66,7 +67,7 @@ def append_backward(
     earlier = put_away_earlier(block)
     no_grad = {earlier.get(name, name) for name in no_grad}
     block.ops[end]._attrs["op_role"] = int(OpRole.Forward | OpRole.Loss)
-    with program._role(OpRole.Backward):
+    with restored_on_error(block, earlier), program._role(OpRole.Backward):
         _append_loss_gradient(target, loss)
         after = _call_each(callbacks) if callbacks else None
         seeds = {loss.name: grad_name(loss.name)}
@@ -80,8 +81,6 @@ def append_backward(
 
 def _call_each(callbacks: Sequence[Callable[..., None]]) -> Callable[[Block], None]:
     """Return what is called behind each gradient op."""
-    if not isinstance(callbacks, (list, tuple)):
-        raise TypeError(f"callbacks should be a list or tuple of functions, got {callbacks!r}")
     context: dict[str, Any] = {}
 
     def after(block: Block) -> None:
@@ -142,15 +141,8 @@ def _names(variables: Iterable[Any]) -> set[str]:
 
 
 def _no_grad_names(program: Program, given: Iterable[Any] | None) -> set[str]:
-    check_each(given, "no_grad_set", "fluid.backward")
     names = {v.name if isinstance(v, Variable) else str(v) for v in given or ()}
     return names | {v.name for block in program.blocks for v in block.vars.values() if _is_constant(v)}
-
-
-def check_each(given: Iterable[Any] | None, argument: str, function: str) -> None:
-    """Refuse what is neither a Variable nor a name."""
-    for item in given or ():
-        check_type(item, argument, (str, Variable), function)
 
 
 def _is_constant(variable: Variable) -> bool:
@@ -290,12 +282,11 @@ def _params_and_grads(
     if parameter_list is None:
         names = [p.name for p in target.program.all_parameters() if p.trainable]
     else:
-        check_each(parameter_list, "parameter_list", "fluid.backward.append_backward")
         names = [p.name if isinstance(p, Variable) else str(p) for p in parameter_list]
     found = []
     for name in names:
-        parameter = block.var(name)
         if name in gradients:
+            parameter = block.var(name)
             gradient = target.var(gradients[name])
             found.append((parameter, gradient))
             if gradient.op is not None:
@@ -316,6 +307,7 @@ def calc_gradient(
     seeds = _as_list(target_gradients) or [None] * len(targets)
     if len(seeds) != len(targets):
         raise ValueError(f"{len(targets)} targets but {len(seeds)} target_gradients")
+    check_gradients(targets, inputs, seeds, no_grad_set)
     block = targets[0].block
     program = block.program
     no_grad = _no_grad_names(program, no_grad_set)
@@ -327,7 +319,7 @@ def calc_gradient(
     tell_of_dropped(block, ops, {t.name for t in targets}, no_grad)
     earlier = put_away_earlier(block)
     no_grad = {earlier.get(name, name) for name in no_grad}
-    with program._role(OpRole.Backward):
+    with restored_on_error(block, earlier), program._role(OpRole.Backward):
         known = {target.name: _seed(block, target, seed) for target, seed in zip(targets, seeds)}
         done = append_grad_ops(block, ops, known, no_grad, block)
     found = [done.get(v.name, "") for v in inputs]

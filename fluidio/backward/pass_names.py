@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 from fluidio.program import Block, Program
 from fluidio.program.op_def import GRAD_SUFFIX
 
-__all__ = ["put_away_earlier", "take_back_earlier"]
+__all__ = ["put_away_earlier", "restored_on_error", "take_back_earlier"]
 
 _EARLIER = "@EARLIER"
 _RENAME = "@RENAME@"  # parts of a gradient that are summed
@@ -22,7 +25,7 @@ def put_away_earlier(block: Block) -> dict[str, str]:
 
 def take_back_earlier(block: Block, earlier: dict[str, str]) -> dict[str, str]:
     """Return their names to the gradients of earlier passes; this pass's get a prefix, as in Fluid 1.8."""
-    prefix = "grad/" * getattr(block.program, "_backward_passes", 1)
+    prefix = "grad/" * block.program._backward_passes
     again = {name for name in block.vars if name.partition(_RENAME)[0] in earlier and _EARLIER not in name}
     renamed = {name: prefix + name for name in again}
     for name in block.vars.keys() - earlier.values():
@@ -36,6 +39,16 @@ def take_back_earlier(block: Block, earlier: dict[str, str]) -> dict[str, str]:
     return renamed
 
 
+@contextlib.contextmanager
+def restored_on_error(block: Block, earlier: dict[str, str]) -> Iterator[None]:
+    """Return their names to the gradients of earlier passes if this pass fails."""
+    try:
+        yield
+    except BaseException:
+        take_back_earlier(block, earlier)
+        raise
+
+
 def _count_pass(program: Program) -> None:
     """Count a backward pass: the names of its gradients depend on the number."""
-    program._backward_passes = getattr(program, "_backward_passes", 0) + 1  # type: ignore[attr-defined]
+    program._backward_passes += 1

@@ -91,7 +91,7 @@ def _is_weight(block: Block, name: str) -> bool:
 
 
 def _round_inputs(block: Block, op: Operator, how: Quantization, start: Start) -> None:
-    slots = sorted(op.input_names, reverse=how.weights_last)
+    slots = sorted(op._inputs, reverse=how.weights_last)
     for name in [name for slot in slots for name in op.input(slot)]:
         if name not in how.values:
             how.values[name] = _rounded(block, op, name, how, start)

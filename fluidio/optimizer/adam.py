@@ -47,6 +47,7 @@ class AdamOptimizer(Optimizer):
     ) -> None:
         if isinstance(grad_clip, bool):  # Fluid until 1.6: (..., epsilon, regularization, name, lazy_mode)
             grad_clip, lazy_mode = None, grad_clip
+        self._require(learning_rate=learning_rate, beta1=beta1, beta2=beta2, epsilon=epsilon)
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
         self._beta1 = beta1
         self._beta2 = beta2
@@ -63,8 +64,8 @@ class AdamOptimizer(Optimizer):
                 fill = start if isinstance(beta, Variable) else beta
                 self._add_accumulator(name, param, fill_value=fill, shape=[1])
 
-    def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
-        param = pair[0]
+    def _append_optimize_op(self, block: Block, param_and_grad: Pair) -> Operator:
+        param = param_and_grad[0]
         state = {slot: [self._get_accumulator(name, param)] for slot, name in _STATE}
         inside = era().adam_updates_beta_pow_inside
         outputs = {f"{slot}Out": held for slot, held in state.items() if inside or slot.startswith("Moment")}
@@ -75,7 +76,7 @@ class AdamOptimizer(Optimizer):
                 inputs[slot] = [beta]
             else:
                 attrs[key] = beta
-        return self._update(block, pair, inputs, outputs, attrs)
+        return self._update(block, param_and_grad, inputs, outputs, attrs)
 
     def _finish_update(self, block: Block, params_grads: ParamsGrads) -> None:
         if era().adam_updates_beta_pow_inside:
@@ -115,6 +116,7 @@ class AdamaxOptimizer(Optimizer):
         name: str | None = None,
         **legacy: Any,
     ) -> None:
+        self._require(learning_rate=learning_rate, beta1=beta1, beta2=beta2, epsilon=epsilon)
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
         self._beta1, self._beta2, self._epsilon = beta1, beta2, epsilon
 
@@ -123,13 +125,13 @@ class AdamaxOptimizer(Optimizer):
             super()._create_accumulators(block, [param])
             self._add_accumulator(self._beta1_pow_acc_str, param, fill_value=self._beta1, shape=[1])
 
-    def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
-        moment = self._get_accumulator(self._moment_acc_str, pair[0])
-        inf_norm = self._get_accumulator(self._inf_norm_acc_str, pair[0])
-        power = self._get_accumulator(self._beta1_pow_acc_str, pair[0])
+    def _append_optimize_op(self, block: Block, param_and_grad: Pair) -> Operator:
+        moment = self._get_accumulator(self._moment_acc_str, param_and_grad[0])
+        inf_norm = self._get_accumulator(self._inf_norm_acc_str, param_and_grad[0])
+        power = self._get_accumulator(self._beta1_pow_acc_str, param_and_grad[0])
         return self._update(
             block,
-            pair,
+            param_and_grad,
             {"Moment": [moment], "InfNorm": [inf_norm], "Beta1Pow": [power]},
             {"MomentOut": [moment], "InfNormOut": [inf_norm]},
             {"beta1": self._beta1, "beta2": self._beta2, "epsilon": self._epsilon},
@@ -161,15 +163,16 @@ class LambOptimizer(AdamOptimizer):
         exclude_from_weight_decay_fn: Callable[[Parameter], bool] | None = None,
         name: str | None = None,
     ) -> None:
+        self._require(lamb_weight_decay=lamb_weight_decay)
         super().__init__(learning_rate, beta1, beta2, epsilon, parameter_list, regularization, grad_clip, name)
         self._weight_decay = lamb_weight_decay
         self._exclude_from_weight_decay_fn = exclude_from_weight_decay_fn
 
-    def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
-        param = pair[0]
+    def _append_optimize_op(self, block: Block, param_and_grad: Pair) -> Operator:
+        param = param_and_grad[0]
         state = {slot: [self._get_accumulator(name, param)] for slot, name in _STATE}
         excluded = self._exclude_from_weight_decay_fn
         decay = 0.0 if excluded is not None and excluded(param) else self._weight_decay
         attrs = {"beta1": self._beta1, "beta2": self._beta2, "epsilon": self._epsilon, "weight_decay": decay}
         outputs = {"Moment1Out": state["Moment1"], "Moment2Out": state["Moment2"]}
-        return self._update(block, pair, state, outputs, attrs)
+        return self._update(block, param_and_grad, state, outputs, attrs)

@@ -32,6 +32,7 @@ class AdagradOptimizer(Optimizer):
     ) -> None:
         if isinstance(grad_clip, (int, float)):  # Fluid until 1.6: (..., name, initial_accumulator_value)
             grad_clip, initial_accumulator_value = None, grad_clip
+        self._require(learning_rate=learning_rate, epsilon=epsilon)
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
         self._epsilon = epsilon
         self.initial_accumulator_value = initial_accumulator_value
@@ -40,9 +41,10 @@ class AdagradOptimizer(Optimizer):
         for param in parameters:
             self._add_accumulator(self._moment_acc_str, param, fill_value=self.initial_accumulator_value)
 
-    def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
-        moment = self._get_accumulator(self._moment_acc_str, pair[0])
-        return self._update(block, pair, {"Moment": [moment]}, {"MomentOut": [moment]}, {"epsilon": self._epsilon})
+    def _append_optimize_op(self, block: Block, param_and_grad: Pair) -> Operator:
+        moment = self._get_accumulator(self._moment_acc_str, param_and_grad[0])
+        attrs = {"epsilon": self._epsilon}
+        return self._update(block, param_and_grad, {"Moment": [moment]}, {"MomentOut": [moment]}, attrs)
 
 
 class DecayedAdagradOptimizer(Optimizer):
@@ -63,13 +65,14 @@ class DecayedAdagradOptimizer(Optimizer):
         name: str | None = None,
         **legacy: Any,
     ) -> None:
+        self._require(learning_rate=learning_rate, decay=decay, epsilon=epsilon)
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
         self._decay, self._epsilon = decay, epsilon
 
-    def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
-        moment = self._get_accumulator(self._moment_acc_str, pair[0])
+    def _append_optimize_op(self, block: Block, param_and_grad: Pair) -> Operator:
+        moment = self._get_accumulator(self._moment_acc_str, param_and_grad[0])
         attrs = {"decay": self._decay, "epsilon": self._epsilon}
-        return self._update(block, pair, {"Moment": [moment]}, {"MomentOut": [moment]}, attrs)
+        return self._update(block, param_and_grad, {"Moment": [moment]}, {"MomentOut": [moment]}, attrs)
 
 
 class AdadeltaOptimizer(Optimizer):
@@ -97,8 +100,8 @@ class AdadeltaOptimizer(Optimizer):
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
         self._epsilon, self._rho = epsilon, rho
 
-    def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
-        param, grad = pair
+    def _append_optimize_op(self, block: Block, param_and_grad: Pair) -> Operator:
+        param, grad = param_and_grad
         squared_grad, squared_update = (self._get_accumulator(name, param) for name in self.accumulators)
         return block.append_op(
             type=self.type,
@@ -152,11 +155,11 @@ class RMSPropOptimizer(Optimizer):
         self._rho, self._epsilon, self._momentum, self._centered = rho, epsilon, momentum, centered
         self._own_attrs: dict[str, Any] = {ALL_ROWS: True} if all_rows else {}
 
-    def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
-        moment, square, mean = (self._get_accumulator(name, pair[0]) for name in self.accumulators)
+    def _append_optimize_op(self, block: Block, param_and_grad: Pair) -> Operator:
+        moment, square, mean = (self._get_accumulator(name, param_and_grad[0]) for name in self.accumulators)
         return self._update(
             block,
-            pair,
+            param_and_grad,
             {"Moment": [moment], "MeanSquare": [square], "MeanGrad": [mean]},
             {"MomentOut": [moment], "MeanSquareOut": [square], "MeanGradOut": [mean]},
             {
@@ -206,11 +209,11 @@ class FtrlOptimizer(Optimizer):
             )
         self._l1, self._l2, self._lr_power, self._own_l2 = l1, l2, lr_power, own_l2
 
-    def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
-        squared, linear = (self._get_accumulator(name, pair[0]) for name in self.accumulators)
+    def _append_optimize_op(self, block: Block, param_and_grad: Pair) -> Operator:
+        squared, linear = (self._get_accumulator(name, param_and_grad[0]) for name in self.accumulators)
         return self._update(
             block,
-            pair,
+            param_and_grad,
             {"SquaredAccumulator": [squared], "LinearAccumulator": [linear]},
             {"SquaredAccumOut": [squared], "LinearAccumOut": [linear]},
             {"l1": self._l1, "l2": self._l2 if self._own_l2 else self._l1, "lr_power": self._lr_power},

@@ -5,10 +5,11 @@ from __future__ import annotations
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from fluidio.backward import append_backward
 from fluidio.clip import GradientClipBase, append_error_clip_ops, append_gradient_clip_ops
+from fluidio.dtypes import VarType
 from fluidio.era import era
 from fluidio.initializer import Constant
 from fluidio.layer_helper import LayerHelper
@@ -25,6 +26,7 @@ from fluidio.program import (
     unique_name,
 )
 from fluidio.program.collector import without_collections
+from fluidio.program.imperative import refuse_imperative
 from fluidio.regularizer import append_regularization_ops
 
 __all__ = ["Optimizer", "Pair", "ParamsGrads"]
@@ -85,6 +87,22 @@ class Optimizer:
         self._accumulators: defaultdict[str, dict[str, Variable]] = defaultdict(dict)
         self.helper: LayerHelper = None  # type: ignore[assignment]
 
+    @staticmethod
+    def _require(**settings: object) -> None:
+        """Refuse None for a setting, as Fluid does."""
+        for name, value in settings.items():
+            if value is None:
+                raise AssertionError(f"{name} is not set: None was given")
+
+    def state_dict(self) -> NoReturn:
+        refuse_imperative("Optimizer.state_dict")
+
+    def set_dict(self, state_dict: object) -> NoReturn:
+        refuse_imperative("Optimizer.set_dict")
+
+    def clear_gradients(self) -> NoReturn:
+        refuse_imperative("Optimizer.clear_gradients")
+
     # -- learning rate ------------------------------------------------------------------------------------------
 
     def _create_global_learning_rate(self, program: Program) -> None:
@@ -117,7 +135,14 @@ class Optimizer:
     # -- accumulators -------------------------------------------------------------------------------------------
 
     def _add_accumulator(
-        self, name: str, param: Parameter, dtype: Any = None, fill_value: float = 0.0, shape: Any = None
+        self,
+        name: str,
+        param: Parameter,
+        dtype: Any = None,
+        fill_value: float = 0.0,
+        shape: Any = None,
+        type: VarType | None = None,
+        device: str | None = None,
     ) -> Variable:
         """Create a persistable variable beside a parameter, filled by the startup program."""
         known = self._accumulators[name]
@@ -129,7 +154,11 @@ class Optimizer:
         else:
             full = unique_name.generate(name)
         accumulator = param.block.program.global_block().create_var(
-            name=full, persistable=True, dtype=dtype or param.dtype, shape=list(param.shape if shape is None else shape)
+            name=full,
+            persistable=True,
+            dtype=dtype or param.dtype,
+            type=param.type if type is None else type,
+            shape=list(param.shape if shape is None else shape),
         )
         accumulator.belong_to_optimizer = True
         self.helper.set_variable_initializer(accumulator, Constant(float(fill_value)))
@@ -149,7 +178,7 @@ class Optimizer:
 
     # -- what subclasses say ------------------------------------------------------------------------------------
 
-    def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
+    def _append_optimize_op(self, block: Block, param_and_grad: Pair) -> Operator:
         raise NotImplementedError(f"{type(self).__name__} has no update op")
 
     def _finish_update(self, block: Block, params_grads: ParamsGrads) -> None:

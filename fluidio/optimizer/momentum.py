@@ -27,10 +27,11 @@ class SGDOptimizer(Optimizer):
         name: str | None = None,
         **legacy: Any,
     ) -> None:
+        self._require(learning_rate=learning_rate)
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
 
-    def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
-        return self._update(block, pair, {}, {})
+    def _append_optimize_op(self, block: Block, param_and_grad: Pair) -> Operator:
+        return self._update(block, param_and_grad, {}, {})
 
 
 class DpsgdOptimizer(Optimizer):
@@ -49,12 +50,13 @@ class DpsgdOptimizer(Optimizer):
         sigma: float = 1e-8,
         parameter_list: Any = None,
     ) -> None:
+        self._require(learning_rate=learning_rate, clip=clip, batch_size=batch_size, sigma=sigma)
         super().__init__(learning_rate, parameter_list)
         self._clip, self._batch_size, self._sigma = clip, batch_size, sigma
 
-    def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
+    def _append_optimize_op(self, block: Block, param_and_grad: Pair) -> Operator:
         attrs = {"clip": self._clip, "batch_size": self._batch_size, "sigma": self._sigma}
-        return self._update(block, pair, {}, {}, attrs)
+        return self._update(block, param_and_grad, {}, {}, attrs)
 
 
 class MomentumOptimizer(Optimizer):
@@ -85,15 +87,16 @@ class MomentumOptimizer(Optimizer):
             # Fluid until 1.6: (learning_rate, momentum, use_nesterov, regularization, name)
             old = use_nesterov if hasattr(use_nesterov, "is_regularizer") else regularization
             parameter_list, use_nesterov, regularization = None, parameter_list, old
+        self._require(learning_rate=learning_rate, momentum=momentum)
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
         self._momentum = momentum
         self._use_nesterov = bool(use_nesterov)
         self._own_attrs: dict[str, Any] = {ALL_ROWS: True} if all_rows else {}
 
-    def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
-        velocity = self._get_accumulator(self._velocity_acc_str, pair[0])
+    def _append_optimize_op(self, block: Block, param_and_grad: Pair) -> Operator:
+        velocity = self._get_accumulator(self._velocity_acc_str, param_and_grad[0])
         attrs = {"mu": self._momentum, "use_nesterov": self._use_nesterov, **self._own_attrs}
-        return self._update(block, pair, {"Velocity": [velocity]}, {"VelocityOut": [velocity]}, attrs)
+        return self._update(block, param_and_grad, {"Velocity": [velocity]}, {"VelocityOut": [velocity]}, attrs)
 
 
 class DGCMomentumOptimizer(MomentumOptimizer):
@@ -141,16 +144,17 @@ class LarsMomentumOptimizer(Optimizer):
         grad_clip: Any = None,
         name: str | None = None,
     ) -> None:
+        self._require(learning_rate=learning_rate, momentum=momentum)
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name)
         self._momentum = momentum
         self._lars_coeff = float(lars_coeff)
         self._lars_weight_decay_factor = float(lars_weight_decay)
 
-    def _append_optimize_op(self, block: Block, pair: Pair) -> Operator:
-        velocity = self._get_accumulator(self._velocity_acc_str, pair[0])
+    def _append_optimize_op(self, block: Block, param_and_grad: Pair) -> Operator:
+        velocity = self._get_accumulator(self._velocity_acc_str, param_and_grad[0])
         attrs = {
             "mu": self._momentum,
             "lars_coeff": self._lars_coeff,
             "lars_weight_decay": self._lars_weight_decay_factor,
         }
-        return self._update(block, pair, {"Velocity": [velocity]}, {"VelocityOut": [velocity]}, attrs)
+        return self._update(block, param_and_grad, {"Velocity": [velocity]}, {"VelocityOut": [velocity]}, attrs)

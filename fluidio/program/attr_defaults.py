@@ -17,6 +17,8 @@ __all__ = ["full_attrs"]
 
 def full_attrs(op: Operator) -> dict[str, Any]:
     """Return the attributes of an op as 1.8.5 would write them: its own, and the defaults of the others."""
+    if not op.has_defaults:
+        return dict(op._attrs)
     proto = find_proto(op.type)
     stack = [] if op.site is None else ['  File "{}", line {}, in {}\n'.format(*op.site)]
     common = {"op_role": 0, "op_role_var": [], "op_namescope": "/", "op_device": "", "op_callstack": stack}

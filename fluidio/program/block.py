@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from fluidio.current import Current
 from fluidio.dtypes import VarType
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import EMPTY
@@ -17,7 +18,10 @@ from fluidio.program.writers import Writers
 if TYPE_CHECKING:
     from fluidio.program.program import Program
 
-__all__ = ["Block"]
+__all__ = ["Block", "op_device"]
+
+op_device = Current("")
+"""The device that `fluid.device_guard` names for the ops made now."""
 
 
 class Block:
@@ -121,7 +125,6 @@ class Block:
             variable = existing
         else:
             variable = Variable(self, name=name, **options)
-            self.vars[variable.name] = variable
             self.program._bump_details()
         # Fluid: a variable that is declared twice is filled twice, a parameter once.
         if initializer is not None:
@@ -130,8 +133,10 @@ class Block:
 
     def create_parameter(self, *, initializer: Any = None, **options: Any) -> Parameter:
         """Create a parameter in the global block; an initializer adds its op here unless one is there already."""
+        existing = self.program.global_block().vars.get(options.get("name", ""))
+        if existing is not None:
+            existing._meets(existing.type, options.get("shape"), options.get("dtype"), options.get("lod_level"), None)
         parameter = Parameter(self.program.global_block(), **options)
-        self.program.global_block().vars[parameter.name] = parameter
         self.program._bump_details()
         if initializer is not None:
             self._initialise(parameter, initializer)
@@ -216,6 +221,8 @@ class Block:
         if self.program._op_role_var:
             op._attrs.setdefault("op_role_var", list(self.program._op_role_var))
         op._attrs.setdefault("op_namescope", self.program._name_scope_path())
+        if op_device.get():
+            op._attrs.setdefault("op_device", op_device.get())
         for name in op.output_arg_names:
             if name != EMPTY and self._find_var_recursive(name) is None:
                 self.create_var(name=name)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from typing import Any
 
 from fluidio.era import era
 from fluidio.program.block import Block
 from fluidio.program.collector import without_collections
+from fluidio.program.op_def import SAVED_ATTR
 from fluidio.program.op_roles import OpRole
 from fluidio.program.operator import Operator
 from fluidio.program.program import Program
 from fluidio.program.variable import Variable
 
-__all__ = ["clone_program", "copy_op", "copy_variable"]
+__all__ = ["clone_program", "copy_op", "copy_variable", "drop_unused"]
 
 # What readers and loaders hang on a variable belongs to the original alone.
 _DESCRIPTION = (
@@ -77,7 +79,7 @@ def clone_program(program: Program, for_test: bool) -> Program:
     if era().clone_keeps_seed:
         twin._seed = program._seed
     # A test pass that trains is nobody's wish: only a strict old era keeps the training ops.
-    drop = for_test and (era().clone_for_test_prunes or not era().strict)
+    drop = for_test and (era().clone_for_test_prunes or not era().strict) and _minimises(program)
     for source, block in zip(program.blocks, twin.blocks):
         block.forward_block_idx = source.forward_block_idx
         block.vars = {name: copy_variable(v, block) for name, v in source.vars.items()}
@@ -87,6 +89,9 @@ def clone_program(program: Program, for_test: bool) -> Program:
             for name in op.output_arg_names:
                 if name in block.vars:
                     block.vars[name].op = op
+    if drop:
+        _forget_saved_values(twin)
+        drop_unused(twin)
     if for_test:
         _set_test(twin)
         twin._is_for_test = True
@@ -94,12 +99,53 @@ def clone_program(program: Program, for_test: bool) -> Program:
     return twin
 
 
+def _minimises(program: Program) -> bool:
+    """Tell whether a loss is trained. Fluid: gradients without a loss, those of `fluid.gradients`, stay in a clone."""
+    start = OpRole.Backward | OpRole.Loss
+    return any(op._attrs.get("op_role", 0) & start == start for block in program.blocks for op in block.ops)
+
+
 def _is_training_only(op: Operator) -> bool:
-    return bool(op._attrs.get("op_role", 0) & (OpRole.Backward | OpRole.Optimize))
+    return bool(op._attrs.get("op_role", 0) & (OpRole.Backward | OpRole.Optimize | OpRole.LRSched))
+
+
+def _forget_saved_values(program: Program) -> None:
+    """Let ops no longer keep the values that gradients would read."""
+    for block in program.blocks:
+        for op in block.ops:
+            op._attrs.pop(SAVED_ATTR, None)
+
+
+def drop_unused(program: Program, keep: Iterable[str] = ()) -> None:
+    """Drop the blocks that no op runs, and the variables that no op names."""
+    reached = {program.global_block().idx}
+    used = _used_names(program.global_block(), reached) | set(keep)
+    program.blocks = [block for block in program.blocks if block.idx in reached]
+    numbers = {block.idx: i for i, block in enumerate(program.blocks)}
+    for block in program.blocks:
+        block.idx = numbers[block.idx]
+        block.parent_idx = numbers.get(block.parent_idx, -1)
+        block.forward_block_idx = numbers.get(block.forward_block_idx, -1)
+        block.vars = {name: v for name, v in block.vars.items() if name in used}
+    program.current_block_idx = numbers.get(program.current_block_idx, 0)
+
+
+def _used_names(block: Block, reached: set[int]) -> set[str]:
+    """Return the names that the ops of a block use, and of the blocks they run; note these in `reached`."""
+    names: set[str] = set()
+    for op in block.ops:
+        names.update(op.input_arg_names, op.output_arg_names)
+        names.update(entry.split("|")[2] for entry in op._attrs.get(SAVED_ATTR, ()))
+        for value in op._attrs.values():
+            for inner in value if isinstance(value, list) else (value,):
+                if isinstance(inner, Block) and inner.idx not in reached:
+                    reached.add(inner.idx)
+                    names |= _used_names(inner, reached)
+    return names
 
 
 def _set_test(program: Program) -> None:
     for block in program.blocks:
         for op in block.ops:
-            if "is_test" in op._attrs:
+            if op.has_attr("is_test"):
                 op._attrs["is_test"] = True

@@ -96,7 +96,7 @@ class InferContext:
         """Raise EnforceNotMet that names the op, its inputs and the user's line."""
         inputs = "; ".join(
             f"{slot}={v.name} {list(v.shape)} {v.dtype.name}"
-            for slot in self.op.input_names
+            for slot in self.op._inputs
             for v in (self.block._find_var_recursive(n) for n in self.op.input(slot))
             if v is not None and v.type is VarType.LOD_TENSOR
         )

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from fluidio.errors import EnforceNotMet
 from fluidio.program.attr_defaults import full_attrs
 from fluidio.program.attr_types import attr_type
+from fluidio.program.attr_values import as_stored
 from fluidio.program.block import Block
-from fluidio.program.op_def import GradOp
+from fluidio.program.op_def import OP_TABLE, GradOp
 from fluidio.program.op_proto import AttrType, find_proto
 from fluidio.program.operator import Operator
 from fluidio.program.program import Program
@@ -87,9 +88,7 @@ class OpDesc:
         if name not in attrs:
             raise EnforceNotMet(f"Attribute {name} is not found in Op {self._op.type}")
         value = attrs[name]
-        if isinstance(value, Block):
-            return value.desc
-        return value
+        return value.desc if isinstance(value, Block) else as_stored(value)
 
     def has_attr(self, name: str) -> bool:
         return name in full_attrs(self._op)
@@ -135,18 +134,24 @@ class OpDesc:
 
     def check_attrs(self) -> None:
         """Give absent attributes their defaults; EnforceNotMet for an op type that nobody knows."""
+        self._check_known()
         proto = find_proto(self._op.type)
-        if proto is None:
+        self._op._attrs = {**(proto.defaults() if proto else {}), **self._op.definition.attrs, **self._op._attrs}
+        self._op.has_defaults = True
+
+    def _check_known(self) -> None:
+        if find_proto(self._op.type) is None and self._op.type not in OP_TABLE:
             raise EnforceNotMet(f"Operator {self._op.type} has not been registered")
-        self._op._attrs = {**proto.defaults(), **self._op.definition.attrs, **self._op._attrs}
 
     # -- the whole op -----------------------------------------------------------------------------------------------
 
     def infer_var_type(self, block: BlockDesc) -> None:
-        """Do nothing: `infer_shape` sets types too."""
+        """Do nothing for an op type that is known: `infer_shape` sets types too."""
+        self._check_known()
 
     def infer_shape(self, block: BlockDesc) -> None:
         """Describe the outputs from the inputs, with the variables of `block`."""
+        self._check_known()
         own = self._op.block
         self._op.block = block._block
         try:
@@ -163,6 +168,7 @@ class OpDesc:
         self._op._inputs = other.inputs()
         self._op._outputs = other.outputs()
         self._op._attrs = dict(other._op._attrs)
+        self._op.has_defaults = other._op.has_defaults
         self._op.block.program._bump()
 
     def block(self) -> BlockDesc:

@@ -35,14 +35,24 @@ class AttrType(enum.IntEnum):
     INTS = 3
     FLOATS = 4
     STRINGS = 5
-    BOOLEAN = 6
-    BOOLEANS = 7
+    BOOL = 6
+    BOOLS = 7
     BLOCK = 8
     LONG = 9
     BLOCKS = 10
     LONGS = 11
-    BOOL = 6
-    BOOLS = 7
+    BOOLEAN = 6
+    BOOLEANS = 7
+
+    @property
+    def proto_name(self) -> str:
+        """Return the name in Fluid's protobuf files."""
+        return self.name.replace("BOOL", "BOOLEAN")
+
+    def __str__(self) -> str:
+        return f"AttrType.{self.name}"
+
+    __repr__ = __str__
 
 
 @dataclass(frozen=True, slots=True)

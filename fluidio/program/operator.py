@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fluidio.errors import EnforceNotMet
+from fluidio.program.attr_values import as_stored
 from fluidio.program.call_site import user_site
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import OpDef, OpSlot, find_op
-from fluidio.program.op_proto import find_proto
+from fluidio.program.op_proto import all_op_protos, find_proto
 from fluidio.program.op_roles import OpRole
 from fluidio.program.variable import Variable, check_text_options
 
@@ -30,6 +31,8 @@ class Operator:
     OP_ROLE = "op_role"
     from_bytes = False
     """Parsed from bytes that nobody has vouched for: see `consent`."""
+    has_defaults = True
+    """Attributes left out have their defaults; one that `core.OpDesc` makes has them after `check_attrs`."""
     OP_WITHOUT_KERNEL_SET = frozenset(
         [
             "c_comm_init",
@@ -84,6 +87,7 @@ class Operator:
         op = cls.__new__(cls)
         op.block, op.type, op.site, op.is_target, op.feed_queue = block, "", None, False, None
         op._inputs, op._outputs, op._attrs = {}, {}, {}
+        op.has_defaults = False
         return op
 
     @property
@@ -111,19 +115,21 @@ class Operator:
 
     @property
     def input_names(self) -> list[str]:
-        return list(self._inputs)
+        """Return the slots of inputs in alphabetical order, empty ones of a forward op included, as Fluid does."""
+        proto = all_op_protos().get(self.type) if self.has_defaults else None
+        return sorted({*self._inputs, *(slot.name for slot in (proto.inputs if proto else ()))})
 
     @property
     def output_names(self) -> list[str]:
-        return list(self._outputs)
+        return sorted(self._outputs)
 
     @property
     def input_arg_names(self) -> list[str]:
-        return [name for names in self._inputs.values() for name in names]
+        return [name for slot in sorted(self._inputs) for name in self._inputs[slot]]
 
     @property
     def output_arg_names(self) -> list[str]:
-        return [name for names in self._outputs.values() for name in names]
+        return [name for slot in sorted(self._outputs) for name in self._outputs[slot]]
 
     def _rename(self, old: str, new: str, *, inputs: bool = True, outputs: bool = True) -> None:
         for wanted, slots in ((inputs, self._inputs), (outputs, self._outputs)):
@@ -145,7 +151,7 @@ class Operator:
         attrs = self._attrs if name in self._attrs else self.all_attrs()
         if name not in attrs:
             raise EnforceNotMet(f"Attribute {name} is not found in Op {self.type}; it has {sorted(attrs)}")
-        return attrs[name]
+        return as_stored(attrs[name])
 
     def has_attr(self, name: str) -> bool:
         return name in self._attrs or name in self.all_attrs()
@@ -158,7 +164,7 @@ class Operator:
         """Return all attributes, those left at Fluid's defaults included."""
         from fluidio.program.attr_defaults import full_attrs
 
-        return full_attrs(self)
+        return {name: as_stored(value) for name, value in full_attrs(self).items()}
 
     def attr_type(self, name: str) -> Any:
         from fluidio.program.attr_types import attr_type

@@ -39,13 +39,15 @@ class Program:
     _use_hierarchical_allreduce = False
     _hierarchical_allreduce_inter_nranks = 0
     _enable_dgc = False
+    _program_config: object = None
+    _backward_passes = 0
     _use_lamb = False
 
     def __init__(self) -> None:
         self.blocks: list[Block] = [Block(self, 0)]
         self.current_block_idx = 0
         self._seed = Program._default_seed
-        self._version = 0
+        self._changes = 0
         self._ops_version = 0
         self._serial = next(_serial)
         self._op_role: int = OpRole.Forward
@@ -67,12 +69,12 @@ class Program:
 
     def _bump(self) -> None:
         """Note a change, so that compiled plans of the old state are not used again."""
-        self._version += 1
+        self._changes += 1
         self._ops_version += 1
 
     def _bump_details(self) -> None:
         """Note a change that leaves the ops, and the names that they read and write, as they were."""
-        self._version += 1
+        self._changes += 1
 
     # -- blocks -------------------------------------------------------------------------------------------------
 
@@ -143,13 +145,15 @@ class Program:
         return clone_program(self, for_test)
 
     def _prune(self, targets: Sequence[Any]) -> Program:
-        from fluidio.program.prune import prune
+        from fluidio.program.prune import check_produced, prune
 
+        check_produced(self, targets)
         return prune(self, targets)
 
     def _prune_with_input(self, feeded_var_names: Sequence[str], targets: Sequence[Any]) -> Program:
-        from fluidio.program.prune import prune
+        from fluidio.program.prune import check_produced, prune
 
+        check_produced(self, targets, feeded_var_names)
         return prune(self, targets, feeded_var_names)
 
     prune = _prune
@@ -200,6 +204,23 @@ class Program:
             raise TypeError(
                 f"Function Program.{method}() needs to pass in a source Program, but received {type(other)}"
             )
+
+    def _version(self) -> int:
+        """Return the version of Fluid that the program's description is written in."""
+        return self.desc_version
+
+    @property
+    def _current_role(self) -> int:
+        return self._op_role
+
+    @_current_role.setter
+    def _current_role(self, role: int) -> None:
+        self._op_role = int(role)
+
+    @property
+    def _appending_grad_times(self) -> int:
+        """Return how often gradients were appended."""
+        return self._backward_passes
 
     def _sync_with_cpp(self) -> None:
         """Do nothing: program and desc are one."""

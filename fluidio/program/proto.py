@@ -69,7 +69,7 @@ def serialize_variable(variable: Variable) -> bytes:
 def _var_type(variable: Variable) -> bytes:
     kind = variable.type
     out = varint_field(1, int(kind))
-    tensor = _tensor_desc(variable.dtype, variable.shape)
+    tensor = _tensor_desc(variable._dtype, variable._shape)
     if kind is VarType.SELECTED_ROWS:
         out += text_field(2, tensor)
     elif kind in _DENSE:

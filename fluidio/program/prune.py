@@ -7,13 +7,13 @@ from typing import Any
 
 from fluidio.dtypes import VarType
 from fluidio.program.block import Block
-from fluidio.program.clone import _set_test, clone_program
+from fluidio.program.clone import _set_test, clone_program, drop_unused
 from fluidio.program.op_roles import OpRole
 from fluidio.program.operator import Operator
 from fluidio.program.program import Program
 from fluidio.program.variable import Variable
 
-__all__ = ["inference_optimize", "needed_ops", "prune"]
+__all__ = ["check_produced", "inference_optimize", "needed_ops", "prune"]
 
 
 def needed_ops(
@@ -76,16 +76,22 @@ def prune(program: Program, targets: Sequence[Any], feeds: Sequence[str] = ()) -
     twin = clone_program(program, for_test=False)
     block = twin.global_block()
     block.ops = [op for op, keep in zip(block.ops, flags) if keep]
-    _drop_unused_vars(block, names | set(feeds))
+    drop_unused(twin, names | set(feeds))
     twin._bump()
     return twin
 
 
-def _drop_unused_vars(block: Block, keep: set[str]) -> None:
-    used = set(keep)
-    for op in block.ops:
-        used.update(op.input_arg_names, op.output_arg_names, _names_read_inside(op))
-    block.vars = {name: v for name, v in block.vars.items() if name in used}
+def check_produced(program: Program, targets: Any, feeds: Sequence[str] = ()) -> None:
+    """Refuse a target that no op computes, parameters that only an optimizer writes included."""
+    for target in targets if isinstance(targets, (list, tuple)) else [targets]:
+        name = target.name if isinstance(target, Variable) else target
+        if not isinstance(name, str) or name in feeds:
+            continue
+        writers = (op for op in program.global_block().ops if name in op.output_arg_names)
+        if all(op._is_optimize_op() for op in writers):
+            raise ValueError(
+                f"The target variable used for pruning should have an associated operator that generates it: {name}."
+            )
 
 
 def inference_optimize(program: Program, prune_read_op: bool = True) -> Program:

@@ -131,7 +131,7 @@ def _op(op: Operator) -> Iterator[str]:
 def _attr(op_type: str, name: str, value: Any) -> Iterator[str]:
     kind = attr_type(op_type, name, value)
     yield f'name: "{name}"'
-    yield f"type: {kind.name}"
+    yield f"type: {kind.proto_name}"
     values = value if kind.name.endswith("S") else [value]
     yield from (f"{_FIELDS[kind]}: {_value(kind, item)}" for item in values)
 

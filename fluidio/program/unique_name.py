@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fluidio.current import Current
+from fluidio.era import era
 
 __all__ = ["UniqueNameGenerator", "generate", "guard", "switch"]
 
@@ -49,9 +50,19 @@ def generate_with_ignorable_key(key: str) -> str:
     return _current.get()(key)
 
 
-def switch(new_generator: UniqueNameGenerator | None = None) -> UniqueNameGenerator:
-    """Install a generator (a fresh one by default) and return the old one."""
-    return _current.switch(new_generator or UniqueNameGenerator())
+class DygraphParameterNameChecker:
+    """Fluid: remembers the names of parameters in imperative mode; there is none here, so it remembers nothing."""
+
+
+def switch(new_generator: Any = None, new_para_name_checker: Any = None) -> Any:
+    """Install a generator (a fresh one by default) and return the old one.
+
+    Fluid: 1.8 returns a pair, the generator and a checker of imperative mode; both are taken back.
+    """
+    if isinstance(new_generator, tuple):
+        new_generator = new_generator[0]
+    old = _current.switch(new_generator or UniqueNameGenerator())
+    return (old, DygraphParameterNameChecker()) if era().name == "1.8" else old
 
 
 @contextlib.contextmanager

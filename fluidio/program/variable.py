@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from fluidio.dtypes import DTypeLike, VarType, to_vartype
+from fluidio.errors import EnforceNotMet
 from fluidio.program import unique_name
+from fluidio.program.imperative import ImperativeVariable
 from fluidio.program.variable_math import VariableMath
 
 if TYPE_CHECKING:
@@ -16,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Parameter", "Variable", "check_text_options"]
 
 
-class Variable(VariableMath):
+class Variable(VariableMath, ImperativeVariable):
     """A value of a program: known by name, described by shape, dtype and LoD level; its data live in a scope.
 
     Made by `block.create_var` and by layers. Arithmetic on variables appends ops to the current program.
@@ -44,6 +49,10 @@ class Variable(VariableMath):
     ) -> None:
         self.block = block
         self.name = name if name is not None else unique_name.generate("_generated_var")
+        if not isinstance(type, VarType):
+            raise TypeError(f"Variable {self.name}: type is {type!r}, a core.VarDesc.VarType was expected")
+        if lod_level is not None and not isinstance(lod_level, (int, np.integer)):
+            raise TypeError(f"Variable {self.name}: lod_level is {lod_level!r}, a whole number was expected")
         self.type = type
         self._shape: tuple[int, ...] = _shape(shape)
         self._dtype: VarType = VarType.FP32 if dtype is None else to_vartype(dtype)
@@ -59,6 +68,7 @@ class Variable(VariableMath):
         """For a READER variable: shape, dtype and LoD level of each slot it delivers."""
         self.trainer_share: tuple[int, int, bool] | None = None
         """For a READER variable: (trainers, trainer id) if its records are still to be divided among trainers."""
+        block.vars[self.name] = self
 
     def _meets(self, type: VarType, shape: Any, dtype: Any, lod_level: Any, persistable: Any) -> None:
         """Check a second declaration of the same name against the first."""
@@ -78,11 +88,17 @@ class Variable(VariableMath):
 
     @property
     def shape(self) -> tuple[int, ...]:
+        self._check_tensor("shape")
         return self._shape
 
     @property
     def dtype(self) -> VarType:
+        self._check_tensor("dtype")
         return self._dtype
+
+    def _check_tensor(self, what: str) -> None:
+        if self.type in _NO_TENSOR:
+            raise EnforceNotMet(f"Variable {self.name} is of type {self.type.name}: it has no {what}")
 
     @property
     def persistable(self) -> bool:
@@ -103,6 +119,13 @@ class Variable(VariableMath):
         self.error_clip = error_clip
 
     _set_error_clip = set_error_clip
+
+    def _set_info(self, key: str, value: object) -> None:
+        """Note something of one's own about this variable; it is not saved with the program."""
+        self.__dict__.setdefault("_info", {})[key] = value
+
+    def _get_info(self, key: str) -> Any:
+        return self.__dict__.get("_info", {}).get(key)
 
     @property
     def grad_name(self) -> str:
@@ -131,14 +154,27 @@ def check_text_options(throw_on_error: object, with_details: object = False) -> 
             raise AssertionError(f"The type of {name} parameter is wrong, expected bool, but received {type(given)}.")
 
 
+# Fluid describes no tensor for these types of variables.
+_NO_TENSOR = frozenset(
+    {VarType.FEED_MINIBATCH, VarType.FETCH_LIST, VarType.STEP_SCOPES, VarType.LOD_RANK_TABLE, VarType.PLACE_LIST}
+)
+
+
 def _shape(shape: Sequence[int] | None) -> tuple[int, ...]:
-    return () if shape is None else tuple(-1 if d is None else int(d) for d in shape)
+    return () if shape is None else tuple(-1 if d is None else operator.index(d) for d in shape)
 
 
 class Parameter(Variable):
     """A persistable variable that training may change."""
 
-    def __init__(self, block: Block, shape: Sequence[int], dtype: DTypeLike, **options: Any) -> None:
+    def __init__(
+        self,
+        block: Block,
+        shape: Sequence[int],
+        dtype: DTypeLike,
+        type: VarType = VarType.LOD_TENSOR,
+        **options: Any,
+    ) -> None:
         if shape is None or dtype is None:
             raise ValueError("Parameter must set shape and dtype")
         if len(shape) == 0:
@@ -146,7 +182,7 @@ class Parameter(Variable):
         if any(d < 0 for d in shape):
             raise ValueError(f"Parameter shape should not be related with batch-size, got {list(shape)}")
         options.setdefault("persistable", True)
-        super().__init__(block, shape=shape, dtype=dtype, **options)
+        super().__init__(block, type, shape=shape, dtype=dtype, **options)
         self.trainable: bool = options.get("trainable", True)
         self.optimize_attr: dict[str, Any] = options.get("optimize_attr") or {"learning_rate": 1.0}
         self.regularizer = options.get("regularizer")

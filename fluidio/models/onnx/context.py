@@ -29,7 +29,7 @@ class Op:
         self.frame = frame
         self.op = op
         self.g: Graph = frame.graph
-        self.lods: dict[str, list[Lod]] = {slot: [frame.lod(n) for n in op.input(slot)] for slot in op.input_names}
+        self.lods: dict[str, list[Lod]] = {slot: [frame.lod(n) for n in op.input(slot)] for slot in op._inputs}
         self.out_lods: dict[str, Lod | list[Lod]] = {}
         self._defaults: dict[str, Any] | None = None
 

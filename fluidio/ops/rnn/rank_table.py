@@ -217,7 +217,7 @@ def _memory_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     x = forward.input("X")[0]
     if x in no_grad:
         return []
-    inputs = {slot: list(forward.input(slot)) for slot in forward.input_names}
+    inputs = {slot: list(forward.input(slot)) for slot in forward._inputs}
     inputs["Out@GRAD"] = [grad_name(forward.output("Out")[0])]
     return [GradOp(f"{forward.type}_grad", inputs, {"X@GRAD": [grad_name(x)]})]
 

@@ -1,0 +1,58 @@
+"""Checks of what `append_backward` and `gradients` are given, before anything is appended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from fluidio.program import Variable
+from fluidio.program.type_checks import check_type
+
+__all__ = ["check_backward", "check_gradients"]
+
+
+def check_backward(parameter_list: Any, no_grad_set: Any, callbacks: Any) -> None:
+    """Refuse lists that are none, and items in them that are neither Variables nor names, or no functions."""
+    where = "fluid.backward.append_backward"
+    if parameter_list is not None:
+        check_type(parameter_list, "parameter_list", (list, tuple, set), where)
+        _check_each(parameter_list, "parameter_list", where)
+    _check_no_grad(no_grad_set)
+    if callbacks is None:
+        return
+    check_type(callbacks, "callbacks", (list, tuple), where)
+    for callback in callbacks:
+        if not callable(callback):
+            raise ValueError(f"'callback' must be a callable object, got {callback!r}.")
+
+
+def check_gradients(targets: Sequence[Any], inputs: Sequence[Any], seeds: Sequence[Any], no_grad_set: Any) -> None:
+    """Refuse targets and inputs that are no Variables, and a gradient of another shape than its target."""
+    for argument, given in (("targets", targets), ("inputs", inputs)):
+        for item in given:
+            check_type(item, argument, Variable, "fluid.backward.gradients")
+    for target, seed in zip(targets, seeds):
+        if seed is not None:
+            check_type(seed, "target_gradients", Variable, "fluid.backward.gradients")
+            if not _alike(target.shape, seed.shape):
+                raise ValueError(
+                    f"The shapes of target and grad are different: {target.name} {list(target.shape)}, "
+                    f"{seed.name} {list(seed.shape)}"
+                )
+    _check_no_grad(no_grad_set)
+
+
+def _check_no_grad(given: Any) -> None:
+    if given is not None:
+        check_type(given, "no_grad_set", (set, frozenset, list, tuple), "fluid.backward")
+        _check_each(given, "no_grad_set", "fluid.backward")
+
+
+def _check_each(given: Iterable[Any], argument: str, function: str) -> None:
+    for item in given:
+        check_type(item, argument, (str, Variable), function)
+
+
+def _alike(shape: Sequence[int], other: Sequence[int]) -> bool:
+    """Tell whether two shapes may be one when the program runs."""
+    return len(shape) == len(other) and all(a == b or -1 in (a, b) for a, b in zip(shape, other))

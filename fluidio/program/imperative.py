@@ -1,0 +1,37 @@
+"""What belongs to Fluid's imperative mode, which is not here: each name says so when it is called."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+__all__ = ["ImperativeVariable", "refuse_imperative"]
+
+
+def refuse_imperative(what: str) -> NoReturn:
+    """Raise what Fluid raises where a static program calls for the imperative mode."""
+    raise AssertionError(
+        f"{what} works in imperative mode only (fluid.dygraph), which fluidio does not have: a Variable of a static "
+        "program has a value when an Executor runs it; fetch it with exe.run(fetch_list=[...])"
+    )
+
+
+class ImperativeVariable:
+    """Methods that a Variable has in imperative mode alone."""
+
+    def numpy(self) -> NoReturn:
+        refuse_imperative("Variable.numpy")
+
+    def detach(self) -> NoReturn:
+        refuse_imperative("Variable.detach")
+
+    def backward(self, backward_strategy: object = None) -> NoReturn:
+        refuse_imperative("Variable.backward")
+
+    def gradient(self) -> NoReturn:
+        refuse_imperative("Variable.gradient")
+
+    def clear_gradient(self) -> NoReturn:
+        refuse_imperative("Variable.clear_gradient")
+
+    def set_value(self, value: object) -> NoReturn:
+        refuse_imperative("Variable.set_value")
