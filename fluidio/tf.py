@@ -8,7 +8,8 @@ for image, label in records("train-*-of-*", 128, shuffle=True):
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from fluidio.recordio import iter_batches
 from fluidio.recordio.files.batches import iter_blocks
 from fluidio.recordio.files.named import names_of, strings
 from fluidio.recordio.files.paths import expand
+from fluidio.recordio.files.resumable import Batches
 from fluidio.recordio.files.schema import Field
 
 try:
@@ -39,6 +41,8 @@ def records(
     drop_last: bool = False,
     part: tuple[int, int] | None = None,
     named: bool = False,
+    epoch: int = 0,
+    state: Any = None,
 ) -> Any:
     """Return a Dataset of batches, a tuple with one tensor for each slot; a slot with sequences is a RaggedTensor.
 
@@ -47,6 +51,13 @@ def records(
         shuffle: True, or the number of records in a window, as in `recordio.iter_batches`; each pass has its own order.
         part: (i, n) reads part i of n.
         named: yield dicts with the names that a manifest tells; strings are tensors of tf.string.
+        epoch: the number of the first pass, which its order depends on.
+        state: the first pass goes on from here: what `recordio.iter_batches(...).state_after(batches)` returns for the
+            same arguments, or a list of these for all parts of a job, whose number may be another one now.
+
+    Example:
+        >>> state = recordio.iter_batches("train-*", 128, shuffle=True, epoch=3).state_after(500)    # doctest: +SKIP
+        >>> rest_and_later_passes = records("train-*", 128, shuffle=True, state=state)               # doctest: +SKIP
     """
     files = expand(paths)
     first = next(iter_blocks(files), None)
@@ -56,17 +67,38 @@ def records(
     slots = names.slots if names is not None and names.slots is not None else [None] * len(first.columns)
     specs = [_spec(column, slot) for column, slot in zip(first.columns, slots, strict=True)]
     signature: Any = tuple(specs) if names is None else names.named(specs)
-    passes = iter(range(1 << 62))
+    saved, first_pass = _begin(state, epoch)
+    passes = itertools.count(first_pass)
+
+    def one_pass(number: int) -> Batches:
+        return iter_batches(files, batch_size, shuffle=shuffle, seed=seed, epoch=number, drop_last=drop_last, part=part)
 
     def batches() -> Iterator[Any]:
-        found = iter_batches(
-            files, batch_size, shuffle=shuffle, seed=seed, epoch=next(passes), drop_last=drop_last, part=part
-        )
+        number = next(passes)
+        found = one_pass(number)
+        if saved is not None and number == first_pass:
+            found.load_state_dict(saved)
         for batch in found:
             values = [_value(item, slot) for item, slot in zip(batch, slots)]
             yield tuple(values) if names is None else names.named(values)
 
-    return tf.data.Dataset.from_generator(batches, output_signature=signature)
+    data = tf.data.Dataset.from_generator(batches, output_signature=signature)
+    if saved is not None or not all(isinstance(file, str) for file in files):
+        return data
+    return data.apply(tf.data.experimental.assert_cardinality(one_pass(first_pass).total))
+
+
+def _begin(state: Any, epoch: int) -> tuple[Any, int]:
+    """Return what the first pass goes on from, and its number."""
+    if state is None:
+        return None, epoch
+    states = [state] if isinstance(state, Mapping) else list(state)
+    if not states:
+        raise ValueError("the states of all parts are expected, and there is none")
+    number = int(states[0]["epoch"])
+    if all(each.get("ended") for each in states):
+        return None, number + 1
+    return state, number
 
 
 def _spec(column: Any, slot: Field | None) -> Any:

@@ -117,6 +117,7 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
         drop_last: leave out a last batch (of each worker) that is not full.
         rank, world_size: part of a distributed job; torch.distributed is asked where they are not given.
         named: yield dicts with the names that a manifest tells, strings as lists of str or bytes.
+        workers: the `num_workers` of the DataLoader, for `len` and `state_after`.
     """
 
     def __init__(
@@ -130,6 +131,7 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
         rank: int | None = None,
         world_size: int | None = None,
         named: bool = False,
+        workers: int = 0,
     ) -> None:
         super().__init__()
         if (rank is None) != (world_size is None) or (rank is not None and not 0 <= rank < (world_size or 0)):
@@ -137,10 +139,12 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
         self._paths = expand(paths)
         self._batch_size, self._shuffle, self._seed, self._drop_last = batch_size, shuffle, seed, drop_last
         self._names = names_of(self._paths) if named else None
+        self._workers = workers
         self._place = None if rank is None or world_size is None else (rank, world_size)
         self._sender: tuple[int, int] | None = None
         self._current: Batches | None = None
-        self._saved: dict[str, Any] | None = None
+        self._saved: list[dict[str, Any]] | None = None
+        self._saved_count = 0  # the pass that it is for
         self._passes = torch.zeros(1 + _PARTS, dtype=torch.int64).share_memory_()  # persistent workers see changes
 
     def set_epoch(self, epoch: int) -> None:
@@ -167,44 +171,131 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
         self._passes[cell] = count + 1
         return int(self._passes[0]) + count
 
+    def __len__(self) -> int:
+        """Return how many batches this rank has in a pass; a worker counts its own.
+
+        How records are cut into batches depends on the number of workers: give `workers=` the `num_workers` of the
+        DataLoader.
+        """
+        places = self._places() if get_worker_info() is None else [self._part()]
+        return sum(self._batches(0, place).total for place in places)
+
     def state_dict(self) -> dict[str, Any]:
         """Return where this pass is, in the process that reads: `StatefulDataLoader` of torchdata asks its workers."""
-        if self._current is None:
-            return {"epoch": None}
-        return self._current.state_dict()
+        if self._current is not None:
+            return self._current.state_dict()
+        if get_worker_info() is None and int(self._passes[1:].sum()):
+            raise RuntimeError(
+                "worker processes read this data set and know where they are: use state_after(batches), or "
+                "StatefulDataLoader of torchdata"
+            )
+        part, parts = self._part()
+        return self._batches(int(self._passes[0]) + int(self._passes[1 + part % _PARTS]), (part, parts)).state_dict()
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Let the next pass go on behind the last batch of a saved one, in its order."""
-        self._saved = dict(state) if state.get("epoch") is not None else None
+    def state_after(self, batches: int) -> list[dict[str, Any]]:
+        """Return the states of this rank's workers when a DataLoader has given `batches` batches of the current pass.
+
+        Workers read ahead, so the loop has to count. Add up the lists of all ranks before `load_state_dict`.
+        """
+        found = [self._at(place) for place in self._places()]
+        left = [each.total - each.state_dict()["batches"] for each in found]
+        return [each.state_after(taken) for each, taken in zip(found, _in_turn(batches, left))]
+
+    def _at(self, place: tuple[int, int]) -> Batches:
+        """Return the batches of a part as the current pass began with them."""
+        begun = int(self._passes[1 + place[0] % _PARTS])
+        batches = self._batches(int(self._passes[0]) + max(0, begun - 1), place)
+        if self._saved is not None and begun - 1 <= self._saved_count:
+            batches.load_state_dict(_own(self._saved, place))
+        return batches
+
+    def _places(self) -> list[tuple[int, int]]:
+        """Return the parts of this rank's workers."""
+        rank, world = self._part()
+        workers = max(1, self._workers)
+        return [(rank * workers + number, world * workers) for number in range(workers)]
+
+    def load_state_dict(self, state: Any) -> None:
+        """Let the next pass go on behind the last batch of a saved one, in its order.
+
+        Args:
+            state: of this process or worker; or a list with the states of all workers of all ranks, or what
+                `StatefulDataLoader.state_dict()` returns: these may be read by another number of workers and ranks.
+        """
+        states = _states(state)
+        if not states:
+            raise ValueError("there is no state of a data set in what was given")
+        epoch = int(states[0]["epoch"])
+        worker = get_worker_info()
+        if worker is None and all(each.get("ended") for each in states):
+            self.set_epoch(epoch + 1)
+            self._saved = None
+            return
+        self._saved = states
+        if worker is None:
+            self.set_epoch(epoch)
+            self._saved_count = 0
+        else:
+            self._saved_count = epoch - int(self._passes[0])
+            self._passes[1 + self._part()[0] % _PARTS] = self._saved_count
 
     def __iter__(self) -> Iterator[Any]:
         part, parts = self._part()
-        saved, self._saved = self._saved, None
-        epoch = self._next_epoch(part) if saved is None else int(saved["epoch"])
+        saved = self._saved
+        if saved is not None and int(self._passes[1 + part % _PARTS]) != self._saved_count:
+            saved = self._saved = None  # it was for the pass before
+        batches = self._current = self._batches(self._next_epoch(part), (part, parts))
         if saved is not None:
-            self._passes[1 + part % _PARTS] = epoch + 1 - int(self._passes[0])
-        batches = self._current = iter_batches(
-            self._paths,
-            self._batch_size,
-            shuffle=self._shuffle,
-            seed=self._seed,
-            epoch=epoch,
-            drop_last=self._drop_last,
-            part=(part, parts),
-        )
-        if saved is not None:
-            batches.load_state_dict(saved)
+            batches.load_state_dict(_own(saved, (part, parts)))
         for batch in batches:
             if self._names is None:
                 yield tuple(_tensors(slot) for slot in batch)
             else:
                 named = self._names(batch)
                 yield {name: v if isinstance(v, list) else _tensors(v) for name, v in named.items()}
-        self._current = None
+
+    def _batches(self, epoch: int, part: tuple[int, int]) -> Batches:
+        return iter_batches(
+            self._paths,
+            self._batch_size,
+            shuffle=self._shuffle,
+            seed=self._seed,
+            epoch=epoch,
+            drop_last=self._drop_last,
+            part=part,
+        )
 
 
 _PARTS = 4095
 """Parts with a count of their own; more of them share, and may then repeat an order or leave one out."""
+
+
+def _in_turn(batches: int, counts: list[int]) -> list[int]:
+    """Return how many batches workers gave: one each in turn, without those that have no more."""
+    taken = [0] * len(counts)
+    while batches > 0 and taken != counts:
+        for number, count in enumerate(counts):
+            if batches and taken[number] < count:
+                taken[number] += 1
+                batches -= 1
+    return taken
+
+
+def _own(states: list[dict[str, Any]], place: tuple[int, int]) -> Any:
+    """Return the state of a part if it is there, else all of them, to be shared."""
+    return next((each for each in states if each.get("part") == list(place)), states)
+
+
+def _states(state: Any) -> list[dict[str, Any]]:
+    """Return the states of workers in what a loader or a data set returned."""
+    if not isinstance(state, Mapping):
+        return [dict(each) for each in state]
+    if "_snapshot" not in state:
+        return [dict(state)]
+    if state.get("_steps_since_snapshot"):
+        raise ValueError("the state is older than the last batch: use StatefulDataLoader(snapshot_every_n_steps=1)")
+    workers = state["_snapshot"].get("_worker_snapshots", {})
+    return [dict(each["dataset_state"]) for each in workers.values()]
 
 
 def _rank() -> tuple[int, int] | None:

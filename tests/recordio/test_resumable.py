@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from fluidio.recordio import Writer, iter_batches
 
@@ -62,3 +65,54 @@ def test_a_torch_data_set_goes_on_in_the_middle_of_a_pass(files: str, shuffle: b
     fresh.load_state_dict(state)
     assert taken + labels(fresh) == passes[1]
     assert labels(fresh) == passes[2]  # passes are counted on from there
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_pass_goes_on_in_any_number_of_parts(files: str, data: st.DataObject) -> None:
+    """Each record comes once, whatever the numbers of parts before and after each interruption."""
+    shuffle = data.draw(st.sampled_from([False, True, 16]))
+    states: list[Any] = []
+    found: list[int] = []
+    for parts in data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=4)):
+        found, states = one_run(files, parts, shuffle, found, states, lambda: data.draw(st.integers(0, 4)))
+    parts = data.draw(st.integers(1, 5))
+    found, _ = one_run(files, parts, shuffle, found, states, lambda: 1000)
+    assert sorted(found) == sorted(sum(labels(iter_batches(files, 7)), []))
+
+
+def one_run(
+    files: str, parts: int, shuffle: Any, found: list[int], states: list[Any], take: Callable[[], int]
+) -> tuple[list[int], list[Any]]:
+    """Read some batches in each part and return what was read so far and the states."""
+    saved = []
+    for number in range(parts):
+        part = (number, parts) if parts > 1 else None
+        batches = iter_batches(files, 7, shuffle=shuffle, seed=3, part=part)
+        if states:
+            batches.load_state_dict(states)
+        count, left = take(), batches.total - batches.state_dict()["batches"]
+        later = batches.state_after(count)
+        taken = labels(itertools.islice(batches, count))
+        assert len(taken) == min(count, left)
+        assert later["batches"] == batches.state_dict()["batches"]
+        found = found + sum(taken, [])
+        saved.append(json.loads(json.dumps(batches.state_dict())))
+        batches.close()
+    return found, saved
+
+
+def test_the_states_of_all_parts_are_needed(files: str) -> None:
+    states = [iter_batches(files, 7, part=(number, 3)).state_dict() for number in range(3)]
+    for wrong in (states[:2], [*states, states[0]], []):
+        with pytest.raises(ValueError, match="the states of all parts are expected"):
+            iter_batches(files, 7, part=(0, 2)).load_state_dict(wrong)
+    with pytest.raises(ValueError, match="the state is of part=\\[1, 3\\], these batches have part=\\[1, 2\\]"):
+        iter_batches(files, 7, part=(1, 2)).load_state_dict(states[1])
+
+
+@pytest.mark.parametrize("drop_last", [False, True])
+@pytest.mark.parametrize("part", [None, (0, 3), (2, 3)])
+def test_the_number_of_batches_is_known(files: str, part: Any, drop_last: bool) -> None:
+    batches = iter_batches(files, 7, part=part, drop_last=drop_last)
+    assert batches.total == len(labels(batches))

@@ -25,7 +25,7 @@ from fluidio.recordio.files.ahead import Helpers, usual_threads
 from fluidio.recordio.files.index import build_index
 from fluidio.recordio.files.named import names_of
 from fluidio.recordio.files.paths import expand
-from fluidio.recordio.files.ranges import after, chunk_tasks, partition
+from fluidio.recordio.files.ranges import after, chunk_tasks, count_batches, partition
 from fluidio.recordio.files.resumable import Batches
 from fluidio.recordio.files.source import is_url, opened
 from fluidio.recordio.files.tasks import Task
@@ -145,7 +145,8 @@ def iter_batches(
 
     An item is the array of the batch, or (array, LoD) where the records carry a LoD. The order depends on the files,
     `seed` and `epoch`, never on `threads`. What `state_dict()` of the iterator returns, `load_state_dict()` of another
-    goes on from.
+    goes on from; a list with the states of all parts may be loaded into another number of parts. `total` is how many
+    batches there are.
 
     Args:
         paths: a path, glob, URL, file object or Task, or a list of them.
@@ -160,9 +161,9 @@ def iter_batches(
         raise ValueError(f"batch_size must be at least 1, got {batch_size}")
     files = expand(paths)
 
-    def make(skip: int) -> Iterator[Any]:
+    def make(place: tuple[int, int] | None, skip: int) -> Iterator[Any]:
         names = names_of(files) if named else None
-        found = partition(files, part[1], part[0], on_error=on_error) if part is not None else files
+        found = partition(files, place[1], place[0], on_error=on_error) if place is not None else files
         if skip and not shuffle and all(isinstance(each, (str, Task)) for each in found):
             found, skip = after(found, skip * batch_size, on_error=on_error), 0
         random = np.random.default_rng([seed, epoch]) if shuffle else None  # importing numpy.random takes 10 ms
@@ -182,8 +183,12 @@ def iter_batches(
             items = tuple([(c.data, c.lod) if c.lod else c.data for c in batch.columns])
             yield items if names is None else names(items)
 
-    facts = {"batch_size": batch_size, "shuffle": shuffle, "seed": seed, "epoch": epoch, "part": part and list(part)}
-    return Batches(make, facts)
+    facts = {"batch_size": batch_size, "shuffle": shuffle, "seed": seed, "epoch": epoch, "files": len(files)}
+
+    def count(place: tuple[int, int] | None) -> int:
+        return count_batches(files, batch_size, part=place, drop_last=drop_last, on_error=on_error)
+
+    return Batches(make, facts | {"drop_last": drop_last}, part, count)
 
 
 def iter_blocks(

@@ -13,7 +13,7 @@ from fluidio.recordio.files.sidecar import open_index
 from fluidio.recordio.files.tasks import Task
 from fluidio.recordio.format.chunks import OnError
 
-__all__ = ["after", "chunk_tasks", "partition", "tasks"]
+__all__ = ["after", "chunk_tasks", "count_batches", "partition", "tasks"]
 
 
 def tasks(files: Any, records_per_task: int, *, on_error: OnError = "raise") -> list[Task]:
@@ -48,6 +48,21 @@ def partition(files: Any, n: int, i: int, *, on_error: OnError = "raise") -> lis
             out.append(_task(path, index, first, last))
         before += stop - start
     return out
+
+
+def count_batches(
+    files: Any,
+    batch_size: int,
+    *,
+    part: tuple[int, int] | None = None,
+    drop_last: bool = False,
+    on_error: OnError = "raise",
+) -> int:
+    """Return how many batches `iter_batches` gives for the same arguments; indexes tell."""
+    found = sum(stop - start for _, _, start, stop in _whole(files, on_error))
+    if part is not None:
+        found = found * (part[0] + 1) // part[1] - found * part[0] // part[1]
+    return found // batch_size if drop_last else -(-found // batch_size)
 
 
 def after(files: Any, records: int, *, on_error: OnError = "raise") -> list[Task]:

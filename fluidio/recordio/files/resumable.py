@@ -1,11 +1,15 @@
-"""Batches that can be saved in the middle of a pass and go on later."""
+"""Batches that can be saved in the middle of a pass and go on later, also in another number of parts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+import itertools
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["Batches"]
+__all__ = ["Batches", "State"]
+
+State = Mapping[str, Any]
+Part = tuple[int, int] | None
 
 
 class Batches(Iterator[Any]):
@@ -14,13 +18,23 @@ class Batches(Iterator[Any]):
     The order is a function of the files, `seed` and `epoch`, so the number of batches so far is all there is to save.
 
     Args:
-        make: takes how many batches to leave out and gives the others.
+        make: takes a part and how many batches of it to leave out, and gives the others.
         facts: what the order depends on; a state of others is refused.
+        part: (i, n) for part i of n.
+        count: returns how many batches a part has.
     """
 
-    def __init__(self, make: Callable[[int], Iterator[Any]], facts: Mapping[str, Any]) -> None:
-        self._make, self._facts = make, dict(facts)
+    def __init__(
+        self,
+        make: Callable[[Part, int], Iterator[Any]],
+        facts: Mapping[str, Any],
+        part: Part,
+        count: Callable[[Part], int],
+    ) -> None:
+        self._make, self._facts, self._part, self._count = make, dict(facts), part, count
         self._done = 0
+        self._ended = False
+        self._shared: list[State] = []  # what was left of a pass in another number of parts
         self._rest: Iterator[Any] | None = None
 
     def __iter__(self) -> Batches:
@@ -28,10 +42,35 @@ class Batches(Iterator[Any]):
 
     def __next__(self) -> Any:
         if self._rest is None:
-            self._rest = self._make(self._done)
-        batch = next(self._rest)
+            self._rest = self._from(self.state_dict())
+        try:
+            batch = next(self._rest)
+        except StopIteration:
+            self._ended = True
+            raise
         self._done += 1
         return batch
+
+    @property
+    def total(self) -> int:
+        """Return how many batches there are, those included that were taken; it reads indexes, no records.
+
+        Raises:
+            TypeError: there is something among the files that has no index, such as a stream.
+        """
+        return self._total(self.state_dict())
+
+    def _total(self, state: State) -> int:
+        number, count = state.get("part") or (0, 1)
+        if "rest" not in state:
+            return self._count(None if state.get("part") is None else (int(number), int(count)))
+        left = [self._total(each) - int(each["batches"]) for each in state["rest"]]
+        if not left:
+            return 0
+        if count <= len(left):
+            return sum(left[number::count])
+        takers = len(range(number % len(left), count, len(left)))
+        return len(range(number // len(left), left[number % len(left)], takers))
 
     def close(self) -> None:
         """Stop the threads that read ahead; there are no more batches."""
@@ -41,16 +80,75 @@ class Batches(Iterator[Any]):
 
     def state_dict(self) -> dict[str, Any]:
         """Return plain values from which `load_state_dict` goes on behind the last batch that was taken."""
-        return {"batches": self._done, **self._facts}
+        state = {"batches": self._done, **self._facts, "part": self._part and list(self._part)}
+        if self._shared:
+            state["rest"] = list(self._shared)
+        return state | ({"ended": True} if self._ended else {})
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def state_after(self, batches: int) -> dict[str, Any]:
+        """Return the state when `batches` more are taken, for loops that count what a reader ahead of them gives."""
+        left = self.total - self._done
+        taken = {"batches": self._done + min(batches, left)}
+        return self.state_dict() | taken | ({"ended": True} if batches >= left else {})
+
+    def load_state_dict(self, state: State | Sequence[State]) -> None:
         """Go on where another iterator over the same files was, with the same arguments.
 
+        Args:
+            state: of an iterator over the same part; or the states of all parts at one moment, in a list: what was
+                left of them is shared among the parts that there are now, however many.
+
         Raises:
-            ValueError: its order was another one, so the state means other records.
+            ValueError: its order was another one, so the state means other records; or a part is missing.
         """
+        if not isinstance(state, Mapping):
+            state = self._of_all(list(state))
+        self._check(state)
+        mine = self._part and list(self._part)
+        if state.get("part") != mine:
+            raise ValueError(f"the state is of part={state.get('part')!r}, these batches have part={mine!r}")
+        self.close()
+        self._done, self._shared, self._rest = int(state["batches"]), list(state.get("rest", [])), None
+        self._ended = bool(state.get("ended"))
+
+    def _check(self, state: State) -> None:
         for name, value in self._facts.items():
             if state.get(name) != value:
                 raise ValueError(f"the state is of {name}={state.get(name)!r}, these batches have {name}={value!r}")
-        self.close()
-        self._done, self._rest = int(state["batches"]), None
+
+    def _of_all(self, states: list[State]) -> State:
+        """Return the state of this part that the states of all parts at one moment mean."""
+        for state in states:
+            self._check(state)
+        places = [tuple(state.get("part") or (0, 1)) for state in states]
+        count = places[0][1] if places else 0
+        if sorted(places) != [(number, count) for number in range(count)] or not places:
+            said = ", ".join(f"{number} of {of}" for number, of in sorted(places))
+            raise ValueError(f"the states of all parts are expected, each once; these are parts {said or 'of nothing'}")
+        states = [state for _, state in sorted(zip(places, states), key=lambda pair: pair[0])]
+        part = self._part or (0, 1)
+        if count == part[1]:
+            return {**states[part[0]], "part": self._part and list(self._part)}
+        rest = [dict(state) for state in states if not state.get("ended")]
+        return {"batches": 0, **self._facts, "part": self._part and list(self._part), "rest": rest}
+
+    def _from(self, state: State) -> Iterator[Any]:
+        """Yield the batches behind a state."""
+        done, part = int(state["batches"]), state.get("part")
+        if state.get("ended"):
+            return iter(())
+        place = None if part is None else (int(part[0]), int(part[1]))
+        if "rest" not in state:
+            return self._make(place, done)
+        return itertools.islice(self._share(state["rest"], *(place or (0, 1))), done, None)
+
+    def _share(self, rest: Sequence[State], number: int, count: int) -> Iterator[Any]:
+        """Yield what part `number` of `count` takes of the rests: whole ones, or every n-th batch of one."""
+        if not rest:
+            return
+        if count <= len(rest):
+            for state in rest[number::count]:
+                yield from self._from(state)
+            return
+        takers = len(range(number % len(rest), count, len(rest)))
+        yield from itertools.islice(self._from(rest[number % len(rest)]), number // len(rest), None, takers)
