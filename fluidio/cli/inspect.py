@@ -40,7 +40,7 @@ def grouped(surveys: list[Survey]) -> list[list[Survey]]:
     for number, found in enumerate(surveys):
         shard = shard_of(found.path)
         layout = [(slot.dtype, slot.dims, slot.lod_levels) for slot in found.slots]
-        alone = shard is None or found.damage or not found.same_layout or found.notes
+        alone = shard is None or found.damage or not found.same_layout or (found.notes and not found.peeked)
         key = number if shard is None or alone else (shard.prefix, shard.last, found.content, str(layout))
         groups.setdefault(key, []).append(found)
     return list(groups.values())
@@ -77,7 +77,9 @@ def describe(found: Survey, noted: tuple[list[str], list[str]] = ([], [])) -> li
     lines += [f"  {name:<8} {value}" for name, value in facts]
     for number, slot in enumerate(found.slots):
         lines.append(f"  slot {number:<3} {names[number] + ': ' if names else ''}{_slot(slot)}")
-    if not found.same_layout:
+        if slot.lengths and slot.fewest_rows < slot.most_rows:
+            lines.append(f"           {_lengths(slot, found.verified)}")
+    if not found.same_layout and not found.peeked:
         lines.append("  layouts  differ between records: they cannot be batched together")
     lines += [f"  record {number}: {text}" for number, text in enumerate(texts or found.preview)]
     lines += [f"  note     {note}" for note in found.notes]
@@ -92,6 +94,8 @@ def describe(found: Survey, noted: tuple[list[str], list[str]] = ([], [])) -> li
 def opening(surveys: list[Survey]) -> list[str]:
     """Return the call that opens the files in a Fluid program, or a line about what reads them."""
     readable = [found for found in surveys if found.content == "tensors" and found.slots]
+    if readable and all(found.peeked and not found.same_layout for found in readable):
+        return ["Huge records of which only the beginning was read: --verify prints the call that opens them."]
     if not readable:
         if any(found.content == "pickles" for found in surveys):
             return ["Pickled samples: read them with paddle.reader.creator.recordio(paths) or recordio.sample_reader."]
@@ -138,6 +142,14 @@ def _slot(slot: SlotSurvey) -> str:
     rows = str(slot.most_rows) if slot.fewest_rows == slot.most_rows else f"{slot.fewest_rows}..{slot.most_rows}"
     dims = ", ".join([rows, *("?" if dim is None else str(dim) for dim in slot.dims)])
     return f"{slot.dtype} ({dims})" + (f", lod_level {slot.lod_levels}" if slot.lod_levels else "")
+
+
+def _lengths(slot: SlotSurvey, verified: bool) -> str:
+    """Say how the lengths of records are distributed."""
+    quarter, half, most = (f"{length:,}" for length in slot.quantiles())
+    whose = "" if verified else f" (of the first {sum(slot.lengths.values()):,} records; --verify reads all)"
+    ends = f"{slot.fewest_rows:,} to {slot.most_rows:,}"
+    return f"lengths {ends}: a quarter up to {quarter}, half up to {half}, three quarters up to {most}{whose}"
 
 
 def _bytes(size: int) -> str:

@@ -29,6 +29,8 @@ def names_and_rows(found: Survey, preview: int) -> tuple[list[str], list[str]]:
         slots = slots_beside(found.path)
         if slots is None or len(slots) != len(found.slots):
             return [], []
+        if found.peeked:  # a row would need the whole chunk
+            return [slot.name for slot in slots], []
         with contextlib.closing(rows([found.path])) as source:
             texts = [short(row) for row in itertools.islice(source, max(0, preview))]
     except (FluidioError, ValueError) as error:

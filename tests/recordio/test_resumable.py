@@ -78,7 +78,7 @@ def test_a_pass_goes_on_in_any_number_of_parts(files: str, data: st.DataObject) 
         found, states = one_run(files, parts, shuffle, found, states, lambda: data.draw(st.integers(0, 4)))
     parts = data.draw(st.integers(1, 5))
     found, _ = one_run(files, parts, shuffle, found, states, lambda: 1000)
-    assert sorted(found) == sorted(sum(labels(iter_batches(files, 7)), []))
+    assert sorted(found) == sorted(itertools.chain(*labels(iter_batches(files, 7))))
 
 
 def one_run(
@@ -96,7 +96,7 @@ def one_run(
         taken = labels(itertools.islice(batches, count))
         assert len(taken) == min(count, left)
         assert later["batches"] == batches.state_dict()["batches"]
-        found = found + sum(taken, [])
+        found = [*found, *itertools.chain(*taken)]
         saved.append(json.loads(json.dumps(batches.state_dict())))
         batches.close()
     return found, saved

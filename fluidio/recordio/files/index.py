@@ -69,19 +69,22 @@ class ChunkIndex:
         return f"ChunkIndex({self.num_chunks} chunks, {self.num_records} records)"
 
 
-def build_index(what: Any, *, on_error: OnError = "raise", partial: bool = False) -> ChunkIndex:
+def build_index(
+    what: Any, *, on_error: OnError = "raise", partial: bool = False, dialect: Dialect | None = None
+) -> ChunkIndex:
     """Return the index of a path, URL, file object or ByteSource.
 
     Args:
         on_error: "raise" at damage; "skip" leaves damaged chunks out, as far as their headers tell.
         partial: do not raise but return what stands before the damage, which is noted in `problem`.
+        dialect: that of the first chunk, where it is known; its checksum tells otherwise.
 
     Raises:
         RecordIOError: the chain of headers is broken.
     """
     reader = ChunkReader(what, on_error=on_error)
     try:
-        index = _hop(reader)
+        index = _hop(reader, dialect)
     finally:
         reader.close()
     if index.problem is not None and on_error == "raise" and not partial:
@@ -89,14 +92,13 @@ def build_index(what: Any, *, on_error: OnError = "raise", partial: bool = False
     return index
 
 
-def _hop(reader: ChunkReader) -> ChunkIndex:
+def _hop(reader: ChunkReader, dialect: Dialect | None) -> ChunkIndex:
     source = reader.source
     offsets: list[int] = []
     counts: list[int] = []
     ends: list[int] = []
     offset, size = 0, source.size
     problem: RecordIOError | None = None
-    dialect: Dialect | None = None
     while size - offset >= len(MAGIC):
         try:
             dialect, header = _header(reader, dialect, offset, size)
@@ -155,7 +157,7 @@ def find_tail(source: ByteSource) -> tuple[Dialect | None, int, CutTailError | N
         RecordIOError: damage that is not at the tail.
     """
     reader = ChunkReader(source)
-    index = _hop(reader)
+    index = _hop(reader, None)
     end = int(index.ends[-1]) if index.num_chunks else 0
     if index.problem is not None and not isinstance(index.problem, CutTailError):
         raise index.problem

@@ -34,7 +34,7 @@ class Batches(Iterator[Any]):
         self._make, self._facts, self._part, self._count = make, dict(facts), part, count
         self._done = 0
         self._ended = False
-        self._shared: list[State] = []  # what was left of a pass in another number of parts
+        self._shared: list[State] | None = None  # what was left of a pass in another number of parts
         self._rest: Iterator[Any] | None = None
 
     def __iter__(self) -> Batches:
@@ -81,7 +81,7 @@ class Batches(Iterator[Any]):
     def state_dict(self) -> dict[str, Any]:
         """Return plain values from which `load_state_dict` goes on behind the last batch that was taken."""
         state = {"batches": self._done, **self._facts, "part": self._part and list(self._part)}
-        if self._shared:
+        if self._shared is not None:
             state["rest"] = list(self._shared)
         return state | ({"ended": True} if self._ended else {})
 
@@ -108,7 +108,8 @@ class Batches(Iterator[Any]):
         if state.get("part") != mine:
             raise ValueError(f"the state is of part={state.get('part')!r}, these batches have part={mine!r}")
         self.close()
-        self._done, self._shared, self._rest = int(state["batches"]), list(state.get("rest", [])), None
+        self._done, self._rest = int(state["batches"]), None
+        self._shared = list(state["rest"]) if "rest" in state else None
         self._ended = bool(state.get("ended"))
 
     def _check(self, state: State) -> None:

@@ -15,10 +15,11 @@ from fluidio.errors import ForeignFileError, RecordIOError, UnsafePickleError
 from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.decode.columnar import Decoder, RecordError
 from fluidio.recordio.files.index import build_index
+from fluidio.recordio.files.peek import Peek, first_values, peek, tensor_heads
 from fluidio.recordio.files.source import open_source
 from fluidio.recordio.format.chunk import Chunk
 from fluidio.recordio.format.chunks import ChunkReader
-from fluidio.recordio.format.dialects import FLUID
+from fluidio.recordio.format.dialects import FLUID, Dialect
 
 __all__ = ["Damage", "SlotSurvey", "Survey", "survey"]
 
@@ -32,6 +33,8 @@ class SlotSurvey:
     lod_levels: int
     fewest_rows: int
     most_rows: int
+    lengths: dict[int, int] = field(default_factory=dict)
+    """Rows of a record -> how many records have them, where they vary; long ones in steps of a hundredth."""
 
     def merge(self, other: SlotSurvey) -> bool:
         """Take another block's slot in; False when the two cannot be one variable."""
@@ -40,7 +43,15 @@ class SlotSurvey:
         self.dims = [a if a == b else None for a, b in zip(self.dims, other.dims)]
         self.fewest_rows = min(self.fewest_rows, other.fewest_rows)
         self.most_rows = max(self.most_rows, other.most_rows)
+        for length, count in other.lengths.items():
+            self.lengths[length] = self.lengths.get(length, 0) + count
         return True
+
+    def quantiles(self) -> list[int]:
+        """Return the lengths that a quarter, half and three quarters of the records do not exceed."""
+        lengths = sorted(self.lengths)
+        ends = np.cumsum([self.lengths[length] for length in lengths])
+        return [lengths[int(np.searchsorted(ends, part * ends[-1]))] for part in (0.25, 0.5, 0.75)] if lengths else []
 
 
 @dataclass
@@ -74,6 +85,8 @@ class Survey:
     preview: list[str] = field(default_factory=list)
     damage: list[Damage] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    peeked: bool = False
+    """Whether the first chunk is huge, so that only its beginning was read."""
 
     def _repr_html_(self) -> str:
         """Return the records page, for notebooks."""
@@ -109,7 +122,11 @@ def survey(what: Any, *, verify: bool = False, preview: int = 3) -> Survey:
 
 def _look(source: Any, found: Survey, verify: bool, preview: int) -> None:
     if not verify:
-        _headers(source, found)
+        beginning = peek(source)
+        _headers(source, found, beginning.dialect if beginning is not None else None)
+        if beginning is not None:
+            _huge(found, beginning, preview)
+            return
     reader = ChunkReader(source, on_error="skip", verify_inner=verify)
     decoder = Decoder(source.name)
     seen: Counter[str] = Counter()
@@ -133,8 +150,30 @@ def _look(source: Any, found: Survey, verify: bool, preview: int) -> None:
         found.damage = sorted([*map(_damage, reader.damage), *found.damage], key=lambda d: d.offset or 0)
 
 
-def _headers(source: Any, found: Survey) -> None:
-    index = build_index(source, on_error="skip")
+def _huge(found: Survey, beginning: Peek, preview: int) -> None:
+    """Say what the beginning of a huge first chunk tells."""
+    found.peeked = True
+    size = beginning.header.size
+    found.notes.append(f"the first chunk has {size:,} bytes; only its beginning was read (--verify reads everything)")
+    heads, complete = tensor_heads(beginning)
+    if heads:
+        found.content = "tensors"
+        for head in heads:
+            rows = head.dims[0] if head.dims else 1
+            found.slots.append(SlotSurvey(head.dtype.name, list(head.dims[1:]), len(head.lod), rows, rows))
+        shown = [_show(first_values(beginning, head, 7), head.dims, head.lod) for head in heads]
+        found.preview = ["; ".join(shown)][:preview]
+        if not complete:
+            found.notes.append("its first record has more slots than these")
+            found.same_layout = False
+        return
+    start = beginning.record[:100]
+    found.content = "pickles" if start[:1] == b"\x80" else "text" if _is_text(start) else "bytes"
+    found.preview = [f"{beginning.size:,} bytes that begin with {_short(repr(start))}"][:preview]
+
+
+def _headers(source: Any, found: Survey, dialect: Dialect | None) -> None:
+    index = build_index(source, on_error="skip", dialect=dialect)
     found.chunks, found.records = index.num_chunks, index.num_records
     found.stored_bytes = int((index.ends - index.offsets).sum()) - 20 * index.num_chunks
     if index.dialect is not None:
@@ -195,21 +234,35 @@ def _merge(found: Survey, block: RecordBlock) -> None:
         heights = np.diff(column.offsets())
         dims: list[int | None] = list(column.data.shape[1:])
         levels = len(column.lod)
-        slots.append(SlotSurvey(column.data.dtype.name, dims, levels, int(heights.min()), int(heights.max())))
+        fewest, most = int(heights.min()), int(heights.max())
+        varies = levels or fewest < most
+        slots.append(
+            SlotSurvey(column.data.dtype.name, dims, levels, fewest, most, _counted(heights) if varies else {})
+        )
     if not found.slots:
         found.slots = slots
     elif len(slots) != len(found.slots) or not all(a.merge(b) for a, b in zip(found.slots, slots)):
         found.same_layout = False
 
 
+def _counted(heights: Any) -> dict[int, int]:
+    """Return how often lengths occur; from 1000 on they are rounded to three digits, so that there are few."""
+    digits = np.floor(np.log10(np.maximum(heights, 1))).astype(np.int64)
+    steps = 10 ** np.maximum(digits - 2, 0)
+    lengths, counts = np.unique(heights // steps * steps, return_counts=True)
+    return dict(zip(lengths.tolist(), counts.tolist()))
+
+
 def _show_tensors(record: RecordBlock) -> str:
-    parts = []
-    for array, lod in record.tensors():
-        values = np.array2string(array.reshape(-1)[:6], separator=" ", precision=4, threshold=6)[1:-1]
-        more = " ..." if array.size > 6 else ""
-        levels = f" lod {[level.tolist()[:8] for level in lod]}" if lod else ""
-        parts.append(f"{array.dtype.name} {array.shape}{levels} [{values}{more}]")
-    return "; ".join(parts)
+    return "; ".join(_show(array.reshape(-1)[:7], array.shape, lod) for array, lod in record.tensors())
+
+
+def _show(values: Any, shape: Any, lod: Any) -> str:
+    """Return a tensor in a few words; `values` are its first ones, one more than are shown."""
+    shown = np.array2string(values[:6], separator=" ", precision=4, threshold=6)[1:-1]
+    more = " ..." if len(values) > 6 else ""
+    levels = f" lod {[level.tolist()[:8] for level in lod]}" if lod else ""
+    return f"{values.dtype.name} {tuple(shape)}{levels} [{shown}{more}]"
 
 
 def _show_pickle(record: bytes) -> str | None:
