@@ -154,7 +154,8 @@ class LayerHelper:
     ) -> Any:
         """Create a parameter in the main program and its initialisation in the startup program.
 
-        None for an attribute of False. A parameter of that name that exists already is shared.
+        None for an attribute of False. A parameter of that name that exists already is shared: it keeps its first
+        initialisation, and the attributes given last (learning rate, trainable, regularizer, ...) hold for all its uses.
         """
         if attr is False:
             return None
@@ -184,18 +185,15 @@ class LayerHelper:
     ) -> Parameter:
         existing = self.main_program.global_block().vars.get(attr.name or "")
         if isinstance(existing, Parameter):
-            if list(existing.shape) != shape:
-                raise ValueError(
-                    f"parameter {attr.name} is shared with shape {list(existing.shape)}, but this layer needs {shape}"
-                )
-            return existing
+            _check_shared(existing, shape, dtype)
         self.startup_program.global_block().create_parameter(
             dtype=dtype, shape=shape, type=type, **attr._to_kwargs(with_initializer=True)
         )
         made = self.main_program.global_block().create_parameter(
             dtype=dtype, shape=shape, type=type, stop_gradient=stop_gradient, **attr._to_kwargs()
         )
-        self._made.append(made)
+        if not isinstance(existing, Parameter):
+            self._made.append(made)
         return made
 
     def get_parameter(self, name: str) -> Parameter:
@@ -237,3 +235,15 @@ class LayerHelper:
         value = self.kwargs.get(param_name)
         if not isinstance(value, cls):
             raise TypeError(f"The input {param_name} parameter of method {self.layer_type} must be {cls.__name__}")
+
+
+def _check_shared(existing: Parameter, shape: list[int], dtype: VarType) -> None:
+    """Raise unless a parameter that exists already has the shape and dtype that another layer needs."""
+    if list(existing.shape) != shape:
+        raise ValueError(
+            f"parameter {existing.name} is shared with shape {list(existing.shape)}, but this layer needs {shape}"
+        )
+    if existing.dtype != dtype:
+        raise ValueError(
+            f"parameter {existing.name} is shared with dtype {existing.dtype.name}, but this layer needs {dtype.name}"
+        )

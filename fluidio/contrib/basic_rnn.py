@@ -255,7 +255,7 @@ def _run(
     x = layers.transpose(input, [1, 0, 2]) if batch_first else input
     mask = None
     if sequence_length is not None:
-        found = layers.sequence_mask(sequence_length, maxlen=x.shape[0], dtype="float32")
+        found = layers.sequence_mask(sequence_length, maxlen=layers.shape(x)[0], dtype="float32")
         mask = layers.transpose(found, [1, 0])
     shaped = [
         None if init is None else layers.reshape(init, shape=[num_layers, ways, -1, options.size]) for init in initial

@@ -53,3 +53,17 @@ def test_the_cells_of_an_lstm_come_first_and_are_named_as_in_the_original() -> N
         + ["transpose2"]
     )
     assert last.name == "reshape2_2.tmp_0"
+
+
+def test_a_batch_may_be_padded_beyond_its_longest_sequence() -> None:
+    fluid.default_startup_program().random_seed = 1
+    x = fluid.data("x", [None, None, 4])
+    lengths = fluid.data("lengths", [None], dtype="int32")
+    out, last, _ = basic_lstm(x, None, None, 3, num_layers=2, bidirectional=True, sequence_length=lengths)
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(fluid.default_startup_program())
+    feed = {"x": np.ones((2, 5, 4), "float32"), "lengths": np.array([2, 3], "int32")}
+    found, final = exe.run(feed=feed, fetch_list=[out, last])
+    assert found.shape == (2, 5, 6)
+    np.testing.assert_allclose(found[0, 2], [0.02054, 0.07717, 0.03733, 0, 0, 0], atol=1e-5)
+    np.testing.assert_allclose(final[1, 1], [0.24993, 0.33487, -0.09099], atol=1e-5)
