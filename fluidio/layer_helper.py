@@ -155,7 +155,7 @@ class LayerHelper:
         """Create a parameter in the main program and its initialisation in the startup program.
 
         None for an attribute of False. A parameter of that name that exists already is shared: it keeps its first
-        initialisation, and the attributes given last (learning rate, trainable, regularizer, ...) hold for all its uses.
+        initialisation, and the attributes given last (learning rate, trainable, regularizer, ...) hold everywhere.
         """
         if attr is False:
             return None

@@ -9,6 +9,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
+
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
@@ -112,9 +114,11 @@ def gru(k: Call, x: Any, h0: Any, weight: Any, bias: Any) -> Any:
     a = k.attrs
     batches = time_major(last_level(k, "Input", x.shape[0]), a["is_reverse"])
     rows = k.dev.upload(batches.rows)
-    step = _Step(k, weight, recurrent_activation(a["gate_activation"]), recurrent_activation(a["activation"]))
-    gates = step.split(x[rows])
     size = weight.shape[0]
+    vector = not k.dev.is_gpu and x.dtype == np.float32 and size >= 8
+    gate, candidate = (recurrent_activation(a[name], vector=vector) for name in ("gate_activation", "activation"))
+    step = _Step(k, weight, gate, candidate)
+    gates = step.split(x[rows])
     if bias is not None:
         gates += bias.reshape(3, 1, size)
     hidden = k.xp.empty((batches.total, size), x.dtype)

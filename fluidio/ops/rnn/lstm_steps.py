@@ -33,16 +33,18 @@ class Cell:
         self.size = weight.shape[1] // 4
         self.batches = time_major(last_level(k, "Input", x.shape[0]), a["is_reverse"])
         self.rows = k.dev.upload(self.batches.rows)
-        self.gate = recurrent_activation(a["gate_activation"])
-        self.cell = recurrent_activation(a["cell_activation"])
-        self.candidate = recurrent_activation(a["candidate_activation"])
+        self.vector = not k.dev.is_gpu and x.dtype == np.float32 and self.size % 8 == 0
+        """Whether Fluid's AVX kernel is at work."""
+        self.gate, self.cell, self.candidate = (
+            recurrent_activation(a[f"{name}_activation"], vector=self.vector) for name in ("gate", "cell", "candidate")
+        )
         # sigmoid(x) = (1 + tanh(x / 2)) / 2: with halved inputs one tanh does all gates.
-        self.halved = self.gate.name == "sigmoid" and self.candidate.name == "tanh"
+        self.halved = self.gate.name == "sigmoid" and self.candidate.name == "tanh" and not self.vector
         self._weight = weight
         self._bias = bias.reshape(-1)
         self.has_peepholes = bool(a["use_peepholes"])
-        self.by_eights = not (k.dev.is_gpu or a.get(ALL_GATES)) and x.dtype == np.float32 and self.size % 8 == 0
-        """Whether Fluid's AVX kernel is at work: it takes the cell for clipped at 0 where there is no clip."""
+        self.by_eights = self.vector and not a.get(ALL_GATES)
+        """Whether to train as the AVX kernel does, which takes the cell for clipped at 0 where there is no clip."""
 
     @property
     def bias(self) -> Any:
@@ -143,7 +145,7 @@ def forward(k: Call, cell: Cell, x: Any, h0: Any, c0: Any, project: Any) -> tupl
     gate_memory = k.scratch("gates", (4 * batches.first * size,), dtype)
     work = k.scratch("work", (4 * batches.first * size,), dtype)
     clip = k.attrs.get("cell_clip")
-    tanh_cell = cell.cell.name == "tanh"
+    tanh_cell = cell.cell.name == "tanh" and not cell.vector
     n = -1
     g = product = work  # views of what a step with n sequences needs; the next step has as many, mostly
     for step, (start, stop) in enumerate(batches.steps):

@@ -16,6 +16,7 @@ import numpy as np
 
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
+from fluidio.ops.sequence import vector_gates
 from fluidio.tensor.lod import IntArray
 
 __all__ = ["ACTIVATIONS", "Activation", "TimeMajor", "activation", "time_major"]
@@ -153,10 +154,16 @@ ACTIVATIONS = {
 
 
 _CUT_SIGMOID = Activation("sigmoid", _cut_sigmoid, ACTIVATIONS["sigmoid"].slope)
+_VECTOR = {
+    "sigmoid": Activation("sigmoid", vector_gates.sigmoid, ACTIVATIONS["sigmoid"].slope),
+    "tanh": Activation("tanh", vector_gates.tanh, ACTIVATIONS["tanh"].slope),
+}
 
 
-def recurrent_activation(name: str) -> Activation:
-    """Return an activation of the ops that run over sequences."""
+def recurrent_activation(name: str, *, vector: bool = False) -> Activation:
+    """Return an activation of the ops that run over sequences; `vector` says that Fluid uses its vector kernels."""
+    if vector and name in _VECTOR:
+        return _VECTOR[name]
     return _CUT_SIGMOID if name == "sigmoid" else activation(name)
 
 

@@ -1,0 +1,6 @@
+"""Activations of recurrent ops in C; the module may be missing."""
+
+from typing_extensions import Buffer
+
+def tanh(x: Buffer, /) -> None: ...
+def sigmoid(x: Buffer, /) -> None: ...
