@@ -219,9 +219,9 @@ def _swap_batch_and_time(x: Variable) -> Variable:
 
 def _kept(old: Variable, new: Variable, mask: Variable) -> Variable:
     """Return new where the mask is one, old where it is zero."""
-    from fluidio.layers import elementwise_mul, scale
+    from fluidio.layers import elementwise_mul
 
-    kept = elementwise_mul(new, mask, axis=0) - elementwise_mul(old, scale(mask, bias=-1.0), axis=0)
+    kept = elementwise_mul(new, mask, axis=0) - elementwise_mul(old, mask - 1, axis=0)
     kept.stop_gradient = old.stop_gradient
     return kept
 

@@ -10,7 +10,7 @@ from fluidio import layers
 
 
 def _shared_twice() -> fluid.Program:
-    """Build two layers with one weight: frozen and regularised in the first, trained with its own rate in the second."""
+    """Build two layers with one weight: frozen and regularised in the first, trained at its own rate in the second."""
     fluid.default_startup_program().random_seed = 1
     x = layers.data("x", [4])
     frozen = fluid.ParamAttr(name="w", learning_rate=2.0, trainable=False, regularizer=fluid.regularizer.L2Decay(0.1))
@@ -22,12 +22,12 @@ def _shared_twice() -> fluid.Program:
 
 
 def test_the_last_attributes_hold() -> None:
-    weight = _shared_twice().global_block().var("w")
+    (weight,) = _shared_twice().all_parameters()
     assert weight.trainable
     assert not weight.stop_gradient
     assert weight.optimize_attr == {"learning_rate": 3.0}
     assert weight.regularizer is None
-    assert _shared_twice().all_parameters() == [fluid.default_main_program().global_block().var("w")]
+    assert weight is fluid.default_main_program().global_block().var("w")
 
 
 def test_training_gives_the_losses_of_the_original() -> None:
@@ -45,7 +45,8 @@ def test_a_crf_weight_made_by_hand_takes_the_rate_of_the_layer() -> None:
     layers.create_parameter([7, 5], "float32", name="crfw")
     layers.linear_chain_crf(emission, label, param_attr=fluid.ParamAttr(name="crfw", learning_rate=0.2))
     layers.crf_decoding(emission, param_attr=fluid.ParamAttr(name="crfw"))  # only reads it
-    assert fluid.default_main_program().global_block().var("crfw").optimize_attr["learning_rate"] == 0.2
+    (weight,) = fluid.default_main_program().all_parameters()
+    assert weight.optimize_attr["learning_rate"] == 0.2
 
 
 def test_a_second_startup_program_initialises_it_too() -> None:

@@ -180,7 +180,7 @@ def gru_grad(k: Call, x: Any, h0: Any, weight: Any, bias: Any, gates: Any, reset
     if skipped:
         _tell_of_first_step()
         dgates[1, :skipped] = 0
-    dx = k.xp.empty_like(x)
+    dx = k.xp.empty(x.shape, x.dtype)
     dx.reshape(-1, 3, step.size)[rows] = dgates.transpose(1, 0, 2)
     dh0 = batches.state_grad(k, h0, carried) if k.wants("H0@GRAD") else None
     dweight = None

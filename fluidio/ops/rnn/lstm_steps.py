@@ -246,7 +246,7 @@ def output_gate_backward(
             dh = xp.multiply(dh, project_slope[start:stop], out=dprojected[start:stop]) @ project.T
         xp.multiply(dh, to_output[start:stop], out=dgate[start:stop])
         next_n = stop - start
-    dx = xp.zeros_like(x)
+    dx = xp.zeros(x.shape, x.dtype)
     dx.reshape(-1, size)[cell.rows * 4 + 3] = dgate
     dh0 = dc0 = dweight = dbias = dproject = None
     if k.wants("H0@GRAD"):
@@ -337,7 +337,7 @@ def all_gates_backward(
             dc += dg[2] * peepholes[1, :n]
         next_dc, next_n = dc, n
     first = batches.first
-    dx = xp.empty_like(x)
+    dx = xp.empty(x.shape, x.dtype)
     dx.reshape(-1, 4, size)[cell.rows] = dgates.transpose(1, 0, 2)
     dh0 = dc0 = dweight = dbias = dproject = None
     if k.wants("H0@GRAD"):

@@ -86,7 +86,7 @@ def sequence_unpad(k: Call, x: Any, length: Any) -> Any:
 @gradient("sequence_unpad", "X Length Out@GRAD", "X@GRAD")
 def sequence_unpad_grad(k: Call, x: Any, length: Any, dout: Any) -> Any:
     valid, lengths = _kept(k, x, length)
-    dx = k.xp.zeros_like(x)
+    dx = k.xp.zeros(x.shape, x.dtype)  # not zeros_like: X may be a transposed view, and that has no flat one
     dx.reshape(-1, *x.shape[2:])[_places(k, valid)] = dout.reshape(int(lengths.sum()), *x.shape[2:])
     return dx
 

@@ -113,7 +113,7 @@ def sequence_pool_grad(k: Call, x: Any, max_rows: Any, dout: Any) -> Any:
 def _max_grad(k: Call, x: Any, max_rows: Any, dout: Any) -> Any:
     if max_rows is None:
         raise EnforceNotMet("sequence_pool(is_test=True) with pool_type max cannot be differentiated")
-    dx = k.xp.zeros_like(x)
+    dx = k.xp.zeros(x.shape, x.dtype)  # not zeros_like: X may be a transposed view, and that has no flat one
     if x.size:
         columns = x[0].size
         flat = max_rows.reshape(-1, columns)
