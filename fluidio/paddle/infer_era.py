@@ -45,6 +45,11 @@ _OLD = {
     "fluid.Inferencer": "0.15",
     "fluid.EndStepEvent": "0.15",
     "fluid.EndEpochEvent": "0.15",
+    "fluid.trainer": "0.15",
+    "fluid.inferencer": "0.15",
+    "fluid.contrib.trainer": "1.5",
+    "fluid.contrib.inferencer": "1.5",
+    "fluid.layers.control_flow.ParallelDo": "0.14",
     "fluid.layers.open_files": "1.5",
     "fluid.layers.open_recordio_file": "1.5",
     "fluid.layers.Preprocessor": "1.5",
@@ -105,6 +110,7 @@ class _Scan(ast.NodeVisitor):
             self.names.setdefault(name, self._place(node))
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        self.names.setdefault(_short(node.module or ""), self._place(node))
         for alias in node.names:
             name = _short(f"{node.module}.{alias.name}")
             self.bound[alias.asname or alias.name] = name
