@@ -91,20 +91,23 @@ def _run(name: str, args: Sequence[str]) -> int:
 
 
 def _tell_statuses(parser: argparse.ArgumentParser) -> None:
-    """Say at the end of a parser's help, and its verbs', what the exit statuses mean."""
+    """Say at the end of a parser's help, and its verbs', what the exit statuses mean, unless it does so already."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for verb in action.choices.values():
                 _tell_statuses(verb)
-    parser.epilog = f"{parser.epilog}\n\n{_STATUSES}" if parser.epilog else _STATUSES
+    if "exit status:" not in (parser.epilog or ""):
+        parser.epilog = f"{parser.epilog}\n\n{_STATUSES}" if parser.epilog else _STATUSES
     parser.formatter_class = _Help
 
 
 class _Help(argparse.HelpFormatter):
-    """Wraps the paragraphs of a text one by one."""
+    """Wraps paragraphs one by one; those of several lines, lists of examples, stay as they are."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        return "\n\n".join(super(_Help, self)._fill_text(part, width, indent) for part in text.split("\n\n"))
+        return "\n\n".join(
+            part if "\n" in part else super(_Help, self)._fill_text(part, width, indent) for part in text.split("\n\n")
+        )
 
 
 def available() -> list[str]:

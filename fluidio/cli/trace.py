@@ -18,7 +18,7 @@ _EXAMPLES = """examples:
   fluidio trace diff original.json ours.json
   fluidio view original.json ours.json                    the same as a page
 
-exit status of diff: 0 all agree, 1 they part, 2 wrong usage"""
+exit status: 0 all agree; 1 they part, or an error; 2 wrong usage; 130 interrupted"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
