@@ -8,6 +8,7 @@ from fluidio.executor.fetch_var import _fetch_var, as_numpy, fetch_var
 from fluidio.executor.legacy_names import (
     _as_lodtensor,
     _get_program_cache_key,
+    _switch_scope,
     _to_name_str,
     check_feed_shape_type,
     dimension_is_compatible_with,
@@ -28,6 +29,7 @@ __all__ = [
     "_as_lodtensor",
     "_fetch_var",
     "_get_program_cache_key",
+    "_switch_scope",
     "_to_name_str",
     "as_numpy",
     "check_feed_shape_type",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fluidio.tensor import LoDTensor, Scope, ScopeVariable, SelectedRows
+from fluidio.tensor import LoDTensor, LoDTensorArray, Scope, ScopeVariable, SelectedRows
 from fluidio.tensor.lod import LoD
 
 if TYPE_CHECKING:
@@ -46,10 +46,15 @@ class Frame:
                 if held.array is not value:
                     held.array = value
                 held.levels = self.lods[slot]
+            elif type(held) is SelectedRows and not len(held.index):  # a handle to rows that nothing has set yet
+                held.value = value
+                held.set_height(value.shape[0] if value.ndim else 0)
             else:
                 variable.value = LoDTensor.wrap(value, self.lods[slot])
         elif type(held) is SelectedRows and type(value) is SelectedRows:
             held.become(value)  # a handle taken before the run shows what it wrote
+        elif type(held) is LoDTensorArray and type(value) is LoDTensorArray:
+            held.items = value.items
         else:
             variable.value = value
 

@@ -12,10 +12,12 @@ from fluidio.executor.feed import check_fed
 from fluidio.places import PlaceLike
 from fluidio.program import Block, Program, Variable
 from fluidio.tensor import LoDTensor
+from fluidio.tensor import switch_scope as _switch_scope
 
 __all__ = [
     "_as_lodtensor",
     "_get_program_cache_key",
+    "_switch_scope",
     "_to_name_str",
     "add_feed_fetch_ops",
     "check_feed_shape_type",

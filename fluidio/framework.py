@@ -57,6 +57,7 @@ __all__ = [
     "default_startup_program",
     "device_guard",
     "dtype_is_floating",
+    "generate_control_dev_var_name",
     "get_all_op_protos",
     "get_flags",
     "get_var",
@@ -68,6 +69,7 @@ __all__ = [
     "program_guard",
     "require_version",
     "set_flags",
+    "switch_device",
     "switch_main_program",
     "switch_startup_program",
     "unique_name",
@@ -161,6 +163,30 @@ def device_guard(device: str | None = None) -> Iterator[None]:
         yield
     finally:
         op_device.switch(before)
+
+
+def switch_device(device: str | None) -> str | None:
+    """Note a device on the ops built from now on, and return the one before."""
+    return op_device.switch(device or "") or None
+
+
+def _cpu_num() -> int:
+    """Return the number of CPU places that data-parallel programs run on."""
+    return len(cpu_places())
+
+
+def _cuda_ids() -> list[int]:
+    """Return the numbers of the GPUs."""
+    return list(range(core.get_cuda_device_count()))
+
+
+def _dygraph_tracer() -> None:
+    """Return the tracer of the imperative mode: there is none."""
+
+
+def _full_name_scope() -> str:
+    """Return the path of name scopes that new ops are marked with."""
+    return default_main_program()._name_scope_path()
 
 
 def load_op_library(lib_filename: str) -> None:

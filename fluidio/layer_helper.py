@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fluidio.dtypes import DTypeLike, VarType, to_vartype
+from fluidio.era import era
 from fluidio.initializer import Constant, Xavier
 from fluidio.param_attr import ParamAttr, WeightNormParamAttr
 from fluidio.program import (
@@ -24,13 +25,19 @@ __all__ = ["LayerHelper"]
 _FLOATS = frozenset({VarType.FP16, VarType.FP32, VarType.FP64})
 
 
+def _checked_name(name: Any) -> Any:
+    if name is not None and not isinstance(name, str) and era().checks_layer_arguments:
+        raise TypeError(f"a layer's name is a str, got {name!r} ({type(name).__name__})")
+    return name
+
+
 class LayerHelper:
     """Built by a layer function from its own arguments: `LayerHelper("fc", **locals())`."""
 
     def __init__(self, layer_type: str, **kwargs: Any) -> None:
         self.layer_type = layer_type
         self.kwargs = kwargs
-        self.name: str = kwargs.get("name") or unique_name.generate(layer_type)
+        self.name: str = _checked_name(kwargs.get("name")) or unique_name.generate(layer_type)
         self._made: list[Variable] = []
 
     @property

@@ -14,6 +14,7 @@ import numpy as np
 
 from fluidio.era import era
 from fluidio.initializer import Initializer
+from fluidio.layers._value_checks import ValueCheck, value_checks
 from fluidio.param_attr import ParamAttr
 from fluidio.program import Variable
 from fluidio.program.type_checks import check_dtype, check_type
@@ -62,10 +63,7 @@ class _Check:
         assert self.dtypes is not None
         if dtype is None and "None" in self.dtypes:
             return
-        try:
-            check_dtype(dtype, self.argument, self.dtypes, layer)
-        except ValueError as error:
-            raise TypeError(f"The data type of '{self.argument}' in {layer}: {error}") from error
+        check_dtype(dtype, self.argument, self.dtypes, layer)
 
 
 def add_checks(modules: Iterable[ModuleType], names: Iterable[str] | None = None) -> None:
@@ -74,7 +72,8 @@ def add_checks(modules: Iterable[ModuleType], names: Iterable[str] | None = None
     Args:
         names: the layers to check; all of the table if None.
     """
-    chosen = _table() if names is None else {name: _table()[name] for name in names}
+    known = {name: _table().get(name, ()) for name in {**_table(), **value_checks()}}
+    chosen = known if names is None else {name: known[name] for name in names}
     wrapped: dict[int, Callable[..., Any]] = {}
     for module in modules:
         for name, checks in chosen.items():
@@ -97,7 +96,10 @@ def _check_method(module: ModuleType, name: str, checks: tuple[_Check, ...]) -> 
 
 def _checked(name: str, layer: Callable[..., Any], checks: tuple[_Check, ...]) -> Callable[..., Any]:
     parameters = list(inspect.signature(layer).parameters)
-    positions = [(parameters.index(c.argument), c) for c in checks if c.argument in parameters]
+    values = value_checks().get(name, ())
+    first = [check for check in values if check.comes_first]
+    every: list[_Check | ValueCheck] = [*first, *checks, *(check for check in values if not check.comes_first)]
+    positions = [(parameters.index(c.argument), c) for c in every if c.argument in parameters]
 
     @functools.wraps(layer)
     def check_and_call(*args: Any, **options: Any) -> Any:

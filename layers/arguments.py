@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from fluidio.layer_helper import LayerHelper
 from fluidio.program import Variable
 
@@ -31,7 +33,7 @@ def check_variable(layer: str, name: str, value: Any) -> Variable:
 
 def per_dim(value: Any, dims: int, what: str) -> list[int]:
     """Return one integer for each dim from a number or a list."""
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, np.ndarray)) and np.ndim(value):
         numbers = [int(v) for v in value]
         if len(numbers) == 1:
             return numbers * dims

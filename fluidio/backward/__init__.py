@@ -1,5 +1,14 @@
 """From a loss to gradients: ops that compute them, appended to the program."""
 
 from fluidio.backward.append import append_backward, append_grad_ops, calc_gradient, gradients
+from fluidio.backward.legacy_names import _append_grad_suffix_, _as_list, _strip_grad_suffix_
 
-__all__ = ["append_backward", "append_grad_ops", "calc_gradient", "gradients"]
+__all__ = [
+    "_append_grad_suffix_",
+    "_as_list",
+    "_strip_grad_suffix_",
+    "append_backward",
+    "append_grad_ops",
+    "calc_gradient",
+    "gradients",
+]

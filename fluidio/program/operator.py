@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fluidio.errors import EnforceNotMet
+from fluidio.program.attr_kinds import typed
 from fluidio.program.attr_values import as_stored
 from fluidio.program.call_site import user_site
 from fluidio.program.infer import InferContext
@@ -246,10 +247,10 @@ def _arguments(kind: str, type: str, slots: tuple[OpSlot, ...], given: Arguments
 
 
 def _names(value: Any) -> list[str]:
-    if value is None:
+    if value is None or (isinstance(value, list) and len(value) == 1 and value[0] is None):
         return []
-    if isinstance(value, (list, tuple)):
-        return [_name(v) for v in value]
+    if isinstance(value, (list, tuple)):  # a list in a list is what a layer was given in place of one Variable
+        return [_name(v) for item in value for v in (item if isinstance(item, list) else [item])]
     return [_name(value)]
 
 
@@ -267,16 +268,18 @@ def _known(type: str, own: Mapping[str, Any], given: dict[str, Any]) -> dict[str
     """Drop attributes that the op does not have; a gradient op has what its forward op was given."""
     proto = find_proto(type)
     if proto is None:
-        return given
+        return _plain(given)
     names = {attr.name for attr in proto.attrs}
     ours = ("_", "@", "op_", "fluidio_")
-    return {name: v for name, v in given.items() if name in names or name in own or name.startswith(ours)}
+    kept = {name: v for name, v in given.items() if name in names or name in own or name.startswith(ours)}
+    return _plain(typed(type, kept))
 
 
 def _clean(attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop attributes given as None and make NumPy scalars plain."""
-    return {
-        name: value.item() if isinstance(value, np.generic) else value
-        for name, value in attrs.items()
-        if value is not None
-    }
+    """Drop attributes given as None."""
+    return {name: value for name, value in attrs.items() if value is not None}
+
+
+def _plain(attrs: dict[str, Any]) -> dict[str, Any]:
+    """Make NumPy scalars plain."""
+    return {name: value.item() if isinstance(value, np.generic) else value for name, value in attrs.items()}

@@ -30,7 +30,7 @@ def convert_dtype(dtype: Any) -> str:
     if isinstance(dtype, VarType):
         if dtype in _NAMES:
             return _NAMES[dtype]
-    else:
+    elif isinstance(dtype, (str, np.dtype)) or (isinstance(dtype, type) and issubclass(dtype, (np.generic, bool))):
         name = str(dtype) if isinstance(dtype, str) else np.dtype(dtype).name
         if name in _NAMES.values():
             return name

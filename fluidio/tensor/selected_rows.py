@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.errors import EnforceNotMet
 from fluidio.tensor.add_rows import add_rows
 from fluidio.tensor.lod import IntArray
 from fluidio.tensor.lod_tensor import LoDTensor
@@ -70,6 +71,22 @@ class SelectedRows:
         out = xp.zeros((unique.size, *self.value.shape[1:]), self.value.dtype)
         _scatter_add(xp, out, inverse.reshape(-1), self.value)
         return unique, out
+
+    def positions(self, rows: Any, xp: Any = np) -> Any:
+        """Return where the values of some rows are: of each row its first place.
+
+        Raises:
+            EnforceNotMet: a row is not among these rows.
+        """
+        index = xp.asarray(self.index)
+        order = xp.argsort(index, kind="stable")
+        if not index.size and rows.size:
+            raise EnforceNotMet(f"row {int(rows[0])} is not in the table: it has no rows")
+        places = order[xp.minimum(xp.searchsorted(index[order], rows), max(index.size - 1, 0))] if rows.size else rows
+        lost = rows[index[places] != rows] if rows.size else rows
+        if lost.size:
+            raise EnforceNotMet(f"row {int(lost[0])} is not in the table of {index.size} rows")
+        return places
 
     def to_dense(self, xp: Any = np) -> Any:
         """Return the whole matrix."""

@@ -36,7 +36,7 @@ def inplace_abn(
     Fluid: its gradient ran under a CompiledProgram only; here it runs everywhere.
     """
     if act not in _ACTIVATIONS:
-        raise ValueError(f"inplace_abn: act must be one of {_ACTIVATIONS}, got {act!r}")
+        raise AssertionError(f"inplace_abn: act must be one of {_ACTIVATIONS}, got {act!r}")
     check_variable("inplace_abn", "input", input)
     helper = LayerHelper("inplace_abn", name=name, param_attr=param_attr, bias_attr=bias_attr)
     channels, dtype = [input.shape[-1 if data_layout == "NHWC" else 1]], input.dtype

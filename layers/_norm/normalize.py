@@ -233,11 +233,10 @@ def data_norm(
     Args:
         param_attr: a dict of start values: batch_size (1e4), batch_sum (0), batch_square (1e4), scale_w (1), bias (0).
         moving_mean_name, moving_variance_name, do_model_average_for_mean_and_var: without effect, as in Fluid.
+        slot_dim: columns come in slots of so many; one that begins with zero is left out and gives zeros.
         sync_stats: without effect; there is one trainer.
         enable_scale_and_shift: multiply by a trained scale and add a trained bias, by column.
     """
-    if slot_dim != -1:
-        raise NotImplementedError("data_norm: slot_dim is not supported; leave it out")
     ignored = {
         "moving_mean_name": moving_mean_name is not None,
         "moving_variance_name": moving_variance_name is not None,
@@ -271,6 +270,7 @@ def data_norm(
         attrs={
             "epsilon": epsilon,
             "data_layout": data_layout,
+            "slot_dim": slot_dim,
             "summary_decay_rate": summary_decay_rate,
             "enable_scale_and_shift": enable_scale_and_shift,
         },

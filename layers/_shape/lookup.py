@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fluidio.dtypes import DTypeLike, to_vartype
+from fluidio.dtypes import DTypeLike, VarType, to_vartype
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers.arguments import check_variable
 from fluidio.program import Variable
@@ -177,6 +177,10 @@ def unique(x: Variable, dtype: DTypeLike = "int32") -> tuple[Variable, Variable]
 
 def unique_with_counts(x: Variable, dtype: DTypeLike = "int32") -> tuple[Variable, Variable, Variable]:
     """Distinct values in order of appearance, each entry's place among them, and how often each appears."""
+    if to_vartype(dtype) not in (VarType.INT32, VarType.INT64):
+        raise TypeError(f"unique_with_counts: dtype must be int32 or int64, got {dtype}")
+    if len(x.shape) != 1:
+        raise ValueError(f"unique_with_counts: x must have one dim, it has shape {list(x.shape)}")
     helper = LayerHelper("unique_with_counts")
     out = helper.create_variable_for_type_inference(x.dtype)
     index = helper.create_variable_for_type_inference(dtype)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fluidio.dtypes import VarType
+from fluidio.era import era
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers._create.joined import join_array
 from fluidio.layers.arguments import apply, check_variable, dims_as_variables, has_variables, plain_dims
@@ -89,6 +90,10 @@ def transpose(x: Variable, perm: Sequence[int], name: str | None = None) -> Vari
             f"Input(perm) is the permutation of dimensions of Input(x), its length should be equal to dimensions of "
             f"Input(x), but received dimension of Input(x) is {len(x.shape)}, the length of Input(perm) is {len(perm)}."
         )
+    if any(p >= len(x.shape) for p in perm):
+        raise ValueError(
+            f"transpose: perm {list(perm)} names dims that {x.name} with {len(x.shape)} dims does not have"
+        )
     return _with_x_shape(
         "transpose2", LayerHelper("transpose", name=name), {"X": [x]}, {"axis": [int(p) for p in perm]}
     )
@@ -164,6 +169,9 @@ def split(input: Variable, num_or_sections: Any, dim: Any = -1, name: str | None
         attrs["axis"] = dim % len(input.shape)
     if isinstance(num_or_sections, int):
         count = num_or_sections
+        size = -1 if isinstance(dim, Variable) else input.shape[dim]
+        if era().checks_layer_arguments and (count < 1 or (size > 0 and size % count)):
+            raise AssertionError(f"split: the {size} entries along dim {dim} cannot be cut into {count} equal parts")
         attrs["num"] = count
     else:
         count = len(num_or_sections)

@@ -321,6 +321,8 @@ def unfold(
     x: Variable, kernel_sizes: Any, strides: Any = 1, paddings: Any = 0, dilations: Any = 1, name: str | None = None
 ) -> Variable:
     """All windows of images as columns [N, C * kernel area, windows]; paddings are [top, left, bottom, right]."""
+    if len(x.shape) != 4:
+        raise AssertionError(f"unfold: x must have the shape [N, C, H, W], it has {list(x.shape)}")
     helper = LayerHelper("unfold", name=name)
     pads = [int(p) for p in paddings] if isinstance(paddings, (list, tuple)) else [int(paddings)] * 4
     out = helper.create_variable_for_type_inference(x.dtype)

@@ -57,9 +57,7 @@ def sum_(k: Call, xs: list[Any]) -> Any:
     if any(isinstance(x, LoDTensorArray) for x in xs):
         return _sum_arrays(xs)
     if all(isinstance(x, SelectedRows) for x in xs):
-        rows = k.xp.concatenate([k.xp.asarray(x.rows()) for x in xs])
-        merged = SelectedRows(rows, xs[0].height(), k.xp.concatenate([x.value for x in xs])).merged(k.xp)
-        return SelectedRows(merged[0], xs[0].height(), merged[1])
+        return _sum_rows(k, xs)
     dense = [x.to_dense(k.xp) if isinstance(x, SelectedRows) else x for x in xs]
     if len(dense) == 1:
         return dense[0].copy()
@@ -67,6 +65,17 @@ def sum_(k: Call, xs: list[Any]) -> Any:
     for x in dense[2:]:
         total += x
     return total
+
+
+def _sum_rows(k: Call, given: list[SelectedRows]) -> SelectedRows:
+    """Return each row once, in ascending order, with the sum of what all have for it."""
+    filled = [x for x in given if len(x.index)]
+    if not filled:
+        return SelectedRows((), given[0].height(), given[0].value)
+    index = k.xp.concatenate([k.xp.asarray(x.index) for x in filled])
+    together = SelectedRows(index, filled[0].height(), k.xp.concatenate([x.value for x in filled]))
+    rows, values = together.merged(k.xp)
+    return SelectedRows(rows, together.height(), values)
 
 
 def _sum_arrays(arrays: list[Any]) -> LoDTensorArray:

@@ -157,11 +157,19 @@ def _infer_data_norm(c: InferContext) -> None:
 def data_norm(k: Call, x: Any, scale_w: Any, bias: Any, size: Any, total: Any, squares: Any) -> Any:
     """Y = (X - mean) scale by running sums: mean = sum / size, scale = sqrt(size / square sum).
 
-    Then times scale_w plus bias, where they are given.
+    Then times scale_w plus bias, where they are given; zero in slots of `slot_dim` columns that begin with zero.
     """
     means, scales = total / size, k.xp.sqrt(size / squares)
     normal = (x - means) * scales
-    return normal if scale_w is None else normal * scale_w + bias, means, scales
+    out = normal if scale_w is None else normal * scale_w + bias
+    return out if k.attrs["slot_dim"] <= 0 else out * _shown(k, x), means, scales
+
+
+def _shown(k: Call, x: Any) -> Any:
+    """Return 1 for the columns of slots whose first one is not zero, else 0."""
+    size = k.attrs["slot_dim"]
+    first = k.xp.abs(x[:, ::size]) >= 1e-7
+    return k.xp.repeat(first, size, axis=1)[:, : x.shape[1]].astype(x.dtype)
 
 
 @gradient(
@@ -170,14 +178,27 @@ def data_norm(k: Call, x: Any, scale_w: Any, bias: Any, size: Any, total: Any, s
     "X@GRAD scale_w@GRAD bias@GRAD BatchSize@GRAD BatchSum@GRAD BatchSquareSum@GRAD",
 )
 def data_norm_grad(k: Call, x: Any, scale_w: Any, means: Any, scales: Any, dy: Any) -> Any:
-    """Fluid: what stands in for the gradients of the sums is what the batch adds to them."""
+    """Fluid: what stands in for the gradients of the sums is what the batch adds to them.
+
+    With slots it is the mean over the rows that have the slot.
+    """
     rows = x.shape[0]
     centred = x - means
+    epsilon = x.dtype.type(k.attrs["epsilon"])
+    if k.attrs["slot_dim"] > 0:
+        shown = _shown(k, x)
+        dy, centred, counts = dy * shown, centred * shown, shown.sum(axis=0)
+        divisor = k.xp.maximum(counts, 1)
+        sums = (
+            k.xp.minimum(counts, 1),
+            (x * shown).sum(axis=0) / divisor,
+            (centred * centred).sum(axis=0) / divisor + counts * epsilon,
+        )
+    else:
+        sums = (k.xp.full_like(means, rows), x.sum(axis=0), (centred * centred).sum(axis=0) + rows * epsilon)
     return (
         dy * (scales if scale_w is None else scales * scale_w) if k.wants("X@GRAD") else None,
         (dy * centred * scales).sum(axis=0) if k.wants("scale_w@GRAD") else None,
         dy.sum(axis=0) if k.wants("bias@GRAD") else None,
-        k.xp.full_like(means, rows),
-        x.sum(axis=0),
-        (centred * centred).sum(axis=0) + rows * x.dtype.type(k.attrs["epsilon"]),
+        *sums,
     )

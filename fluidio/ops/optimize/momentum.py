@@ -31,7 +31,10 @@ def sgd(k: Call, param: Any, rate: Any, grad: Any) -> Any:
     """ParamOut = Param - lr Grad; sparse gradients touch their rows only."""
     if isinstance(grad, SelectedRows):
         rows, values = grad.merged(k.xp)
-        param[rows] -= rate * values
+        if isinstance(param, SelectedRows):  # a table that holds some of its rows
+            param.value[param.positions(rows, k.xp)] -= rate * values
+        else:
+            param[rows] -= rate * values
         return param
     for p, g in _pieces(k, param, grad):
         step = k.scratch("step", g.shape, g.dtype)

@@ -38,9 +38,12 @@ def _register(name: str, ids_end_in_one: bool) -> None:
     @op(name, "W Ids", "Out", _ATTRS, infer=infer, grad=True)
     def lookup(k: Call, w: Any, ids: Any) -> Any:
         """Out = the rows of W that Ids names; zeros for padding_idx."""
-        rows = ids.reshape(-1)
-        check_index(k, rows, w.shape[0], "id")
-        out = w.take(rows, axis=0)
+        rows = found = ids.reshape(-1)
+        if isinstance(w, SelectedRows):  # a table that holds some of its rows
+            w, found = w.value, w.positions(rows, k.xp)
+        else:
+            check_index(k, rows, w.shape[0], "id")
+        out = w.take(found, axis=0)
         padding = k.attrs["padding_idx"]
         if padding != -1:
             if k.dev.is_gpu:

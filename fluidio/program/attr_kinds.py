@@ -1,0 +1,107 @@
+"""Attributes as Fluid holds them: each has the type that its op declares, or is refused when the op is built."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from fluidio.dtypes import VarType
+from fluidio.errors import EnforceNotMet
+from fluidio.program.op_proto import AttrType, all_op_protos
+from fluidio.program.variable import Variable
+
+__all__ = ["typed"]
+
+_LISTS = {
+    AttrType.INTS: AttrType.INT,
+    AttrType.LONGS: AttrType.LONG,
+    AttrType.FLOATS: AttrType.FLOAT,
+    AttrType.BOOLEANS: AttrType.BOOLEAN,
+    AttrType.STRINGS: AttrType.STRING,
+}
+
+
+def typed(op_type: str, attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return attributes with the declared types; unknown ones, blocks and dtypes stay as they are.
+
+    Raises:
+        TypeError: no attribute can hold such a thing, a dict or a function for instance; ValueError for a Variable.
+        EnforceNotMet: the value is of another type than the attribute.
+    """
+    kinds = _kinds(op_type)
+    return {name: _typed(op_type, name, kinds.get(name), value) for name, value in attrs.items()}
+
+
+@functools.cache
+def _kinds(op_type: str) -> dict[str, AttrType]:
+    proto = all_op_protos().get(op_type)
+    attrs = proto.attrs if proto is not None else ()
+    skipped = (AttrType.BLOCK, AttrType.BLOCKS)
+    return {a.name: a.type for a in attrs if a.type not in skipped and not a.name.endswith("dtype")}
+
+
+def _typed(op_type: str, name: str, kind: AttrType | None, value: Any) -> Any:
+    if kind is None or isinstance(value, VarType):
+        return value
+    _check_kept(op_type, name, value)
+    if kind in _LISTS:
+        found = _list(kind, value)
+    else:
+        plain = value.reshape(-1)[0].item() if isinstance(value, np.ndarray) and value.size == 1 else value
+        found = _ONE[kind](plain)
+    if found is None:
+        raise EnforceNotMet(f"op {op_type}: attribute {name} is {value!r}; {kind.name} was expected")
+    return found
+
+
+def _check_kept(op_type: str, name: str, value: Any) -> None:
+    """Refuse what no attribute can hold."""
+    if isinstance(value, Variable):
+        raise ValueError(f"op {op_type}: attribute {name} cannot be a Variable ({value.name})")
+    for item in (value, *value) if isinstance(value, (list, tuple)) else (value,):
+        nested = item is not value and isinstance(item, (list, tuple))
+        if nested or not isinstance(item, (bool, int, float, str, bytes, list, tuple, range, np.generic, np.ndarray)):
+            raise TypeError(f"op {op_type}: attribute {name} cannot be {value!r}")
+
+
+def _list(kind: AttrType, value: Any) -> list[Any] | None:
+    if not isinstance(value, (list, tuple, range, np.ndarray)) or (isinstance(value, np.ndarray) and value.ndim != 1):
+        return None
+    items = [_ONE[_LISTS[kind]](item) for item in (value.tolist() if isinstance(value, np.ndarray) else value)]
+    return None if any(item is None for item in items) else items
+
+
+def _int(value: Any) -> int | None:
+    if isinstance(value, (str, bytes, float)) or not isinstance(value, (int, np.number, np.bool_)):
+        return None
+    return int(value) if -(2**31) <= int(value) < 2**31 else None
+
+
+def _long(value: Any) -> int | None:
+    return int(value) if isinstance(value, (int, float, np.number, np.bool_)) else None
+
+
+def _float(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float, np.number, np.bool_)) else None
+
+
+def _bool(value: Any) -> bool | None:
+    return bool(value) if isinstance(value, (int, float, np.number, np.bool_)) else None
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, bytes):
+        return value.decode()
+    return value if isinstance(value, str) else None
+
+
+_ONE: dict[AttrType, Callable[[Any], Any]] = {
+    AttrType.INT: _int,
+    AttrType.LONG: _long,
+    AttrType.FLOAT: _float,
+    AttrType.BOOLEAN: _bool,
+    AttrType.STRING: _text,
+}

@@ -1,0 +1,204 @@
+"""What Fluid 1.8 checks of the values of a layer's arguments, from one table: sizes, words, flags."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from fluidio.dtypes import VarType
+from fluidio.program import Variable
+
+__all__ = ["ValueCheck", "value_checks"]
+
+Rule = Callable[[Any], bool]
+
+_ERRORS: dict[str, type[Exception]] = {
+    "AssertionError": AssertionError,
+    "TypeError": TypeError,
+    "ValueError": ValueError,
+}
+
+_TYPES: dict[str, type] = {
+    "Variable": Variable,
+    "bool": bool,
+    "float": float,
+    "int": int,
+    "list": list,
+    "tuple": tuple,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ValueCheck:
+    """One argument: the rule its value must follow, and the error if it does not."""
+
+    argument: str
+    rule: str
+    accepts: Rule
+    error: type[Exception]
+
+    @property
+    def comes_first(self) -> bool:
+        """Tell whether this check is made before those of types."""
+        return self.rule in ("given", "Variable")
+
+    def __call__(self, layer: str, value: Any) -> None:
+        if not self.accepts(value):
+            raise self.error(f"{layer}: {self.argument} must be {_TEXTS.get(self.rule, self.rule)}, got {value!r}")
+
+
+def _items(value: Any) -> list[Any]:
+    """Return the numbers of a list, without what stands for a tensor."""
+    return [v for v in value if not isinstance(v, Variable)] if isinstance(value, (list, tuple)) else []
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer))
+
+
+def _ints(count: int) -> Rule:
+    """Return the rule of a number for each dim: one int, or a list of so many."""
+
+    def accepts(value: Any) -> bool:
+        if isinstance(value, int):
+            return True
+        if not isinstance(value, (list, tuple, np.ndarray)) or len(value) != count:
+            return False
+        return all(_is_whole(v) for v in value)
+
+    return accepts
+
+
+def _pads(count: int) -> Rule:
+    """Return the rule of paddings: a word, a number for each side, or pairs for all dims of the input."""
+    plain = _ints(count)
+
+    def accepts(value: Any) -> bool:
+        if isinstance(value, str) or plain(value):
+            return True
+        return isinstance(value, (list, tuple)) and len(value) in (2 * count, count + 2)
+
+    return accepts
+
+
+def _same_dtype(value: Any) -> bool:
+    kinds = {v.dtype for v in value if isinstance(v, Variable)} if isinstance(value, (list, tuple)) else set()
+    return len(kinds) < 2
+
+
+def _channel_axis(value: Any) -> bool:
+    return _is_whole(value) and value in (1, -1, 3)
+
+
+def _pair_of_ints(value: Any) -> bool:
+    return isinstance(value, int) or (isinstance(value, list) and len(value) == 2)
+
+
+def _paddings_of_ints(value: Any) -> bool:
+    return isinstance(value, int) or (isinstance(value, list) and len(value) in (2, 4))
+
+
+def _at_least(bound: int) -> Rule:
+    def accepts(value: Any) -> bool:
+        numbers = [value] if isinstance(value, (int, float)) else _items(value)
+        return all(v >= bound for v in numbers if isinstance(v, (int, float)))
+
+    return accepts
+
+
+def _positive_product(value: Any) -> bool:
+    items = _items(value)
+    return not items or len(items) < len(value) or not all(map(_is_whole, items)) or math.prod(items) > 0
+
+
+_RULES: dict[str, Rule] = {
+    "channel_axis": _channel_axis,
+    "flag": lambda value: value is True or not value,
+    "function": callable,
+    "given": lambda value: value is not None,
+    "integers": lambda value: not isinstance(value, (list, tuple)) or all(map(_is_whole, _items(value))),
+    "ints2": _ints(2),
+    "ints3": _ints(3),
+    "no_constant_bool": lambda value: (
+        not isinstance(value, Variable) or value.dtype is not VarType.BOOL or not value.stop_gradient
+    ),
+    "not_empty": lambda value: not isinstance(value, (list, tuple)) or len(value) > 0,
+    "not_false": lambda value: value is not False,
+    "not_negative": _at_least(0),
+    "paddings_of_ints": _paddings_of_ints,
+    "pads2": _pads(2),
+    "pads3": _pads(3),
+    "pair_of_ints": _pair_of_ints,
+    "positive": _at_least(1),
+    "positive_product": _positive_product,
+    "same_dtype": _same_dtype,
+    "single": lambda value: not isinstance(value, Variable) or value.dtype is VarType.FP32,
+    "size": lambda value: isinstance(value, int) and value >= 0,
+    "two": lambda value: isinstance(value, (list, tuple)) and len(value) == 2,
+    "variable_int32": lambda value: not isinstance(value, Variable) or value.dtype is VarType.INT32,
+    "variables": lambda value: (
+        isinstance(value, Variable)
+        or (isinstance(value, (list, tuple)) and len(value) > 0 and all(isinstance(v, Variable) for v in value))
+    ),
+}
+
+_TEXTS = {
+    "channel_axis": "1, -1 or 3",
+    "flag": "True or False",
+    "function": "a Python function",
+    "given": "given",
+    "integers": "integers or Variables",
+    "ints2": "an int, or a list of length 2",
+    "ints3": "an int, or a list of length 3",
+    "no_constant_bool": "of another dtype than bool, or have stop_gradient=False",
+    "not_empty": "a list that is not empty",
+    "not_false": "an attribute, it cannot be False here",
+    "not_negative": "0 or more",
+    "paddings_of_ints": "an int, or a list of 2 or 4 ints",
+    "pads2": "'SAME', 'VALID', an int, or a list of length 2 or 4",
+    "pads3": "'SAME', 'VALID', an int, or a list of length 3 or 6",
+    "pair_of_ints": "an int or a list of two ints",
+    "positive": "more than 0",
+    "positive_product": "sizes above 0",
+    "same_dtype": "Variables of one dtype",
+    "single": "of dtype float32",
+    "size": "an int that is not negative",
+    "two": "a list or tuple of length 2",
+    "variable_int32": "of dtype int32 where it is a Variable",
+    "variables": "a Variable or a list of Variables",
+}
+
+
+@functools.cache
+def value_checks() -> dict[str, tuple[ValueCheck, ...]]:
+    """Return the checks of each layer."""
+    text = resources.files("fluidio.layers").joinpath("_values.txt").read_text("utf-8")
+    rows = (line.split() for line in text.splitlines() if not line.startswith("#"))
+    return {layer: tuple(map(_parse, words)) for layer, *words in rows}
+
+
+def _parse(word: str) -> ValueCheck:
+    argument, _, rest = word.partition(":")
+    rule, _, error = rest.partition("!")
+    accepts = _rule(rule.rstrip("?"))
+    return ValueCheck(argument, rule.rstrip("?"), _or_none(accepts) if rule.endswith("?") else accepts, _ERRORS[error])
+
+
+def _or_none(accepts: Rule) -> Rule:
+    return lambda value: value is None or accepts(value)
+
+
+def _rule(words: str) -> Rule:
+    if words in _RULES:
+        return _RULES[words]
+    names = tuple(words.split("|"))
+    if all(name in _TYPES for name in names):
+        kinds = tuple(_TYPES[name] for name in names)
+        return lambda value: isinstance(value, kinds)
+    return lambda value: isinstance(value, str) and value in names
