@@ -2,6 +2,13 @@
 
 drawn.py ROLE RANK TRAINERS PSERVERS CURRENT_ENDPOINT OUT CASES: what a trainer fetches and its parameters at the end go
 to OUT. drawn.json has what the real Fluid 1.8.5 gave, with two servers and one process for each case.
+
+It has all cases below 80 that the real one can run (it refuses Lamb, and sparse gradients in some optimizers), but nine:
+- 2, 58: Adadelta has no learning rate, so its op is left out of the real servers, and parameters stay as they were.
+- 0, 39: the real servers' Adam, not lazy, moves the last row of a sparse table too far in steps without it.
+- 8, 35: rounding decides. In 8 the clipped gradients of a bias, +0.1 and -0.1, cancel, and Adagrad divides the rest by
+  itself; in 35 centered RMSProp takes the root of a difference, which there is below zero, and here above.
+- 23, 25, 41: losses of 7 to 105, equal to a relative 4e-7.
 """
 import json
 import random
@@ -103,7 +110,8 @@ for case in cases:
         break
     with fluid.scope_guard(scope):
         exe.run(startup)
-        losses = [float(exe.run(t.get_trainer_program(), feed=feed, fetch_list=[loss])[0][0]) for feed in feeds(case)]
+        trained = t.get_trainer_program()  # once: a second call crashes the real one
+        losses = [float(exe.run(trained, feed=feed, fetch_list=[loss])[0][0]) for feed in feeds(case)]
         names = [p.name for p in main.all_parameters()]
         params = {name: np.array(scope.find_var(name).get_tensor()).tolist() for name in names}
     found[case] = {"losses": losses, "params": params}
