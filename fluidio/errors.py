@@ -4,6 +4,7 @@
     ├── EnforceNotMet (RuntimeError)     a run-time check failed; Fluid's own name
     │   ├── EOFException                 the epoch is over: reset() the reader
     │   ├── DistributedError             a trainer is gone or does another thing than the others
+    │   │   └── NobodyCame               no other trainer came to the start
     │   ├── FetchError (ValueError)      fetch_list names what the program or the scope does not have
     │   ├── OpError                      an op failed: names op, inputs and the line that built it
     │   └── ReaderError (ValueError)     a reader's source failed; its own exception is `__cause__`
@@ -38,6 +39,7 @@ __all__ = [
     "ForeignFileError",
     "MissingDependencyError",
     "ModelError",
+    "NobodyCame",
     "NotHere",
     "OpError",
     "ReaderError",
@@ -90,6 +92,10 @@ class DistributedError(EnforceNotMet):
         self.trainers = list(trainers)
         self.hosts = list(hosts)
         super().__init__(text)
+
+
+class NobodyCame(DistributedError):
+    """No other trainer has come to the start of the training."""
 
 
 class OpError(EnforceNotMet):

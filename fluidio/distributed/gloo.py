@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fluidio.distributed.communicator import Alone, Communicator, Member, Reduction, Work
 from fluidio.distributed.environment import Launch
-from fluidio.distributed.limits import meeting_limit, step_limit
+from fluidio.distributed.limits import joining_limit, meeting_limit, step_limit
 from fluidio.distributed.meeting import ANSWER_LIMIT, Blame, Inquiry, Meeting, import_torch, local_address
 from fluidio.distributed.membership import Membership
 from fluidio.errors import DistributedError
@@ -31,19 +31,20 @@ def open_meeting(membership: Membership, launch: Launch | None) -> Meeting:
     if launch is not None and launch.engine == "torch" and not launch.by.startswith("PADDLE"):
         hold = launch.rank == 0 and not launch.hosted
         return Meeting(launch.meeting, hold=hold, prefix=f"fluidio/{launch.attempt}", limit=meeting_limit())
+    limit = meeting_limit() if membership.server >= 0 else joining_limit()
     if not membership.endpoints:
         raise DistributedError(
             f"trainer {membership.trainer} of {membership.trainers} does not know where to meet the others: give "
             "endpoints (pservers=, or trainers='host:port,host:port'), or start it with torchrun or mpiexec"
         )
     address = membership.endpoints[0]
-    return Meeting(address, hold=membership.holds_the_meeting, prefix="fluidio", limit=meeting_limit())
+    return Meeting(address, hold=membership.holds_the_meeting, prefix="fluidio", limit=limit)
 
 
 def join(membership: Membership, launch: Launch | None) -> Communicator:
     """Meet the other trainers."""
     meeting = open_meeting(membership, launch)
-    members = meeting.enter(membership.trainer, membership.trainers, meeting_limit())
+    members = meeting.enter(membership.trainer, membership.trainers, joining_limit())
     return GlooCommunicator(meeting, membership.trainer, members, "all")
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 import os
 
-__all__ = ["meeting_limit", "step_limit"]
+from fluidio.distributed.alone import is_told_its_part
+
+__all__ = ["goes_alone", "joining_limit", "meeting_limit", "step_limit"]
 
 _STEP = 60.0
 _MEETING = 300.0  # machines of a cluster start minutes apart
+_NOBODY = 15.0  # for a process that nothing says which of a job it is
 
 
 def step_limit() -> float:
@@ -19,6 +22,16 @@ def step_limit() -> float:
 def meeting_limit() -> float:
     """Return the seconds after which a process that does not show up at the start is an error."""
     return _seconds("FLUIDIO_START_TIMEOUT", _seconds("FLUIDIO_TIMEOUT", _MEETING))
+
+
+def goes_alone() -> bool:
+    """Tell whether a trainer that meets nobody at the start trains alone instead of failing."""
+    return not any(map(os.environ.get, ("FLUIDIO_START_TIMEOUT", "FLUIDIO_TIMEOUT"))) and not is_told_its_part()
+
+
+def joining_limit() -> float:
+    """Return the seconds for which a trainer waits for the others at the start."""
+    return _NOBODY if goes_alone() else meeting_limit()
 
 
 def _seconds(name: str, default: float) -> float:

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from fluidio.distributed.communicator import Member
 from fluidio.distributed.membership import split_endpoint
-from fluidio.errors import DistributedError, missing_dependency
+from fluidio.errors import DistributedError, NobodyCame, missing_dependency
 
 __all__ = ["ANSWER_LIMIT", "Blame", "Inquiry", "Meeting", "import_torch", "local_address"]
 
@@ -67,8 +67,13 @@ class Meeting:
             wait = datetime.timedelta(seconds=limit)
             return torch.distributed.TCPStore(host, port, None, hold, timeout=wait, wait_for_workers=False)
         except RuntimeError as error:
-            doing = "hold" if hold else "reach"
-            raise DistributedError(f"cannot {doing} the meeting point {self.address}: {_first_line(error)}") from error
+            if hold:
+                problem = f"cannot hold the meeting point {self.address}: {_first_line(error)}"
+                raise DistributedError(f"{problem}. Is another program, or an earlier run, still there?") from error
+            raise NobodyCame(
+                f"what answers at the meeting point {self.address} is no trainer and no parameter server of this job: "
+                f"{_first_line(error)}. Check the endpoints"
+            ) from error
 
     # -- keys -----------------------------------------------------------------------------------------------------
 
@@ -93,6 +98,8 @@ class Meeting:
         """Turn a broken connection to the store into our error."""
         try:
             yield
+        except DistributedError:
+            raise  # says what is wrong already
         except RuntimeError as error:
             raise DistributedError(
                 f"the process at the meeting point {self.address} is gone: {_first_line(error)}"
@@ -115,7 +122,9 @@ class Meeting:
             self._start_beating(trainer)
             missing = self.missing(trainers, limit)
             if missing:
-                raise DistributedError(
+                self.close()
+                failure = NobodyCame if len(missing) == trainers - 1 else DistributedError
+                raise failure(
                     f"{_trainers(missing)} of {trainers} did not come to the meeting point {self.address} within "
                     f"{limit:g} s; {me} is waiting there. Start them, or set FLUIDIO_START_TIMEOUT to more seconds; "
                     "FLUIDIO_DISTRIBUTED=off trains alone",
@@ -261,7 +270,7 @@ def _wait_for_port(host: str, port: int, limit: float) -> None:
         except OSError as error:
             waited = time.monotonic() - begin
             if waited > limit:
-                raise DistributedError(
+                raise NobodyCame(
                     f"nobody answers at the meeting point {host}:{port} after {limit:g} s: {error}. Start the process "
                     "that has this endpoint (the first parameter server, or trainer 0), or set FLUIDIO_START_TIMEOUT "
                     "to more seconds; FLUIDIO_DISTRIBUTED=off trains alone"

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 
 from fluidio.distributed.environment import Launch
-from fluidio.distributed.limits import meeting_limit
+from fluidio.distributed.limits import goes_alone, joining_limit, meeting_limit
 from fluidio.distributed.membership import Membership
 
 __all__ = ["says_whom_it_waits_for", "waiting_line"]
@@ -36,9 +36,12 @@ def waiting_line(declared: Membership, launch: Launch | None) -> str:
     else:
         me = f"trainer {declared.trainer} of {declared.trainers}"
         others = [trainer for trainer in range(declared.trainers) if trainer != declared.trainer]
+    limit, then = meeting_limit(), "FLUIDIO_DISTRIBUTED=off trains alone"
+    if declared.server < 0 and goes_alone():
+        limit, then = joining_limit(), "if nobody comes, it trains alone; FLUIDIO_DISTRIBUTED=off does so at once"
     return (
-        f"fluidio: {me} waits for {_names(others)} {_place(declared, launch, others)}, for up to {meeting_limit():g} s "
-        "(FLUIDIO_START_TIMEOUT=seconds); FLUIDIO_DISTRIBUTED=off trains alone"
+        f"fluidio: {me} waits for {_names(others)} {_place(declared, launch, others)}, for up to {limit:g} s "
+        f"(FLUIDIO_START_TIMEOUT=seconds); {then}"
     )
 
 

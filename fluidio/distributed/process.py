@@ -14,9 +14,10 @@ from typing import Any
 from fluidio.distributed.communicator import Alone, Communicator, Member
 from fluidio.distributed.environment import Launch, find_launch, is_switched_off
 from fluidio.distributed.group import Group
+from fluidio.distributed.limits import goes_alone, joining_limit
 from fluidio.distributed.membership import Membership
 from fluidio.distributed.patience import says_whom_it_waits_for
-from fluidio.errors import DistributedError
+from fluidio.errors import DistributedError, MissingDependencyError, NobodyCame
 
 __all__ = ["declare", "fail", "group", "is_alone", "leave", "membership", "serve"]
 
@@ -56,9 +57,27 @@ def group() -> Group:
     if _group is None:
         if is_alone() or _membership is None:
             return Group(Alone(Member(0, socket.gethostname(), os.getpid())))
-        _group = Group(_join(_membership))
-        _end_together()
+        try:
+            _group = Group(_join(_membership))
+        except (NobodyCame, MissingDependencyError):
+            if not goes_alone():
+                raise
+            _group = Group(_go_alone(_membership))
+        else:
+            _end_together()
     return _group
+
+
+def _go_alone(declared: Membership) -> Communicator:
+    """Train without the others, who were not started, and say so."""
+    print(
+        f"fluidio: no other of {declared.trainers} trainers came within {joining_limit():g} s "
+        "(FLUIDIO_START_TIMEOUT=seconds waits longer), and neither arguments nor environment say which trainer this "
+        f"is: it trains alone, as trainer {declared.trainer}",
+        file=sys.stderr,
+        flush=True,
+    )
+    return Alone(Member(declared.trainer, socket.gethostname(), os.getpid()))
 
 
 def _join(declared: Membership) -> Communicator:

@@ -143,6 +143,15 @@ class PaddleCloudRoleMaker(RoleMakerBase):
         count = os.environ.get("PADDLE_TRAINERS_NUM", "")
         if count.isdigit():
             self._worker_num = int(count)
+        if (
+            role == "TRAINER"
+            and self._worker_num > 1
+            and find_launch() is None
+            and not os.environ.get("PADDLE_TRAINER_ID")
+        ):
+            raise ValueError(
+                f"PADDLE_TRAINERS_NUM={count} is in the environment, and PADDLE_TRAINER_ID is not"
+            )
         if role == "PSERVER":
             self._role = Role.SERVER
             self._current_id = self._server_number()
