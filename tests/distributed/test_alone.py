@@ -106,6 +106,7 @@ def test_another_program_at_the_meeting_point_is_named(monkeypatch: pytest.Monke
         address = f"127.0.0.1:{server.getsockname()[1]}"
         with pytest.raises(NobodyCame, match=f"answers at the meeting point {address} is no trainer"):
             Meeting(address, hold=False, prefix="x", limit=2)
+        server.shutdown(socket.SHUT_RDWR)  # ends accept()
     answer.join(20)
 
 
