@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.distributed.table import Table
 from fluidio.errors import FetchError
 from fluidio.executor.fetched import FetchedArray
 from fluidio.executor.frame import Frame
@@ -89,6 +90,9 @@ def _one(f: Frame, slot: int, name: str, return_numpy: bool) -> Any:
         return (
             np.asarray(f.plan.dev.download(value.to_dense(f.plan.dev.xp))).view(FetchedArray) if return_numpy else value
         )
+    if isinstance(value, Table):
+        whole = np.array(value.whole())
+        return whole.view(FetchedArray) if return_numpy else LoDTensor.wrap(whole)
     if isinstance(value, LoDTensorArray):
         return [np.array(t).view(FetchedArray) for t in value] if return_numpy else value
     lod = f.lods[slot]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fluidio.distributed.table import DividedTensor
 from fluidio.tensor import LoDTensor, LoDTensorArray, Scope, ScopeVariable, SelectedRows
 from fluidio.tensor.lod import LoD
 
@@ -41,7 +42,10 @@ class Frame:
         variable.writes += 1
         value = self.values[slot]
         held = variable.value
-        if hasattr(value, "dtype"):
+        if type(held) is DividedTensor:
+            if value is not held.table:
+                held.array = value  # this trainer keeps its rows
+        elif hasattr(value, "dtype"):
             if type(held) is LoDTensor:
                 if held.array is not value:
                     held.array = value
@@ -75,4 +79,4 @@ def value_of(variable: ScopeVariable) -> tuple[Any, LoD]:
     held = variable.value
     if type(held) is LoDTensor:
         return held.array, held.levels
-    return held, ()
+    return held.table if type(held) is DividedTensor else held, ()

@@ -274,9 +274,10 @@ class Plan:
 
 
 def _training_part(steps: Sequence[Step]) -> tuple[int, int]:
-    """Return where the steps that compute or apply gradients begin and end."""
+    """Return where the steps that compute or apply gradients begin and end; trainers agree before all steps."""
     roles = OpRole.Backward | OpRole.Optimize
-    found = [index for index, step in enumerate(steps) if step.op._attrs.get("op_role", 0) & roles]
+    trains = [step.op._attrs.get("op_role", 0) & roles and step.op.type != "exchange_agree" for step in steps]
+    found = [index for index, is_training in enumerate(trains) if is_training]
     return (found[0], found[-1] + 1) if found else (0, 0)
 
 

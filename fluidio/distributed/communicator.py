@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Alone", "Communicator", "Done", "Member", "Reduction", "Work"]
+__all__ = ["Alone", "Communicator", "Done", "Member", "Reduction", "Work", "as_bytes"]
 
 Reduction = Literal["sum", "prod", "max", "min"]
 
@@ -55,6 +55,13 @@ class Communicator(Protocol):
         """Return the arrays of all members, stacked by rank; they have one shape."""
         ...
 
+    def all_to_all(self, array: NDArray[Any], sent: Sequence[int], received: Sequence[int]) -> NDArray[Any]:
+        """Send the first `sent[0]` rows to rank 0, the next `sent[1]` to rank 1, ...; return the rows that come.
+
+        `received` says how many rows each rank sends to this one; they come in the order of ranks.
+        """
+        ...
+
     def subset(self, ranks: Sequence[int]) -> Communicator:
         """Return a communicator of these members; only they call this."""
         ...
@@ -64,6 +71,11 @@ class Communicator(Protocol):
 
     def close(self) -> None:
         """Leave for good: there will be no further call."""
+
+
+def as_bytes(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the memory of a contiguous array as bytes."""
+    return array.reshape(-1).view(np.uint8)
 
 
 class Done:
@@ -88,6 +100,9 @@ class Alone:
 
     def all_gather(self, array: NDArray[Any]) -> NDArray[Any]:
         return np.array(array)[np.newaxis]
+
+    def all_to_all(self, array: NDArray[Any], sent: Sequence[int], received: Sequence[int]) -> NDArray[Any]:
+        return np.array(array)
 
     def subset(self, ranks: Sequence[int]) -> Communicator:
         return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import math
 import threading
 import time
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from fluidio.distributed.communicator import Alone, Communicator, Member, Reduction, Work
+from fluidio.distributed.communicator import Alone, Communicator, Member, Reduction, Work, as_bytes
 from fluidio.distributed.environment import Launch
 from fluidio.distributed.limits import joining_limit, meeting_limit, step_limit
 from fluidio.distributed.meeting import ANSWER_LIMIT, Blame, Inquiry, Meeting, import_torch, local_address
@@ -92,6 +93,16 @@ class GlooCommunicator:
         parts = [self._tensor(part) for part in found.reshape(len(self.members), -1)]
         mine = self._tensor(np.ascontiguousarray(array).reshape(-1))
         self._start(lambda: self._gloo.allgather([parts], [mine]), found).wait()
+        return found
+
+    def all_to_all(self, array: NDArray[Any], sent: Sequence[int], received: Sequence[int]) -> NDArray[Any]:
+        found = np.empty((sum(received), *array.shape[1:]), array.dtype)
+        width = math.prod(array.shape[1:]) * array.itemsize
+        mine, yours = as_bytes(np.ascontiguousarray(array)), as_bytes(found)
+        sizes = [[width * rows for rows in counts] for counts in (received, sent)]
+        options = self._torch.distributed.AllToAllOptions()
+        call = self._gloo.alltoall_base
+        self._start(lambda: call(self._tensor(yours), self._tensor(mine), *sizes, options), (found, mine)).wait()
         return found
 
     def subset(self, ranks: Sequence[int]) -> Communicator:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import enum
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,6 +24,7 @@ class Intent(enum.IntEnum):
     LEAVE = 4
     SIT_OUT = 5
     AGREE = 6
+    ASK = 7
 
 
 _DOING = {
@@ -32,7 +34,16 @@ _DOING = {
     Intent.LEAVE: "leaves",
     Intent.AGREE: "begins to train a program",
     Intent.SIT_OUT: "has no data for this step",
+    Intent.ASK: "asks for rows of a table",
 }
+
+
+class SharedTable(Protocol):
+    """A table whose rows are divided among the members of a group."""
+
+    def answer(self, trainers: Communicator, asking: int, rows: Any) -> Any: ...
+
+    def hand_over(self, trainers: Communicator, staying: Sequence[int]) -> None: ...
 
 
 def signature_of(parts: Iterable[object]) -> int:
@@ -44,7 +55,10 @@ class Group:
     """Trainers who meet before each exchange, so that one of them may leave and a mistake is no riddle.
 
     Each says what it has come for. Who leaves is left out from then on; who wants something else than the others is
-    an error on all of them.
+    an error on all of them. Who asks for rows of a divided table gets them from the others before they go on.
+
+    Attributes:
+        tables: the tables that are divided among the members, the same in the same order on all of them.
     """
 
     def __init__(self, communicator: Communicator) -> None:
@@ -52,6 +66,9 @@ class Group:
         self._present = communicator
         self._parts: dict[tuple[int, ...], Communicator] = {}
         self._left = False
+        self._wanted: Any = None
+        self._answer: Any = None
+        self.tables: list[SharedTable] = []
 
     @property
     def communicator(self) -> Communicator:
@@ -72,8 +89,19 @@ class Group:
         if self.size == 1:
             return self._communicator
         self._present = self._communicator
-        said = self._communicator.all_gather(np.array([intent, signature], np.int64))
+        while True:
+            said = self._communicator.all_gather(np.array([intent, signature], np.int64))
+            asking = [rank for rank, (what, _) in enumerate(said) if what == Intent.ASK]
+            if not asking:
+                break
+            for rank in asking:
+                self._serve(rank, int(said[rank, 1]))
+            if intent is Intent.ASK:
+                return self._communicator
         staying = [rank for rank, (what, _) in enumerate(said) if what != Intent.LEAVE]
+        if 0 < len(staying) < self.size:
+            for table in self.tables:
+                table.hand_over(self._communicator, staying)
         if intent is Intent.LEAVE:
             return self._communicator
         if len(staying) < self.size:
@@ -92,8 +120,25 @@ class Group:
             self._parts[ranks] = self._communicator.subset(ranks)
         return self._parts[ranks]
 
+    def ask(self, table: SharedTable, rows: Any) -> Any:
+        """Return rows of a divided table (None: all of them) while the others do something else."""
+        self._wanted, self._answer = rows, None
+        self.meet(Intent.ASK, self.tables.index(table))
+        return self._answer
+
+    def _serve(self, asking: int, number: int) -> None:
+        mine = asking == self._communicator.rank
+        found = self.tables[number].answer(self._communicator, asking, self._wanted if mine else None)
+        if mine:
+            self._answer = found
+
     def sit_out(self) -> None:
         """Let the others do one step without this trainer, which has no data for it, and stays."""
+        if self.tables:
+            raise DistributedError(
+                "a trainer cannot sit out (open_files(..., join=True)) while tables are divided among the trainers: "
+                "the others need its rows"
+            )
         self.meet(Intent.SIT_OUT)
 
     def _check(self, said: np.ndarray[tuple[int, ...], np.dtype[np.int64]], ranks: list[int]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from fluidio.distributed.communicator import Alone, Communicator, Member, Reduction, Work
+from fluidio.distributed.communicator import Alone, Communicator, Member, Reduction, Work, as_bytes
 from fluidio.distributed.environment import Launch
 from fluidio.distributed.limits import meeting_limit, step_limit
 from fluidio.distributed.membership import Membership
@@ -99,12 +100,23 @@ class MpiCommunicator:
         return self._start(lambda: self._comm.Iallreduce(self._mpi.IN_PLACE, array, getattr(self._mpi, kind)), array)
 
     def broadcast(self, array: NDArray[Any], root: int) -> Work:
-        return self._start(lambda: self._comm.Ibcast(_bytes(array), root), array)
+        return self._start(lambda: self._comm.Ibcast(as_bytes(array), root), array)
 
     def all_gather(self, array: NDArray[Any]) -> NDArray[Any]:
         found = np.empty((len(self.members), *array.shape), array.dtype)
-        mine = _bytes(np.ascontiguousarray(array))
-        self._start(lambda: self._comm.Iallgather(mine, _bytes(found)), (found, mine)).wait()
+        mine = as_bytes(np.ascontiguousarray(array))
+        self._start(lambda: self._comm.Iallgather(mine, as_bytes(found)), (found, mine)).wait()
+        return found
+
+    def all_to_all(self, array: NDArray[Any], sent: Sequence[int], received: Sequence[int]) -> NDArray[Any]:
+        found = np.empty((sum(received), *array.shape[1:]), array.dtype)
+        mine, yours = np.ascontiguousarray(array), found
+        row = self._mpi.BYTE.Create_contiguous(math.prod(array.shape[1:]) * array.itemsize).Commit()
+        try:
+            give, take = [as_bytes(mine), list(sent), row], [as_bytes(yours), list(received), row]
+            self._start(lambda: self._comm.Ialltoallv(give, take), (found, mine)).wait()
+        finally:
+            row.Free()
         return found
 
     def subset(self, ranks: Sequence[int]) -> Communicator:
@@ -199,7 +211,3 @@ class _LastOne(Alone):
 def _leave(mpi: Any) -> None:
     """Tell servers that this trainer has ended, and go on: what finishes in order needs no answer."""
     mpi.COMM_WORLD.Ibarrier()
-
-
-def _bytes(array: NDArray[Any]) -> NDArray[Any]:
-    return array.reshape(-1).view(np.uint8)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from fluidio.distributed.divide import divide_tables, divided_names, tables_of
 from fluidio.distributed.environment import is_switched_off
 from fluidio.distributed.group import signature_of
 from fluidio.distributed.membership import Membership
@@ -17,6 +18,7 @@ from fluidio.program.op_def import EMPTY, GRAD_SUFFIX
 
 __all__ = [
     "clipped_gradients",
+    "divide_large_tables",
     "exchange_gradients",
     "gradients_of",
     "share_first_parameters",
@@ -60,6 +62,8 @@ def exchange_gradients(program: Program, *, half: bool = False, clipped: bool = 
     ready = gradients_of(block)
     if clipped:
         ready = clipped_gradients(block, ready)
+    divided = divided_names(program)
+    ready = {name: index for name, index in ready.items() if name not in divided}
     sparse = [name for name in ready if _is_sparse(block.var(name))]
     dense = sorted((name for name in ready if name not in sparse), key=lambda name: ready[name])
     if not ready:
@@ -69,7 +73,6 @@ def exchange_gradients(program: Program, *, half: bool = False, clipped: bool = 
     signature = signature_of((name, _shape(block.var(name))) for name in ready)
     handles = [_handle(block) for _ in buckets]
     role = {"op_role": int(OpRole.Optimize)}
-    _begin_alike(block, first_use, role)
     position = first_use
     for bucket, handle in zip(buckets, handles):
         outputs = {"Out": bucket.names}
@@ -84,15 +87,17 @@ def exchange_gradients(program: Program, *, half: bool = False, clipped: bool = 
         attrs: dict[str, object] = {"signature": signature, "is_first": index == 0, "half": half, "shapes": shapes}
         outputs = {"Handle": [handles[index].name]}
         block._insert_op(bucket.after + 1, "exchange_start", {"X": bucket.names}, outputs, {**role, **attrs})
+    _begin_alike(block, role)
 
 
-def _begin_alike(block: Block, position: int, role: dict[str, int]) -> None:
-    """Insert the op that makes trainers agree on what they update, in case they do not from the start."""
+def _begin_alike(block: Block, role: dict[str, int]) -> None:
+    """Insert the op that makes trainers agree on what they train, before they use it, in case they do not yet."""
     updates = [op for op in block.ops if op._attrs.get("op_role", 0) & _UPDATES]
     names = dict.fromkeys(name for op in updates for name in op.input_arg_names if block.has_var(name))
+    names = dict.fromkeys(name for name in names if name not in divided_names(block.program))
     kept = sorted(name for name in names if block.var(name).persistable and block.var(name).type in _PLAIN)
     signature = signature_of((name, block.var(name).shape) for name in kept)
-    block._insert_op(position, "exchange_agree", {"X": kept}, {"Out": kept}, {**role, "signature": signature})
+    block._insert_op(0, "exchange_agree", {"X": kept}, {"Out": kept}, {**role, "signature": signature})
 
 
 def gradients_of(block: Block) -> dict[str, int]:
@@ -162,10 +167,17 @@ def share_first_parameters(startup: Program) -> None:
         return
     startup._is_distributed = True
     block = startup.global_block()
-    names = [name for name in _initialised(block) if block.var(name).persistable]
+    divided = {name for op in block.ops if op.type == "divide_table" for name in op.output_arg_names}
+    names = [name for name in _initialised(block) if block.var(name).persistable and name not in divided]
     if names:
         signature = signature_of((name, block.var(name).shape) for name in names)
         block.append_op("exchange_first", {"X": names}, {"Out": names}, {"signature": signature})
+
+
+def divide_large_tables(program: Program, startup: Program) -> None:
+    """Divide tables that are made for it, or large, among the trainers; call it before `exchange_gradients`."""
+    if not program._is_distributed and not startup._is_distributed:
+        divide_tables(program, startup, tables_of(program))
 
 
 def train_together(program: Program, trainer: int, trainers: int, endpoints: Sequence[str] = ()) -> None:
@@ -200,6 +212,7 @@ def sharing_program(program: Program, names: Sequence[str]) -> Program:
     """Return a program that gives every trainer what the first one has under some names of another program."""
     sharing = Program()
     block = sharing.global_block()
+    names = [name for name in names if name not in divided_names(program)]
     for name in names:
         block._clone_variable(program.global_block().var(name))
     signature = signature_of((name, block.var(name).shape) for name in names)

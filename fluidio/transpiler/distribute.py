@@ -7,7 +7,13 @@ from typing import Any
 
 from fluidio.distributed import Membership, declare, is_alone, parse_endpoints
 from fluidio.distributed.environment import is_switched_off
-from fluidio.distributed.rewrite import clipped_gradients, exchange_gradients, gradients_of, share_first_parameters
+from fluidio.distributed.rewrite import (
+    clipped_gradients,
+    divide_large_tables,
+    exchange_gradients,
+    gradients_of,
+    share_first_parameters,
+)
 from fluidio.program import Program, default_main_program, default_startup_program
 from fluidio.transpiler.dispatcher import RoundRobin
 
@@ -103,6 +109,7 @@ class DistributeTranspiler:
             mode = "geo" if self.config.geo_sgd_mode else "asynchronous"
             warnings.warn(f"DistributeTranspiler: {mode} mode runs in sync here", stacklevel=2)
         if not is_alone():
+            divide_large_tables(self._program, self._startup)
             exchange_gradients(self._program, half=self.config.half_gradients, clipped=self._clips_first())
             share_first_parameters(self._startup)
 

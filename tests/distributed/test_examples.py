@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -39,3 +40,19 @@ def test_a_run_in_pieces_ends_like_one_in_one_piece() -> None:
     ends = [output("elastic.py", "--jobs", *jobs).strip().splitlines()[-1] for jobs in (["1"], ["2", "3", "1"])]
     numbers = [[float(word) for word in end.rpartition(": ")[2].split()] for end in ends]
     assert numbers[0] == pytest.approx(numbers[1], abs=2e-4)
+
+
+@needs_torch
+@pytest.mark.slow
+def test_word_vectors_in_a_divided_table_are_those_of_one_process(tmp_path: Path) -> None:
+    script = ROOT / "examples" / "distributed" / "word2vec.py"
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    likeness = []
+    for command in ([sys.executable], launcher):
+        with Job() as job:
+            job.start([*command, script, "--steps", "60", "--model", tmp_path])
+            (ended,) = job.wait()
+        assert ended.status == 0, ended.output
+        likeness += re.findall(r"more alike by (.*)", ended.output)
+    assert likeness[0] == likeness[1] and float(likeness[0]) > 0.1
+    assert (tmp_path / "words").stat().st_size > 400 * 16 * 4  # all of it, in one file

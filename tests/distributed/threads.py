@@ -55,6 +55,12 @@ class Threads:
     def all_gather(self, array: NDArray[Any]) -> NDArray[Any]:
         return np.array(self._exchange(np.array(array)))
 
+    def all_to_all(self, array: NDArray[Any], sent: Sequence[int], received: Sequence[int]) -> NDArray[Any]:
+        everyones = self._exchange(np.split(np.array(array), np.cumsum(sent)[:-1]))
+        parts = [parts[self.rank] for parts in everyones]
+        assert [len(part) for part in parts] == list(received)
+        return np.concatenate(parts)
+
     def subset(self, ranks: Sequence[int]) -> Communicator:
         members = [self.members[rank] for rank in ranks]
         return Threads(members, list(ranks).index(self.rank), self._tables, (self._key, *ranks))

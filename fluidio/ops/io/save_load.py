@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.distributed.table import Table
 from fluidio.era import era
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.io.whole_files import write_whole
@@ -47,6 +48,8 @@ def encode_variable(value: Any, lod: Any, name: str) -> bytes:
 def _host(k: Call, value: Any) -> Any:
     if isinstance(value, SelectedRows):
         return SelectedRows(k.dev.download(value.index), value.height(), k.dev.download(value.value))
+    if isinstance(value, Table):
+        return value.whole()
     return k.dev.download(value) if hasattr(value, "dtype") else value
 
 

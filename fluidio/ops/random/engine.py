@@ -90,16 +90,18 @@ def _working(dtype: npt.DTypeLike) -> Any:
     return np.float64 if np.dtype(dtype) == np.float64 else np.float32
 
 
-def uniform(seed: int, shape: Sequence[int], low: float, high: float, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """Return uniform numbers in [low, high]."""
+def uniform(
+    seed: int, shape: Sequence[int], low: float, high: float, dtype: npt.DTypeLike, skip: int = 0
+) -> npt.NDArray[Any]:
+    """Return uniform numbers in [low, high], the first `skip` left out."""
     kind = _working(dtype)
     lo, hi = kind(np.float32(low)), kind(np.float32(high))  # op attributes are float32
     count = math.prod(shape)
     drawn: npt.NDArray[Any]
     if kind is np.float32:
-        drawn = _interval(seed, count, hi - lo, lo)
+        drawn = _interval(seed, count, hi - lo, lo, skip)
     else:
-        drawn = canonical(seed, count, kind) * (hi - lo) + lo
+        drawn = canonical(seed, count, kind, skip) * (hi - lo) + lo
     return drawn.astype(dtype, copy=False).reshape(shape)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fluidio.distributed.table import Table
 from fluidio.dtypes import VarType, to_numpy
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import NEVER, Call
@@ -22,6 +23,12 @@ _ATTRS: dict[str, Any] = {
     "remote_prefetch": False,
     "entry_config": "",
 }
+
+
+def _rows_of_trainers(k: Call, table: Table, rows: Any) -> Any:
+    """Return rows of a table that is divided among trainers; in a training step all of them look some up."""
+    trains = any(op.type == "exchange_parts" for op in k.op.block.program.global_block().ops)
+    return k.dev.upload(table.look_up(k.dev.download(rows), together=trains))
 
 
 def _register(name: str, ids_end_in_one: bool) -> None:
@@ -43,7 +50,7 @@ def _register(name: str, ids_end_in_one: bool) -> None:
             w, found = w.value, w.positions(rows, k.xp)
         else:
             check_index(k, rows, w.shape[0], "id")
-        out = w.take(found, axis=0)
+        out = _rows_of_trainers(k, w, rows) if isinstance(w, Table) else w.take(found, axis=0)
         padding = k.attrs["padding_idx"]
         if padding != -1:
             if k.dev.is_gpu:

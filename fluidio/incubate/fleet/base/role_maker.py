@@ -149,9 +149,7 @@ class PaddleCloudRoleMaker(RoleMakerBase):
             and find_launch() is None
             and not os.environ.get("PADDLE_TRAINER_ID")
         ):
-            raise ValueError(
-                f"PADDLE_TRAINERS_NUM={count} is in the environment, and PADDLE_TRAINER_ID is not"
-            )
+            raise ValueError(f"PADDLE_TRAINERS_NUM={count} is in the environment, and PADDLE_TRAINER_ID is not")
         if role == "PSERVER":
             self._role = Role.SERVER
             self._current_id = self._server_number()
