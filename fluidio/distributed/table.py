@@ -44,7 +44,8 @@ class Table:
         """Return rows by their numbers; `together` where every trainer looks some up in this table now."""
         owner = self.owner
         if owner.size == 1:
-            return self._own().take(rows, axis=0)
+            own: NDArray[Any] = self._own().take(rows, axis=0)
+            return own
         if not together:
             found: NDArray[Any] = owner.ask(self, rows)
             return found
@@ -107,7 +108,7 @@ class Table:
         return whole
 
     def _rows_at_once(self) -> int:
-        return max(1, _BLOCK // max(1, self.part[:1].nbytes))
+        return max(1, _BLOCK // max(1, int(self.part[:1].nbytes)))
 
     # -- loading, leaving ---------------------------------------------------------------------------------------------
 
@@ -162,7 +163,7 @@ class DividedTensor(LoDTensor):
         self.levels = ()
 
     @property
-    def array(self) -> Any:  # type: ignore[override]
+    def array(self) -> Any:
         return self.table.whole()
 
     @array.setter
@@ -216,5 +217,6 @@ def _length(height: int, parts: int, index: int) -> int:
 
 def _rows_of(height: int, parts: int, rank: int, new_parts: int, new_index: int) -> NDArray[Any]:
     """Return the rows of one part that belong to a part of the new division."""
-    rows = np.arange(rank, height, parts)
-    return rows[rows % new_parts == new_index]
+    rows: NDArray[Any] = np.arange(rank, height, parts)
+    found: NDArray[Any] = rows[rows % new_parts == new_index]
+    return found

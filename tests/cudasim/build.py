@@ -103,7 +103,7 @@ def driver_library(folder: Path, found: dict[str, str]) -> Path:
 
 
 def side_libraries(folder: Path, cublas_module: Path) -> list[Path]:
-    """Build the libraries that CuPy finds by name because they are loaded already: NVRTC, cuBLAS."""
+    """Build the libraries that CuPy finds by name because they are loaded already: NVRTC, cuBLAS, NCCL."""
     text = (NATIVE / "blas.c").read_text()
     wanted = {name.decode() for name in re.findall(rb"\0(cublas[A-Z]\w+)(?=\0)", cublas_module.read_bytes())}
     have = set(re.findall(r"^int (cublas\w+)\(", text, re.MULTILINE))
@@ -114,4 +114,5 @@ def side_libraries(folder: Path, cublas_module: Path) -> list[Path]:
         compile_c(folder / "libnvrtc.so.12", [_NVRTC]),
         compile_c(folder / "libcublasLt.so.12", ["\n"]),
         compile_c(folder / "libcublas.so.12", [NATIVE / "blas.c", stubs], "-O3", f"-Wl,--version-script={versions}"),
+        compile_c(folder / "libnccl.so.2", [NATIVE / "nccl.c"]),
     ]

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.distributed import Communicator, Intent, Membership, Work, group, serve
+from fluidio.distributed.nccl import Nccl, nccl_of
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
@@ -48,12 +49,28 @@ def exchange_start(k: Call, gradients: list[Any]) -> Any:
     """Begin to sum gradients over all trainers, in one piece of memory."""
     trainers = _meet(k) if k.attrs["is_first"] else group().communicator
     shapes = _parse_shapes(k.attrs["shapes"])
+    nccl = nccl_of(trainers, k.dev) if k.dev.is_gpu and len(trainers.members) > 1 else None
+    if nccl is not None:
+        return _start_on_gpu(k, trainers, nccl, gradients, shapes)
     flat = _flatten([k.dev.download(g) if hasattr(g, "dtype") else g for g in gradients], shapes)
     dtype = flat.dtype
     flat *= dtype.type(1 / len(trainers.members))
     if k.attrs["half"] and dtype == np.float32:
         flat = flat.astype(np.float16)
     return _UnderWay(trainers, flat, trainers.all_reduce(flat), shapes, dtype)
+
+
+def _start_on_gpu(
+    k: Call, trainers: Communicator, nccl: Nccl, gradients: list[Any], shapes: list[tuple[int, ...]]
+) -> _UnderWay:
+    """Begin to sum gradients where they are."""
+    dtype = next((g.dtype for g in gradients if g is not None), np.dtype(np.float32))
+    zeros = [k.xp.zeros(math.prod(shape), dtype) if g is None else None for g, shape in zip(gradients, shapes)]
+    flat = k.xp.concatenate([g.reshape(-1) if zero is None else zero for g, zero in zip(gradients, zeros)])
+    flat *= dtype.type(1 / len(trainers.members))
+    if k.attrs["half"] and dtype == np.float32:
+        flat = flat.astype(np.float16)
+    return _UnderWay(trainers, flat, nccl.all_reduce(flat), shapes, dtype)
 
 
 @op("exchange_wait", "Handle", "Out*", infer=None, grad=False, lod="none", side_effect=True)

@@ -7,6 +7,7 @@
  *   transfers.c memcpy and memset
  *   sort.c      what CuPy takes from thrust
  *   blas.c      what CuPy takes from cuBLAS (a library of its own)
+ *   nccl.c      what CuPy takes from NCCL (a library of its own)
  *   runtime.c   the C faces of CuPy's cudart wrappers
  *   driver.c    the driver functions that CuPy looks up in libcuda.so.1
  */
@@ -158,7 +159,7 @@ int event_elapsed(intptr_t start, intptr_t end, float *milliseconds);
 int copy(intptr_t dst, intptr_t src, size_t size, int kind, intptr_t stream, bool async);
 int fill(intptr_t dst, int value, size_t size, intptr_t stream, bool async);
 
-/* ---- for blas.c and sort.c: run a host function on a stream as a library call ---- */
+/* ---- for blas.c, nccl.c and sort.c: run a host function on a stream as a library call ---- */
 typedef struct {
     uintptr_t address;
     size_t size;
