@@ -77,6 +77,7 @@ def main() -> None:
     exe = fluid.Executor(fluid.CPUPlace())
     exe.run(startup)
     begin, end = args.batch * trainer // trainers, args.batch * (trainer + 1) // trainers
+    last: Any = [float("nan")]
     for feed in batches(args.steps, args.batch):
         last = exe.run(program, feed={name: ids[begin:end] for name, ids in feed.items()}, fetch_list=[loss])
     if trainer == 0:

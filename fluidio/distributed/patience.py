@@ -37,7 +37,7 @@ def waiting_line(declared: Membership, launch: Launch | None) -> str:
         me = f"trainer {declared.trainer} of {declared.trainers}"
         others = [trainer for trainer in range(declared.trainers) if trainer != declared.trainer]
     limit, then = meeting_limit(), "FLUIDIO_DISTRIBUTED=off trains alone"
-    if declared.server < 0 and goes_alone():
+    if declared.server < 0 and launch is None and goes_alone():
         limit, then = joining_limit(), "if nobody comes, it trains alone; FLUIDIO_DISTRIBUTED=off does so at once"
     return (
         f"fluidio: {me} waits for {_names(others)} {_place(declared, launch, others)}, for up to {limit:g} s "

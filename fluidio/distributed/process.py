@@ -59,21 +59,23 @@ def group() -> Group:
             return Group(Alone(Member(0, socket.gethostname(), os.getpid())))
         try:
             _group = Group(_join(_membership))
-        except (NobodyCame, MissingDependencyError):
+        except (NobodyCame, MissingDependencyError) as error:
             if not goes_alone():
                 raise
-            _group = Group(_go_alone(_membership))
+            _group = Group(_go_alone(_membership, error))
         else:
             _end_together()
     return _group
 
 
-def _go_alone(declared: Membership) -> Communicator:
+def _go_alone(declared: Membership, error: Exception) -> Communicator:
     """Train without the others, who were not started, and say so."""
+    reason = f"no other of {declared.trainers} trainers came within {joining_limit():g} s"
+    if isinstance(error, MissingDependencyError):
+        reason = str(error)
     print(
-        f"fluidio: no other of {declared.trainers} trainers came within {joining_limit():g} s "
-        "(FLUIDIO_START_TIMEOUT=seconds waits longer), and neither arguments nor environment say which trainer this "
-        f"is: it trains alone, as trainer {declared.trainer}",
+        f"fluidio: {reason} (FLUIDIO_START_TIMEOUT=seconds waits longer), and neither arguments nor environment say "
+        f"which trainer this is: it trains alone, as trainer {declared.trainer}",
         file=sys.stderr,
         flush=True,
     )

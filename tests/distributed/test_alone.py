@@ -82,6 +82,15 @@ def test_a_script_that_is_just_run_trains_alone(
     assert "no other of 3 trainers came within 0.3 s" in said and "trains alone, as trainer 0" in said
 
 
+def test_without_torch_it_does_so_at_once_and_names_the_pip_command(
+    by_itself: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    by_itself.setitem(sys.modules, "torch", None)
+    assert np.isfinite(train("pserver"))
+    said = capsys.readouterr().err
+    assert "pip install 'fluidio[torch]'" in said and "trains alone, as trainer 0" in said
+
+
 @needs_torch
 def test_a_process_that_knows_its_part_does_not(by_itself: pytest.MonkeyPatch) -> None:
     by_itself.setattr(process, "goes_alone", lambda: False)

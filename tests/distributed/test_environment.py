@@ -116,6 +116,7 @@ def test_without_the_extra_one_line_names_the_pip_command(
     package: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setattr(sys, "argv", ["train.py", "--trainer_id", "0"])
     if package == "mpi4py":
         for name, value in MPI.items():
             monkeypatch.setenv(name, value)

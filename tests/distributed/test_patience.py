@@ -27,9 +27,19 @@ def test_the_line_names_trainers_and_place(
 ) -> None:
     for name in ("FLUIDIO_TIMEOUT", "FLUIDIO_START_TIMEOUT"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("sys.argv", ["train.py", "--trainer_id", "0"])
     line = waiting_line(told, launch)
     assert (
         text in line and "for up to 300 s (FLUIDIO_START_TIMEOUT=seconds); FLUIDIO_DISTRIBUTED=off trains alone" in line
+    )
+
+
+def test_the_line_says_that_a_process_without_a_part_trains_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fluidio.distributed.patience.goes_alone", lambda: True)
+    monkeypatch.setattr("fluidio.distributed.limits.goes_alone", lambda: True)
+    told = Membership(0, 2, ENDS[:1])
+    assert "for up to 15 s (FLUIDIO_START_TIMEOUT=seconds); if nobody comes, it trains alone" in waiting_line(
+        told, None
     )
 
 

@@ -52,7 +52,7 @@ def reduced(trainer: Threads, wait: bool = True) -> list[Any]:
             if wait:
                 for work in under_way:
                     work.wait()
-            found.append(sum(array * 1 for array in arrays).get(stream=stream))
+            found.append((arrays[0] + arrays[1] + arrays[2]).get(stream=stream))
             del arrays, under_way
         stream.synchronize()
     return found
