@@ -20,8 +20,9 @@ from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.tensor import SelectedRows
+from fluidio.tensor.add_rows import add_rows
 
-__all__: list[str] = []
+__all__ = ["summed"]
 
 
 @dataclass
@@ -107,7 +108,16 @@ def _gather_rows(k: Call, trainers: Communicator, gradient: SelectedRows, counts
     everyones = np.concatenate([part[:count] for part, count in zip(rows, counts)])
     mean = np.concatenate([part[:count] for part, count in zip(values, counts)])
     mean *= mean.dtype.type(1 / len(trainers.members))
-    return SelectedRows(k.dev.upload(everyones), gradient.height(), k.dev.upload(mean))
+    rows, sums = summed(everyones, mean)
+    return SelectedRows(k.dev.upload(rows), gradient.height(), k.dev.upload(sums))
+
+
+def summed(rows: Any, values: Any) -> tuple[Any, Any]:
+    """Return each row once, in ascending order, with the sum of its values, as the `sum` of Fluid's servers does."""
+    unique, inverse = np.unique(rows, return_inverse=True)
+    sums = np.zeros((unique.size, *values.shape[1:]), values.dtype)
+    add_rows(sums, inverse.reshape(-1), values)
+    return unique, sums
 
 
 def _padded(array: Any, length: int) -> Any:

@@ -13,6 +13,7 @@ from fluidio.ops.create.fill import constant
 from fluidio.ops.kernel import Call
 from fluidio.ops.random import engine
 from fluidio.ops.registry import op
+from fluidio.ops.trainers.exchange import summed
 from fluidio.tensor import SelectedRows
 
 __all__: list[str] = []
@@ -86,6 +87,7 @@ def exchange_parts(k: Call, tables: list[Table], gradient: SelectedRows) -> tupl
     index = np.asarray(k.dev.download(gradient.index), np.int64)
     rows, values = deliver_rows(trainers, index, np.asarray(k.dev.download(gradient.value)))
     values *= values.dtype.type(1 / len(trainers.members))
+    rows, values = summed(rows, values)
     parts = [k.dev.upload(table.part) for table in tables]
     return SelectedRows(k.dev.upload(rows), len(parts[0]), k.dev.upload(values)), parts
 
