@@ -75,8 +75,10 @@ def slots_of(row: Any, declared: Declared | None = None) -> list[Field]:
     Args:
         declared: name -> dtype or (dtype, lod_level), in the order of the slots; rows decide without it.
     """
-    if not isinstance(row, Mapping) or not row:
+    if not isinstance(row, Mapping):
         raise ConversionError(f"a row is a dict of names and values, not {short(row)}")
+    if not row:
+        raise ConversionError("the first row has no names, so there would be nothing in the records")
     if declared is None:
         return [_slot(name, value) for name, value in row.items()]
     if not isinstance(declared, Mapping):

@@ -46,6 +46,8 @@ class Functions:
     task_number: Callable[[], int]
     dict_data: Callable[[int], Iterable[Mapping[str, Any]]]
     schema: Mapping[str, Any] | None
+    task_name: Callable[[int], str] | None = None
+    """What error texts call a task, where it has a name: the file that it reads."""
 
 
 def find(script_or_module: str, args: Iterable[str] = ()) -> Template:
@@ -54,6 +56,11 @@ def find(script_or_module: str, args: Iterable[str] = ()) -> Template:
     if os.path.isdir(path):
         path = os.path.join(path, "mr_api.py")
     if os.path.isfile(path):
+        if os.path.splitext(path)[1] not in (".py", ""):
+            raise ConversionError(
+                f"{path} is no template, whose name ends with .py; Parquet, Arrow, CSV and JSON lines (.jsonl) need "
+                "none, and `fluidio export` reads npz, TFRecord, WebDataset and MXNet's .rec"
+            )
         with open(path, encoding="utf-8") as file:
             source = file.read()
         digest = hashlib.sha256(source.encode()).hexdigest()
@@ -103,6 +110,7 @@ def load(template: Template) -> Functions:
         _function(template, module, "task_number"),
         _function(template, module, "dict_data"),
         getattr(module, "SCHEMA", None),
+        getattr(module, "task_name", None),
     )
 
 

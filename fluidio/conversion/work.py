@@ -109,17 +109,18 @@ def run_task(job: Job, task: int) -> Note:
     note = read_note(job, "task", task)
     if note is not None and all(_is_kept(job, part) for part in note["parts"]):
         return note | {"kept": True}
-    row = _Counter()
+    row = _Counter(f"{job.template.name}: task {task}")
     try:
         with contextlib.ExitStack() as stack:
             functions = stack.enter_context(templates.running(job.template))
+            row.where = functions.task_name(task) if functions.task_name is not None else row.where
             outputs = [_Part(job, task, shard, stack) for shard in shards_of(job, task)]
             stack.enter_context(telling(task, lambda: (row.number, sum(part.size for part in outputs))))
             slots = _write_rows(job, task, functions, outputs, row)
     except (Exception, SystemExit) as error:
         if isinstance(error, ConversionError) and not row.started:
             raise
-        raise ConversionError(f"{job.template.name}: task {task}, row {row.number}: {_text(error)}") from error
+        raise ConversionError(f"{row.where}, row {row.number}: {_text(error)}") from error
     note = {
         "task": task,
         "rows": sum(part.rows for part in outputs),
@@ -133,13 +134,15 @@ def run_task(job: Job, task: int) -> Note:
 class _Counter:
     """The number of the row that is being made, for error texts."""
 
-    def __init__(self) -> None:
+    def __init__(self, where: str) -> None:
+        self.where = where
         self.number = 0
         self.started = False
 
 
 def _text(error: BaseException) -> str:
-    return str(error) if isinstance(error, ConversionError) else f"{type(error).__name__}: {error}"
+    told = isinstance(error, ConversionError) or type(error) is ValueError or "Arrow" in type(error).__name__
+    return str(error) if told else f"{type(error).__name__}: {error}"
 
 
 def _is_kept(job: Job, part: Note) -> bool:

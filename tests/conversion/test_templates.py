@@ -85,7 +85,7 @@ def test_a_csv_file_of_a_spreadsheet(tmp_path: Path) -> None:
 def test_a_bad_line_of_json_says_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "x.jsonl").write_text('{"a": 1}\n\n{"a": \n')
     assert run(tmp_path, "jsonl", "--files", str(tmp_path / "x.jsonl")) == 1
-    assert "x.jsonl, line 3: Expecting value" in capsys.readouterr().err
+    assert "x.jsonl, row 1: line 3: Expecting value" in capsys.readouterr().err
 
 
 def test_pictures_in_a_deeper_folder_are_not_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

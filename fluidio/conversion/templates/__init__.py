@@ -32,7 +32,10 @@ def path_of(name: str) -> str:
 
 def for_file(path: str) -> str | None:
     """Return the template that reads a data file directly, None when it is no such file."""
-    suffix = os.path.splitext(path)[1]
+    name = path.lower()
+    suffix = os.path.splitext(name.removesuffix(".gz"))[1]
+    if name.endswith(".gz") and suffix not in (".jsonl", ".ndjson", ".csv", ".tsv"):
+        return None
     if suffix in (".jsonl", ".ndjson"):
         return path_of("jsonl")
     return path_of("tables") if suffix in (".parquet", ".pq", ".arrow", ".feather", ".csv", ".tsv") else None

@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 import struct
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from fluidio.recordio.decode import loops
 from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.recordio.decode.buffers import Buffer
 from fluidio.recordio.format.tensor_codec import tensor_prefix
@@ -96,32 +98,51 @@ def _dense(block: RecordBlock, scratch: Buffer) -> memoryview:
     return payload
 
 
-def _ragged(block: RecordBlock) -> bytes:
+Pieces = tuple[Any, IntArray, IntArray]
+"""Bytes, and where a piece for each record begins and ends in them."""
+
+
+def _ragged(block: RecordBlock) -> bytes | memoryview:
     heads = np.empty((len(block), 2), "<u4")
     heads[:, 0] = record_sizes(block)
     heads[:, 1] = len(block.columns)
-    parts: list[list[Any]] = [_slices(heads.tobytes(), np.arange(len(block) + 1, dtype=np.int64) * 8)]
+    parts: list[Pieces] = [_between(heads.reshape(-1).view(np.uint8), np.arange(len(block) + 1, dtype=np.int64) * 8)]
     for column in block.columns:
         parts += _prefixes(column)
         data = _little(column.data)
         row_size = data.dtype.itemsize * int(np.prod(data.shape[1:], dtype=np.int64))
-        parts.append(_slices(data.reshape(-1).view(np.uint8), column.offsets() * row_size))
-    return b"".join(itertools.chain.from_iterable(zip(*parts)))
+        parts.append(_between(data.reshape(-1).view(np.uint8), column.offsets() * row_size))
+    return _interleaved(parts) if loops.compiled is None else _joined(parts)
 
 
-def _prefixes(column: Column) -> list[list[Any]]:
+def _interleaved(parts: list[Pieces]) -> bytes:
+    pieces = []
+    for data, starts, stops in parts:
+        view = memoryview(data)
+        pieces.append([view[a:b] for a, b in zip(starts.tolist(), stops.tolist())])
+    return b"".join(itertools.chain.from_iterable(zip(*pieces)))
+
+
+def _joined(parts: list[Pieces]) -> memoryview:
+    """Return the pieces of each record one after another, copied by the compiled loop."""
+    bases = np.cumsum([0, *(len(data) for data, _, _ in parts)])
+    starts = np.stack([starts + base for (_, starts, _), base in zip(parts, bases)], axis=1).reshape(-1)
+    stops = np.stack([stops + base for (_, _, stops), base in zip(parts, bases)], axis=1).reshape(-1)
+    target = np.empty(int((stops - starts).sum()), np.uint8)
+    loops.compiled.join(memoryview(b"".join(data for data, _, _ in parts)), starts, stops, target)
+    return memoryview(target)
+
+
+def _prefixes(column: Column) -> list[Pieces]:
     """Return what stands before the data of every record, in one or more parts."""
     dims = column.data.shape[1:]
     dtype = column.data.dtype
-    heights = np.diff(column.offsets()).tolist()
-    known: dict[int, bytes]
+    heights = np.diff(column.offsets())
     if not column.lod:
-        known = {rows: tensor_prefix(dtype, (rows, *dims)) for rows in set(heights)}
-        return [[known[rows] for rows in heights]]
+        return [_chosen(heights, lambda rows: tensor_prefix(dtype, (rows, *dims)))]
     if len(column.lod) == 1 and column.sequence_offsets is None and len(column.lod[0]) - 1 == column.num_records:
-        known = {rows: tensor_prefix(dtype, (rows, *dims), (np.array([0, rows]),)) for rows in set(heights)}
-        return [[known[rows] for rows in heights]]
-    parts: list[list[Any]] = [[struct.pack("<IQ", 0, len(column.lod))] * column.num_records]
+        return [_chosen(heights, lambda rows: tensor_prefix(dtype, (rows, *dims), (np.array([0, rows]),)))]
+    parts = [_chosen(np.zeros_like(heights), lambda _: struct.pack("<IQ", 0, len(column.lod)))]
     bounds = column.sequences()
     for level in column.lod:
         counts = np.diff(bounds) + 1
@@ -129,17 +150,22 @@ def _prefixes(column: Column) -> list[list[Any]]:
         np.cumsum(counts, out=edges[1:])
         members = np.arange(int(edges[-1])) + np.repeat(bounds[:-1] - edges[:-1], counts)
         offsets = level[members] - np.repeat(level[bounds[:-1]], counts)
-        parts.append([_u64.pack(8 * count) for count in counts.tolist()])
-        parts.append(_slices(offsets.astype("<i8").tobytes(), edges * 8))
+        parts.append(_chosen(counts, lambda count: _u64.pack(8 * count)))
+        parts.append(_between(offsets.astype("<i8").view(np.uint8), edges * 8))
         bounds = level[bounds]
-    known = {rows: tensor_prefix(dtype, (rows, *dims))[12:] for rows in set(heights)}
-    return [*parts, [known[rows] for rows in heights]]
+    return [*parts, _chosen(heights, lambda rows: tensor_prefix(dtype, (rows, *dims))[12:])]
 
 
-def _slices(data: bytes | npt.NDArray[np.uint8], edges: IntArray) -> list[Any]:
-    view = memoryview(data)  # type: ignore[arg-type]
-    bounds = edges.tolist()
-    return [view[a:b] for a, b in itertools.pairwise(bounds)]
+def _chosen(numbers: IntArray, make: Callable[[int], bytes]) -> Pieces:
+    """Return for each record the bytes that its number makes; they are made once for each number."""
+    unique, inverse = np.unique(numbers, return_inverse=True)
+    made = [make(number) for number in unique.tolist()]
+    edges = np.cumsum([0, *map(len, made)])
+    return np.frombuffer(b"".join(made), np.uint8), edges[:-1][inverse], edges[1:][inverse]
+
+
+def _between(data: npt.NDArray[np.uint8], edges: IntArray) -> Pieces:
+    return data, edges[:-1], edges[1:]
 
 
 def _little(data: npt.NDArray[Any]) -> npt.NDArray[Any]:
