@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import IO, Any
 
 from fluidio.conversion import resuming, storage, uploading
-from fluidio.conversion.new_set import listed_shards
+from fluidio.conversion.new_set import listed_shards, refuse_strangers, sole_makers
 from fluidio.conversion.passing import notes_beside
 from fluidio.conversion.progress import Progress
 from fluidio.errors import ConversionError, RecordIOError
@@ -32,6 +32,9 @@ def copy(sources: Iterable[str], target: str, *, workers: int = 4, progress: IO[
     the beginning of a file when it is another store. Manifests come along, and come first: what they list belongs to
     the set, also when the copy is killed. Shards of an older set of the same name go before the first new one comes, so
     that no mixture is ever there.
+
+    Raises:
+        ConversionError: somebody else makes such a set there, or there are shards that no manifest lists.
     """
     paths = expand(list(sources), notes=True)
     paths += notes_beside(paths)
@@ -44,7 +47,8 @@ def copy(sources: Iterable[str], target: str, *, workers: int = 4, progress: IO[
     shown = Progress(len(paths), "files", progress)
     targets = [storage.join(folder, name) for name in names]
     under_way: dict[str, tuple[int, int]] = {}
-    with ThreadPoolExecutor(max(1, workers), "fluidio-copy") as pool:
+    with sole_makers(targets), ThreadPoolExecutor(max(1, workers), "fluidio-copy") as pool:
+        refuse_strangers(targets)
         same = _clear(list(pool.map(_is_there, paths, targets)), targets)
         try:
             for notes in (True, False):

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import IO, Any
 
 from fluidio.conversion import formats, pool, storage
+from fluidio.conversion.new_set import refuse_strangers, sole_makers
 from fluidio.conversion.passing import tell
 from fluidio.conversion.progress import Progress
 from fluidio.errors import ConversionError
@@ -67,7 +68,9 @@ def export(
     counts: dict[str, int] = {}
     shown = Progress(len(paths), "files", progress)
     count = min(workers, len(paths))
-    with pool.local(count) if count > 1 else ThreadPoolExecutor(1) as executor:
+    executing = pool.local(count) if count > 1 else ThreadPoolExecutor(1)
+    with sole_makers(outputs), executing as executor:
+        refuse_strangers(outputs)
         futures = {}
         for path, out in zip(paths, outputs):
             reading = source or formats.of_path(path)
@@ -81,7 +84,7 @@ def export(
             if not target.keeps_slots and slots:
                 _compare(path, slots, found or slots, "those of the other files")
             found = found or slots
-    tell(outputs, [counts[out] for out in outputs], None if target.keeps_slots else found)
+        tell(outputs, [counts[out] for out in outputs], None if target.keeps_slots else found)
     shown.finish()
     return outputs
 

@@ -11,7 +11,7 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from fluidio.conversion import storage
@@ -27,9 +27,11 @@ __all__ = [
     "listed_shards",
     "making",
     "named_prefix",
+    "refuse_strangers",
     "remove_set",
     "shards_there",
     "sole_maker",
+    "sole_makers",
     "write_manifest",
 ]
 
@@ -120,11 +122,26 @@ def sole_maker(output: str) -> Iterator[None]:
         yield
 
 
-def _refuse_strangers(output: str, count: int) -> None:
+@contextlib.contextmanager
+def sole_makers(targets: Iterable[str]) -> Iterator[None]:
+    """Be the only process that makes the sets of some shards, for the length of a block."""
+    with contextlib.ExitStack() as stack:
+        for prefix in sorted({shard.prefix for target in targets if (shard := shard_of(target))}):
+            stack.enter_context(sole_maker(prefix))
+        yield
+
+
+def refuse_strangers(targets: Iterable[str]) -> None:
+    """Refuse to put shards beside those of another number that cannot be told from somebody's data."""
+    for prefix, suffix, last in {(s.prefix, s.suffix, s.last) for s in map(shard_of, targets) if s}:
+        _refuse_strangers(prefix, last + 1, suffix)
+
+
+def _refuse_strangers(output: str, count: int, suffix: str = "") -> None:
     """Refuse to write beside shards of another number that cannot be told from somebody's data."""
     listed = set(listed_shards(output))
-    last = f"-of-{count - 1:05d}"
-    strangers = [name for name in shards_there(output) if name not in listed and not name.endswith(last)]
+    last = f"-of-{count - 1:05d}{suffix}"
+    strangers = [name for name in shards_there(output, suffix) if name not in listed and not name.endswith(last)]
     if strangers:
         raise ConversionError(
             f"{output}: {len(strangers)} shards of another set are there, e.g. {strangers[0]}, and no manifest lists "
@@ -132,14 +149,14 @@ def _refuse_strangers(output: str, count: int) -> None:
         )
 
 
-def shards_there(output: str) -> list[str]:
+def shards_there(output: str, suffix: str = "") -> list[str]:
     """Return the names of all files that are called like shards of a prefix."""
     name = storage.name_of(output)
     try:
         found = storage.files_in(storage.parent(output))
     except FileNotFoundError:  # stores have no empty folders
         return []
-    return [file for file in found if (shard := shard_of(file)) and (shard.prefix, shard.suffix) == (name, "")]
+    return [file for file in found if (shard := shard_of(file)) and (shard.prefix, shard.suffix) == (name, suffix)]
 
 
 def listed_shards(output: str) -> list[str]:

@@ -8,7 +8,7 @@ import random
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -69,6 +69,19 @@ def test_a_manifest_says_which_shard_of_another_format_is_missing(tmp_path: Path
     (tmp_path / "to" / "x-00002-of-00002.tfrecord").unlink()
     with pytest.raises(RecordIOError, match="x-00002-of-00002.tfrecord is missing"):
         expand(str(tmp_path / "to" / "*.tfrecord"))
+
+
+@pytest.mark.parametrize("to", ["npz", "parquet", "arrow", "tfrecord", "webdataset"])
+def test_a_missing_last_shard_of_our_own_is_noticed_without_a_manifest(to: str, tmp_path: Path) -> None:
+    if to in ("parquet", "arrow"):
+        pytest.importorskip("pyarrow", reason="extra: pyarrow is not installed")
+    MAKERS["split"](str(tmp_path / "x"), 3, range(9))
+    made = export(str(tmp_path / "x-*-of-*"), to, str(tmp_path / "there"))
+    os.unlink(tmp_path / "there" / "x.manifest.json")
+    assert len(expand(str(tmp_path / "there" / "x-*-of-*"))) == 3
+    os.unlink(made[-1])
+    with pytest.raises(RecordIOError, match="2 of 3 shards are there; .*x-00002-of-00002.* is missing"):
+        expand(str(tmp_path / "there" / "x-*-of-*"))
 
 
 def test_a_store_is_checked_the_same_way(tmp_path: Path) -> None:
@@ -192,8 +205,13 @@ def killed_after(steps: int, work: Callable[[], Any]) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
-    if child:
-        return os.waitpid(child, 0)[1] != 0
+    if not child:
+        dying(steps, work)
+    return os.waitpid(child, 0)[1] != 0
+
+
+def dying(steps: int, work: Callable[[], Any]) -> NoReturn:
+    """Do some work and end this process: with status 9 before step number `steps` on the disk, 1 after an error."""
     left = steps
 
     def counted(call: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,14 +8,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from fluidio.recordio.files import shard_sets
-from fluidio.recordio.files.notes import read_manifest
+from fluidio.recordio.files.notes import read_manifest, slots_beside
 from fluidio.recordio.files.part_files import is_part
 from fluidio.recordio.files.pipes import is_pipe, spooled
-from fluidio.recordio.files.source import filesystem_of, is_url
+from fluidio.recordio.files.source import filesystem_of, is_url, opened
 from fluidio.recordio.files.tasks import Task
 
 __all__ = ["expand"]
 
+_TAIL = 1 << 18
 _NOTES = (".manifest.json", "fluidio-slots.json")
 
 
@@ -65,7 +66,7 @@ def _expand_one(path: Any, notes: bool) -> list[Any]:
     found = sorted(match for match in matches if _is_whole(match, name) and (notes or not match.endswith(_NOTES)))
     if not found:
         raise FileNotFoundError(f"no file matches {name!r}")
-    shard_sets.check_matches(found, name, _listed)
+    shard_sets.check_matches(found, name, _listed, _is_ours)
     return found
 
 
@@ -73,6 +74,16 @@ def _listed(prefix: str) -> list[str]:
     """Return the names of files that the manifest of a prefix lists."""
     shards = (read_manifest(prefix) or {}).get("shards", [])
     return [str(shard.get("name", "")) for shard in shards if isinstance(shard, dict)]
+
+
+def _is_ours(path: str) -> bool:
+    """Tell whether a file of another format was exported by fluidio: its slots are told in it or beside it."""
+    try:
+        with opened(path) as source:
+            end = source.read(max(0, source.size - _TAIL), _TAIL)
+    except OSError:
+        return False  # the reader tells
+    return b'"lod_level"' in end or b"__slots__.npy" in end or slots_beside(path) is not None
 
 
 def _is_whole(path: str, pattern: str) -> bool:

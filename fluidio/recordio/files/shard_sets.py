@@ -41,13 +41,19 @@ def shard_of(path: str) -> Shard | None:
     return Shard(found["prefix"], int(found["index"]), int(found["last"]), found["suffix"])
 
 
-def check_matches(paths: Iterable[str], pattern: str, listed: Callable[[str], Collection[str]] = lambda _: ()) -> None:
+def check_matches(
+    paths: Iterable[str],
+    pattern: str,
+    listed: Callable[[str], Collection[str]] = lambda _: (),
+    is_ours: Callable[[str], bool] = lambda _: False,
+) -> None:
     """Refuse what a glob matched if it is more or less than one set for each prefix.
 
     Only shards that the glob would match can be missing: `x-0000[0-3]-of-*` asks for four of them.
 
     Args:
         listed: returns the names in the manifest of a prefix; asked where names alone leave the number of files open.
+        is_ours: tells whether a file was written by fluidio, so that the second number in its name is the last index.
     """
     for (prefix, suffix), shards in _grouped(paths).items():
         _refuse_mixed(prefix, suffix, shards)
@@ -56,7 +62,8 @@ def check_matches(paths: Iterable[str], pattern: str, listed: Callable[[str], Co
         count = last + 1
         if suffix.endswith(_COUNTED) and last and last not in there:
             final = _name(f"{prefix}-{last:05d}-of-{last:05d}{suffix}")
-            count = last + 1 if final in listed(prefix) else last
+            first = f"{prefix}-{shards[0].index:05d}-of-{last:05d}{suffix}"
+            count = last + 1 if final in listed(prefix) or is_ours(first) else last
         names = (f"{prefix}-{i:05d}-of-{last:05d}{suffix}" for i in range(count) if i not in there)
         missing = next((name for name in names if _would_match(name, pattern)), None)
         if missing is not None:

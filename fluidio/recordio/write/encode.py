@@ -118,7 +118,7 @@ def _ragged(block: RecordBlock) -> bytes | memoryview:
 def _interleaved(parts: list[Pieces]) -> bytes:
     pieces = []
     for data, starts, stops in parts:
-        view = memoryview(data)
+        view: Any = memoryview(data)  # type: ignore[arg-type]
         pieces.append([view[a:b] for a, b in zip(starts.tolist(), stops.tolist())])
     return b"".join(itertools.chain.from_iterable(zip(*pieces)))
 
