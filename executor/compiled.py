@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
+import numpy as np
+
 from fluidio.distributed import is_alone
 from fluidio.distributed.rewrite import sharing_program, synchronise_batch_norms, train_together
 from fluidio.era import era
@@ -184,8 +186,11 @@ class CompiledProgram:
     def _run_parallel(
         self, places: Sequence[Any], feed: Any, fetch_list: Any, scope: Scope, return_numpy: bool, return_merged: bool
     ) -> list[Any]:
-        feeds = split_feed(feed, len(places))
+        variables = self._program.global_block().vars
+        feeds = split_feed(feed, len(places), lambda name: name in variables and variables[name].persistable)
         names = fetch_names(fetch_list)
+        if getattr(self._exec_strategy, "_dry_run", False):
+            return [np.empty(0, np.float32) for _ in names]
         plan = self._plan(places, tuple(feeds[0]), names)
         assert self._replicas is not None
         with self._turns.of(scope):  # the plan is for one thread at a time
@@ -255,7 +260,7 @@ class ParallelExecutor:
                 self._warned.add(name)
                 warnings.warn(f"ParallelExecutor: {name} has no effect here", stacklevel=2)
         if share_vars_from is not None and not isinstance(share_vars_from, ParallelExecutor):
-            raise TypeError("share_vars_from must be ParallelExecutor.")
+            raise AssertionError("The share_vars_from should be ParallelExecutor.")
         places: Sequence[Any] = cuda_places() if use_cuda else cpu_places()
         self._exe = Executor(places[0] if use_cuda else CPUPlace())
         self._scope = scope or global_scope()

@@ -10,7 +10,7 @@ import numpy as np
 from fluidio.dtypes import DTypeLike, VarType, to_numpy, to_vartype
 from fluidio.executor.feed import check_fed
 from fluidio.places import PlaceLike
-from fluidio.program import Block, Program, Variable
+from fluidio.program import Block, Operator, Program, Variable
 from fluidio.tensor import LoDTensor
 from fluidio.tensor import switch_scope as _switch_scope
 
@@ -92,7 +92,9 @@ def _to_name_str(var: Any) -> str:
         return var.name
     if isinstance(var, (list, tuple)):
         return ",".join(_to_name_str(one) for one in var)
-    return str(getattr(var, "idx", var))
+    if isinstance(var, Operator):
+        return str(var.idx)
+    raise TypeError(f"{var!r} should be Variable, Operator or str")
 
 
 def _get_program_cache_key(feed: Any, fetch_list: Any) -> str:

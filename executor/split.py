@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,13 @@ from fluidio.tensor.lod import LoD, merge, sequence_slice
 __all__ = ["join_fetched", "split_feed", "split_tensor"]
 
 
-def split_feed(feed: Any, places: int) -> list[dict[str, Any]]:
+def split_feed(
+    feed: Any, places: int, is_persistable: Callable[[str], bool] = lambda name: False
+) -> list[dict[str, Any]]:
     """Return one feed dict for each place from a dict (divided along dim 0) or a list of dicts.
 
-    A list may be shorter: the last step of a loader with drop_last=False.
+    A list may be shorter: the last step of a loader with drop_last=False. A persistable variable with fewer rows than
+    there are places, a learning rate for instance, goes to each of them whole.
     """
     if not feed:
         return [{} for _ in range(places)]
@@ -39,6 +42,10 @@ def split_feed(feed: Any, places: int) -> list[dict[str, Any]]:
     parts: list[dict[str, Any]] = [{} for _ in range(places)]
     for name, value in feed.items():
         tensor = value if isinstance(value, LoDTensor) else LoDTensor.wrap(np.asarray(value))
+        if len(tensor.array) < places and is_persistable(name):
+            for part in parts:
+                part[name] = tensor
+            continue
         for part, piece in zip(parts, split_tensor(tensor.array, tensor.levels, places, name)):
             part[name] = LoDTensor.wrap(*piece)
     return parts

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from fluidio.proto import data_feed_pb2
+
 __all__ = ["DataFeedDesc"]
 
 _TOKEN = re.compile(r'\s*(?:#[^\n]*\n\s*)*("(?:[^"\\]|\\.)*"|[{}:]|[^\s{}:"]+)')
@@ -45,9 +47,29 @@ class DataFeedDesc:
         for name in use_slots_name:
             _set(self._slots[name], "is_used", "true", after="is_dense")
 
+    @property
+    def proto_desc(self) -> Any:
+        """Return the description as a message of `data_feed_pb2`; changes to it stay there."""
+        made = data_feed_pb2.DataFeedDesc()
+        _fill(made, self._fields)
+        return made
+
     def desc(self) -> str:
         """Return the description as text."""
         return "\n".join(_lines(self._fields, "")) + "\n"
+
+
+def _fill(message: Any, fields: Message) -> None:
+    """Set the fields of a message from text."""
+    for name, value in fields:
+        if isinstance(value, list):
+            part = getattr(message, name)
+            _fill(part.add() if hasattr(part, "add") else part, value)
+        elif name == "shape":
+            message.shape.append(int(value))
+        else:
+            words: dict[str, Any] = {"true": True, "false": False}
+            setattr(message, name, words[value] if value in words else json.loads(value))
 
 
 def _tokens(text: str) -> Iterator[str]:

@@ -92,7 +92,7 @@ def set_flags(flags: Mapping[str, Any]) -> None:
     for name, value in flags.items():
         if name not in _PUBLIC:
             raise ValueError(f"Flag {name} cannot set its value through this function.")
-        _keep(name, value)
+        GlobalFlags()[name] = value
 
 
 def _keep(name: str, value: Any) -> None:

@@ -51,10 +51,14 @@ def save_inference_model(
     """
     names = _checked(feeded_var_names, str, "'feed_var_names' should be a list of str.")
     targets = _checked(target_vars, Variable, "'target_vars' should be a list of Variable.")
+    if not targets:
+        raise ValueError("'target_vars' should be a list of Variable: it is empty.")
     program = as_program(main_program)
     if era().inference_scale_ops:
         targets = _through_scale(program, targets)
     path = os.path.join(os.fspath(dirname), os.path.basename(model_filename) if model_filename else "__model__")
+    if not export_for_deployment:
+        path += ".main_program"
     target_names = [target.name for target in targets]
     model = _without_ends(program)
     if export_for_deployment:
@@ -149,6 +153,11 @@ def load_inference_model(
     if pserver_endpoints:
         warnings.warn("load_inference_model: pserver_endpoints has no effect: there are no servers", stacklevel=2)
     if dirname is None:
+        if params_filename is None or model_filename is None:
+            raise ValueError(
+                "The path of params cannot be None when the directory path is None: give dirname, or the bytes of the "
+                "model and of the parameters as model_filename and params_filename"
+            )
         data, what = bytes(model_filename), "the model's bytes"
     else:
         folder = os.path.normpath(os.fspath(dirname))

@@ -118,6 +118,10 @@ class QueueDataset(_SlotDataset):
         raise NotImplementedError("QueueDataset does not support global shuffle, please use InMemoryDataset")
 
 
+class FileInstantDataset(QueueDataset):
+    """Reads the files while training, as QueueDataset does; Fluid read them by memory map."""
+
+
 class InMemoryDataset(_SlotDataset):
     """Reads the files once and shuffles in memory.
 
@@ -196,6 +200,29 @@ class InMemoryDataset(_SlotDataset):
     def set_fleet_send_batch_size(self, fleet_send_batch_size: int = 1024) -> None:
         """Do nothing: nothing is sent."""
 
+    def set_fleet_send_sleep_seconds(self, fleet_send_sleep_seconds: int = 0) -> None:
+        """Do nothing: nothing is sent."""
+
+    def set_feed_type(self, data_feed_type: str) -> None:
+        """Set the class of the feed that `desc()` names."""
+        self._feed = data_feed_type
+
+    def set_generate_unique_feasigns(self, generate_uni_feasigns: bool, shard_num: int) -> None:
+        """Do nothing: the keys of features are of use to parameter servers alone."""
+
+    def set_merge_by_lineid(self, merge_size: int = 2) -> None:
+        not_supported("InMemoryDataset.set_merge_by_lineid", "merge lines with the same id before they are read")
+
+    def set_parse_ins_id(self, parse_ins_id: bool) -> None:
+        """Refuse ids in front of lines; False changes nothing."""
+        if parse_ins_id:
+            not_supported("InMemoryDataset.set_parse_ins_id", "cut the ids off in set_pipe_command")
+
+    def set_parse_content(self, parse_content: bool) -> None:
+        """Refuse contents in front of lines; False changes nothing."""
+        if parse_content:
+            not_supported("InMemoryDataset.set_parse_content", "cut the contents off in set_pipe_command")
+
     def sample_lists(self, part: int = 0, parts: int = 1) -> Generator[list[Sample], None, None]:
         """Yield the samples of a batch at a time, of every `parts`-th batch; the last list may be short."""
         held, size = self._loaded(), self._batch_size
@@ -208,6 +235,7 @@ class DatasetFactory:
 
     def create_dataset(self, datafeed_class: str = "QueueDataset") -> QueueDataset | InMemoryDataset:
         kinds: dict[str, type[QueueDataset | InMemoryDataset]] = {
+            "FileInstantDataset": FileInstantDataset,
             "QueueDataset": QueueDataset,
             "InMemoryDataset": InMemoryDataset,
         }

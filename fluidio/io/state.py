@@ -60,6 +60,8 @@ def load(program: Any, model_path: str, executor: Any = None, var_list: Any = No
         executor: where the values go; needed for folders and combined files.
         var_list: the variables of a combined file.
     """
+    if executor is not None and not hasattr(executor, "place"):
+        raise AssertionError(f"executor is {executor!r}: fluid.load takes a fluid.Executor or None")
     whole = as_program(program)
     prefix = _prefix(model_path)
     finish_saving(*os.path.split(prefix))

@@ -69,8 +69,8 @@ def _attr(value: Any, blocks: list[Block]) -> Any:
 
 
 @without_collections()
-def clone_program(program: Program, for_test: bool) -> Program:
-    """Copy a program; see Program.clone."""
+def clone_program(program: Program, for_test: bool, drop_training: bool = False) -> Program:
+    """Copy a program; see Program.clone. `drop_training` drops the training ops whatever the era."""
     twin = Program()
     twin.blocks = [Block(twin, b.idx, b.parent_idx) for b in program.blocks]
     twin.current_block_idx = program.current_block_idx
@@ -79,7 +79,8 @@ def clone_program(program: Program, for_test: bool) -> Program:
     if era().clone_keeps_seed:
         twin._seed = program._seed
     # A test pass that trains is nobody's wish: only a strict old era keeps the training ops.
-    drop = for_test and (era().clone_for_test_prunes or not era().strict) and _minimises(program)
+    drop_training = drop_training or (for_test and (era().clone_for_test_prunes or not era().strict))
+    drop = drop_training and _minimises(program)
     for source, block in zip(program.blocks, twin.blocks):
         block.forward_block_idx = source.forward_block_idx
         block.vars = {name: copy_variable(v, block) for name, v in source.vars.items()}

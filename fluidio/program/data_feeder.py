@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.dtypes import to_numpy
+from fluidio.dtypes import to_numpy, to_vartype
 from fluidio.era import era
 from fluidio.places import CPUPlace, PlaceLike, cpu_places, cuda_places, unwrap
 from fluidio.program.guards import default_main_program
@@ -18,17 +18,24 @@ from fluidio.program.variable import Variable
 from fluidio.tensor import LoDTensor
 from fluidio.tensor.lod import from_lengths
 
-__all__ = ["DataFeeder", "check_dtype", "check_type", "check_variable_and_dtype", "convert_dtype"]
+__all__ = [
+    "DataFeeder",
+    "DataToLoDTensorConverter",
+    "check_dtype",
+    "check_type",
+    "check_variable_and_dtype",
+    "convert_dtype",
+]
 
 
 class _Converter:
     """Turn one column of samples into a tensor for one variable."""
 
-    def __init__(self, variable: Variable) -> None:
-        self.name = variable.name
-        self.dtype = to_numpy(variable.dtype)
-        self.shape = variable.shape
-        self.lod_level = variable.lod_level
+    def __init__(self, name: str, dtype: Any, shape: Sequence[int], lod_level: int) -> None:
+        self.name = name
+        self.dtype = to_numpy(to_vartype(dtype))
+        self.shape = tuple(shape)
+        self.lod_level = lod_level
         self.reshapes = sum(d < 0 for d in self.shape) <= 1
 
     def __call__(self, values: Sequence[Any]) -> LoDTensor:
@@ -66,6 +73,28 @@ class _Converter:
             ) from None
 
 
+class DataToLoDTensorConverter:
+    """Gathers the values of one variable, sample by sample; `done` makes them a tensor."""
+
+    def __init__(self, place: PlaceLike, lod_level: int, shape: Sequence[int], dtype: Any) -> None:
+        self.place = place
+        self.lod_level = lod_level
+        self.shape = tuple(-1 if dim is None else dim for dim in shape)
+        self.dtype = dtype
+        self._convert = _Converter("data", dtype, self.shape, lod_level)
+        self.data: list[Any] = []
+
+    def feed(self, data: Any) -> None:
+        """Add a sample."""
+        self.data.append(data)
+
+    def done(self) -> LoDTensor:
+        """Return the samples so far as a tensor, and begin anew."""
+        tensor = self._convert(self.data)
+        self.data = []
+        return tensor
+
+
 class DataFeeder:
     """Convert samples (tuples, one field for each variable) to what `Executor.run(feed=...)` takes.
 
@@ -90,7 +119,7 @@ class DataFeeder:
         self.feed_lod_level = [v.lod_level for v in variables]
         self.place = place
         self._on_host = place is None or isinstance(unwrap(place), CPUPlace)
-        self._converters = [_Converter(v) for v in variables]
+        self._converters = [_Converter(v.name, v.dtype, v.shape, v.lod_level) for v in variables]
 
     def feed(self, iterable: Iterable[Sequence[Any]]) -> dict[str, LoDTensor]:
         """Return {variable name: LoDTensor} of all samples."""

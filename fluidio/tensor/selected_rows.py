@@ -40,6 +40,8 @@ class SelectedRows:
         return rows
 
     def set_rows(self, rows: Any) -> None:
+        if isinstance(rows, (str, bytes)):
+            raise TypeError(f"the rows of SelectedRows are whole numbers, got {rows!r}")
         self.index = np.asarray(rows, dtype=np.int64)
 
     def height(self) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from fluidio.errors import EnforceNotMet
 from fluidio.tensor.lod_tensor import LoDTensor
 
@@ -19,13 +21,17 @@ class LoDTensorArray:
         self.items: list[LoDTensor] = [] if items is None else items
 
     def append(self, tensor: LoDTensor) -> None:
+        if not isinstance(tensor, LoDTensor):
+            raise TypeError(f"a LoDTensorArray holds LoDTensors, got {type(tensor).__name__}")
         self.items.append(LoDTensor.wrap(tensor.array, tensor.levels))
 
     def __len__(self) -> int:
         return len(self.items)
 
     def __getitem__(self, index: int) -> LoDTensor:
-        if not 0 <= index < len(self.items):
+        if not isinstance(index, (int, np.integer)) or index < 0:
+            raise TypeError(f"a LoDTensorArray is indexed by whole numbers from 0 on, got {index!r}")
+        if index >= len(self.items):
             raise IndexError(self._outside(index))
         return self.items[index]
 

@@ -81,7 +81,7 @@ SAVERS: dict[str, Callable[[str, Any, Any], object]] = {
 }
 LOADERS: dict[str, Callable[[str, Any], object]] = {
     "persistables": lambda path, exe: fluid.io.load_persistables(exe, path),
-    "model": lambda path, exe: fluid.io.load_inference_model(path, exe),
+    "model": lambda path, exe: fluid.io.load_inference_model(path, exe, "__model__.main_program"),
     "save": lambda path, exe: fluid.io.load(fluid.default_main_program(), path + "/all", exe),
     "one file": lambda path, exe: fluid.io.load_persistables(exe, path, filename="all"),
 }

@@ -55,7 +55,7 @@ def test_program_only_writes_no_variables(tmp_path: Path) -> None:
 def test_a_model_to_train_further_keeps_its_backward_ops(tmp_path: Path) -> None:
     exe, prediction, _ = trained()
     io.save_inference_model(str(tmp_path), ["x"], [prediction], exe, export_for_deployment=False)
-    program = fluid.Program.parse_from_string((tmp_path / "__model__").read_bytes())
+    program = fluid.Program.parse_from_string((tmp_path / "__model__.main_program").read_bytes())
     assert "adam" in [op.type for op in program.global_block().ops]
 
 
