@@ -6,7 +6,7 @@ variable used several times gets its partial gradients under names of their own,
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
@@ -160,6 +160,16 @@ def ops_towards(block: Block, targets: set[str], ops: Sequence[Operator] | None 
     return found[::-1]
 
 
+def _ops_from(ops: Sequence[Operator], sources: set[str], no_grad: set[str]) -> list[Operator]:
+    """Return the ops, in order, that depend on the sources."""
+    reached, found = set(sources), []
+    for op in ops:
+        if reached.intersection(op.input_arg_names):
+            found.append(op)
+            reached.update(name for name in op.output_arg_names if name not in no_grad)
+    return found
+
+
 def append_grad_ops(
     block: Block,
     ops: Sequence[Operator],
@@ -235,23 +245,12 @@ def append_grad_ops(
 
 
 def _constants(block: Block, ops: Sequence[Operator], no_grad: set[str]) -> set[str]:
-    """Extend `no_grad` by what depends on nothing differentiable and by what cannot be differentiated."""
-    constant = set(no_grad)
-    producers = Counter(name for op in ops for name in set(op.output_arg_names))
-    for op in ops:
-        names = [*op.input_arg_names, *op.output_arg_names]
-        constant.update(name for name in names if not differentiable(block._find_var_recursive(name)))
-        if grad_maker(op) is None or (
-            op.input_arg_names and all(name in constant for name in op.input_arg_names) and not _has_block(op)
-        ):
-            produced = set(op.output_arg_names) - set(op.input_arg_names)
-            constant.update(name for name in produced if producers[name] == 1 and _local(block, name))
-    return constant
+    """Extend `no_grad` by what cannot be differentiated.
 
-
-def _local(block: Block, name: str) -> bool:
-    """Tell whether all producers of a variable are in sight: those of outer variables may be elsewhere."""
-    return block.parent_idx < 0 or name in block.vars
+    Fluid: what is computed from constants alone has a gradient, unless it is marked as a constant, too.
+    """
+    names = {name for op in ops for name in (*op.input_arg_names, *op.output_arg_names)} - no_grad
+    return no_grad | {name for name in names if not differentiable(block._find_var_recursive(name))}
 
 
 def _has_block(op: Operator) -> bool:
@@ -313,6 +312,7 @@ def calc_gradient(
     no_grad = _no_grad_names(program, no_grad_set)
     forward_ops = list(block.ops)
     ops = ops_towards(block, {t.name for t in targets}, forward_ops)
+    ops = _ops_from(ops, {v.name for v in inputs}, no_grad)
     if complete:
         for op in ops:
             op._attrs[COMPLETE_ATTR] = True
