@@ -27,17 +27,17 @@ class PlainMomentum(Optimizer):
         for parameter in parameters:
             self._add_accumulator(self._velocity_acc_str, parameter)
 
-    def _append_optimize_op(self, block: Any, pair: Any) -> Any:
-        velocity = self._get_accumulator(self._velocity_acc_str, pair[0])
+    def _append_optimize_op(self, block: Any, param_and_grad: Any) -> Any:
+        velocity = self._get_accumulator(self._velocity_acc_str, param_and_grad[0])
         return block.append_op(
             type=self.type,
             inputs={
-                "Param": pair[0],
-                "Grad": pair[1],
+                "Param": param_and_grad[0],
+                "Grad": param_and_grad[1],
                 "Velocity": velocity,
-                "LearningRate": self._create_param_lr(pair),
+                "LearningRate": self._create_param_lr(param_and_grad),
             },
-            outputs={"ParamOut": pair[0], "VelocityOut": velocity},
+            outputs={"ParamOut": param_and_grad[0], "VelocityOut": velocity},
             attrs={"mu": self._momentum, "use_nesterov": False},
             stop_gradient=True,
         )
@@ -46,10 +46,16 @@ class PlainMomentum(Optimizer):
 class DecoupledAdam(AdamOptimizer):
     """Adam with weight decay beside the gradient."""
 
-    def _append_optimize_op(self, block: Any, pair: Any) -> Any:
-        assert self._get_accumulator(self._moment1_acc_str, pair[0]).name == f"{pair[0].name}_moment1_0"
-        assert self._get_accumulator(self._beta1_pow_acc_str, pair[0]).name == f"{pair[0].name}_beta1_pow_acc_0"
-        return super()._append_optimize_op(block, pair)
+    def _append_optimize_op(self, block: Any, param_and_grad: Any) -> Any:
+        assert (
+            self._get_accumulator(self._moment1_acc_str, param_and_grad[0]).name
+            == f"{param_and_grad[0].name}_moment1_0"
+        )
+        assert (
+            self._get_accumulator(self._beta1_pow_acc_str, param_and_grad[0]).name
+            == f"{param_and_grad[0].name}_beta1_pow_acc_0"
+        )
+        return super()._append_optimize_op(block, param_and_grad)
 
     def minimize(self, loss: Any, *args: Any, **kwargs: Any) -> Any:
         pairs = self.backward(loss)
