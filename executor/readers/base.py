@@ -107,6 +107,10 @@ class Reader:
             count -= len(part)
         return parts
 
+    def ready(self) -> int:
+        """Return how many records can be read without waiting, as far as is known."""
+        return 0
+
     def _ready(self) -> bool:
         if self.pending is not None:
             state, self.pending = self.pending, None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fluidio.distributed.shares import next_step, share
 from fluidio.errors import EnforceNotMet
 from fluidio.executor.readers.base import Decorator, Reader, Spec, Tensors
+from fluidio.executor.readers.copy_ahead import CopyAhead
+from fluidio.executor.readers.open_files import pooled_source
 from fluidio.flow.observer import OBSERVERS
 from fluidio.flow.runtime_reader import ReaderState
 from fluidio.recordio.blocks.cut import cut
@@ -18,9 +20,20 @@ from fluidio.tensor.lod import IntArray
 
 __all__ = ["Batch"]
 
+_TOGETHER = 1 << 21  # bytes of batches that are copied together, about
+
+
+class _Group(NamedTuple):
+    """The records of batches of `size`, the last of which may be shorter."""
+
+    parts: list[Part]
+    size: int
+
 
 class Batch(Decorator):
     """Joins `batch_size` records slot by slot along the first axis; LoDs are merged.
+
+    Over `open_files` its threads copy the records, those of all batches that are at hand together.
 
     Args:
         batch_size: records (not rows) in a batch.
@@ -54,7 +67,10 @@ class Batch(Decorator):
         self._drop_last = drop_last
         self._fluids_lods = fluids_lods
         self._warned = False
+        self._ended = False
         self._allocate: Allocate | None = None
+        source = pooled_source(below)
+        self._ahead: CopyAhead[_Group, Tensors] | None = None if source is None else CopyAhead(source)
 
     def read_into(self, allocate: Allocate) -> Tensors | None:
         """Read a batch into arrays of `allocate`."""
@@ -66,16 +82,51 @@ class Batch(Decorator):
                 self._allocate = None
 
     def _next(self) -> Tensors | None:
-        parts = self._records() if self._share is None else self._shared_records(*self._share)
-        if not parts:
-            return None
+        if self._ahead is not None and (self._ahead or self._allocate is None):
+            return self._ahead.take(self._plan, self._copy)
+        parts = self._records()
+        return self._tensors(parts, self._allocate) if parts else None
+
+    def _tensors(self, parts: list[Part], allocate: Allocate | None = None) -> Tensors:
+        """Copy the records of a batch."""
         try:
-            tensors = gather(parts, self._buffers, self._allocate).tensors()
+            tensors = gather(parts, self._buffers, allocate).tensors()
         except ValueError as error:
             raise EnforceNotMet(f"batch reader {self.name}: {error}") from error
         return self._with_fluids_lods(tensors, parts) if self._fluids_lods else tensors
 
+    def _plan(self, wait: bool) -> _Group | None:
+        """Return the next batch and those behind it whose records are at hand; None at the end."""
+        at_once = self._size if self._share is None else (self._size + 1) * self._share[0]
+        if self._ended or (not wait and self.below.ready() < at_once):
+            return None
+        parts = self._records()
+        self._ended = not parts
+        if not parts:
+            return None
+        if self._share is None and not self._fluids_lods:
+            most = _TOGETHER // max(1, sum([part.nbytes for part in parts]))
+            parts += self.below.read_parts(min(most, self.below.ready() // self._size) * self._size)
+        return _Group(parts, self._size)
+
+    def _copy(self, group: _Group) -> list[Tensors | Exception]:
+        """Copy the records of some batches."""
+        parts, size = group
+        count = sum(map(len, parts))
+        try:
+            if count <= size:
+                return [self._tensors(parts)]
+            return [*gather(parts, self._buffers).split(size)]
+        except ValueError:  # one of them, which is told in its place
+            batches = [_Group(cut(parts, start, start + size), size) for start in range(0, count, size)]
+            return [item for batch in batches for item in self._copy(batch)]
+        except EnforceNotMet as error:
+            return [error]
+
     def _records(self) -> list[Part]:
+        """Return the records of the next batch, nothing at the end."""
+        if self._share is not None:
+            return self._shared_records(*self._share)
         parts = self.below.read_parts(self._size)
         count = sum(map(len, parts))
         if count < self._size and self._drop_last:
@@ -137,10 +188,12 @@ class Batch(Decorator):
         return [*below, [word for word in mine if not (isinstance(word, list) and word[0] in changing)]]
 
     def _begin(self) -> None:
-        self._kept, self._resumed_at, self.sits_out = [], 0, False
+        self._kept, self._resumed_at, self.sits_out, self._ended = [], 0, False, False
 
     def _stop(self) -> None:
         self._kept = []
+        if self._ahead is not None:
+            self._ahead.clear()
 
     def skip(self, count: int) -> int:
         if self._share is not None and count:

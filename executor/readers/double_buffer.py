@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fluidio.executor.readers.base import Decorator, Reader, Spec
 from fluidio.executor.readers.device_prefetch import DevicePrefetch
-from fluidio.executor.readers.pass_through import PassThrough
+from fluidio.executor.readers.open_files import pooled_source
+from fluidio.executor.readers.pass_through import PassThrough, Relay
 from fluidio.executor.readers.prefetch import Prefetch
 from fluidio.executor.readers.queue import QueueReader
 from fluidio.executor.readers.queue_buffer import QueueBuffer
@@ -16,7 +17,9 @@ __all__ = ["double_buffer"]
 def double_buffer(name: str, below: Reader, spec: Spec = (), stage: CopyStage | None = None) -> Decorator:
     """Return a reader that has the next items of `below` ready, on the devices of `stage` if there are any."""
     if stage is None:
-        return PassThrough(name, below, spec) if below.prefetches else Prefetch(name, below, spec)
+        if below.prefetches:
+            return PassThrough(name, below, spec)
+        return Prefetch(name, below, spec) if pooled_source(below) is None else Relay(name, below, spec)
     if isinstance(below, QueueReader):
         return QueueBuffer(name, below, stage, spec)
     return DevicePrefetch(name, below, stage, spec)

@@ -23,6 +23,9 @@ class MultiPass(Decorator):
             pass
         return part
 
+    def ready(self) -> int:
+        return self.below.ready()
+
     def _next_pass(self, below: Reader) -> bool:
         """Rewind, if passes are left; an empty source stays empty."""
         if self._pass + 1 >= self._passes or below.delivered == 0:

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
-from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from fluidio.errors import EnforceNotMet
-from fluidio.executor.readers.base import Source, Spec
+from fluidio.executor.readers.base import Decorator, Reader, Source, Spec
 from fluidio.executor.readers.cursor import Cursor, open_blocks
 from fluidio.executor.readers.file import describe_file
 from fluidio.flow.observer import OBSERVERS
 from fluidio.flow.runtime_reader import ReaderState
-from fluidio.flow.thread_pool import ThreadPool
+from fluidio.flow.thread_pool import Job, ThreadPool
 from fluidio.recordio.blocks.cut import PartBuffer
-from fluidio.recordio.decode.spans import Part, gather, part_of
+from fluidio.recordio.decode.spans import Part
 
 try:
     import resource
 except ImportError:  # not on Windows
     resource = None  # type: ignore[assignment]
 
-__all__ = ["OpenFiles"]
+__all__ = ["OpenFiles", "pooled_source"]
 
-Read = Future[list[Part | Exception]]
+T = TypeVar("T")
+Read = Job[list[Part | Exception]]
 _LIVENESS_POLL = 1.0  # seconds
 _OPEN = 256  # files that are read side by side, at most
 _SHARE = 4  # of the descriptors that a process may have, a reader takes one in so many
@@ -73,7 +73,6 @@ class OpenFiles(Source):
         self._active = min(len(self._paths), _OPEN) if side_by_side or arrival else 1
         self._parks = self._active > descriptors
         self._ahead = ahead
-        self._copies_chunks = True
         self._chunks_ahead = self._threads + 1
         self._arrival = arrival
         self._shuffle = shuffle_files
@@ -93,14 +92,36 @@ class OpenFiles(Source):
         """Read at least so many records ahead, as far as one chunk of each file holds them."""
         self._ahead = max(self._ahead, records)
 
-    def keep_parts(self) -> None:
-        """Copy no chunk: a reader above takes single records out of it."""
-        self._copies_chunks = False
-
-    def _new_pool(self) -> ThreadPool[list[Part | Exception]]:
-        pool: ThreadPool[list[Part | Exception]] = ThreadPool(self.name, self._threads)
+    def _new_pool(self) -> ThreadPool[Any]:
+        pool: ThreadPool[Any] = ThreadPool(self.name, self._threads)
         weakref.finalize(self, pool.abandon).atexit = False
         return pool
+
+    def submit(self, work: Callable[[], T]) -> Job[T]:
+        """Have the threads work on records for a reader above, before they read more of them."""
+        return self._pool.submit(work, urgent=True)
+
+    def result(self, job: Job[T]) -> T:
+        """Return the result of a job, done here if no thread has begun it."""
+        began = perf_counter()
+        found: T = self._pool.result(job)
+        ended = perf_counter()
+        self._waited += ended - began
+        if OBSERVERS.all:
+            OBSERVERS.waited(self.name, "consumer", self._decoded_chunks(), began, ended)
+        return found
+
+    def rest(self) -> None:
+        """Let the threads end: nothing is left to do in this epoch."""
+        self._pool.stop()
+
+    def ready(self) -> int:
+        found = len(self._buffer) + _records(self._decoded)
+        for _, read in self._reads:
+            if not read.done():
+                break
+            found += _records(read.result())
+        return found
 
     def _part(self, most: int) -> Part | None:
         return self._buffer.take(most, self._refill)
@@ -109,20 +130,15 @@ class OpenFiles(Source):
         while not self._decoded:
             self._ask()
             if not self._reads:
-                self._pool.stop()
+                self.rest()
                 return None
-            began = perf_counter()
             pair = file, read = self._first_read()
-            self._decoded.extend(self._pool.result(read))
+            found = self.result(read)
+            self._decoded.extend(found)
             self._reads.remove(pair)  # not before it is here: waiting may be interrupted
-            ended = perf_counter()
-            self._waited += ended - began
-            if OBSERVERS.all:
-                OBSERVERS.waited(self.name, "consumer", self._decoded_chunks(), began, ended)
             if self._decoded:
                 self._turn.append(file)
-                records = sum(len(part) for part in self._decoded if isinstance(part, Part))
-                self._chunks_ahead = max(self._threads + 1, -(-self._ahead // max(1, records)))
+                self._chunks_ahead = max(self._threads + 1, -(-self._ahead // max(1, _records(self._decoded))))
             elif self._queued:
                 self._turn.append(self._queued.popleft())
         self._ask()
@@ -144,14 +160,7 @@ class OpenFiles(Source):
         """Keep the threads busy: one read for each file at most."""
         while self._turn and len(self._reads) < self._chunks_ahead:
             file = self._turn.popleft()
-            self._reads.append((file, self._pool.submit(partial(self._read_chunk, file))))
-
-    def _read_chunk(self, file: Cursor) -> list[Part | Exception]:
-        """Read a chunk and copy its records while they are in the cache, so that batches within it are views."""
-        found = file.read_chunk()
-        if not self._copies_chunks:
-            return found
-        return [part_of(gather([part], self._buffers)) if isinstance(part, Part) else part for part in found]
+            self._reads.append((file, self._pool.submit(file.read_chunk)))
 
     def _begin(self) -> None:
         files = [Cursor(path, self._buffers, parks=self._parks) for path in self._paths]
@@ -210,6 +219,17 @@ class OpenFiles(Source):
             )
         order = [self._active > 1, self._shuffle, self._seed]
         return [["files", [describe_file(path) for path in self._paths], order]]
+
+
+def pooled_source(reader: Reader) -> OpenFiles | None:
+    """Return the `open_files` whose threads do all the work below but cutting out batches, if it is so."""
+    while isinstance(reader, Decorator) and reader.is_cheap:
+        reader = reader.below
+    return reader if isinstance(reader, OpenFiles) else None
+
+
+def _records(parts: Iterable[Part | Exception]) -> int:
+    return sum([len(part) for part in parts if isinstance(part, Part)])
 
 
 def _descriptors() -> int:

@@ -30,7 +30,7 @@ from fluidio.executor.readers.double_buffer import double_buffer
 from fluidio.executor.readers.file import FileReader
 from fluidio.executor.readers.multi_pass import MultiPass
 from fluidio.executor.readers.open_files import OpenFiles
-from fluidio.executor.readers.pass_through import Threaded
+from fluidio.executor.readers.pass_through import Relay
 from fluidio.executor.readers.queue import QueueReader
 from fluidio.executor.readers.random_data import RandomData
 from fluidio.executor.readers.share import Share
@@ -325,7 +325,7 @@ _decorator(
     lambda k, f, name, below, spec: MultiPass(name, below, k.attrs["pass_num"], spec),
     positive("pass_num"),
 )
-_decorator("create_threaded_reader", {}, lambda k, f, name, below, spec: Threaded(name, below, spec), infer_decorator)
+_decorator("create_threaded_reader", {}, lambda k, f, name, below, spec: Relay(name, below, spec), infer_decorator)
 _decorator("create_double_buffer_reader", {"place": "AUTO"}, _make_double_buffer, infer_decorator)
 _decorator(
     "create_custom_reader",

@@ -1,4 +1,4 @@
-"""PassThrough: a decorator that has nothing to do, over a queue that reads ahead itself."""
+"""Decorators that have nothing to do: PassThrough over a queue, Relay over other readers that work ahead."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from fluidio.executor.readers.base import Decorator, Tensors
 from fluidio.flow.runtime_reader import ReaderState
 from fluidio.recordio.decode.spans import Part
 
-__all__ = ["PassThrough", "Threaded"]
+__all__ = ["PassThrough", "Relay"]
 
 
 class PassThrough(Decorator):
@@ -40,10 +40,17 @@ class PassThrough(Decorator):
         self.below.load_state_dict(state)
 
 
-class Threaded(Decorator):
-    """Lets several threads read one reader (Fluid <= 0.14); every reader here can be, so it only passes on."""
+class Relay(Decorator):
+    """Gives out what the reader below does, where nothing else is left to do.
+
+    `double_buffer` over a reader that works ahead in threads of its own; and the reader that let several threads read
+    another one (Fluid <= 0.14), which every reader here can do.
+    """
 
     is_cheap = True
+
+    def ready(self) -> int:
+        return self.below.ready()
 
     def _part(self, most: int) -> Part | None:
         return self.below.read_part(most)

@@ -34,10 +34,12 @@ class Shuffle(Decorator):
         source = self.source()
         if isinstance(source, OpenFiles):
             source.read_ahead(buffer_size)  # the next buffer, while this one is given out
-            source.keep_parts()
 
     def _part(self, most: int) -> Part | None:
         return self._buffer.take(most, self._refill)
+
+    def ready(self) -> int:
+        return len(self._buffer) + sum(map(len, self._waiting))
 
     def _refill(self) -> Part | None:
         if not self._waiting:

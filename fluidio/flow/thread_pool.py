@@ -15,79 +15,92 @@ from fluidio.flow.observer import OBSERVERS
 from fluidio.flow.threads import dead_producers_error
 from fluidio.flow.watchdog import waiting
 
-__all__ = ["ThreadPool"]
+__all__ = ["Job", "ThreadPool"]
 
 T = TypeVar("T")
 
 _LINGER = 1.0  # seconds for which an idle thread waits for more: a new one for each job would cost more than the job
 
 
-_Job = tuple[Callable[[], T], Future[T]]
+class Job(Future[T]):
+    """Work that was given to a pool, and what becomes of it."""
 
+    def __init__(self, work: Callable[[], T]) -> None:
+        super().__init__()
+        self.work = work
 
-def _do(job: Callable[[], T], future: Future[T]) -> None:
-    try:
-        future.set_result(job())
-    except BaseException as error:
-        future.set_exception(error)
+    def do(self) -> None:
+        """Do it in this thread, unless it was cancelled."""
+        if not self.set_running_or_notify_cancel():
+            return
+        try:
+            self.set_result(self.work())
+        except BaseException as error:
+            self.set_exception(error)
 
 
 class ThreadPool(Generic[T]):
-    """Runs jobs in order of arrival in at most `size` threads; an idle pool soon has no thread at all.
+    """Runs jobs in order of arrival, urgent ones first, in at most `size` threads; an idle pool soon has no thread.
 
     Attributes:
+        size: threads it has at most.
         idle: seconds that its threads waited for jobs.
     """
 
     def __init__(self, name: str, size: int) -> None:
         self.idle = 0.0
         self._name = name
-        self._size = size
-        self._jobs: deque[_Job[T]] = deque()
+        self.size = size
+        self._jobs: deque[Job[T]] = deque()
         self._threads: set[threading.Thread] = set()
         self._waiting = 0
         self._stopping = False
         self._pid = os.getpid()
         self._wake = threading.Condition()
 
-    def submit(self, job: Callable[[], T]) -> Future[T]:
-        """Have a job done."""
+    def submit(self, work: Callable[[], T], *, urgent: bool = False) -> Job[T]:
+        """Have some work done."""
         if self.producers_dead():
             raise dead_producers_error(self._name)
-        future: Future[T] = Future()
+        job = Job(work)
         with self._wake:
-            self._jobs.append((job, future))
+            if urgent:
+                self._jobs.appendleft(job)
+            else:
+                self._jobs.append(job)
             if self._waiting >= len(self._jobs):
                 self._wake.notify()
-            elif len(self._threads) < self._size:
+            elif len(self._threads) < self.size:
                 thread = threading.Thread(target=self._work, name=f"fluidio-{self._name}", daemon=True)
                 self._threads.add(thread)
                 thread.start()
-        return future
+        return job
 
-    def result(self, future: Future[T]) -> T:
+    def result(self, job: Job[T]) -> T:
         """Return what a job gives; meanwhile do jobs here that no thread has begun, this one or those behind it.
 
         Where others keep all cores busy, threads would come late each time. A fork, whose threads stayed behind, is
         told instead of waiting for ever.
         """
-        while not future.done() and not self.producers_dead() and (job := self._unbegun()) is not None:
-            _do(*job)
-            error = job[1].exception()
+        while not job.done() and not self.producers_dead() and (other := self._unbegun()) is not None:
+            other.do()
+            error = None if other.cancelled() else other.exception()
             if error is not None and not isinstance(error, Exception):
                 raise error  # Ctrl-C is not the job's
-        if future.done():
-            return future.result()
+        if job.cancelled():
+            return job.work()
+        if job.done():
+            return job.result()
         with waiting(f"a chunk of reader {self._name}", lambda: list(self._threads)) as wait:
             while True:
                 try:
-                    return future.result(wait.poll)
+                    return job.result(wait.poll)
                 except FutureTimeout:
                     if self.producers_dead():
                         raise dead_producers_error(self._name) from None
                     wait.look()
 
-    def _unbegun(self) -> _Job[T] | None:
+    def _unbegun(self) -> Job[T] | None:
         with self._wake:
             return self._jobs.popleft() if self._jobs else None
 
@@ -104,7 +117,7 @@ class ThreadPool(Generic[T]):
                     self._threads.discard(threading.current_thread())
                     return
                 job = self._jobs.popleft()
-            _do(*job)
+            job.do()
 
     def _wait(self) -> None:
         began = time.perf_counter()
@@ -117,16 +130,20 @@ class ThreadPool(Generic[T]):
             OBSERVERS.waited(self._name, "producer", len(self._jobs), began, ended)
 
     def abandon(self) -> None:
-        """Forget the jobs that have not begun and let the threads end; do not wait for them."""
+        """Cancel the jobs that have not begun and let the threads end; do not wait for them."""
         if self.producers_dead():
             return  # the lock may be held for ever
         with self._wake:
             self._stopping = True
-            self._jobs.clear()
+            while self._jobs:
+                self._jobs.pop().cancel()
             self._wake.notify_all()
 
     def stop(self) -> None:
-        """Forget the jobs that have not begun and wait for the others; the pool can be used again."""
+        """Cancel the jobs that have not begun and wait for the others; the pool can be used again.
+
+        Who still wants the result of a cancelled job does it himself.
+        """
         self.abandon()
         if self.producers_dead():
             return

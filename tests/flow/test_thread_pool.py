@@ -83,3 +83,19 @@ def test_a_stopped_pool_can_be_used_again() -> None:
         assert len({pool.result(pool.submit(name_of_thread)) for _ in range(5)}) >= 1
         pool.stop()
         assert not [t for t in threading.enumerate() if t.name == "fluidio-again"]
+
+
+def test_urgent_jobs_are_done_first(busy: Busy) -> None:
+    done: list[str] = []
+    last = busy.pool.submit(lambda: done.append("last") or "")
+    busy.pool.submit(lambda: done.append("first") or "", urgent=True)
+    busy.pool.result(last)
+    assert done == ["first", "last"]
+
+
+def test_a_job_that_was_cancelled_is_done_by_who_still_wants_it(busy: Busy) -> None:
+    job, others = busy.pool.submit(name_of_thread), busy.pool.submit(raising(ValueError("not done")))
+    others.cancel()
+    busy.pool.abandon()
+    assert job.cancelled()
+    assert busy.pool.result(job) == "MainThread"

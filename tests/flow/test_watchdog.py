@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
@@ -118,7 +117,7 @@ def test_waiting_for_a_chunk_is_told(told: Told) -> None:
         assert told.event.wait(30)
         return 7
 
-    read: Future[int] = pool.submit(job)
+    read = pool.submit(job)
     assert started.wait(30)
     assert pool.result(read) == 7
     pool.stop()

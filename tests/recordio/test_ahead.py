@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from fluidio import recordio
-from fluidio.recordio.files.ahead import Helpers, ReadAhead
+from fluidio.flow.thread_pool import ThreadPool
+from fluidio.recordio.files.ahead import ReadAhead
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
@@ -21,7 +22,14 @@ pytestmark = [
 ]
 
 
-def test_a_forked_process_does_not_wait_for_work_of_its_parent() -> None:
+@pytest.fixture
+def pool() -> Iterator[ThreadPool[Any]]:
+    found: ThreadPool[Any] = ThreadPool("ahead", 1)
+    yield found
+    found.stop()
+
+
+def test_a_forked_process_does_not_wait_for_work_of_its_parent(pool: ThreadPool[Any]) -> None:
     begun, may_end = threading.Event(), threading.Event()
 
     def load(offset: int) -> int:
@@ -29,23 +37,22 @@ def test_a_forked_process_does_not_wait_for_work_of_its_parent() -> None:
         may_end.wait(20)
         return offset
 
-    with ThreadPoolExecutor(1) as executor:
-        ahead = ReadAhead(Helpers(executor, 1), load, lambda offset: offset + 1 if offset < 3 else None)
-        ahead.go_on(0)
-        assert begun.wait(20)
-        child = os.fork()
-        if not child:
-            signal.alarm(20)
-            code = 1
-            try:
-                code = 0 if ahead.take(0) is None else 2
-                ahead.stop()
-            finally:
-                os._exit(code)
-        status = os.waitpid(child, 0)[1]
-        may_end.set()
-        assert (status, ahead.take(0)) == (0, 0)
-        ahead.stop()
+    ahead = ReadAhead(pool, load, lambda offset: offset + 1 if offset < 3 else None)
+    ahead.go_on(0)
+    assert begun.wait(20)
+    child = os.fork()
+    if not child:
+        signal.alarm(20)
+        code = 1
+        try:
+            code = 0 if ahead.take(0) is None else 2
+            ahead.stop()
+        finally:
+            os._exit(code)
+    status = os.waitpid(child, 0)[1]
+    may_end.set()
+    assert (status, ahead.take(0)) == (0, 0)
+    ahead.stop()
 
 
 def test_a_forked_process_reads_on_without_the_helpers(tmp_path: Path) -> None:
@@ -66,31 +73,25 @@ def test_a_forked_process_reads_on_without_the_helpers(tmp_path: Path) -> None:
     assert os.waitpid(child, 0)[1] == 0
 
 
-class Slow(Executor):
-    """Begins the first thing it is asked for, which is done when somebody says so, and nothing else."""
-
-    def __init__(self) -> None:
-        self.begun: list[Future[Any]] = []
-
-    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        if not self.begun:
-            future.set_running_or_notify_cancel()
-            self.begun.append(future)
-        return future
-
-
-def test_a_reader_who_would_wait_reads_what_no_helper_has_begun() -> None:
-    executor, loaded = Slow(), []
+def test_a_reader_who_would_wait_reads_what_no_helper_has_begun(pool: ThreadPool[Any]) -> None:
+    begun, others, loaded = threading.Event(), threading.Event(), []
 
     def load(offset: int) -> int:
+        if not offset:
+            begun.set()
+            assert others.wait(20)
+            return offset
+        assert threading.current_thread() is threading.main_thread()
         loaded.append(offset)
         if len(loaded) == 2:
-            executor.begun[0].set_result([0])
+            others.set()
+            first.result(20)
         return offset
 
-    ahead = ReadAhead(Helpers(executor, 1), load, lambda offset: offset + (1 << 20) if offset < 9 << 20 else None)
+    ahead = ReadAhead(pool, load, lambda offset: offset + (1 << 20) if offset < 9 << 20 else None)
     ahead.go_on(0)
+    first = ahead._pending[0].job
+    assert begun.wait(20)
     assert ahead.take(0) == 0
     assert loaded == [1 << 20, 2 << 20]
     assert [ahead.take(1 << 20), ahead.take(2 << 20), len(loaded)] == [1 << 20, 2 << 20, 2]

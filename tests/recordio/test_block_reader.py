@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import threading
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from fluidio.errors import RecordIOError
+from fluidio.flow.thread_pool import ThreadPool
 from fluidio.recordio import BlockReader, Column, Writer, load, tasks
 from fluidio.recordio.decode.buffers import Pool
-from fluidio.recordio.files.ahead import Helpers
 from tests.recordio.samples import block_numbers, numbered
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "recordio"
@@ -166,9 +166,9 @@ def test_readers_that_take_turns_can_share_their_memory(tmp_path: Path) -> None:
     assert found == [[0, 2, 4, 6], [1, 3, 5, 7], [8, 10, 12, 14], [9, 11, 13, 15], [16, 18], [17, 19]]
 
 
-def test_helpers_read_ahead_and_the_reader_goes_where_it_wants(tmp_path: Path) -> None:
+def test_helpers_read_ahead_and_the_reader_goes_where_it_wants(tmp_path: Path, helpers: ThreadPool[Any]) -> None:
     path = numbered(tmp_path / "a", 100, compressor="snappy")
-    with ThreadPoolExecutor(2) as executor, BlockReader(path, helpers=Helpers(executor, 2)) as reader:
+    with BlockReader(path, helpers=helpers) as reader:
         assert block_numbers(reader) == list(range(100))
         reader.seek((0, 0))
         reader.read(10)
@@ -181,41 +181,34 @@ def test_helpers_read_ahead_and_the_reader_goes_where_it_wants(tmp_path: Path) -
         assert block_numbers(reader) == list(range(43, 100))
 
 
-class AtOnce(Executor):
-    """Does what it is asked for in the caller's thread, and counts it."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        self.count += 1
-        done: Future[Any] = Future()
-        done.set_result(fn(*args, **kwargs))
-        return done
+@pytest.fixture
+def helpers() -> Iterator[ThreadPool[Any]]:
+    pool: ThreadPool[Any] = ThreadPool("helpers", 2)
+    yield pool
+    pool.stop()
 
 
 @pytest.mark.parametrize(("size", "helped"), [(100, False), (8000, True)])
 def test_helpers_read_ahead_records_of_different_lengths_if_they_are_large(
-    tmp_path: Path, size: int, helped: bool
+    tmp_path: Path, helpers: ThreadPool[Any], size: int, helped: bool
 ) -> None:
     path = tmp_path / "a"
     offsets = np.arange(31) * size + np.arange(31) % 2  # lengths go up and down
     with Writer(path, "none", 10) as writer:
         writer.write_block([Column(np.zeros((offsets[-1], 1), np.uint8), offsets, (offsets,))])
-    helper = AtOnce()
-    with BlockReader(path, helpers=Helpers(helper, 1)) as reader:
+    with BlockReader(path, helpers=helpers) as reader:
         assert sum(map(len, reader)) == 30
-    assert (helper.count > 0) == helped
+        assert any("helpers" in thread.name for thread in threading.enumerate()) == helped
 
 
 @pytest.mark.parametrize("place", range(4, 60))
-def test_damage_is_found_the_same_with_helpers(tmp_path: Path, place: int) -> None:
+def test_damage_is_found_the_same_with_helpers(tmp_path: Path, helpers: ThreadPool[Any], place: int) -> None:
     path = numbered(tmp_path / "a", 60, chunk=7, compressor="snappy")
     data = bytearray(path.read_bytes())
     data[len(data) * place // 60] ^= 0x10
     path.write_bytes(data)
 
-    def outcome(helpers: Helpers | None) -> tuple[list[int], str, list[int]]:
+    def outcome(helpers: ThreadPool[Any] | None) -> tuple[list[int], str, list[int]]:
         with BlockReader(path, helpers=helpers) as reader:
             found, problem = [], ""
             try:
@@ -226,5 +219,4 @@ def test_damage_is_found_the_same_with_helpers(tmp_path: Path, place: int) -> No
         with BlockReader(path, helpers=helpers, on_error="skip") as reader:
             return found, problem, block_numbers(reader)
 
-    with ThreadPoolExecutor(2) as executor:
-        assert outcome(Helpers(executor, 2)) == outcome(None)
+    assert outcome(helpers) == outcome(None)

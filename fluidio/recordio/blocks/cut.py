@@ -31,6 +31,9 @@ class PartBuffer:
         self._left = part.slice(most, len(part))
         return part.slice(0, most)
 
+    def __len__(self) -> int:
+        return 0 if self._left is None else len(self._left)
+
     def clear(self) -> None:
         """Forget what is left."""
         self._left = None

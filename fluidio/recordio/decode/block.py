@@ -249,6 +249,18 @@ class RecordBlock:
         """Return (array, LoD) of each column: the tensors of a batch made of all these records."""
         return [(column.data, column.lod) for column in self.columns]
 
+    def split(self, size: int) -> list[list[tuple[Array, LoD]]]:
+        """Return the tensors of each `size` records in a row, the last ones fewer (no copy of rows)."""
+        starts = range(0, self.num_records, size)
+        if any(column.lod or column.record_offsets is not None for column in self.columns):
+            return [self.slice(start, start + size).tensors() for start in starts]
+        found: list[list[tuple[Array, LoD]]] = [[] for _ in starts]
+        for column in self.columns:
+            data, rows = column.data, (column.rows_per_record or 0) * size
+            for index, tensors in enumerate(found):
+                tensors.append((data[index * rows : (index + 1) * rows], NO_LOD))
+        return found
+
     def __repr__(self) -> str:
         return f"RecordBlock({self.num_records} records, {list(self.columns)})"
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from fluidio.errors import RecordIOError
+from fluidio.flow.thread_pool import ThreadPool
 from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.decode.buffers import Pool
 from fluidio.recordio.decode.columnar import Decoder, RecordError
 from fluidio.recordio.decode.spans import Part, Span, gather
-from fluidio.recordio.files.ahead import Helpers
 from fluidio.recordio.files.source import LocalSource
 from fluidio.recordio.files.tasks import Task
 from fluidio.recordio.format.chunk import Chunk
@@ -51,7 +51,7 @@ class BlockReader:
         start: tuple[int, int] | None = None,
         stop: tuple[int, int] | None = None,
         buffers: Pool | None = None,
-        helpers: Helpers | None = None,
+        helpers: ThreadPool[Any] | None = None,
     ) -> None:
         if isinstance(path, Task):
             start = start or path.first

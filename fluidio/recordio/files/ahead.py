@@ -5,23 +5,19 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, wait
+from concurrent.futures import wait
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from functools import partial
+from typing import Any, Generic, TypeVar
 
-__all__ = ["Helpers", "ReadAhead", "usual_threads"]
+from fluidio.flow.thread_pool import Job, ThreadPool
+
+__all__ = ["ReadAhead", "usual_threads"]
 
 T = TypeVar("T")
 _GRAIN = 1 << 20  # bytes to read in one piece of work, at least: small chunks are read several at a time
 _MOST = 1 << 26  # bytes under way
 _MORE = 2  # pieces of work beside one for each helper: one that is ready, and one for a reader who would have to wait
-
-
-class Helpers(NamedTuple):
-    """An executor to read ahead on, and how many threads it has."""
-
-    executor: Executor
-    threads: int
 
 
 def usual_threads() -> int:
@@ -37,7 +33,7 @@ class _Work(Generic[T]):
 
     offsets: list[int]
     size: int
-    future: Future[list[T | None]]
+    job: Job[list[T | None]]
 
 
 class ReadAhead(Generic[T]):
@@ -47,11 +43,14 @@ class ReadAhead(Generic[T]):
     and the reader, who then reads it himself, finds out why.
 
     Args:
+        helpers: the threads.
         load: reads the chunk at an offset, on a helper; None when something is wrong with it.
         hop: returns where the chunk at an offset ends by its header, None when there is none.
     """
 
-    def __init__(self, helpers: Helpers, load: Callable[[int], T | None], hop: Callable[[int], int | None]) -> None:
+    def __init__(
+        self, helpers: ThreadPool[Any], load: Callable[[int], T | None], hop: Callable[[int], int | None]
+    ) -> None:
         self._helpers = helpers
         self._load = load
         self._hop = hop
@@ -59,49 +58,31 @@ class ReadAhead(Generic[T]):
         self._ready: deque[tuple[int, T | None]] = deque()
         self._pending: deque[_Work[T]] = deque()
         self._bytes = 0
-        self._left: list[int] = []  # chunks that no helper began in time: the reader reads them
-        self._process = os.getpid()
 
     def take(self, offset: int) -> T | None:
         """Return the chunk at `offset` if it was read ahead.
 
-        Nobody waits for helpers that have not begun: where others keep all cores busy, they would come late each time.
-        A forked process has none of them: there the reader reads alone.
+        A forked process has no helpers: there the reader reads alone.
         """
-        if self._process != os.getpid():
+        if self._helpers.producers_dead():
             return None
         if not self._ready and self._pending and self._pending[0].offsets[0] == offset:
-            work = self._pending.popleft()
+            work = self._pending[0]
+            self._ready.extend(zip(work.offsets, self._helpers.result(work.job)))
+            self._pending.popleft()
             self._bytes -= work.size
-            if work.future.cancel():
-                self._left = work.offsets
-            else:
-                self._load_pending_inline(work)
-                self._ready.extend(zip(work.offsets, work.future.result()))
         if self._ready and self._ready[0][0] == offset:
             return self._ready.popleft()[1]
-        if offset not in self._left:
-            self.stop()  # the reader went elsewhere
+        self.stop()  # the reader went elsewhere
         return None
-
-    def _load_pending_inline(self, awaited: _Work[T]) -> None:
-        """Read what no helper has begun instead of waiting for one of them."""
-        for index, work in enumerate(self._pending):
-            if awaited.future.done():
-                return
-            if work.future.cancel():
-                done: Future[list[T | None]] = Future()
-                done.set_result(self._load_all(work.offsets))
-                self._pending[index] = _Work(work.offsets, work.size, done)
 
     def go_on(self, offset: int) -> None:
         """Read what comes after the chunk that was taken, which ends at `offset`."""
-        if self._process != os.getpid():
+        if self._helpers.producers_dead():
             return
-        executor, threads = self._helpers
         if not self._ready and not self._pending:
             self._next = offset
-        while self._next is not None and len(self._pending) < threads + _MORE and self._bytes < _MOST:
+        while self._next is not None and len(self._pending) < self._helpers.size + _MORE and self._bytes < _MOST:
             first, offsets = self._next, []
             while self._next is not None and self._next - first < _GRAIN:
                 offsets.append(self._next)
@@ -110,8 +91,7 @@ class ReadAhead(Generic[T]):
                 offsets.pop()  # the end, or something that is no chunk
             if offsets:
                 size = (self._next or offsets[-1]) - first
-                future = executor.submit(self._load_all, offsets)
-                self._pending.append(_Work(offsets, size, future))
+                self._pending.append(_Work(offsets, size, self._helpers.submit(partial(self._load_all, offsets))))
                 self._bytes += size
 
     def _load_all(self, offsets: list[int]) -> list[T | None]:
@@ -119,9 +99,8 @@ class ReadAhead(Generic[T]):
 
     def stop(self) -> None:
         """Forget what was read and wait for what is being read."""
-        if self._process == os.getpid():
-            wait([work.future for work in self._pending if not work.future.cancel()])
+        if not self._helpers.producers_dead():
+            wait([work.job for work in self._pending if not work.job.cancel()])
         self._pending.clear()
         self._ready.clear()
-        self._left = []
         self._next, self._bytes = None, 0

@@ -7,21 +7,20 @@ import os
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from fluidio.errors import RecordIOError
-from fluidio.flow.thread_pool import ThreadPool
+from fluidio.flow.thread_pool import Job, ThreadPool
 from fluidio.recordio.blocks.cut import rebatch
 from fluidio.recordio.blocks.shuffle import permuted
 from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.recordio.decode.block_reader import BlockReader
 from fluidio.recordio.decode.buffers import Pool
 from fluidio.recordio.decode.spans import Part, gather
-from fluidio.recordio.files.ahead import Helpers, usual_threads
+from fluidio.recordio.files.ahead import usual_threads
 from fluidio.recordio.files.index import build_index
 from fluidio.recordio.files.named import names_of
 from fluidio.recordio.files.paths import expand
@@ -216,8 +215,7 @@ def iter_parts(
         yield from _chunk_by_chunk(work, _Readers(buffers, on_error, verify_inner), threads or 0)
         return
     count = usual_threads() if threads is None else threads
-    executor = ThreadPoolExecutor(max(1, count), "recordio-ahead")  # threads start when there is work for them
-    helpers = Helpers(executor, count) if count > 0 else None
+    helpers: ThreadPool[Any] = ThreadPool("recordio-ahead", count)  # threads start when there is work for them
     try:
         for path in expand(paths):
             with BlockReader(
@@ -225,12 +223,12 @@ def iter_parts(
                 on_error=on_error,
                 verify_inner=verify_inner,
                 buffers=buffers,
-                helpers=helpers if threads is not None or _is_large(path) else None,
+                helpers=helpers if count > 0 and (threads is not None or _is_large(path)) else None,
             ) as reader:
                 while (part := reader.locate()) is not None:
                     yield part
     finally:
-        executor.shutdown(cancel_futures=True)
+        helpers.stop()
 
 
 def _is_large(path: Any) -> bool:
@@ -287,7 +285,7 @@ class _Readers:
 def _ahead(readers: _Readers, work: list[Task], threads: int) -> Iterator[Part]:
     """Read chunks on a pool, a few ahead of the consumer, and yield them in their order."""
     pool: ThreadPool[list[Part]] = ThreadPool("recordio-decode", threads)
-    pending: deque[Future[list[Part]]] = deque()
+    pending: deque[Job[list[Part]]] = deque()
     try:
         for task in work:
             pending.append(pool.submit(partial(readers.read, task)))

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from fluidio.errors import CutTailError, ForeignFileError, RecordIOError
+from fluidio.flow.thread_pool import ThreadPool
 from fluidio.recordio.decode.buffers import Pool
-from fluidio.recordio.files.ahead import Helpers, ReadAhead
+from fluidio.recordio.files.ahead import ReadAhead
 from fluidio.recordio.files.source import ByteSource, LocalSource, open_source
 from fluidio.recordio.format import foreign
 from fluidio.recordio.format.checksum import Checksum
@@ -58,7 +59,7 @@ class ChunkReader:
         offset: int = 0,
         number: int | None = None,
         buffers: Pool | None = None,
-        helpers: Helpers | None = None,
+        helpers: ThreadPool[Any] | None = None,
     ) -> None:
         if on_error not in ("raise", "skip"):
             raise ValueError(f'on_error is "raise" or "skip", not {on_error!r}')

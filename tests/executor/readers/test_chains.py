@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import fluidio as fluid
-from fluidio.executor.readers import prefetch
 from fluidio.layers._io.reader_handle import find_reader
 from fluidio.recordio import Writer
 from tests.executor.readers.subjects import SLOTS, Subject, write_file, write_files
@@ -215,17 +214,12 @@ def test_double_buffer_keeps_order_and_takes_strings_and_places(tmp_path: Path, 
         subject.reader.reset()
 
 
-@pytest.mark.parametrize("worth_it", [0.0, 3600.0])
-def test_double_buffer_over_open_files_has_a_thread_if_reading_is_costly(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worth_it: float
-) -> None:
-    monkeypatch.setattr(prefetch, "_WORTH_IT", worth_it)
+def test_double_buffer_over_open_files_needs_no_thread_of_its_own(tmp_path: Path) -> None:
     paths = write_files(tmp_path, (12, 7, 17))
     subject = Subject(lambda: layers.double_buffer(layers.batch(layers.open_files(paths, is_test=True, **SLOTS), 3)))
     for _ in range(2):
         assert [subject.step(), subject.step(), subject.step()] == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
-        threads = [t.name for t in threading.enumerate() if "double_buffer" in t.name]
-        assert bool(threads) == (worth_it == 0.0)
+        assert not [t.name for t in threading.enumerate() if "double_buffer" in t.name]
         assert subject.epoch() == list(range(9, 36))
         stats = subject.reader.stats()
         assert {"items", "bytes", "producer_wait", "consumer_wait", "queue_size", "capacity", "dropped"} <= {*stats}
