@@ -20,7 +20,7 @@ from fluidio.tensor.lod import IntArray
 
 __all__ = ["Batch"]
 
-_TOGETHER = 1 << 21  # bytes of batches that are copied together, about
+_TOGETHER = 1 << 22  # bytes of batches that are copied together, about
 
 
 class _Group(NamedTuple):

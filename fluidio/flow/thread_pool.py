@@ -15,10 +15,12 @@ from fluidio.flow.observer import OBSERVERS
 from fluidio.flow.threads import dead_producers_error
 from fluidio.flow.watchdog import waiting
 
-__all__ = ["Job", "ThreadPool"]
+__all__ = ["Job", "ThreadPool", "usable_cores"]
 
 T = TypeVar("T")
 
+_BUSY = 0.25  # of the time that jobs take: threads that wait for disks and networks compute less
+_MEMORY = 0.9  # how much jobs before the last one count
 _LINGER = 1.0  # seconds for which an idle thread waits for more: a new one for each job would cost more than the job
 
 
@@ -30,9 +32,7 @@ class Job(Future[T]):
         self.work = work
 
     def do(self) -> None:
-        """Do it in this thread, unless it was cancelled."""
-        if not self.set_running_or_notify_cancel():
-            return
+        """Do it, in this thread."""
         try:
             self.set_result(self.work())
         except BaseException as error:
@@ -41,6 +41,9 @@ class Job(Future[T]):
 
 class ThreadPool(Generic[T]):
     """Runs jobs in order of arrival, urgent ones first, in at most `size` threads; an idle pool soon has no thread.
+
+    Jobs that compute get a thread for each core but one, which is for the thread that waits for them and does some of
+    them itself: more would only take the interpreter lock from each other. Jobs that wait, for a disk say, get all.
 
     Attributes:
         size: threads it has at most.
@@ -54,6 +57,7 @@ class ThreadPool(Generic[T]):
         self._jobs: deque[Job[T]] = deque()
         self._threads: set[threading.Thread] = set()
         self._waiting = 0
+        self._took = self._computed = 0.0  # seconds of the last jobs
         self._stopping = False
         self._pid = os.getpid()
         self._wake = threading.Condition()
@@ -68,13 +72,22 @@ class ThreadPool(Generic[T]):
                 self._jobs.appendleft(job)
             else:
                 self._jobs.append(job)
-            if self._waiting >= len(self._jobs):
-                self._wake.notify()
-            elif len(self._threads) < self.size:
-                thread = threading.Thread(target=self._work, name=f"fluidio-{self._name}", daemon=True)
-                self._threads.add(thread)
-                thread.start()
+            if len(self._threads) - self._waiting < self._useful():
+                self._bring_thread()
         return job
+
+    def _useful(self) -> int:
+        """Return how many threads may work at a time."""
+        computes = self._computed > _BUSY * self._took
+        return min(self.size, max(1, usable_cores() - 1)) if computes else self.size
+
+    def _bring_thread(self) -> None:
+        if self._waiting >= len(self._jobs):
+            self._wake.notify()
+        elif len(self._threads) < self.size:
+            thread = threading.Thread(target=self._work, name=f"fluidio-{self._name}", daemon=True)
+            self._threads.add(thread)
+            thread.start()
 
     def result(self, job: Job[T]) -> T:
         """Return what a job gives; meanwhile do jobs here that no thread has begun, this one or those behind it.
@@ -84,7 +97,7 @@ class ThreadPool(Generic[T]):
         """
         while not job.done() and not self.producers_dead() and (other := self._unbegun()) is not None:
             other.do()
-            error = None if other.cancelled() else other.exception()
+            error = other.exception()
             if error is not None and not isinstance(error, Exception):
                 raise error  # Ctrl-C is not the job's
         if job.cancelled():
@@ -104,6 +117,15 @@ class ThreadPool(Generic[T]):
         with self._wake:
             return self._jobs.popleft() if self._jobs else None
 
+    def cancel(self, job: Job[T]) -> bool:
+        """Forget a job; False when it has begun."""
+        with self._wake:
+            try:
+                self._jobs.remove(job)
+            except ValueError:
+                return False
+        return job.cancel()
+
     def producers_dead(self) -> bool:
         """Tell whether this process is a fork of the one that the threads belong to."""
         return os.getpid() != self._pid
@@ -117,7 +139,10 @@ class ThreadPool(Generic[T]):
                     self._threads.discard(threading.current_thread())
                     return
                 job = self._jobs.popleft()
+            began, used = time.perf_counter(), time.thread_time()
             job.do()
+            self._took = _MEMORY * self._took + time.perf_counter() - began
+            self._computed = _MEMORY * self._computed + time.thread_time() - used
 
     def _wait(self) -> None:
         began = time.perf_counter()
@@ -152,3 +177,8 @@ class ThreadPool(Generic[T]):
         for thread in threads:
             thread.join()
         self._stopping = False
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

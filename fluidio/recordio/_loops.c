@@ -226,6 +226,26 @@ static PyObject *pick(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+/* alike(payload, first, stride, count, like) -> whether `like` stands at first, first + stride, ..., `count` times. */
+static PyObject *alike(PyObject *module, PyObject *args) {
+    Py_buffer payload, like;
+    Py_ssize_t first, stride, count, index = 0;
+    if (!PyArg_ParseTuple(args, "y*nnny*", &payload, &first, &stride, &count, &like))
+        return NULL;
+    int fits = first >= 0 && stride >= 0 && count > 0 && like.len <= payload.len && first <= payload.len - like.len;
+    fits = fits && (stride == 0 || count - 1 <= (payload.len - like.len - first) / stride);
+    if (fits) { /* with the interpreter lock: to get it back would take longer */
+        const uint8_t *at = (const uint8_t *)payload.buf + first;
+        while (index < count && memcmp(at + index * stride, like.buf, (size_t)like.len) == 0)
+            index++;
+    } else {
+        PyErr_SetString(PyExc_ValueError, "the places are not all inside the payload");
+    }
+    PyBuffer_Release(&payload);
+    PyBuffer_Release(&like);
+    return fits ? PyBool_FromLong(index == count) : NULL;
+}
+
 /* copy(payload, first, stride, size, target, at, count): items of `size` bytes, `stride` bytes from one to the next,
    become items at, at + 1, ... of the target. */
 static PyObject *copy(PyObject *module, PyObject *args) {
@@ -348,6 +368,7 @@ static PyMethodDef functions[] = {{"walk", walk, METH_VARARGS, NULL},
                                   {"prefixes", prefixes, METH_VARARGS, NULL},
                                   {"join", join, METH_VARARGS, NULL},
                                   {"pick", pick, METH_VARARGS, NULL},
+                                  {"alike", alike, METH_VARARGS, NULL},
                                   {"copy", copy, METH_VARARGS, NULL},
                                   {"putter", putter, METH_VARARGS, NULL},
                                   {NULL, NULL, 0, NULL}};

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from fluidio.flow import thread_pool
 from fluidio.flow.thread_pool import ThreadPool
 
 
@@ -87,15 +88,36 @@ def test_a_stopped_pool_can_be_used_again() -> None:
 
 def test_urgent_jobs_are_done_first(busy: Busy) -> None:
     done: list[str] = []
-    last = busy.pool.submit(lambda: done.append("last") or "")
-    busy.pool.submit(lambda: done.append("first") or "", urgent=True)
-    busy.pool.result(last)
+
+    def job(name: str) -> str:
+        done.append(name)
+        return name
+
+    last = busy.pool.submit(lambda: job("last"))
+    busy.pool.submit(lambda: job("first"), urgent=True)
+    assert busy.pool.result(last) == "last"
     assert done == ["first", "last"]
 
 
 def test_a_job_that_was_cancelled_is_done_by_who_still_wants_it(busy: Busy) -> None:
-    job, others = busy.pool.submit(name_of_thread), busy.pool.submit(raising(ValueError("not done")))
-    others.cancel()
+    one, other = busy.pool.submit(name_of_thread), busy.pool.submit(raising(ValueError("done")))
+    assert busy.pool.cancel(other)
+    assert not busy.pool.cancel(busy.first)
     busy.pool.abandon()
-    assert job.cancelled()
-    assert busy.pool.result(job) == "MainThread"
+    assert one.cancelled()
+    assert busy.pool.result(one) == "MainThread"
+
+
+@pytest.mark.parametrize(("computed", "threads"), [(1.0, 2), (0.1, 4)])
+def test_jobs_that_compute_get_no_more_threads_than_cores(
+    monkeypatch: pytest.MonkeyPatch, computed: float, threads: int
+) -> None:
+    monkeypatch.setattr(thread_pool, "usable_cores", lambda: 3)
+    pool: ThreadPool[bool] = ThreadPool("cores", 4)
+    pool._took, pool._computed = 1.0, computed
+    go = threading.Event()
+    jobs = [pool.submit(lambda: go.wait(30)) for _ in range(6)]
+    assert len([thread for thread in threading.enumerate() if thread.name == "fluidio-cores"]) == threads
+    go.set()
+    assert all(pool.result(job) for job in jobs)
+    pool.stop()

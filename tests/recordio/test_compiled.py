@@ -341,3 +341,22 @@ def test_pieces_outside_of_a_payload_or_of_the_target_are_refused(
     numbers = [np.array(each, np.int64) for each in (which, starts, stops)]
     with pytest.raises(ValueError, match="do not fill the target"):
         loops.compiled.pick((memoryview(bytes(8)), memoryview(bytes(2))), *numbers, np.zeros(room, np.uint8))
+
+
+@given(
+    st.integers(0, 9), st.integers(0, 9), st.integers(1, 9), st.binary(min_size=1, max_size=6), st.binary(max_size=99)
+)
+def test_equal_places_are_found_alike(first: int, stride: int, count: int, like: bytes, payload: bytes) -> None:
+    data = bytearray(payload.ljust(first + stride * (count - 1) + len(like), b"\0"))
+    for index in range(count - (len(payload) % 3 == 0)):
+        data[first + index * stride : first + index * stride + len(like)] = like
+    args = memoryview(data), first, stride, count, like
+    assert loops.alike(*args) == without_c(loops.alike, *args)
+
+
+@pytest.mark.parametrize(
+    ("first", "stride", "count"), [(-1, 4, 2), (0, -4, 2), (0, 4, 0), (5, 4, 2), (0, 5, 2), (9, 0, 1), (0, 1 << 62, 9)]
+)
+def test_places_outside_of_a_payload_are_refused(first: int, stride: int, count: int) -> None:
+    with pytest.raises(ValueError, match="not all inside the payload"):
+        loops.compiled.alike(bytes(8), first, stride, count, b"abcd")

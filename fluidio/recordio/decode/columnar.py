@@ -17,6 +17,7 @@ import numpy.typing as npt
 from fluidio.recordio.decode import ragged
 from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.recordio.decode.buffers import Pool
+from fluidio.recordio.decode.loops import alike
 from fluidio.recordio.decode.spans import Part, Span, Strided, gather
 from fluidio.recordio.format.compressors import CodecError
 from fluidio.recordio.format.records import RecordTable
@@ -93,8 +94,7 @@ class Decoder:
                 return None
         count, stride = table.count, plan.stride
         for offset, framing in plan.framing:
-            found = np.ndarray((count,), f"V{len(framing)}", payload, offset, (stride,))
-            if found.tobytes() != framing * count:  # much quicker than to compare arrays word by word
+            if not alike(payload, offset, stride, count, framing):
                 return None
         return Span(count, [Strided(payload, stride, head) for head in plan.heads])
 

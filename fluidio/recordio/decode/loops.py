@@ -25,7 +25,20 @@ try:
 except ImportError:
     compiled = None
 
-__all__ = ["Cuts", "Places", "compiled", "copy", "join", "pick", "places", "prefixes", "putter", "untyped", "walk"]
+__all__ = [
+    "Cuts",
+    "Places",
+    "alike",
+    "compiled",
+    "copy",
+    "join",
+    "pick",
+    "places",
+    "prefixes",
+    "putter",
+    "untyped",
+    "walk",
+]
 
 _LARGE = 2048  # bytes of a piece: a copy into memory that is there costs less than fresh pages to join them in
 _WORTH_RELEASING = 1 << 15  # bytes to copy
@@ -52,6 +65,14 @@ def walk(payload: memoryview, count: int) -> IntArray:
         return np.array(found[: index + 1], np.int64)
     found[count] = position
     return np.array(found, np.int64)
+
+
+def alike(payload: memoryview, first: int, stride: int, count: int, like: bytes) -> bool:
+    """Tell whether `like` stands at first, first + stride, ..., `count` times."""
+    if hasattr(compiled, "alike"):  # not in a module that was built for an older fluidio
+        return bool(compiled.alike(payload, first, stride, count, like))
+    # Much quicker than to compare arrays word by word.
+    return np.ndarray((count,), untyped(len(like)), payload, first, (stride,)).tobytes() == like * count
 
 
 def prefixes(

@@ -164,12 +164,12 @@ def gather(parts: Sequence[Part], pool: Pool, allocate: Allocate | None = None) 
     """
     if len(parts) > 1:
         check_same_layout([part.span for part in parts])
-    columns = []
     outs = [None] * len(parts[0].span.sources) if allocate is None else _room(parts, allocate)
+    columns = []
     for slot, out in enumerate(outs):
         found: list[_Cut] = [(part.span.sources[slot], part.start, part.stop) for part in parts]
         columns.append(_column(found, pool, out))
-    return RecordBlock(columns, sum([part.stop - part.start for part in parts]))
+    return RecordBlock(columns, sum([stop - start for _, start, stop in found]) if outs else sum(map(len, parts)))
 
 
 _Cut = tuple[Any, int, int]
@@ -185,12 +185,14 @@ def _room(parts: Sequence[Part], allocate: Allocate) -> list[_Out]:
 
 def _column(found: list[_Cut], pool: Pool, out: _Out) -> Column:
     """Return one column of all parts, in `out` if that is given."""
-    kinds = {type(source) for source, _, _ in found}
-    if kinds == {Strided} and _alike([source.head for source, _, _ in found]):
+    kind = type(found[0][0])
+    if len(found) > 1 and any(type(source) is not kind for source, _, _ in found):
+        kind = Column
+    if kind is Strided and (len(found) == 1 or _alike([source.head for source, _, _ in found])):
         return _copy_strided(found, pool, out)
-    if kinds == {Pieces}:
+    if kind is Pieces:
         return _copy_pieces(found, pool, out)
-    if kinds == {Scattered}:
+    if kind is Scattered:
         return _copy_scattered(found, pool, out)
     if len(found) == 1 and out is None:
         source, start, stop = found[0]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from fluidio.flow.thread_pool import Job, ThreadPool
+from fluidio.flow.thread_pool import Job, ThreadPool, usable_cores
 
 __all__ = ["ReadAhead", "usual_threads"]
 
@@ -22,7 +22,7 @@ _MORE = 2  # pieces of work beside one for each helper: one that is ready, and o
 
 def usual_threads() -> int:
     """Return how many threads help a reader where nobody said it: one for each core beside his own, if it is free."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = usable_cores()
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     return min(cores - 1, 4) if load <= 2 * cores else 0
 
@@ -100,7 +100,7 @@ class ReadAhead(Generic[T]):
     def stop(self) -> None:
         """Forget what was read and wait for what is being read."""
         if not self._helpers.producers_dead():
-            wait([work.job for work in self._pending if not work.job.cancel()])
+            wait([work.job for work in self._pending if not self._helpers.cancel(work.job)])
         self._pending.clear()
         self._ready.clear()
         self._next, self._bytes = None, 0

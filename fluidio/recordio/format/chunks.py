@@ -10,7 +10,7 @@ from fluidio.errors import CutTailError, ForeignFileError, RecordIOError
 from fluidio.flow.thread_pool import ThreadPool
 from fluidio.recordio.decode.buffers import Pool
 from fluidio.recordio.files.ahead import ReadAhead
-from fluidio.recordio.files.source import ByteSource, LocalSource, open_source
+from fluidio.recordio.files.source import ByteSource, open_source
 from fluidio.recordio.format import foreign
 from fluidio.recordio.format.checksum import Checksum
 from fluidio.recordio.format.chunk import Chunk
@@ -25,7 +25,6 @@ OnError = Literal["raise", "skip"]
 
 REPAIR_HINT = "file damaged or cut; `fluidio check --repair IN OUT` saves the good chunks"
 _SEARCH_STEP = 1 << 20
-_PIECE = 1 << 19
 _LARGE_RECORD = 4096  # bytes
 
 
@@ -205,19 +204,13 @@ class ChunkReader:
                 return dialect, header, stored
         return None
 
-    def _fetch(self, offset: int, stored: memoryview, checksum: Checksum, step: int = _PIECE) -> int | None:
+    def _fetch(self, offset: int, stored: memoryview, checksum: Checksum) -> int | None:
         """Read the payload of the chunk at `offset` and return its checksum, None if the file ends before.
 
-        A local file is read in pieces, so that the checksum finds them still in the cache.
+        In one piece: after each read a thread has to wait for the interpreter lock again.
         """
-        value, position = 0, offset + HEADER_SIZE
-        step = step if isinstance(self.source, LocalSource) else len(stored)
-        for start in range(0, len(stored), step):
-            piece = stored[start : start + step]
-            if self.source.readinto(position + start, piece) != len(piece):
-                return None
-            value = checksum(piece, value)
-        return value
+        complete = self.source.readinto(offset + HEADER_SIZE, stored) == len(stored)
+        return checksum(stored) if complete else None
 
     def _candidates(self) -> list[Dialect]:
         if self.dialect is None:
@@ -244,7 +237,7 @@ class ChunkReader:
             if header.size > self.source.size - offset - HEADER_SIZE:
                 return None
             stored = self._buffers.view(header.size)
-            if self._fetch(offset, stored, dialect.checksum, len(stored)) != header.checksum:
+            if self._fetch(offset, stored, dialect.checksum) != header.checksum:
                 return None
             return self._decode(offset, dialect, header, stored)
         except Exception:  # whatever it is, `next` meets it again

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fluidio.recordio.decode.loops import walk
+from fluidio.recordio.decode.loops import alike, walk
 from fluidio.recordio.format.compressors import CodecError
 from fluidio.tensor.lod import IntArray
 
@@ -54,7 +54,7 @@ def split(payload: memoryview, count: int) -> RecordTable:
 
 
 def _same_lengths(payload: memoryview, count: int, stride: int) -> bool:
-    return np.ndarray((count,), "V4", payload, 0, (stride,)).tobytes() == bytes(payload[:4]) * count
+    return alike(payload, 0, stride, count, bytes(payload[:4]))
 
 
 def _walk(payload: memoryview, count: int, size: int) -> RecordTable:
