@@ -20,7 +20,7 @@ from fluidio.tensor.lod import IntArray
 
 __all__ = ["Batch"]
 
-_TOGETHER = 1 << 22  # bytes of batches that are copied together, about
+_TOGETHER = 1 << 23  # bytes of batches that are copied together, about
 
 
 class _Group(NamedTuple):
@@ -66,8 +66,10 @@ class Batch(Decorator):
         self._resumed_at = 0  # records of the epoch before the first item that was given out
         self._drop_last = drop_last
         self._fluids_lods = fluids_lods
+        self._groups = share is None and not fluids_lods  # batches can be copied together
         self._warned = False
         self._ended = False
+        self._bytes_each = _TOGETHER  # of a batch, going by the last ones; nobody knows about the first
         self._allocate: Allocate | None = None
         source = pooled_source(below)
         self._ahead: CopyAhead[_Group, Tensors] | None = None if source is None else CopyAhead(source)
@@ -97,17 +99,25 @@ class Batch(Decorator):
 
     def _plan(self, wait: bool) -> _Group | None:
         """Return the next batch and those behind it whose records are at hand; None at the end."""
-        at_once = self._size if self._share is None else (self._size + 1) * self._share[0]
-        if self._ended or (not wait and self.below.ready() < at_once):
+        at_hand = self._at_hand()
+        if self._ended or not (wait or at_hand):
             return None
-        parts = self._records()
+        parts = self._records(at_hand or 1)
+        if parts and not at_hand and self._groups:
+            parts += self._records(self._at_hand())  # that came together with what was waited for
         self._ended = not parts
         if not parts:
             return None
-        if self._share is None and not self._fluids_lods:
-            most = _TOGETHER // max(1, sum([part.nbytes for part in parts]))
-            parts += self.below.read_parts(min(most, self.below.ready() // self._size) * self._size)
+        self._bytes_each = max(1, sum([part.nbytes for part in parts]) * self._size // sum(map(len, parts)))
         return _Group(parts, self._size)
+
+    def _at_hand(self) -> int:
+        """Return how many batches can be read without waiting, as far as they are read together."""
+        ready = self.below.ready()
+        if self._share is not None:
+            return int(ready >= (self._size + 1) * self._share[0])
+        most = max(1, _TOGETHER // self._bytes_each) if self._groups else 1
+        return min(most, ready // self._size)
 
     def _copy(self, group: _Group) -> list[Tensors | Exception]:
         """Copy the records of some batches."""
@@ -123,15 +133,16 @@ class Batch(Decorator):
         except EnforceNotMet as error:
             return [error]
 
-    def _records(self) -> list[Part]:
-        """Return the records of the next batch, nothing at the end."""
+    def _records(self, batches: int = 1) -> list[Part]:
+        """Return the records of the next batches, nothing at the end."""
         if self._share is not None:
             return self._shared_records(*self._share)
-        parts = self.below.read_parts(self._size)
+        parts = self.below.read_parts(batches * self._size)
         count = sum(map(len, parts))
-        if count < self._size and self._drop_last:
-            self._drop(count)
-            return []
+        extra = count % self._size
+        if extra and self._drop_last:
+            self._drop(extra)
+            return cut(parts, 0, count - extra)
         return parts
 
     def _shared_records(self, trainers: int, trainer: int) -> list[Part]:

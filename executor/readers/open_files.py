@@ -31,6 +31,7 @@ __all__ = ["OpenFiles", "pooled_source"]
 T = TypeVar("T")
 Read = Job[list[Part | Exception]]
 _LIVENESS_POLL = 1.0  # seconds
+_MORE = 4  # chunks to read ahead beside one for each thread: they become batches several at a time
 _OPEN = 256  # files that are read side by side, at most
 _SHARE = 4  # of the descriptors that a process may have, a reader takes one in so many
 
@@ -41,8 +42,8 @@ class OpenFiles(Source):
     Args:
         paths: the files; all are looked at once, so that a missing one is noticed by the startup program.
         threads: threads that read and decode.
-        ahead: records to read ahead, in whole chunks: of each file one at most, and one more than there are threads at
-            least.
+        ahead: records to read ahead, in whole chunks: of each file one at most, and four more than there are threads
+            at least.
         side_by_side: a chunk of each file in turn (a fixed round-robin, of 256 files at most); otherwise file after
             file, in list order.
         arrival: give out whatever is ready first: quicker when files differ, never the same order twice.
@@ -73,7 +74,7 @@ class OpenFiles(Source):
         self._active = min(len(self._paths), _OPEN) if side_by_side or arrival else 1
         self._parks = self._active > descriptors
         self._ahead = ahead
-        self._chunks_ahead = self._threads + 1
+        self._chunks_ahead = self._threads + _MORE
         self._arrival = arrival
         self._shuffle = shuffle_files
         self._seed = seed
@@ -138,7 +139,7 @@ class OpenFiles(Source):
             self._reads.remove(pair)  # not before it is here: waiting may be interrupted
             if self._decoded:
                 self._turn.append(file)
-                self._chunks_ahead = max(self._threads + 1, -(-self._ahead // max(1, _records(self._decoded))))
+                self._chunks_ahead = max(self._threads + _MORE, -(-self._ahead // max(1, _records(self._decoded))))
             elif self._queued:
                 self._turn.append(self._queued.popleft())
         self._ask()
