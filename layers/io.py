@@ -154,7 +154,7 @@ def open_files(
         filenames: the files; all are opened when the startup program runs.
         shapes, lod_levels, dtypes: one entry for each tensor of a record. Fluid: the data in the files win.
         thread_num: threads that read and decode.
-        buffer_size: records to read ahead, in whole chunks: one of each file at most, one more than threads at least.
+        buffer_size: records to read ahead, in whole chunks: one of each file at most, four more than threads at least.
         pass_num: how often the files are read in one epoch.
         is_test: file after file.
         for_parallel: the 8th argument until 0.14, where it stands for is_test; makes no difference.

@@ -164,12 +164,12 @@ def gather(parts: Sequence[Part], pool: Pool, allocate: Allocate | None = None) 
     """
     if len(parts) > 1:
         check_same_layout([part.span for part in parts])
-    outs = [None] * len(parts[0].span.sources) if allocate is None else _room(parts, allocate)
     columns = []
+    outs = [None] * len(parts[0].span.sources) if allocate is None else _room(parts, allocate)
     for slot, out in enumerate(outs):
         found: list[_Cut] = [(part.span.sources[slot], part.start, part.stop) for part in parts]
         columns.append(_column(found, pool, out))
-    return RecordBlock(columns, sum([stop - start for _, start, stop in found]) if outs else sum(map(len, parts)))
+    return RecordBlock(columns, sum([part.stop - part.start for part in parts]))
 
 
 _Cut = tuple[Any, int, int]

@@ -76,15 +76,15 @@ def test_the_order_does_not_depend_on_the_number_of_threads(tmp_path: Path) -> N
     assert sorted(orders[0]) == list(range(37))
 
 
-@pytest.mark.parametrize("buffer_size, chunks", [(None, 3), (20, 4), (1000, 6)])
+@pytest.mark.parametrize("buffer_size, chunks", [(None, 6), (40, 8), (1000, 10)])
 def test_buffer_size_says_how_many_records_are_read_ahead(tmp_path: Path, buffer_size: int | None, chunks: int) -> None:
-    paths = write_files(tmp_path, [20] * 6)
+    paths = write_files(tmp_path, [20] * 10)
     subject = Subject(lambda: layers.open_files(paths, thread_num=2, buffer_size=buffer_size, **SLOTS))
     subject.step()
     assert subject.reader.stats()["capacity"] >= chunks
     source: Any = find_reader(subject.reader)
     assert len(source._reads) == chunks
-    assert sorted(subject.epoch()) == list(range(1, 120))
+    assert sorted(subject.epoch()) == list(range(1, 200))
     subject.reader.reset()
 
 
