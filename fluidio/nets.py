@@ -151,7 +151,9 @@ def scaled_dot_product_attention(
         )
     q, k, v = (_split_heads(x, num_heads) for x in (queries, keys, values))
     width = queries.shape[-1] // num_heads
-    weights = layers.softmax(layers.matmul(x=layers.scale(x=q, scale=width**-0.5), y=k, transpose_y=True))
+    product = layers.matmul(x=layers.scale(x=q, scale=width**-0.5), y=k, transpose_y=True)
+    rows = layers.reshape(x=product, shape=[-1, product.shape[-1]], act="softmax")
+    weights = layers.reshape(x=rows, shape=list(product.shape))
     if dropout_rate:
         weights = layers.dropout(weights, dropout_prob=dropout_rate, is_test=False)
     return _join_heads(layers.matmul(weights, v))
@@ -176,7 +178,7 @@ def _split_heads(x: Variable, num_heads: int) -> Variable:
     """[batch, n, d] -> [batch, heads, n, d / heads]."""
     if num_heads == 1:
         return x
-    reshaped = layers.reshape(x=x, shape=[0, 0, num_heads, x.shape[-1] // num_heads])
+    reshaped = layers.reshape(x=x, shape=[*x.shape[:-1], num_heads, x.shape[-1] // num_heads])
     return layers.transpose(x=reshaped, perm=[0, 2, 1, 3])
 
 
@@ -184,4 +186,4 @@ def _join_heads(x: Variable) -> Variable:
     if len(x.shape) == 3:
         return x
     joined = layers.transpose(x, perm=[0, 2, 1, 3])
-    return layers.reshape(x=joined, shape=[0, 0, joined.shape[2] * joined.shape[3]])
+    return layers.reshape(x=joined, shape=[*joined.shape[:2], joined.shape[2] * joined.shape[3]])

@@ -24,6 +24,13 @@ def warn_ignored(layer: str, keyword: str) -> None:
         warnings.warn(f"{layer}: {keyword} has no effect", stacklevel=3)
 
 
+def warn_like_fluid(layer: str, what: str) -> None:
+    """Warn, once for each layer, that an argument has no effect because it has none in Fluid 1.8.5."""
+    if (layer, "") not in _WARNED:
+        _WARNED.add((layer, ""))
+        warnings.warn(f"{layer}: as in Fluid 1.8.5, {what}", stacklevel=3)
+
+
 def check_variable(layer: str, name: str, value: Any) -> Variable:
     """Return a layer's argument if it is a Variable; TypeError otherwise."""
     if not isinstance(value, Variable):

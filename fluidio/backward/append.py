@@ -14,7 +14,7 @@ from typing import Any
 from fluidio.backward.arguments import check_backward, check_gradients
 from fluidio.backward.arriving import fill_inputs, has_gradient, tell_of_lost
 from fluidio.backward.blocks import block_gradients
-from fluidio.backward.grad_vars import create_grad, describe_grads, differentiable
+from fluidio.backward.grad_vars import create_grad, describe_grads, differentiable, is_new
 from fluidio.backward.parts import partial_name
 from fluidio.backward.pass_names import put_away_earlier, restored_on_error, take_back_earlier
 from fluidio.backward.recompute import Recompute, seed_dropouts
@@ -268,9 +268,10 @@ def _append(
     grad_op.outputs = outputs
     role = {"op_role": int(OpRole.Backward)}
     attrs = {k: v for k, v in grad_op.attrs.items() if k not in ("op_role", "op_role_var")}
+    new = [name for names in outputs.values() for name in names if is_new(target, name)]
     made = target.append_op(type=grad_op.type, inputs=grad_op.inputs, outputs=grad_op.outputs, attrs={**attrs, **role})
     made.site = forward.site
-    describe_grads(block, target, made.output_arg_names)
+    describe_grads(block, target, new)
 
 
 def _params_and_grads(

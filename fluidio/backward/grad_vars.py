@@ -8,7 +8,7 @@ from fluidio.dtypes import VarType
 from fluidio.program import Block, Variable
 from fluidio.program.op_def import GRAD_SUFFIX, grad_name
 
-__all__ = ["array_gradient", "create_grad", "describe_grads", "differentiable", "is_array"]
+__all__ = ["array_gradient", "create_grad", "describe_grads", "differentiable", "is_array", "is_new"]
 
 _DIFFERENTIABLE = frozenset({VarType.FP16, VarType.FP32, VarType.FP64})
 _WITH_GRADIENT = frozenset({VarType.LOD_TENSOR, VarType.SELECTED_ROWS, VarType.LOD_TENSOR_ARRAY})
@@ -30,6 +30,12 @@ def create_grad(block: Block, like: Variable | None, name: str) -> Variable:
     if block.has_var(name) or like is None:
         return block.create_var(name=name)
     return block.create_var(name=name, shape=like.shape, dtype=like.dtype, lod_level=like.lod_level, type=like.type)
+
+
+def is_new(target: Block, name: str) -> bool:
+    """Tell whether no op has made this gradient yet."""
+    variable = target._find_var_recursive(name)
+    return variable is None or variable.op is None
 
 
 def describe_grads(block: Block, target: Block, names: Iterable[str]) -> None:

@@ -100,7 +100,7 @@ def fill_constant(
         inputs["ShapeTensor"] = [shape]
         attrs["shape"] = [-1] * (shape.shape[0] if shape.shape else 1)
     elif any(isinstance(d, Variable) for d in shape):
-        dims = [d if isinstance(d, Variable) else fill_constant([1], "int32", d) for d in shape]
+        dims = [d if isinstance(d, Variable) else fill_constant([1], "int32", d, force_cpu=True) for d in shape]
         inputs["ShapeTensorList"] = dims
         attrs["shape"] = [-1 if isinstance(d, Variable) else int(d) for d in shape]
     else:

@@ -35,7 +35,7 @@ def sampled_softmax_with_cross_entropy(
         samples = helper.create_variable_for_type_inference("int64")
         chance = helper.create_variable_for_type_inference(kind)
     sampled, place, hot, logits_dim, labels_dim = (
-        helper.create_variable_for_type_inference(dtype) for dtype in (kind, "int64", "float32", kind, "int64")
+        helper.create_variable_for_type_inference(dtype) for dtype in (kind, "int64", "float32", kind, label.type)
     )
     helper.append_op(
         type="sample_logits",

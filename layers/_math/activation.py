@@ -6,7 +6,7 @@ from typing import Any
 
 from fluidio.initializer import Constant
 from fluidio.layer_helper import LayerHelper
-from fluidio.layers.arguments import apply, check_variable
+from fluidio.layers.arguments import apply, check_variable, warn_like_fluid
 from fluidio.program import Variable
 
 __all__ = [
@@ -80,12 +80,19 @@ def hard_sigmoid(x: Variable, slope: float = 0.2, offset: float = 0.5, name: str
     return _layer("hard_sigmoid", x, name, slope=float(slope), offset=float(offset))
 
 
-def swish(x: Variable, beta: float = 1.0, name: str | None = None) -> Variable:
+def swish(x: Variable, beta: float = 1.0, name: str | None = None, *, own_beta: bool = False) -> Variable:
     """x sigmoid(beta x).
 
-    Fluid: 1.8.5 stored beta under a name that its op did not read; here it counts.
+    Args:
+        own_beta: use `beta`.
+
+    Fluid: beta is stored under a name that the op does not read, so it is 1. So it is here, with a warning.
     """
-    return _layer("swish", x, name, beta=float(beta))
+    if own_beta:
+        return _layer("swish", x, name, beta=float(beta))
+    if beta != 1.0:
+        warn_like_fluid("swish", f"beta is 1.0 instead of {beta}; swish(..., own_beta=True) uses it")
+    return _layer("swish", x, name)
 
 
 def hard_swish(

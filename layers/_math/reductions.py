@@ -27,8 +27,7 @@ def _reduce(op_type: str, input: Variable, dim: Any, keep_dim: bool, name: str |
     helper = LayerHelper(op_type, name=name)
     check_variable(op_type, "input", input)
     dims = [dim] if isinstance(dim, int) else list(dim or [])
-    everything = not dims or len(dims) == len(input.shape)
-    return apply(helper, op_type, input, {"dim": dims or [0], "keep_dim": keep_dim, "reduce_all": everything})
+    return apply(helper, op_type, input, {"dim": dims or [0], "keep_dim": keep_dim, "reduce_all": not dims})
 
 
 def reduce_all(input: Variable, dim: Any = None, keep_dim: bool = False, name: str | None = None) -> Variable:

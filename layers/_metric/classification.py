@@ -57,7 +57,7 @@ def auc(
 
     def counts(shape: list[int]) -> Variable:
         variable = helper.create_global_variable(persistable=True, dtype="int64", shape=shape)
-        helper.set_variable_initializer(variable, Constant(value=0.0, force_cpu=True))
+        helper.set_variable_initializer(variable, Constant(value=0.0))
         return variable
 
     rows = slide_steps + 1

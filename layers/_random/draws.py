@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fluidio.dtypes import DTypeLike, to_vartype
+from fluidio.dtypes import DTypeLike, VarType, to_vartype
 from fluidio.layer_helper import LayerHelper
-from fluidio.layers.arguments import check_variable, dims_as_variables, has_variables, plain_dims
+from fluidio.layers.arguments import check_variable, dims_as_variables, has_variables, plain_dims, warn_like_fluid
 from fluidio.program import Variable, unique_name
 
 __all__ = [
@@ -70,7 +70,7 @@ def random_crop(x: Variable, shape: Any, seed: Any = None) -> Variable:
     if isinstance(seed, int):
         attrs["startup_seed"] = seed
         seed_variable = helper.create_variable(
-            name=unique_name.generate("random_crop_seed"), dtype="int64", shape=[1], persistable=True
+            name=unique_name.generate("random_crop_seed"), dtype="int64", persistable=True
         )
     elif isinstance(seed, Variable):
         seed_variable = seed
@@ -100,10 +100,15 @@ def shape_arguments(helper: LayerHelper, shape: Any, inputs: dict[str, Any], att
 def uniform_random(
     shape: Any, dtype: DTypeLike = "float32", min: float = -1.0, max: float = 1.0, seed: int = 0
 ) -> Variable:
-    """Uniform numbers in [min, max); seed 0 draws anew in every run."""
+    """Uniform numbers in [min, max); seed 0 draws anew in every run.
+
+    Fluid: they are float32 whatever dtype says; `cast` gives others.
+    """
     helper = LayerHelper("uniform_random")
     inputs: dict[str, Any] = {}
-    attrs: dict[str, Any] = {"dtype": to_vartype(dtype), "min": float(min), "max": float(max), "seed": seed}
+    attrs: dict[str, Any] = {"min": float(min), "max": float(max), "seed": seed}
+    if to_vartype(dtype) is not VarType.FP32:
+        warn_like_fluid("uniform_random", "the numbers are float32 whatever dtype says; cast gives others")
     shape_arguments(helper, shape, inputs, attrs)
     out = helper.create_variable_for_type_inference(dtype)
     helper.append_op(type="uniform_random", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)

@@ -147,7 +147,7 @@ class GRUCell(RNNCell):
         unit.built = True
 
     def call(self, inputs: Variable, states: Variable, **kwargs: Any) -> tuple[Variable, Variable]:
-        from fluidio.layers import concat, elementwise_add, matmul, scale, split
+        from fluidio.layers import concat, elementwise_add, matmul, split
 
         if not self._unit.built:
             self._build(inputs.shape[-1])
@@ -156,7 +156,7 @@ class GRUCell(RNNCell):
         reset, update = split(gates, num_or_sections=2, dim=1)
         candidate = matmul(concat([inputs, reset * states], 1), self._candidate_weight)
         candidate = self._act(elementwise_add(candidate, self._candidate_bias))
-        new = update * states + scale(update, scale=-1.0, bias=1.0) * candidate
+        new = update * states + (1 - update) * candidate
         return new, new
 
     @property

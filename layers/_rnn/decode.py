@@ -138,7 +138,7 @@ class BeamSearchDecoder(Decoder):
         mask = layers.assign(only_end)
         flags = layers.cast(finished, dtype=log_probs.dtype)
         wide = layers.expand(layers.unsqueeze(flags, [2]), [1, 1, vocabulary])
-        going_on = layers.elementwise_mul(log_probs, layers.scale(flags, bias=-1.0), axis=0)
+        going_on = layers.elementwise_mul(log_probs, flags - 1, axis=0)
         return layers.elementwise_mul(wide, mask, axis=-1) - going_on
 
     def _gather(self, x: Variable, indices: Variable) -> Variable:

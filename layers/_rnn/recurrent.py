@@ -6,6 +6,7 @@ from typing import Any
 
 from fluidio.dtypes import DTypeLike
 from fluidio.layer_helper import LayerHelper
+from fluidio.layers.arguments import warn_like_fluid
 from fluidio.ops.rnn.cudnn_lstm import weight_size
 from fluidio.ops.rnn.lstm import ALL_GATES
 from fluidio.program import Variable
@@ -201,9 +202,21 @@ def gru_unit(
     activation: str = "tanh",
     gate_activation: str = "sigmoid",
     origin_mode: bool = False,
+    *,
+    own_activations: bool = False,
 ) -> tuple[Variable, Variable, Variable]:
-    """Return hidden state, reset hidden state and gates of one GRU step; `size` is three times the width."""
-    helper = LayerHelper("gru_unit", **locals())
+    """Return hidden state, reset hidden state and gates of one GRU step; `size` is three times the width.
+
+    Args:
+        own_activations: use `activation` and `gate_activation`.
+
+    Fluid: they are tanh and sigmoid whatever is asked for. So they are here, with a warning.
+    """
+    if not own_activations and (activation, gate_activation) != ("tanh", "sigmoid"):
+        more = "gru_unit(..., own_activations=True) uses what is asked for"
+        warn_like_fluid("gru_unit", f"the activations are tanh and sigmoid; {more}")
+        activation, gate_activation = "tanh", "sigmoid"
+    helper = LayerHelper("gru_unit", **{k: v for k, v in locals().items() if k not in ("own_activations", "more")})
     dtype = helper.input_dtype()
     width = size // 3
     weight = helper.create_parameter(helper.param_attr, [width, 3 * width], dtype)

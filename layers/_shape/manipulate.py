@@ -197,7 +197,9 @@ def _bounds(
         attrs[word.lower()] = plain_dims(values)
         if has_variables(values):
             inputs[f"{word}TensorList"] = dims_as_variables(helper, values)
-            attrs["infer_flags"] = [-1] * dims
+            for at, value in enumerate(values):
+                if isinstance(value, Variable):
+                    attrs["infer_flags"][at] = -1
 
 
 def slice(input: Variable, axes: Sequence[int], starts: Any, ends: Any) -> Variable:
@@ -249,6 +251,7 @@ def crop_tensor(x: Variable, shape: Any = None, offsets: Any = None, name: str |
     helper = LayerHelper("crop_tensor", name=name)
     inputs: dict[str, Any] = {"X": [x]}
     attrs: dict[str, Any] = {}
+    out = helper.create_variable_for_type_inference(x.dtype)
     if isinstance(offsets, Variable):
         inputs["Offsets"] = [offsets]
     else:
@@ -260,10 +263,9 @@ def crop_tensor(x: Variable, shape: Any = None, offsets: Any = None, name: str |
         inputs["Shape"] = [shape]
     else:
         wanted = list(x.shape) if shape is None else shape
-        attrs["shape"] = plain_dims(wanted)
+        attrs["shape"] = [0 if isinstance(d, Variable) else int(d) for d in wanted]  # Fluid: 0, elsewhere -1
         if has_variables(wanted):
             inputs["ShapeTensor"] = dims_as_variables(helper, wanted)
-    out = helper.create_variable_for_type_inference(x.dtype)
     helper.append_op(type="crop_tensor", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
     return out
 

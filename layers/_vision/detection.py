@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fluidio.layer_helper import LayerHelper
-from fluidio.layers.arguments import check_variable
+from fluidio.layers.arguments import check_variable, warn_ignored
 from fluidio.program import Variable
 
 __all__ = [
@@ -271,7 +271,10 @@ def detection_output(
     nms_eta: float = 1.0,
     return_index: bool = False,
 ) -> Any:
-    """Detections of SSD: offsets decoded, scores through softmax, overlapping boxes suppressed."""
+    """Detections of SSD: offsets decoded, scores through softmax, overlapping boxes suppressed.
+
+    Fluid: nms_eta has no effect; a warning says so.
+    """
     from fluidio.layers._math.dense import softmax
     from fluidio.layers._shape.manipulate import transpose
 
@@ -280,7 +283,9 @@ def detection_output(
     by_class = transpose(softmax(scores), perm=[0, 2, 1])
     by_class.stop_gradient = True
     out = helper.create_variable_for_type_inference(decoded.dtype)
-    attrs = _nms_attrs(score_threshold, nms_top_k, keep_top_k, nms_threshold, True, nms_eta, background_label)
+    if nms_eta != 1.0:
+        warn_ignored("detection_output", "nms_eta")
+    attrs = _nms_attrs(score_threshold, nms_top_k, keep_top_k, nms_threshold, True, 1.0, background_label)
     inputs = {"BBoxes": [decoded], "Scores": [by_class]}
     outputs: dict[str, Any] = {"Out": [out]}
     index = None

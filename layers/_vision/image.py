@@ -27,7 +27,15 @@ __all__ = [
 ]
 
 
-def image_resize(
+_METHODS = {
+    "BILINEAR": ("bilinear", 2),
+    "NEAREST": ("nearest", 2),
+    "TRILINEAR": ("trilinear", 3),
+    "BICUBIC": ("bicubic", 2),
+}
+
+
+def interpolate(
     input: Variable,
     out_shape: Any = None,
     scale: Any = None,
@@ -41,20 +49,21 @@ def image_resize(
     """Resize images to out_shape, or by a factor `scale`.
 
     Args:
-        resample: "BILINEAR", "NEAREST" or "TRILINEAR" (volumes).
+        resample: "BILINEAR", "NEAREST", "BICUBIC" or "TRILINEAR" (volumes).
         actual_shape: a Variable that overrides out_shape at run time.
         align_corners: the corners of input and output coincide.
         align_mode: without align_corners, 0 aligns the centres of pixels, 1 their corners.
     """
-    methods = {"BILINEAR": ("bilinear", 2), "NEAREST": ("nearest", 2), "TRILINEAR": ("trilinear", 3)}
-    if resample not in methods:
-        raise ValueError("The 'resample' of image_resize can only be 'BILINEAR', 'TRILINEAR' or 'NEAREST' currently.")
+    if resample not in _METHODS:
+        raise ValueError(
+            "The 'resample' of image_resize can only be 'BILINEAR', 'TRILINEAR', 'BICUBIC' or 'NEAREST' currently."
+        )
     if out_shape is None and scale is None:
         raise ValueError("One of out_shape and scale must not be None.")
     if align_mode not in (0, 1):
         raise ValueError("align_mode can only be 0 or 1")
     check_variable("image_resize", "input", input)
-    method, dims = methods[resample]
+    method, dims = _METHODS[resample]
     helper = LayerHelper(f"{method}_interp", name=name)
     inputs: dict[str, Any] = {"X": [input]}
     attrs: dict[str, Any] = {
@@ -91,6 +100,23 @@ def image_resize(
     out = helper.create_variable_for_type_inference(input.dtype)
     helper.append_op(type=f"{method}_interp", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
     return out
+
+
+def image_resize(
+    input: Variable,
+    out_shape: Any = None,
+    scale: Any = None,
+    name: str | None = None,
+    resample: str = "BILINEAR",
+    actual_shape: Variable | None = None,
+    align_corners: bool = True,
+    align_mode: int = 1,
+    data_format: str = "NCHW",
+) -> Variable:
+    """Resize images to out_shape, or by a factor `scale`: as `interpolate`, without "BICUBIC"."""
+    if resample not in ("BILINEAR", "TRILINEAR", "NEAREST"):
+        raise ValueError("The 'resample' of image_resize can only be 'BILINEAR', 'TRILINEAR' or 'NEAREST' currently.")
+    return interpolate(input, out_shape, scale, name, resample, actual_shape, align_corners, align_mode, data_format)
 
 
 def resize_bilinear(
@@ -134,9 +160,6 @@ def resize_nearest(
 ) -> Variable:
     """Resize images by their nearest pixels; arguments as for image_resize."""
     return image_resize(input, out_shape, scale, name, "NEAREST", actual_shape, align_corners, 1, data_format)
-
-
-interpolate = image_resize
 
 
 def image_resize_short(input: Variable, out_short_len: int, resample: str = "BILINEAR") -> Variable:

@@ -32,7 +32,7 @@ def roi_pool(
     """The largest element of each cell of a grid over each region; regions are sequences by image."""
     helper = LayerHelper("roi_pool")
     out = helper.create_variable_for_type_inference(input.dtype)
-    where = helper.create_variable_for_type_inference("int64")
+    where = helper.create_variable_for_type_inference("int32")
     helper.append_op(
         type="roi_pool",
         inputs=_inputs("roi_pool", input, rois, rois_lod),

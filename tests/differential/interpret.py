@@ -28,7 +28,7 @@ __all__ = ["run_case"]
 
 def run_case(fluid: Any, case: dict[str, Any]) -> dict[str, Any]:
     """Return what the case shows: {"main", "startup", "names", "values", "saved"}, or "error" and its stage."""
-    result: dict[str, Any] = {}
+    result: dict[str, Any] = {"values_only": True} if case.get("values_only") else {}
     stage = "build"
     try:
         main, startup = fluid.Program(), fluid.Program()
@@ -148,9 +148,18 @@ def _flat(builder: Builder, handles: list[str]) -> list[tuple[str, Any]]:
     found = []
     for handle in handles:
         var = builder.handles[handle]
-        many = var if isinstance(var, (list, tuple)) else [var]
+        many = list(_leaves(var))
         found += [(handle if len(many) == 1 else "%s.%d" % (handle, i), one) for i, one in enumerate(many)]
     return [(handle, var) for handle, var in found if var is not None]
+
+
+def _leaves(var: Any) -> Any:
+    """Yield the Variables of a result, which may be lists of lists."""
+    if isinstance(var, (list, tuple)):
+        for one in var:
+            yield from _leaves(one)
+    else:
+        yield var
 
 
 def _fed(fluid: Any, written: dict[str, Any]) -> Any:

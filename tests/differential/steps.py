@@ -170,13 +170,21 @@ class Builder(BlockSteps):
         softsign gives each element a gradient of its own without enlarging rounding errors.
         """
         layers = self.fluid.layers
-        loss = [self._weighted(self.handles[name]) for name in step["of"]]
+        targets = [one for name in step["of"] for one in self._floats(self.handles[name])]
+        loss = [self._weighted(one) for one in targets]
         total = layers.sum(loss) if len(loss) > 1 else loss[0]
         found = self.fluid.gradients([total], [self.handles[name] for name in step["wrt"]])
-        for name, gradient in zip(step["wrt"], found):
+        for name, gradient in zip(step["wrt"], [*found, None]):  # it is [] where the only one is None
             self.handles[name + "@GRAD"] = gradient
-            if name + "@GRAD" in self.case.get("read", ()):
+            if gradient is not None and name + "@GRAD" in self.case.get("read", ()):
                 gradient.persistable = True
+
+    def _floats(self, made: Any) -> list[Any]:
+        """Return the Variables of floats among a result."""
+        if isinstance(made, (list, tuple)):
+            return [one for part in made for one in self._floats(part)]
+        kinds = self.fluid.core.VarDesc.VarType
+        return [made] if getattr(made, "dtype", None) in (kinds.FP32, kinds.FP64) else []
 
     def _weighted(self, out: Any) -> Any:
         flat, weighted = (

@@ -50,11 +50,18 @@ class Store:
 def write_stored(about: str, entries: list[dict[str, Any]]) -> None:
     """Add entries to an op's file; a case of the same id is replaced."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    path = FOLDER / f"{about}.json.gz"
+    path = FOLDER / f"{_file(about)}.json.gz"
     known = {entry["case"]["id"]: entry for entry in (read_stored(path) if path.exists() else [])}
     known.update({entry["case"]["id"]: entry for entry in entries})
     lines = "\n".join(json.dumps(known[name], separators=(",", ":"), sort_keys=True) for name in sorted(known))
     path.write_bytes(gzip.compress(lines.encode(), 9, mtime=0))
+
+
+def _file(about: str) -> str:
+    """Return where cases are kept: those of layers, which are many, by their first letter."""
+    return (
+        f"layers {about.rpartition('.')[2].removeprefix('layer ')[0].lower()}" if about.startswith("layer ") else about
+    )
 
 
 def read_stored(path: Path) -> list[dict[str, Any]]:

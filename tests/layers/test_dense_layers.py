@@ -210,12 +210,6 @@ def test_auc_counts_on_over_batches() -> None:
     assert len(states) == 4
 
 
-def test_swish_listens_to_beta() -> None:
-    x = L.data("x", [2], append_batch_size=False)
-    (found,) = run([L.swish(x, beta=2.0)], {"x": np.array([1.0, -1.0], "f4")})
-    np.testing.assert_allclose(np.array(found), [1 / (1 + np.exp(-2.0)), -1 / (1 + np.exp(2.0))], rtol=1e-6)
-
-
 def test_whole_numbers_divide_as_in_c() -> None:
     a, b = (L.data(n, [4], append_batch_size=False, dtype="int64") for n in "ab")
     outs = [L.elementwise_floordiv(a, b), L.elementwise_mod(a, b), L.elementwise_div(a, b)]

@@ -25,7 +25,7 @@ def _infer(c: InferContext) -> None:
     c.set("SampledLogits", shape, c.dtype("Logits"))
     c.set("SampledLabels", (shape[0], true), "int64")
     for name in ("Logits", "Labels"):
-        c.set(f"{name}Dim", (*c.shape(name), 0), c.dtype(name))
+        c.set(f"{name}Dim", (*c.shape(name), 0))
 
 
 def _drawn(labels: Any, classes: int, count: int, seed: int) -> tuple[Any, Any]:
@@ -80,7 +80,7 @@ def sample_logits(k: Call, logits: Any, labels: Any, own_samples: Any, own_proba
     return sampled, chance, k.xp.empty((0,), x.dtype), k.xp.empty((0,), np.int64), values, numbers
 
 
-@gradient("sample_logits", "Logits Samples SampledLogits@GRAD", "Logits@GRAD")
+@gradient("sample_logits", "Logits Samples SampledLogits@GRAD", "Logits@GRAD", carried="LogitsDim LabelsDim")
 def sample_logits_grad(k: Call, logits: Any, samples: Any, dout: Any) -> Any:
     xp = k.xp
     flat = xp.zeros(logits.size, dout.dtype)

@@ -23,7 +23,7 @@ def _infer_random_crop(c: InferContext) -> None:
     for size, new in zip(shape[len(kept) :], wanted):
         c.check(size < 0 or new <= size, f"a crop of {wanted} does not fit into X {list(shape)}")
     c.set("Out", (*kept, *wanted), c.dtype("X"), 0)
-    c.set("SeedOut", (1,), VarType.INT64)
+    c.set("SeedOut", dtype=VarType.INT64)
 
 
 @op(

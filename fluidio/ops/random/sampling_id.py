@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.dtypes import VarType
 from fluidio.ops.kernel import Call
 from fluidio.ops.random import engine as random_engine
 from fluidio.ops.registry import op
@@ -16,7 +15,7 @@ __all__: list[str] = []
 
 
 def _infer_sampling(c: InferContext) -> None:
-    c.set("Out", (c.shape("X")[0],), VarType.INT64, 0)
+    c.set("Out", (c.shape("X")[0],), lod_level=0)  # Fluid: declared with the layer's dtype, filled with int64
 
 
 @op("sampling_id", "X", "Out", {"min": 0.0, "max": 1.0, "seed": 0}, infer=_infer_sampling, grad=False, lod="none")

@@ -272,11 +272,11 @@ def _reordered(f: Frame, source: int, order: IntArray) -> tuple[IntArray, LoD]:
 
 
 def _reorder_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
-    """Fluid: the gradient op has the slots of the forward op."""
+    """Fluid: the gradient op has the slots of the forward op. Like is ours: gradients may come without LoD."""
     x = forward.input("X")[0]
     if x in no_grad:
         return []
-    inputs = {"X": [grad_name(forward.output("Out")[0])], "RankTable": list(forward.input("RankTable"))}
+    inputs = {"X": [grad_name(forward.output("Out")[0])], "RankTable": list(forward.input("RankTable")), "Like": [x]}
     return [GradOp("reorder_lod_tensor_by_rank_grad", inputs, {"Out": [grad_name(x)]})]
 
 
@@ -288,9 +288,16 @@ def reorder_lod_tensor_by_rank(k: Call, f: Frame) -> None:
     f.set(k.outs["Out"][0], f.values[source][k.dev.upload(rows)], lod)
 
 
-@op("reorder_lod_tensor_by_rank_grad", "X RankTable", "Out", infer=_infer_same, grad=False, raw=True)
+@op("reorder_lod_tensor_by_rank_grad", "X RankTable Like?", "Out", infer=_infer_same, grad=False, raw=True)
 def reorder_lod_tensor_by_rank_grad(k: Call, f: Frame) -> None:
-    """Out = the rows (or sequences) of X back in the order before the rank table."""
-    source = k.ins["X"][0]
-    rows, lod = _reordered(f, source, np.argsort(_table(k, f).order, kind="stable"))
-    f.set(k.outs["Out"][0], f.values[source][k.dev.upload(rows)], lod)
+    """Out = the rows (or sequences) of X back in the order before the rank table; Like has the sequences of Out."""
+    source, order = k.ins["X"][0], _table(k, f).order
+    if not k.ins.get("Like"):
+        rows, lod = _reordered(f, source, np.argsort(order, kind="stable"))
+        f.set(k.outs["Out"][0], f.values[source][k.dev.upload(rows)], lod)
+        return
+    like = k.ins["Like"][0]
+    rows, _ = _reordered(f, like, order)
+    out = k.xp.empty_like(f.values[like])
+    out[k.dev.upload(rows)] = f.values[source]
+    f.set(k.outs["Out"][0], out, f.lods[like])

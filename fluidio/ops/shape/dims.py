@@ -75,8 +75,8 @@ def _register(
 
     def described(c: InferContext) -> None:
         shape = infer(c)
+        c.set("XShape", (0, *c.shape("X")), c.dtype("X"))  # first: Out may be X itself
         c.set("Out", shape, c.dtype("X"), c.input("X").lod_level)
-        c.set("XShape", (0, *c.shape("X")), c.dtype("X"))
 
     @op(name, inputs, "Out", attrs, infer=described, grad=True, lod="kernel")
     def plain(k: Call, x: Any, one: Any = None, several: Any = None) -> Any:
@@ -170,6 +170,8 @@ def _unsqueezed(axes: Sequence[int], shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _infer_unsqueeze(c: InferContext) -> tuple[int, ...]:
+    if c.has("AxesTensor") and not c.attrs["axes"]:
+        return (-1,) * (len(c.shape("X")) + max(c.shape("AxesTensor")[0], 1))
     return _unsqueezed(c.attrs["axes"] or [0] * len(c.inputs("AxesTensorList")), c.shape("X"))
 
 

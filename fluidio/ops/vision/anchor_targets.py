@@ -79,12 +79,13 @@ class _Chosen:
 
 
 def _infer(c: InferContext) -> None:
+    rows = c.shape("GtLabels")[0] if c.has("GtLabels") else -1  # Fluid: RetinaNet's are declared like its labels
     for slot in ("LocationIndex", "ScoreIndex"):
-        c.set(slot, (-1,), "int32")
-    c.set("TargetLabel", (-1, 1), "int32")
+        c.set(slot, (rows,), "int32")
+    c.set("TargetLabel", (rows, 1), "int32")
     for slot in ("TargetBBox", "BBoxInsideWeight"):
-        c.set(slot, (-1, 4), c.dtype("Anchor"))
-    c.set("ForegroundNumber", (-1, 1), "int32")
+        c.set(slot, (rows, 4), c.dtype("Anchor"))
+    c.set("ForegroundNumber", (rows, 1), "int32")
 
 
 def _per_image(k: Call, anchor: Any, boxes: Any, crowd: Any, info: Any, straddle: float) -> list[_Image]:

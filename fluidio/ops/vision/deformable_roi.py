@@ -31,7 +31,7 @@ def _infer(c: InferContext) -> None:
     a = c.attrs
     shape = (c.shape("ROIs")[0], a["output_dim"], a["pooled_height"], a["pooled_width"])
     c.set("Output", shape, c.dtype("Input"))
-    c.set("TopCount", shape, c.dtype("Input"))
+    c.set("TopCount", shape)
 
 
 class _Cell:

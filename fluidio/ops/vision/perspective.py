@@ -97,8 +97,8 @@ def _infer(c: InferContext) -> None:
     c.set("Out", (rois[0], x[1], *sides), c.dtype("X"), c.input("ROIs").lod_level)
     c.set("Mask", (rois[0], 1, *sides), "int32")
     c.set("TransformMatrix", (rois[0], 9), c.dtype("X"))
-    c.set("Out2InIdx", (rois[0], *sides, 4), "int32")
-    c.set("Out2InWeights", (rois[0], *sides, 4), c.dtype("X"))
+    c.set("Out2InIdx", (rois[0], x[1], *sides), "int32")  # Fluid: declared like Out
+    c.set("Out2InWeights", (rois[0], x[1], *sides), c.dtype("X"))
 
 
 @op(

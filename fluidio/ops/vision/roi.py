@@ -21,7 +21,7 @@ def _infer(c: InferContext) -> None:
     c.check(len(rois) == 2 and rois[1] == 4, f"ROIs must have shape [N, 4], it has {list(rois)}")
     shape = (rois[0], x[1], c.attrs["pooled_height"], c.attrs["pooled_width"])
     c.set("Out", shape, c.dtype("X"), 0)
-    c.set("Argmax", shape, "int64", 0)
+    c.set("Argmax", shape, lod_level=0)  # Fluid: the layer declares int32, and int64 comes out
 
 
 def region_images(k: Call, rois: Any, lengths: Any) -> Any:

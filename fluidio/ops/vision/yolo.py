@@ -77,7 +77,7 @@ def _infer_loss(c: InferContext) -> None:
     boxes = c.shape("GTBox")
     c.check(len(boxes) == 3 and boxes[2] == 4, f"GTBox must have shape [N, boxes, 4], it has {list(boxes)}")
     c.set("Loss", (n,), c.dtype("X"), 0)
-    c.set("ObjectnessMask", (n, len(c.attrs["anchor_mask"]), h, w), c.dtype("X"), 0)
+    c.set("ObjectnessMask", (n, len(c.attrs["anchor_mask"]), h, w), lod_level=0)
     c.set("GTMatchMask", boxes[:2], VarType.INT32, 0)
 
 
