@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from fluidio.distributed.communicator import Member
@@ -21,6 +22,7 @@ T = TypeVar("T")
 Blame: TypeAlias = "list[tuple[Member, str]]"  # who is missing, and what is known of each
 _BEAT = 1.0  # seconds between signs of life
 _SILENCE = 3.5  # seconds without one after which a process counts as gone
+_GRACE = 1.0  # seconds by which we wait longer than the store itself
 ANSWER_LIMIT = _SILENCE + 4.0  # seconds that a look at the store may take when something is wrong
 
 
@@ -49,6 +51,7 @@ class Meeting:
         torch = import_torch()
         self.address = address
         self.holds = hold
+        self.is_silent = False
         host, port = split_endpoint(address)
         if not hold:
             _wait_for_port(host, port, limit)
@@ -58,14 +61,14 @@ class Meeting:
         beats = self._connect(torch, host, port, False, limit)  # a connection of its own: calls block each other
         self._beats = torch.distributed.PrefixStore(prefix, beats)
         self.trainers = 0
-        self.is_silent = False
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
     def _connect(self, torch: Any, host: str, port: int, hold: bool, limit: float) -> Any:
+        wait = datetime.timedelta(seconds=limit)
+        call = partial(torch.distributed.TCPStore, host, port, None, hold, timeout=wait, wait_for_workers=False)
         try:
-            wait = datetime.timedelta(seconds=limit)
-            return torch.distributed.TCPStore(host, port, None, hold, timeout=wait, wait_for_workers=False)
+            return self.ask(call).answer(limit + _GRACE)  # it waits for ever for a program that does not answer
         except RuntimeError as error:
             if hold:
                 problem = f"cannot hold the meeting point {self.address}: {_first_line(error)}"

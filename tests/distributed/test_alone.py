@@ -98,12 +98,35 @@ def test_a_process_that_knows_its_part_does_not(by_itself: pytest.MonkeyPatch) -
         train("pserver")
 
 
-def test_variables_that_are_half_set_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("PADDLE_TRAINER_ID", "PADDLE_TRAINER_ENDPOINTS", "TRAINING_ROLE"):
+@pytest.mark.parametrize("is_collective", [False, True])
+@pytest.mark.parametrize(
+    ("variables", "problem"),
+    [
+        ({"PADDLE_TRAINERS_NUM": "2"}, "PADDLE_TRAINERS_NUM=2 is in the environment, and PADDLE_TRAINER_ID is not"),
+        ({"PADDLE_TRAINER_ENDPOINTS": "a:1,b:1"}, "PADDLE_TRAINER_ENDPOINTS is in the environment, and"),
+        ({"PADDLE_TRAINER_ID": "1"}, "PADDLE_TRAINER_ID=1 is in the environment, and neither"),
+        ({"PADDLE_TRAINERS_NUM": "1"}, ""),
+        ({"PADDLE_TRAINER_ID": "0"}, ""),
+        ({"PADDLE_TRAINER_ID": "1", "PADDLE_TRAINERS_NUM": "2"}, ""),
+    ],
+)
+def test_variables_that_are_half_set_are_an_error(
+    variables: dict[str, str], problem: str, is_collective: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PADDLE_TRAINER_ID", "PADDLE_TRAINER_ENDPOINTS", "PADDLE_TRAINERS_NUM", "TRAINING_ROLE"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("PADDLE_TRAINERS_NUM", "2")
-    with pytest.raises(ValueError, match="PADDLE_TRAINERS_NUM=2 is in the environment, and PADDLE_TRAINER_ID is not"):
-        PaddleCloudRoleMaker().generate_role()
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ValueError, match=problem) if problem else contextlib.nullcontext():
+        PaddleCloudRoleMaker(is_collective).generate_role()
+
+
+@needs_torch
+def test_a_program_that_does_not_answer_at_the_meeting_point_is_named_in_time() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(NobodyCame, match=f"answers at the meeting point {address} is no trainer"):
+            Meeting(address, hold=False, prefix="x", limit=1)
 
 
 @needs_torch

@@ -134,6 +134,7 @@ class PaddleCloudRoleMaker(RoleMakerBase):
         self._current_id, self._worker_num = trainer_count()
         self._worker_endpoints = list(parse_names(os.environ.get("PADDLE_TRAINER_ENDPOINTS", "")))
         if self._is_collective:
+            _check_variables()
             self._worker_num = len(self._worker_endpoints) or self._worker_num
             return
         self._server_endpoints = list(_servers())
@@ -143,16 +144,11 @@ class PaddleCloudRoleMaker(RoleMakerBase):
         count = os.environ.get("PADDLE_TRAINERS_NUM", "")
         if count.isdigit():
             self._worker_num = int(count)
-        if (
-            role == "TRAINER"
-            and self._worker_num > 1
-            and find_launch() is None
-            and not os.environ.get("PADDLE_TRAINER_ID")
-        ):
-            raise ValueError(f"PADDLE_TRAINERS_NUM={count} is in the environment, and PADDLE_TRAINER_ID is not")
         if role == "PSERVER":
             self._role = Role.SERVER
             self._current_id = self._server_number()
+        else:
+            _check_variables()
 
     def _server_number(self) -> int:
         own = f"{os.environ.get('POD_IP', '127.0.0.1')}:{os.environ.get('PADDLE_PORT', '')}"
@@ -162,6 +158,22 @@ class PaddleCloudRoleMaker(RoleMakerBase):
                 f"{', '.join(self._server_endpoints) or 'none'} (PADDLE_PSERVERS_IP_PORT_LIST)"
             )
         return self._server_endpoints.index(own)
+
+
+def _check_variables() -> None:
+    """Raise if the environment of a trainer names others and does not say which one this is, or the reverse."""
+    if find_launch() is not None:
+        return
+    trainer, count = (os.environ.get(name, "") for name in ("PADDLE_TRAINER_ID", "PADDLE_TRAINERS_NUM"))
+    endpoints = parse_names(os.environ.get("PADDLE_TRAINER_ENDPOINTS", ""))
+    if not trainer and (len(endpoints) > 1 or (count.isdigit() and int(count) > 1)):
+        name = "PADDLE_TRAINER_ENDPOINTS" if len(endpoints) > 1 else f"PADDLE_TRAINERS_NUM={count}"
+        raise ValueError(f"{name} is in the environment, and PADDLE_TRAINER_ID is not: which trainer is this?")
+    if trainer.isdigit() and int(trainer) > 0 and trainer_count()[1] < 2:
+        raise ValueError(
+            f"PADDLE_TRAINER_ID={trainer} is in the environment, and neither PADDLE_TRAINERS_NUM nor "
+            "PADDLE_TRAINER_ENDPOINTS say how many trainers there are"
+        )
 
 
 GeneralRoleMaker = PaddleCloudRoleMaker
