@@ -79,6 +79,20 @@ def test_trainers_and_servers_of_mpiexec_equal_fluid(optimizer: str, tmp_path: P
     check(tmp_path, optimizer)
 
 
+@needs_torch
+@pytest.mark.slow
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_trainers_of_torchrun_equal_fluid(optimizer: str, tmp_path: Path) -> None:
+    out = tmp_path / f"{optimizer}_trainer$RANK.json"
+    run = fluidio_run("dist_mlp.py", "trainer", "$RANK", "2", "127.0.0.1:1", "127.0.0.1:1", out, optimizer)
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--no-python"]
+    with Job() as job:
+        job.start([*launcher, "sh", "-c", f"exec {' '.join(run)}"])
+        (ended,) = job.wait()
+    assert ended.status == 0, ended.output
+    check(tmp_path, optimizer)
+
+
 def joined(tmp_path: Path, parts: int) -> dict[str, Any]:
     """Train one process on the batches of all trainers."""
     alone = tmp_path / f"alone-{parts}"
@@ -109,6 +123,22 @@ def test_many_trainers_equal_one_process_on_the_joined_batches(trainers: int, tm
         for ended in job.wait():
             assert ended.status == 0, ended.output
     compare(tmp_path, trainers, joined(tmp_path, trainers))
+
+
+@needs_torch
+@pytest.mark.slow
+def test_runs_repeat_bit_for_bit(tmp_path: Path) -> None:
+    for again in ("first", "second"):
+        names = endpoints(3)
+        (tmp_path / again).mkdir()
+        with Job() as job:
+            for trainer in range(3):
+                job.start(fluidio_run("cases.py", tmp_path / again, "3"), paddle_variables(trainer, names))
+            for ended in job.wait():
+                assert ended.status == 0, ended.output
+    first, second = (np.load(tmp_path / again / "trainer-1.npz") for again in ("first", "second"))
+    for name in first.files:
+        np.testing.assert_array_equal(first[name], second[name], err_msg=name)
 
 
 @needs_mpi
