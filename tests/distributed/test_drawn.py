@@ -11,21 +11,22 @@ import pytest
 from tests.distributed.jobs import SCRIPTS, Job, endpoints, fluidio_run, needs_torch
 
 pytestmark = pytest.mark.timeout(300)  # several processes, maybe on a busy machine
-GOLDEN = json.loads((SCRIPTS / "drawn.json").read_text())
 
 
 @needs_torch
-def test_optimizers_schedules_decay_clipping_and_sparse_tables_equal_fluid(tmp_path: Path) -> None:
+@pytest.mark.parametrize("family", ["drawn", pytest.param("drawn_attributes", marks=pytest.mark.slow)])
+def test_optimizers_schedules_decay_clipping_and_sparse_tables_equal_fluid(family: str, tmp_path: Path) -> None:
     (server,) = endpoints(1)
-    cases = ",".join(GOLDEN)
+    golden = json.loads((SCRIPTS / f"{family}.json").read_text())
+    cases = ",".join(golden)
     with Job() as job:
         for role, rank in (("pserver", 0), ("trainer", 0), ("trainer", 1)):
             out = tmp_path / f"{rank}.json"
-            job.start(fluidio_run("drawn.py", role, str(rank), "2", server, server, out, cases))
+            job.start(fluidio_run(f"{family}.py", role, str(rank), "2", server, server, out, cases))
         for ended in job.wait():
             assert ended.status == 0, ended.output
     trainers = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in (0, 1)]
-    for case, expected in GOLDEN.items():
+    for case, expected in golden.items():
         for trainer, losses in zip(trainers, expected["losses"]):
             np.testing.assert_allclose(trainer[case]["losses"], losses, atol=2e-6, err_msg=case)
             for name, value in expected["params"].items():
