@@ -118,7 +118,7 @@ def _ragged(block: RecordBlock) -> bytes | memoryview:
 def _interleaved(parts: list[Pieces]) -> bytes:
     pieces = []
     for data, starts, stops in parts:
-        view: Any = memoryview(data)  # type: ignore[arg-type]
+        view = memoryview(data)
         pieces.append([view[a:b] for a, b in zip(starts.tolist(), stops.tolist())])
     return b"".join(itertools.chain.from_iterable(zip(*pieces)))
 
@@ -130,7 +130,7 @@ def _joined(parts: list[Pieces]) -> memoryview:
     stops = np.stack([stops + base for (_, _, stops), base in zip(parts, bases)], axis=1).reshape(-1)
     target = np.empty(int((stops - starts).sum()), np.uint8)
     loops.compiled.join(memoryview(b"".join(data for data, _, _ in parts)), starts, stops, target)
-    return memoryview(target)
+    return target.data
 
 
 def _prefixes(column: Column) -> list[Pieces]:
