@@ -94,6 +94,7 @@ def main() -> None:
     args = parser.parse_args()
     print(f"{'':10} {'rows/s':>12} {'columns/s':>12} {'x Parquet':>10} {'x pylist':>10}")
     for name, rows in kinds(args.rows).items():
+        works: list[Callable[[], None]]
         works = [partial(ours, rows), by_columns(rows), partial(parquet, rows), partial(pylist, rows)]
         mine, columns, file, table = best(works, args.rounds)
         print(

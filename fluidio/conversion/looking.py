@@ -130,6 +130,8 @@ def short(value: Any, limit: int = 60) -> str:
         if found is not None:
             return f"{found} ({len(value)} bytes)"
         return f"{len(value)} bytes" if len(value) > 40 or not value.isascii() else repr(value)
+    if isinstance(value, np.generic):
+        return str(value)
     if isinstance(value, np.ndarray):
         numbers = np.array2string(value.reshape(-1)[:4], separator=" ", precision=4)[1:-1]
         return f"{value.dtype} {value.shape} [{numbers}{' ...' if value.size > 4 else ''}]"

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.conversion import storage
+from fluidio.conversion.formats import of_name
 from fluidio.conversion.looking import blocks_with_slots, choose, rows
 from fluidio.conversion.new_set import making, named_prefix
 from fluidio.conversion.progress import note
@@ -177,7 +178,23 @@ def merge(paths: Sequence[str], output: str, shards: int = 1) -> list[str]:
     for slots in noted[1:]:
         if len(slots) != len(noted[0]) or not all(a.alike(b) for a, b in zip(slots, noted[0])):
             raise ConversionError(f"the slots differ: {'; '.join(map(str, noted[0]))} and {'; '.join(map(str, slots))}")
+    found = [(path, layout) for path in paths if (layout := _layout(path))]
+    for path, layout in found[1:]:
+        if layout != found[0][1]:
+            said = f"records of {', '.join(layout)}, those of {found[0][0]} are {', '.join(found[0][1])}"
+            raise ConversionError(f"{path}: {said}; no reader takes both from one file")
     return split(list(paths), output, shards)
+
+
+def _layout(path: str) -> list[str]:
+    """Return what the first record of a file holds, [] for none, in words that records of one file have in common."""
+    try:
+        slots = of_name("recordio").read(path, None)[0]
+    except ConversionError:
+        return ["pickled samples"]
+    if [slot.kind for slot in slots] == ["record"]:
+        return ["bytes"]
+    return [f"{slot.dtype} of {len(slot.shape) + 1} dims and LoD {slot.lod_level}" for slot in slots]
 
 
 def sorted_by(

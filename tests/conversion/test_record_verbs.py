@@ -15,9 +15,9 @@ import fluidio
 from fluidio.cli import main
 from fluidio.conversion import generate, read_rows
 from fluidio.conversion.stats import stats
-from fluidio.conversion.tools import diff, sorted_by
+from fluidio.conversion.tools import diff, merge, sorted_by
 from fluidio.errors import ConversionError
-from fluidio.recordio import File, Writer
+from fluidio.recordio import File, Writer, load
 from fluidio.recordio.files.paths import expand
 from tests.conversion.templates import write
 
@@ -181,3 +181,25 @@ def test_every_verb_has_an_example(verb: str, capsys: pytest.CaptureFixture[str]
     with pytest.raises(SystemExit):
         main(["records", verb, "--help"])
     assert f"example: fluidio records {verb} " in " ".join(capsys.readouterr().out.split())
+
+
+def test_records_that_no_reader_takes_together_are_not_merged(tmp_path: Path) -> None:
+    with Writer(tmp_path / "a") as writer:
+        writer.write_block([np.arange(3).reshape(-1, 1)])
+    with Writer(tmp_path / "b") as writer:
+        writer.write_block([np.zeros((3, 1))])
+    with Writer(tmp_path / "c") as writer:
+        writer.write(b"bytes")
+    Writer(tmp_path / "empty").close()
+    for other in "bc":
+        with pytest.raises(ConversionError, match="no reader takes both from one file"):
+            merge([str(tmp_path / "a"), str(tmp_path / other)], str(tmp_path / "both"))
+    made = merge([str(tmp_path / name) for name in ("a", "empty", "a")], str(tmp_path / "both"))
+    assert [len(column.data) for column in load(made)] == [6]
+
+
+def test_numbers_are_shown_as_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Writer(tmp_path / "a") as writer:
+        writer.write_block([np.array([[1.5]])])
+    assert main(["records", "head", str(tmp_path / "a")]) == 0
+    assert capsys.readouterr().out == "0: slot_0=1.5\n"
