@@ -23,6 +23,8 @@ _LISTS = {
     AttrType.STRINGS: AttrType.STRING,
 }
 
+_NUMBERS = (AttrType.INT, AttrType.LONG, AttrType.FLOAT, AttrType.BOOLEAN)
+
 
 def typed(op_type: str, attrs: Mapping[str, Any]) -> dict[str, Any]:
     """Return attributes with the declared types; unknown ones, blocks and dtypes stay as they are.
@@ -53,7 +55,8 @@ def _typed(op_type: str, name: str, kind: AttrType | None, value: Any) -> Any:
         plain = value.reshape(-1)[0].item() if isinstance(value, np.ndarray) and value.size == 1 else value
         found = _ONE[kind](plain)
     if found is None:
-        raise EnforceNotMet(f"op {op_type}: attribute {name} is {value!r}; {kind.name} was expected")
+        expected = "a number" if isinstance(value, str) and kind in _NUMBERS else kind.name
+        raise EnforceNotMet(f"attribute {name} is {value!r}; {expected} was expected")
     return found
 
 

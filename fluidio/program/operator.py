@@ -80,7 +80,11 @@ class Operator:
         carried = tuple(OpSlot(name, True, True) for name in definition.carried)
         self._inputs = _arguments("Input", type, (*definition.inputs, *carried), inputs or {})
         self._outputs = _arguments("Output", type, definition.outputs, outputs or {})
-        self._attrs: dict[str, Any] = {**definition.attrs, **_known(type, definition.attrs, _clean(attrs or {}))}
+        self._attrs: dict[str, Any] = dict(definition.attrs)
+        try:
+            self._attrs.update(_known(type, definition.attrs, _clean(attrs or {})))
+        except EnforceNotMet as error:
+            InferContext(self).fail(str(error))
 
     @classmethod
     def blank(cls, block: Block) -> Operator:

@@ -35,9 +35,8 @@ class ConditionalBlock:
     def _complete(self, body: Block) -> None:
         parent = body.parent
         assert parent is not None
-        given = {v.name for v in self.inputs}
         reads, writes = outer_names(body)
-        known = [n for n in reads if n not in given and parent._find_var_recursive(n) is not None]
+        known = [n for n in reads if parent._find_var_recursive(n) is not None]
         scope = parent.create_var(type=VarType.STEP_SCOPES)
         parent.append_op(
             type="conditional_block",
@@ -161,6 +160,8 @@ def switch_case(
         pairs = list(branch_fns.items())
     else:
         pairs = [tuple(b) if isinstance(b, (tuple, list)) else (i, b) for i, b in enumerate(branch_fns)]
+    if any(len(pair) != 2 for pair in pairs):
+        raise TypeError("switch_case: each entry of branch_fns is a function or a pair of a number and a function")
     for number, function in pairs:
         if not isinstance(number, int) or not callable(function):
             raise TypeError(f"switch_case: branches are (number, function), got ({number!r}, {function!r})")

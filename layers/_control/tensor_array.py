@@ -119,5 +119,7 @@ def shrink_memory(x: Variable, i: Variable, table: Variable) -> Variable:
 
 def reorder_lod_tensor_by_rank(x: Variable, rank_table: Variable) -> Variable:
     """Put rows (or sequences) into the order of a rank table."""
+    if rank_table.type is not VarType.LOD_RANK_TABLE:
+        raise TypeError(f"reorder_lod_tensor_by_rank: rank_table must come from lod_rank_table, got {rank_table!r}")
     inputs = {"X": [x], "RankTable": [rank_table]}
     return _apply("reorder_lod_tensor_by_rank", "reorder_lod_tensor_by_rank", inputs, x.dtype)

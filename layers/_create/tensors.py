@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.dtypes import DTypeLike, VarType, to_vartype
+from fluidio.era import era
 from fluidio.initializer import Constant
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers._create.joined import join_array
@@ -181,6 +182,8 @@ def sums(input: Any, out: Variable | None = None) -> Variable:
     helper = LayerHelper("sum")
     parts = list(input) if isinstance(input, (list, tuple)) else [input]
     if out is None:
+        if era().checks_layer_arguments and len({check_variable("sums", "input", part).dtype for part in parts}) > 1:
+            raise ValueError(f"sums: the inputs have different dtypes: {[part.dtype.name for part in parts]}")
         out = helper.create_variable_for_type_inference(check_variable("sums", "input", parts[0]).dtype)
     helper.append_op(type="sum", inputs={"X": parts}, outputs={"Out": [out]}, attrs={"use_mkldnn": False})
     return out

@@ -141,10 +141,13 @@ def while_grad(k: Call, f: Frame) -> None:
             gradient = values[slot] if slot >= 0 and _written(k, slot) else None
             flowing[name] = _zeros_like(k, before[position]) if gradient is None else gradient
     for name, inner, outer in targets:
+        source = k.ins["X"][xs.index(name)]
         if name in flowing:
             f.set(outer, flowing[name])
         elif inner >= 0 and values[outer] is None:
-            f.set(outer, _zeros_like(k, values[k.ins["X"][xs.index(name)]]))
+            f.set(outer, _zeros_like(k, values[source]), f.lods[source])
+        elif inner >= 0 and hasattr(values[outer], "dtype"):
+            f.set(outer, values[outer], f.lods[source])  # a gradient has the sequences of its variable
 
 
 def _is_array(k: Call, name: str) -> bool:
