@@ -87,31 +87,35 @@ def roi_pool_grad(k: Call, x: Any, rois: Any, lengths: Any, where: Any, dout: An
 
 
 class _Samples:
-    """The places at which the cells of one region are read, as a matrix over the pixels of its image."""
+    """The places at which the cells of one region are read, as matrices over the window of pixels that it touches."""
 
-    def __init__(self, attrs: dict[str, Any], box: Any, height: int, width: int) -> None:
+    def __init__(self, attrs: dict[str, Any], box: Any, height: int, width: int, dtype: Any) -> None:
         rows, columns = attrs["pooled_height"], attrs["pooled_width"]
         left, top, right, bottom = (float(v) * attrs["spatial_scale"] for v in box)
         region_h, region_w = max(bottom - top, 1.0), max(right - left, 1.0)
         ratio = attrs["sampling_ratio"]
         count_h = ratio if ratio > 0 else math.ceil(region_h / rows)
         count_w = ratio if ratio > 0 else math.ceil(region_w / columns)
-        self.rows = _weights(top, region_h / rows, rows, count_h, height)
-        self.columns = _weights(left, region_w / columns, columns, count_w, width)
+        self.rows, down = _weights(top, region_h / rows, rows, count_h, height, dtype)
+        self.columns, across = _weights(left, region_w / columns, columns, count_w, width, dtype)
+        self.window = (slice(None), down, across)
 
 
-def _weights(start: float, cell: float, cells: int, count: int, size: int) -> Any:
-    """Return the matrix [cells, size] that averages `count` samples in each cell along one side."""
+def _weights(start: float, cell: float, cells: int, count: int, size: int, dtype: Any) -> tuple[Any, slice]:
+    """Return the matrix [cells, pixels] that averages `count` samples in each cell along one side, and the pixels."""
     places = start + (np.arange(cells)[:, None] + (np.arange(count) + 0.5)[None, :] / count) * cell
     inside = (places >= -1.0) & (places <= size)
-    places = np.clip(places, 0, None)
+    places = np.clip(np.nan_to_num(places), 0, size)
     low = np.minimum(places.astype(np.int64), size - 1)
     part = np.where(low >= size - 1, 0.0, places - low)
-    matrix = np.zeros((cells, size))
-    at = np.broadcast_to(np.arange(cells)[:, None], low.shape)
-    np.add.at(matrix, (at, low), (1 - part) * inside / count)
-    np.add.at(matrix, (at, np.minimum(low + 1, size - 1)), part * inside / count)
-    return matrix
+    high = np.minimum(low + 1, size - 1)
+    first, last = int(low[0, 0]), int(high[-1, -1])  # the places ascend
+    width = last + 1 - first
+    at = np.arange(cells)[:, None] * width - first
+    share = inside / count
+    matrix = np.bincount((at + low).reshape(-1), ((1 - part) * share).reshape(-1), cells * width)
+    matrix += np.bincount((at + high).reshape(-1), (part * share).reshape(-1), cells * width)
+    return matrix.reshape(cells, width).astype(dtype), slice(first, last + 1)
 
 
 @op("roi_align", "X ROIs RoisLod?", "Out", {**_POOL, "sampling_ratio": -1}, infer=_infer, grad=True, lod="kernel")
@@ -120,8 +124,8 @@ def roi_align(k: Call, x: Any, rois: Any, lengths: Any) -> Any:
     features, boxes = k.dev.download(x), k.dev.download(rois)
     out = np.empty((boxes.shape[0], x.shape[1], k.attrs["pooled_height"], k.attrs["pooled_width"]), features.dtype)
     for n, (image, box) in enumerate(zip(region_images(k, rois, lengths), boxes)):
-        s = _Samples(k.attrs, box, *features.shape[2:])
-        out[n] = s.rows @ features[image] @ s.columns.T
+        s = _Samples(k.attrs, box, features.shape[2], features.shape[3], features.dtype)
+        out[n] = s.rows @ features[image][s.window] @ s.columns.T
     return k.dev.upload(out)
 
 
@@ -130,6 +134,6 @@ def roi_align_grad(k: Call, x: Any, rois: Any, lengths: Any, dout: Any) -> Any:
     boxes, d = k.dev.download(rois), k.dev.download(dout)
     dx = np.zeros(x.shape, d.dtype)
     for n, (image, box) in enumerate(zip(region_images(k, rois, lengths), boxes)):
-        s = _Samples(k.attrs, box, *x.shape[2:])
-        dx[image] += (s.rows.T @ d[n] @ s.columns).astype(d.dtype)
+        s = _Samples(k.attrs, box, x.shape[2], x.shape[3], d.dtype)
+        dx[image][s.window] += s.rows.T @ d[n] @ s.columns
     return k.dev.upload(dx)
