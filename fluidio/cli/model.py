@@ -11,7 +11,10 @@ from fluidio.cli.model_run import RUN_EXAMPLES, add_diff, add_run, run_diff, run
 from fluidio.errors import ModelError
 
 HELP = "inspect, run, export, import and compare saved models"
-_EXIT = "exit status: 0 done; 1 an error, or a model that is damaged, does not fit or differs; 2 wrong usage; 130 interrupted"
+_EXIT = (
+    "exit status: 0 done; 1 an error, or a model that is damaged, does not fit or differs; 2 wrong usage; "
+    "130 interrupted"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
