@@ -211,7 +211,8 @@ def set_gradient_clip(
 
     Fluid: 1.8 clips nothing at all where a trained parameter has no clip; `partial=True` clips those that have one.
     """
-    if clip is not None and not isinstance(clip, GradientClipBase):
+    unset = clip is None and not era().checks_layer_arguments
+    if not unset and not isinstance(clip, GradientClipBase):
         raise TypeError(f"'clip' should be an instance of GradientClipBase, got {type(clip).__name__}")
     program = program or default_main_program()
     for item in param_list or program.all_parameters():

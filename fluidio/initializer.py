@@ -84,6 +84,7 @@ class ConstantInitializer(Initializer):
     _float16_name = "constant_init"
 
     def __init__(self, value: float = 0.0, force_cpu: bool = False) -> None:
+        _check_given(value=value)
         self.value = value
         self.force_cpu = force_cpu
 
@@ -113,6 +114,7 @@ class UniformInitializer(_Random):
         diag_val: float = 1.0,
     ) -> None:
         super().__init__(seed)
+        _check_given(seed=seed)
         if low is None or high is None or high < low:
             raise AssertionError(f"Uniform needs low <= high, got {low} and {high}")
         self.low = low
@@ -129,6 +131,7 @@ class NormalInitializer(_Random):
 
     def __init__(self, loc: float = 0.0, scale: float = 1.0, seed: int = 0) -> None:
         super().__init__(seed)
+        _check_given(loc=loc, scale=scale, seed=seed)
         self.loc = loc
         self.scale = scale
 
@@ -141,6 +144,7 @@ class TruncatedNormalInitializer(_Random):
 
     def __init__(self, loc: float = 0.0, scale: float = 1.0, seed: int = 0) -> None:
         super().__init__(seed)
+        _check_given(loc=loc, scale=scale, seed=seed)
         self.loc = loc
         self.scale = scale
 

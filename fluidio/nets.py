@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from fluidio import layers
+from fluidio.era import era
 from fluidio.program import Variable
+from fluidio.program.type_checks import check_variable_and_dtype
 
 __all__ = [
     "glu",
@@ -144,6 +146,9 @@ def scaled_dot_product_attention(
     queries: Variable, keys: Variable, values: Variable, num_heads: int = 1, dropout_rate: float = 0.0
 ) -> Variable:
     """softmax(q k' / sqrt(d)) v over the second dim of 3-D tensors, with several heads side by side."""
+    if era().checks_layer_arguments:
+        for name, given in (("queries", queries), ("keys", keys), ("values", values)):
+            check_variable_and_dtype(given, name, ["float32", "float64"], "scaled_dot_product_attention")
     _check_attention(queries, keys, values, num_heads)
     if num_heads > 1:
         queries, keys, values = (

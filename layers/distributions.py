@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.era import era
 from fluidio.layers._create.tensors import assign, cast
 from fluidio.layers._math.elementwise import elementwise_add, elementwise_mul, elementwise_pow, exp, less_than, log
 from fluidio.layers._math.reductions import reduce_max, reduce_prod, reduce_sum
@@ -51,6 +52,8 @@ class _TwoParameters(Distribution):
     """Two numbers, arrays or variables that are broadcast against each other."""
 
     def __init__(self, first: Any, second: Any, names: tuple[str, str]) -> None:
+        if isinstance(first, Variable) is not isinstance(second, Variable) and era().checks_layer_arguments:
+            raise ValueError(f"if one of {names[0]} and {names[1]} is a Variable, both should be Variables")
         self._plain = all(isinstance(value, (int, float)) for value in (first, second))
         self._first = _as_variable(first, names[0])
         self._second = _as_variable(second, names[1])

@@ -97,6 +97,9 @@ class AdadeltaOptimizer(Optimizer):
         name: str | None = None,
         **legacy: Any,
     ) -> None:
+        for what, value in (("learning_rate", learning_rate), ("epsilon", epsilon), ("rho", rho)):
+            if value is None:
+                raise ValueError(f"{what} is not set.")
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
         self._epsilon, self._rho = epsilon, rho
 
