@@ -8,6 +8,11 @@ from typing import Any
 import numpy as np
 
 from fluidio.contrib.int8 import QUANTIZABLE, Quantization, freeze, insert, store_int8
+from fluidio.contrib.slim.activations import (
+    AddQuantDequantPass,
+    OutScaleForInferencePass,
+    OutScaleForTrainingPass,
+)
 from fluidio.dtypes import to_numpy
 from fluidio.errors import not_supported
 from fluidio.places import CPUPlace
@@ -16,7 +21,10 @@ from fluidio.program.ir_graph import IrGraph
 from fluidio.tensor import Scope, global_scope
 
 __all__ = [
+    "AddQuantDequantPass",
     "ConvertToInt8Pass",
+    "OutScaleForInferencePass",
+    "OutScaleForTrainingPass",
     "QuantizationFreezePass",
     "QuantizationTransformPass",
     "TransformForMobilePass",
