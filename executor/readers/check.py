@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+import weakref
 from typing import Any
 
 from fluidio.dtypes import to_vartype
@@ -14,8 +15,8 @@ from fluidio.program.call_site import describe
 __all__ = ["check_item", "layout_of"]
 
 Layout = tuple[Any, ...]
-_told: dict[Any, Any] = {}
-"""What was warned of at which line: the registry that Python would keep in the user's module."""
+_told: weakref.WeakKeyDictionary[Operator, set[str]] = weakref.WeakKeyDictionary()
+"""What was warned of at which `read` op. Padded batches differ in length all the time: one warning is enough."""
 
 
 def layout_of(item: Tensors) -> Layout:
@@ -65,8 +66,10 @@ def _warn(op: Operator, position: int, variable: Variable, array: Any, levels: i
     rank_differs = len(declared) != len(shape)
     dims_differ = any(d >= 0 and d != s for d, s in zip(declared[1:], shape[1:]))
     found = to_vartype(array.dtype)
-    if not (rank_differs or dims_differ or found != variable.dtype):
+    kind = "dtype" if found != variable.dtype else "rank" if rank_differs else "dims" if dims_differ else ""
+    if not kind or kind in _told.setdefault(op, set()):
         return
+    _told[op].add(kind)
     text = (
         f"slot {position} of reader {op.input('Reader')[0]} (variable {variable.name}) is declared as "
         f"{variable.dtype.name} {declared} but holds {found.name} {shape}: the data win"
@@ -75,4 +78,4 @@ def _warn(op: Operator, position: int, variable: Variable, array: Any, levels: i
         warnings.warn(text, stacklevel=2)
         return
     file, line, _ = op.site
-    warnings.warn_explicit(f"{text}; read at {describe(op.site)}", UserWarning, file, line, registry=_told)
+    warnings.warn_explicit(f"{text}; read at {describe(op.site)}", UserWarning, file, line)

@@ -266,3 +266,18 @@ def test_12_save_inference_model_takes_read_outputs_as_feeds(tmp_path: Path) -> 
         assert "read" not in [op.type for op in program.global_block().ops]
         rows = np.ones((3, 4), "float32")
         assert subject.exe.run(program, feed={feeds[0]: rows}, fetch_list=targets)[0].shape == (3, 2)
+
+
+def test_batches_padded_to_many_lengths_are_told_of_once() -> None:
+    reader = fluid.layers.py_reader(4, [[-1, 16, 1]] * 2, ["int64"] * 2, use_double_buffer=False)
+    words, places = fluid.layers.read_file(reader)
+    total = fluid.layers.reduce_sum(words + places)
+    reader.decorate_tensor_provider(lambda: ([np.ones((2, n, 1), "int64")] * 2 for n in (7, 8, 9)))
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(fluid.default_startup_program())
+    reader.start()
+    with pytest.warns(UserWarning, match="the data win") as found:
+        sums = [int(exe.run(fetch_list=[total])[0]) for _ in range(3)]
+    reader.reset()
+    assert sums == [28, 32, 36]
+    assert len(found) == 1
