@@ -31,10 +31,19 @@ def operator(rewriter: Rewriter, node: ast.BinOp) -> None:
 def _percent(rewriter: Rewriter, node: ast.BinOp) -> None:
     if not is_text(node.left, rewriter.bindings.texts):
         return
-    right = node.right
-    values = right.elts if isinstance(right, ast.Tuple) else right.values if isinstance(right, ast.Dict) else [right]
-    if not all(is_no_array(value) for value in values):
+    if not _holds_no_array(node.right):
         _as_call(rewriter, node, b"%", rewriter.apply_construct("percent", node, "'...' % array"))
+
+
+def _holds_no_array(values: ast.expr) -> bool:
+    """Tell whether what stands behind % is no one-element array, nor a tuple or dict with one in it."""
+    if isinstance(values, ast.Tuple):
+        return all(map(is_no_array, values.elts))
+    if isinstance(values, ast.Dict):
+        return all(map(is_no_array, values.values))
+    if isinstance(values, ast.BinOp):
+        return _holds_no_array(values.left) and _holds_no_array(values.right)
+    return not is_list(values, ("tuple", "dict", "vars", "locals")) and is_no_array(values)
 
 
 def _as_call(rewriter: Rewriter, node: ast.BinOp, operator: bytes, name: str) -> None:
