@@ -10,35 +10,9 @@ from fluidio.dtypes import VarType
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers._control.loops import assign_to, outer_names, sub_block
 from fluidio.layers.utils import assert_same_structure, map_structure
-from fluidio.program import Block, Program, Variable
+from fluidio.program import Block, Variable
 
-__all__ = [
-    "BlockGuard",
-    "ConditionalBlock",
-    "Switch",
-    "case",
-    "cond",
-    "copy_var_to_parent_block",
-    "select_input",
-    "select_output",
-    "switch_case",
-]
-
-
-class BlockGuard:
-    """Build a sub-block of a program's current block in a `with` statement; layers of one's own derive from it."""
-
-    def __init__(self, main_program: Program) -> None:
-        if not isinstance(main_program, Program):
-            raise TypeError("BlockGuard takes a program")
-        self.main_program = main_program
-
-    def __enter__(self) -> None:
-        self.main_program._create_block()
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool | None:
-        self.main_program._rollback()
-        return kind is None
+__all__ = ["Switch", "case", "cond", "select_input", "select_output", "switch_case"]
 
 
 class ConditionalBlock:

@@ -88,3 +88,11 @@ def test_a_row_of_the_table_names_arguments_that_its_layer_has() -> None:
         known = inspect.signature(layer).parameters
         wrong += [f"{name}.{check.argument}" for check in checks if check.argument not in known]
     assert wrong == []
+
+
+def test_sums_into_a_given_variable_may_mix_dtypes_as_built() -> None:
+    fluid.use_era("1.8")
+    state, distance = fluid.layers.data("a", [2]), fluid.layers.data("b", [2], dtype="int64")
+    assert fluid.layers.sums([state, distance], out=state) is state
+    with pytest.raises(ValueError, match="dtype"):
+        fluid.layers.sums([state, distance])

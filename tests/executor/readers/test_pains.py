@@ -269,7 +269,7 @@ def test_12_save_inference_model_takes_read_outputs_as_feeds(tmp_path: Path) -> 
 
 
 def test_batches_padded_to_many_lengths_are_told_of_once() -> None:
-    reader = fluid.layers.py_reader(4, [[-1, 16, 1]] * 2, ["int64"] * 2, use_double_buffer=False)
+    reader: Any = fluid.layers.py_reader(4, [[-1, 16, 1]] * 2, ["int64"] * 2, use_double_buffer=False)
     words, places = fluid.layers.read_file(reader)
     total = fluid.layers.reduce_sum(words + places)
     reader.decorate_tensor_provider(lambda: ([np.ones((2, n, 1), "int64")] * 2 for n in (7, 8, 9)))
