@@ -101,3 +101,11 @@ def test_data_norm_leaves_out_slots_that_begin_with_zero() -> None:
     np.testing.assert_allclose(
         squares, [2.9166966666659087, 2.9166966666659087, 4.250029999999242, 9.250019999999495, 12.25002, 16.25002]
     )
+
+
+def test_bytes_scaled_by_a_number_below_zero_wrap_round() -> None:
+    scope = core.Scope()
+    scope.var("x").get_tensor().set(np.array([0, 1, 100], "uint8"), CPU)
+    out = scope.var("out").get_tensor()
+    Operator("scale", X="x", Out="out", scale=-2.3).run(scope, CPU)
+    assert np.array(out).tolist() == [0, 254, 56]

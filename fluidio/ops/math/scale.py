@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op, passed_on, same_as
 from fluidio.program.op_def import GradOp, grad_name
@@ -39,8 +41,8 @@ def scale(k: Call, x: Any, scale_tensor: Any) -> Any:
     if isinstance(x, SelectedRows):
         return SelectedRows(x.rows(), x.height(), x.value * factor)
     if x.dtype.kind in "iu":  # Fluid: whole numbers are scaled by whole numbers
-        factor = x.dtype.type(factor)
-        bias = x.dtype.type(a["bias"])
+        factor = np.int64(factor).astype(x.dtype) if scale_tensor is None else x.dtype.type(factor)
+        bias = np.int64(a["bias"]).astype(x.dtype)  # a number below zero wraps round
     else:
         bias = a["bias"]
     if not bias:
