@@ -32,7 +32,7 @@ from fluidio.program.op_def import (
 )
 from fluidio.program.operator import Operator
 
-__all__ = ["default_grad_maker", "gradient", "op", "passed_on", "same_as", "updated"]
+__all__ = ["default_grad_maker", "gradient", "infer_gradients", "op", "passed_on", "same_as", "updated"]
 
 Infer = Callable[[InferContext], None]
 Kernel = Callable[..., Any]

@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from tests.differential.protos import PROTOS, attr_default, op_step
+from tests.differential.reasons import REASONS
 from tests.differential.stored import FOLDER, read_stored
 
-__all__ = ["coverage", "covered", "markdown", "wanted"]
+__all__ = ["coverage", "covered", "markdown", "missing_names", "wanted"]
 
 # Attributes that steer another device or library, or a job of several processes: nothing to compare on one CPU.
 _ELSEWHERE = {
@@ -45,8 +46,9 @@ _HEAD = """# What is compared with the real 1.8.5
 
 Made by `python -m tests.differential.coverage > docs/ops-compared.md` from the cases in
 `tests/data/differential/cases`, which hold inputs, attributes and 1.8.5's results. *attributes* have a value off their
-default in a case. *missing*: slots and attributes of the op that no case has; attributes for other devices, libraries
-and processes are left out. Ops without a line are compared in programs (`tests/data/golden`, `tests/data/drawn`).
+default in a case. *missing*: slots and attributes of the op that no case has, and why; attributes for other devices,
+libraries and processes are left out. Ops without a line are compared in programs (`tests/data/golden`,
+`tests/data/drawn`).
 
 | op | cases | gradient | inputs | outputs | attributes | missing |
 | --- | --- | --- | --- | --- | --- | --- |
@@ -87,6 +89,11 @@ def coverage() -> dict[str, tuple[int, set[tuple[str, str]]]]:
     return found
 
 
+def missing_names(op: str, found: set[tuple[str, str]]) -> set[str]:
+    """Return the slots and attributes of an op that no case has."""
+    return {name for _, name in wanted(op) - found}
+
+
 def markdown() -> str:
     """Return the table."""
     return _HEAD + "".join(_row(op, *facts) for op, facts in coverage().items())
@@ -94,7 +101,7 @@ def markdown() -> str:
 
 def _row(op: str, cases: int, found: set[tuple[str, str]]) -> str:
     parts = [" ".join(sorted(name for kind, name in found if kind == part)) for part in ("in", "out", "attr")]
-    missing = " ".join(sorted(name for _, name in wanted(op) - found))
+    missing = ", ".join(f"{name} ({REASONS.get((op, name), '?')})" for name in sorted(missing_names(op, found)))
     return f"| `{op}` | {cases} | {'yes' if ('grad', '') in found else ''} | {' | '.join(parts)} | {missing} |\n"
 
 

@@ -165,12 +165,16 @@ def uniform_random(k: Call, shape_tensor: Any, shape_list: list[Any]) -> Any:
         shape = [int(k.dev.download(d).reshape(-1)[0]) for d in shape_list]
     seed = a["seed"] or random_engine.os_seed()
     values = random_engine.uniform(seed, shape, a["min"], a["max"], to_numpy(a["dtype"]))
-    if a["diag_num"]:
-        places = np.arange(a["diag_num"]) * (a["diag_step"] + 1)
-        if places[-1] >= values.size:
-            raise EnforceNotMet(f"diag_num {a['diag_num']} with diag_step {a['diag_step']} leaves shape {list(shape)}")
-        values.reshape(-1)[places] = a["diag_val"]
+    set_diagonal(values, a)
     return k.dev.upload(values)
+
+
+def set_diagonal(values: Any, a: dict[str, Any]) -> None:
+    """Set `diag_num` elements, the first and then one every diag_step + 1, to diag_val."""
+    places = np.arange(a["diag_num"]) * (a["diag_step"] + 1)
+    if places.size and places[-1] >= values.size:
+        raise EnforceNotMet(f"diag_num {a['diag_num']} with diag_step {a['diag_step']} leaves {list(values.shape)}")
+    values.reshape(-1)[places] = a["diag_val"]
 
 
 def _given_shape(k: Call, shape_tensor: Any, shape_list: list[Any]) -> list[int]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from fluidio.dtypes import VarType, to_numpy
 from fluidio.errors import EnforceNotMet
-from fluidio.ops.create.fill import infer_like_input, shape_like_input
+from fluidio.ops.create.fill import infer_like_input, set_diagonal, shape_like_input
 from fluidio.ops.kernel import Call
 from fluidio.ops.random import engine as random_engine
 from fluidio.ops.registry import op
@@ -95,12 +95,12 @@ _LIKE: dict[str, Any] = {"shape": [], "dtype": VarType.FP32, "input_dim_idx": 0,
     lod="kernel",
 )
 def uniform_random_batch_size_like(k: Call, x: Any) -> Any:
-    """Out = uniform numbers in [min, max], with as many rows as Input."""
+    """Out = uniform numbers in [min, max], with as many rows as Input; some are diag_val, as in uniform_random."""
     a = k.attrs
     seed = a["seed"] or random_engine.os_seed()
-    drawn = random_engine.uniform(
-        seed, shape_like_input(k, x, by_sequence=False), a["min"], a["max"], to_numpy(a["dtype"])
-    )
+    shape = shape_like_input(k, x, by_sequence=False)
+    drawn = random_engine.uniform(seed, shape, a["min"], a["max"], to_numpy(a["dtype"]))
+    set_diagonal(drawn, a)
     return k.dev.upload(drawn)
 
 

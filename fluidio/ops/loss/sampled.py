@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.random.engine import os_seed
 from fluidio.ops.random.samplers import AliasSampler, LogUniformSampler, UniformSampler, alias_tables
-from fluidio.ops.registry import gradient, op
+from fluidio.ops.registry import gradient, infer_gradients, op
 from fluidio.program.infer import InferContext
 from fluidio.tensor import SelectedRows
 
@@ -22,9 +23,9 @@ def _sigmoid(xp: Any, x: Any) -> Any:
     return 1 / (1 + xp.exp(-x))
 
 
-def _rows_grad(k: Call, weight: Any, rows: Any, values: Any) -> Any:
-    """Return a gradient by rows: sparse if asked for, else dense."""
-    if k.attrs["is_sparse"]:
+def _rows_grad(k: Call, weight: Any, rows: Any, values: Any, is_bias: bool = False) -> Any:
+    """Return a gradient by rows: sparse if asked for, else dense. That of a bias is always dense."""
+    if k.attrs["is_sparse"] and not is_bias:
         used = np.unique(np.asarray(k.dev.download(rows)))
         place = k.dev.upload(np.searchsorted(used, np.asarray(k.dev.download(rows))))
         summed = k.xp.zeros((used.size, *weight.shape[1:]), weight.dtype)
@@ -119,11 +120,24 @@ def nce(
     return cost.reshape(-1, 1), out, at
 
 
+def _sparse_weight(slot: str) -> Callable[[InferContext], None]:
+    """Return an inference of gradients whose weight has sparse rows if `is_sparse` asks for them."""
+
+    def infer(c: InferContext) -> None:
+        infer_gradients(c)
+        if c.attrs["is_sparse"]:
+            c.set(slot, type=VarType.SELECTED_ROWS)
+
+    return infer
+
+
 @gradient(
     "nce",
     "Input Label Weight Bias SampleWeight CustomDistProbs SampleLogits SampleLabels Cost@GRAD",
     "Input@GRAD Weight@GRAD Bias@GRAD",
+    infer=_sparse_weight("Weight@GRAD"),
     lod="none",
+    carried="CustomDistAlias CustomDistAliasProbs",
 )
 def nce_grad(
     k: Call,
@@ -154,7 +168,7 @@ def nce_grad(
         values = (dlogits[:, :, None] * x[:, None, :]).reshape(flat.size, -1)
         dweight = _rows_grad(k, weight, flat, values)
     if k.wants("Bias@GRAD"):
-        dbias = _rows_grad(k, bias, flat, dlogits.reshape(-1, *(1,) * (bias.ndim - 1)))
+        dbias = _rows_grad(k, bias, flat, dlogits.reshape(-1, *(1,) * (bias.ndim - 1)), True)
     return dx, dweight, dbias
 
 
@@ -212,7 +226,11 @@ def hierarchical_sigmoid(k: Call, x: Any, weight: Any, label: Any, table: Any, c
 
 
 @gradient(
-    "hierarchical_sigmoid", "X W Label PathTable PathCode Bias PreOut Out@GRAD", "X@GRAD W@GRAD Bias@GRAD", lod="none"
+    "hierarchical_sigmoid",
+    "X W Label PathTable PathCode Bias PreOut Out@GRAD",
+    "X@GRAD W@GRAD Bias@GRAD",
+    infer=_sparse_weight("W@GRAD"),
+    lod="none",
 )
 def hierarchical_sigmoid_grad(
     k: Call, x: Any, weight: Any, label: Any, table: Any, code: Any, bias: Any, pre: Any, dout: Any
@@ -228,5 +246,6 @@ def hierarchical_sigmoid_grad(
         values = (dpre[:, :, None] * x[:, None, :]).reshape(-1, x.shape[1])[used]
         dweight = _rows_grad(k, weight, flat, values)
     if k.wants("Bias@GRAD"):
-        dbias = _rows_grad(k, bias, flat, dpre.reshape(-1)[used].reshape(-1, *(1,) * (bias.ndim - 1)))
+        shares = dpre.reshape(-1)[used].reshape(-1, *(1,) * (bias.ndim - 1))
+        dbias = _rows_grad(k, bias, flat, shares, True)
     return dx, dweight, dbias

@@ -80,7 +80,7 @@ def permutation(count: int, seed: int) -> Any:
 
 
 def _infer_randint(c: InferContext) -> None:
-    if c.has("ShapeTensor"):
+    if c.has("ShapeTensor") and not c.attrs["shape"]:
         c.set("Out", (-1,) * c.shape("ShapeTensor")[0], c.attrs["dtype"], 0)
     elif c.has("ShapeTensorList"):
         c.set("Out", (-1,) * len(c.inputs("ShapeTensorList")), c.attrs["dtype"], 0)

@@ -87,7 +87,7 @@ def _infer_split(c: InferContext) -> None:
     shape = c.shape("X")
     count = len(c.op.output("Out"))
     axis = c.attrs["axis"] % len(shape)
-    known = not (c.has("AxisTensor") or c.has("SectionsTensorList"))
+    known = not c.has("AxisTensor") and (c.attrs["sections"] or not c.has("SectionsTensorList"))
     try:
         sizes = _sections(shape[axis], c.attrs["sections"], c.attrs["num"] or count) if known else [-1] * count
     except EnforceNotMet as error:

@@ -94,6 +94,8 @@ def _array(d: OpDraw, axis: int | None = None) -> int:
 def read_from_array(d: OpDraw) -> None:
     count = _array(d)
     d.put("I", d.ids([1], count), fixed=True)
+    if d.chance(0.2):
+        d.put("X_W", d.floats([1]), fixed=True)
 
 
 @draws("lod_array_length", grad=False)
@@ -128,6 +130,7 @@ def select_output(d: OpDraw) -> None:
 
 @draws("rnn_memory_helper")
 def rnn_memory_helper(d: OpDraw) -> None:
+    d.attr("dtype", 5, 6)
     d.put("X", d.floats(d.shape()))
 
 

@@ -63,6 +63,10 @@ def strided_slice(d: OpDraw) -> None:
         d.put("StartsTensor", np.array(starts, "int32"), fixed=True)
         d.put("EndsTensor", np.array(ends, "int32"), fixed=True)
         d.attrs["infer_flags"] = [-1] * len(axes)
+    elif d.chance(0.15):
+        for slot, values in (("Starts", starts), ("Ends", ends), ("Strides", strides)):
+            d.put(f"{slot}TensorList", *[np.array([n], "int32") for n in values], fixed=True)
+        d.attrs["infer_flags"] = [-1] * len(axes)
 
 
 @draws("pad")

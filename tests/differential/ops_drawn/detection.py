@@ -214,6 +214,13 @@ def detection_map(d: OpDraw) -> None:
     d.put("DetectRes", found.astype("float32"), lod=lod)
     d.put("Label", np.concatenate([*parts, _boxes(d, [label_rows])], 1).astype("float32"), lod=label_lod)
     d.attrs["class_num"] = classes
+    if d.chance(0.3):
+        d.put("HasState", np.array([1], "int32"), fixed=True)
+        d.put("PosCount", d.ids([classes, 1], 6, 2, "int32"), fixed=True)
+        counts = [d.size(1, 2) for _ in range(classes)]
+        scores, hits = d.apart([sum(counts)], 0.11, 0.89), d.ids([sum(counts)], 2)
+        for slot, flags in (("TruePos", hits), ("FalsePos", 1 - hits)):
+            d.put(slot, np.stack([scores, flags], 1).astype("float32"), lod=[counts])
     d.attr("background_label", 0, -1)
     d.real("overlap_threshold", 0.5, 0.1, 0.6)
     d.attr("evaluate_difficult", True, False)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
+
 from tests.differential.draw import OpDraw, draws
 
 __all__: list[str] = []
@@ -63,6 +65,9 @@ def fused_embedding_seq_pool(d: OpDraw) -> None:
     d.put("W", d.floats([height, width]), fixed=True)
     d.put("Ids", d.ids([rows, 1], height), lod=lod)
     d.attr("combiner", "sum", always=True)
+    d.attr("padding_idx", -1, 0)
+    if d.attr("is_sparse", False, True):
+        d.read.add("W@GRAD")
 
 
 def _gates(d: OpDraw) -> None:
@@ -200,6 +205,9 @@ def inplace_abn(d: OpDraw) -> None:
     d.attr("epsilon", 1e-5, 1e-3)
     d.attr("activation", "", "identity", "leaky_relu", "elu")
     d.attr("alpha", 0.1, 0.5)
+    d.attr("trainable_statistics", False, True)
+    if d.chance(0.2):
+        d.put("MomentumTensor", np.array([0.7], "float32"), fixed=True)
     moving = d.attr("is_test", False, True)
     if d.attr("use_global_stats", False, True) or moving:
         d.unfetched("SavedMean", "SavedVariance")

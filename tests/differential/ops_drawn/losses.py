@@ -280,13 +280,17 @@ def hierarchical_sigmoid(d: OpDraw) -> None:
     if d.chance(0.3):
         depth = d.size(1, 3)
         nodes = d.size(2, 5)
-        d.put("PathTable", d.ids([n, depth], nodes, -1))
+        # Sparse rows of the real one hold those behind the end of a path, too: zeros.
+        is_sparse = d.attr("is_sparse", False, True)
+        d.put("PathTable", d.ids([n, depth], nodes, 0 if is_sparse else -1))
         d.put("PathCode", d.ids([n, depth], 2))
     d.put("W", d.floats([nodes, width]), fixed=True)
     if d.chance():
         d.put("Bias", d.floats([nodes, 1]), fixed=True)
     d.attrs["num_classes"] = classes
     d.unfetched("W_Out")
+    if d.attrs.get("is_sparse"):
+        d.read.add("W@GRAD")
 
 
 @draws("nce")
@@ -304,6 +308,14 @@ def nce(d: OpDraw) -> None:
     samples = d.size(1, 3)
     d.attrs.update(num_total_classes=classes, num_neg_samples=samples, sampler=0, seed=d.size(1, 99))
     d.attrs["custom_neg_classes"] = d.ids([samples], classes).tolist()
+    if d.attr("is_sparse", False, True):
+        d.read.add("Weight@GRAD")
+    d.attrs["sampler"] = d.pick(0, 0, 1, 2)
+    if d.attrs["sampler"] == 2:
+        d.put("CustomDistProbs", np.full(classes, 1 / classes, "float32"), fixed=True)
+        d.put("CustomDistAlias", np.full(classes, -1, "int32"), fixed=True)
+        d.put("CustomDistAliasProbs", np.ones(classes, "float32"), fixed=True)
+        d.no_grad("CustomDistProbs", "CustomDistAliasProbs")
 
 
 @draws("lookup_table", "lookup_table_v2")

@@ -144,6 +144,7 @@ def random_like(d: OpDraw) -> None:
     else:
         d.real("min", -1.0, -3, 0)
         d.real("max", 1.0, 0.1, 3)
+        d.attr("diag_num", 0, 0, 2)
 
 
 @draws("dropout")
@@ -153,6 +154,8 @@ def dropout(d: OpDraw) -> None:
     d.attr("is_test", False, True)
     d.attr("dropout_implementation", "downgrade_in_infer", "upscale_in_train")
     d.attrs.update(fix_seed=True, seed=d.size(1, 9999))
+    if d.chance(0.2):
+        d.put("Seed", d.ids([1], 99, 1, "int32"), fixed=True)
     d.out_dtypes["Mask"] = "uint8"
     if d.attrs.get("is_test"):
         d.no_grad()

@@ -10,6 +10,8 @@ def reduce(d: OpDraw) -> None:
     shape = d.shape(1, 4, 3)  # for more dims 1.8.5 returns stray memory
     d.put("X", d.apart(shape) if "m" in d.op[-3:] else d.floats(shape, 0.5, 1.5))
     _reduce_attrs(d, len(shape))
+    if d.op != "reduce_sum" and d.float == "float32" and d.chance(0.1):
+        d.attrs.update(in_dtype=5, out_dtype=5)
     if d.op in ("reduce_sum",) and d.chance(0.1):
         d.attrs["out_dtype"] = 6
         d.attrs["in_dtype"] = 5
@@ -32,6 +34,8 @@ def reduce_bool(d: OpDraw) -> None:
     shape = d.shape(1, 4, 3)
     d.put("X", d.bools(shape))
     _reduce_attrs(d, len(shape))
+    if d.chance(0.2):
+        d.attrs.update(in_dtype=0, out_dtype=0)
 
 
 @draws("arg_max", "arg_min", grad=False)

@@ -50,6 +50,8 @@ def frobenius_norm(d: OpDraw) -> None:
     d.attrs["dim"] = d.pick([0], [rank - 1], [-1], [0, rank - 1], [-2, -1])
     d.attr("keep_dim", False, True)
     d.attr("reduce_all", False, True, always=len(d.attrs["dim"]) < rank)
+    if d.float == "float32" and d.chance(0.2):
+        d.attrs.update(in_dtype=5, out_dtype=5)
     if len(d.attrs["dim"]) == rank:
         d.attrs["reduce_all"] = True  # or it reads beyond the result
 
@@ -77,6 +79,8 @@ def unpool(d: OpDraw) -> None:
     offsets = d.ids([images, channels, height, width], 2, dtype="int32")
     d.put("Indices", np.broadcast_to(tops, offsets.shape) + offsets, fixed=True)
     d.attrs.update(ksize=[2, 2], strides=[2, 2], paddings=[0, 0], unpooling_type="max")
+    if d.chance(0.2):
+        d.attrs.update(ksize=[4, 4], paddings=[1, 1])
 
 
 @draws("positive_negative_pair", grad=False)
@@ -228,7 +232,7 @@ def sample_logits(d: OpDraw) -> None:
     d.put("CustomizedProbabilities", d.floats(list(drawn.shape), 0.05, 0.9))
     d.no_grad("CustomizedSamples", "CustomizedProbabilities")
     d.attrs.update(use_customized_samples=True, num_samples=samples)
-    d.attr("uniq", True, always=True)
+    d.attr("uniq", True, False)
     d.attr("remove_accidental_hits", True, False)
     d.out_dtypes.update(Samples="int64", SampledLabels="int64")
     d.same(Samples="CustomizedSamples", Probabilities="CustomizedProbabilities")

@@ -131,6 +131,10 @@ def partial(d: OpDraw) -> None:
 def randint(d: OpDraw) -> None:
     d.attrs.update(shape=d.shape(), low=d.size(0, 3), high=d.size(5, 20), seed=d.size(1, 9999), dtype=d.pick(2, 3))
     d.out_dtypes["Out"] = "int32" if d.attrs["dtype"] == 2 else "int64"
+    if d.chance(0.2):
+        d.put("ShapeTensor", np.array(d.attrs["shape"], d.pick("int32", "int64")), fixed=True)
+    elif d.chance(0.2):
+        d.put("ShapeTensorList", *[np.array([n], "int32") for n in d.attrs["shape"]], fixed=True)
 
 
 @draws("randperm", grad=False)

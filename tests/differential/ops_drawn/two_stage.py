@@ -20,7 +20,11 @@ def roi(d: OpDraw) -> None:
     size, high, wide, channels = d.size(4, 7), d.size(1, 2), d.size(1, 2), d.size(1, 2)
     depth = channels * high * wide if d.op == "psroi_pool" else channels
     d.put("X", d.floats([len(lod[0]), depth, size, size]), fixed=True)
-    d.put("ROIs", _rois(d, rows, size), lod=lod)
+    if d.op == "prroi_pool" and d.chance(0.3):
+        d.put("ROIs", _rois(d, rows, size), fixed=True)
+        d.put("BatchRoINums", np.array(lod[0], "int64"), fixed=True)
+    else:
+        d.put("ROIs", _rois(d, rows, size), lod=lod)
     d.no_grad("ROIs")
     d.attrs.update(pooled_height=high, pooled_width=wide)
     d.real("spatial_scale", 1.0, 0.4, 1.2)
@@ -32,7 +36,7 @@ def roi(d: OpDraw) -> None:
 def deformable_conv(d: OpDraw) -> None:
     n, groups, parts = d.size(1, 2), d.pick(1, 1, 2), d.pick(1, 2)
     channels, kernel, size = groups * parts, d.size(1, 3), d.size(4, 5)
-    stride, pad, dilation = d.size(1, 2), d.size(0, 1), 1
+    stride, pad, dilation = d.size(1, 2), d.size(0, 1), d.pick(1, 1, 2) if size > 2 * kernel else 1
     out = (size + 2 * pad - (dilation * (kernel - 1) + 1)) // stride + 1
     d.put("Input", d.floats([n, channels, size, size]), fixed=True)
     d.put("Offset", d.floats([n, 2 * parts * kernel * kernel, out, out], -1, 1), fixed=True)

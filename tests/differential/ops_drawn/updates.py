@@ -80,6 +80,9 @@ def adam(d: OpDraw) -> None:
     _powers(d, "Beta1Pow", "Beta2Pow")
     d.real("beta1", 0.9, 0.1, 0.95)
     d.real("beta2", 0.999, 0.5, 0.99)
+    if d.chance(0.2):
+        for slot in ("Beta1Tensor", "Beta2Tensor"):
+            d.put(slot, d.floats([1], 0.1, 0.9).astype("float32"), fixed=True)
     d.real("epsilon", 1e-08, 0.001, 0.1)
     d.attr("lazy_mode", False, True)
     d.same(ParamOut="Param", Moment1Out="Moment1", Moment2Out="Moment2", Beta1PowOut="Beta1Pow", Beta2PowOut="Beta2Pow")

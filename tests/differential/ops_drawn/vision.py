@@ -115,8 +115,11 @@ def resize(d: OpDraw) -> None:
     d.attrs.update(zip(names, sizes))
     d.attrs["interp_method"] = d.op[: -len("_interp")]
     d.attr("align_corners", True, False)
-    if not d.op.startswith("bicubic"):
-        d.attr("align_mode", 1, 0)
+    d.attr("align_mode", 1, 0)
+    if len(names) == 2 and d.chance(0.1):
+        d.attrs["out_d"] = d.size(1, 3)  # of no use here
+    if d.op == "bilinear_interp" and d.chance(0.1):
+        d.attrs["interp_method"] = "nearest"
     way = d.rng.random()
     if way < 0.2:
         d.attrs["scale"] = d.pick(2.0, 1.5, 0.5, 0.7)
@@ -197,6 +200,8 @@ def data_norm(d: OpDraw) -> None:
     d.put("BatchSquareSum", d.floats([width], 5, 20), fixed=True)
     d.real("epsilon", 1e-05, 1e-5, 1e-3)
     d.no_grad("BatchSize", "BatchSum", "BatchSquareSum")
+    d.attr("summary_decay_rate", 0.9999999, 0.5)
+    d.attr("slot_dim", -1, width)
     if d.chance(0.3):
         d.attrs["enable_scale_and_shift"] = True
         d.put("scale_w", d.floats([width], 0.5, 1.5), fixed=True)
@@ -277,7 +282,12 @@ def roi(d: OpDraw) -> None:
     size = d.size(4, 8)
     d.put("X", d.apart([len(lod[0]), d.size(1, 2), size, size]))
     corner = d.floats([rows, 2], 0, size / 2)
-    d.put("ROIs", np.concatenate([corner, corner + d.floats([rows, 2], 0.5, size / 2)], 1).astype(d.float), lod=lod)
+    boxes = np.concatenate([corner, corner + d.floats([rows, 2], 0.5, size / 2)], 1).astype(d.float)
+    if d.chance(0.3):
+        d.put("ROIs", boxes, fixed=True)
+        d.put("RoisLod", np.cumsum([0, *lod[0]]).astype("int64"), fixed=True)
+    else:
+        d.put("ROIs", boxes, lod=lod)
     d.no_grad("ROIs")
     d.real("spatial_scale", 1.0, 0.3, 1.5)
     d.attr("pooled_height", 1, 2, 3)
