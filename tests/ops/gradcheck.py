@@ -105,7 +105,8 @@ def check_gradient(
     weights = {f"weight_{i}": np.sin(np.arange(a.size) * 1.3 + i + 0.5).reshape(a.shape) for i, a in enumerate(found)}
     sources = [v for slot in wrt for v in built.names[slot]]
     with fluid.program_guard(built.main):
-        seeds = [built.block.create_var(name=n, shape=w.shape, dtype="float64") for n, w in weights.items()]
+        declared = zip(weights, targets)  # a LoD decides how many rows there really are
+        seeds = [built.block.create_var(name=n, shape=t.shape, dtype="float64") for n, t in declared]
         for variable in sources:
             variable.stop_gradient = False
         grads = fluid.gradients(targets, sources, target_gradients=seeds)

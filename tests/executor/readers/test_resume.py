@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import fluidio as fluid
 from fluidio.recordio import Writer
 from fluidio.recordio.decode.columnar import Decoder
+from fluidio.recordio.format.tensor_codec import encode_record
 from fluidio.testing import fresh
 from tests.executor.readers.subjects import SLOTS, Subject, batches, loader, write_file, write_files
 
@@ -105,7 +106,7 @@ def test_levels_in_the_wrong_order_are_found_out_though_chunks_are_passed_over(t
     with Writer(path, max_num_records=1) as writer:
         for number in range(9):
             lod, rows = (wrong, 8) if number == 2 else (either, 2)
-            writer.write_tensors([(np.zeros((rows, 4), "float32"), lod), (np.array([[number]], "int64"), ())])
+            writer.write(encode_record([(np.zeros((rows, 4), "float32"), lod), (np.array([[number]], "int64"), ())]))
 
     def lods(subject: Subject, count: int) -> list[Any]:
         rows = [subject.exe.run(subject.main, fetch_list=[subject.row], return_numpy=False) for _ in range(count)]
