@@ -47,7 +47,8 @@ def per_dim(value: Any, dims: int, what: str) -> list[int]:
         if len(numbers) != dims:
             raise ValueError(f"{what} must be one number or {dims}, got {list(value)}")
         return numbers
-    return [int(value)] * dims
+    number: Any = value
+    return [int(number)] * dims
 
 
 def has_variables(values: Any) -> bool:
