@@ -108,8 +108,9 @@ class Batch(Decorator):
         self._ended = not parts
         if not parts:
             return None
-        self._bytes_each = max(1, sum([part.nbytes for part in parts]) * self._size // sum(map(len, parts)))
-        return _Group(parts, self._size)
+        count = sum(map(len, parts))
+        self._bytes_each = max(1, sum([part.nbytes for part in parts]) * self._size // count)
+        return _Group(parts, self._size if self._groups else count)  # a share may hold some records more
 
     def _at_hand(self) -> int:
         """Return how many batches can be read without waiting, as far as they are read together."""

@@ -95,10 +95,8 @@ def _bool(value: Any) -> bool | None:
     return bool(value) if isinstance(value, (int, float, np.number, np.bool_)) else None
 
 
-def _text(value: Any) -> str | None:
-    if isinstance(value, bytes):
-        return value.decode()
-    return value if isinstance(value, str) else None
+def _text(value: Any) -> str | bytes | None:
+    return value if isinstance(value, (str, bytes)) else None  # bytes: a file that is held in memory
 
 
 _ONE: dict[AttrType, Callable[[Any], Any]] = {

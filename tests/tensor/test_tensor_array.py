@@ -31,7 +31,7 @@ def test_an_entry_does_not_follow_a_later_set() -> None:
     assert (np.array(array[0]).tolist(), array[0].lod()) == ([[1], [1]], [[0, 2]])
 
 
-@pytest.mark.parametrize("index", [1, -1, 9])
+@pytest.mark.parametrize("index", [1, 9])
 def test_outside_is_an_error(index: int) -> None:
     array = LoDTensorArray()
     array.append(_tensor(1))
@@ -46,3 +46,10 @@ def test_move_to_list_empties_the_array() -> None:
     array.append(_tensor(1))
     assert len(array._move_to_list()) == 1
     assert len(array) == 0
+
+
+def test_arrays_count_from_the_front_alone() -> None:
+    array = LoDTensorArray()
+    array.append(_tensor(1))
+    with pytest.raises(TypeError, match="whole numbers from 0 on"):
+        array[-1]
