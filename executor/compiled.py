@@ -23,11 +23,13 @@ from fluidio.executor.strategies import BuildStrategy, ExecutionStrategy
 from fluidio.executor.turns import Turns
 from fluidio.flow.watchdog import WATCHDOG
 from fluidio.ops.threads import limited
-from fluidio.places import CPUPlace, CUDAPlace, cpu_places, cuda_means_cpu, cuda_places, unwrap
+from fluidio.places import CPUPlace, CUDAPlace, PlaceLike, cpu_places, cuda_means_cpu, cuda_places, unwrap
 from fluidio.program import Program, default_main_program
+from fluidio.program.arguments import Feed, FetchList
 from fluidio.program.attached import Attached
 from fluidio.program.ir_graph import Graph
 from fluidio.tensor import LoDTensor, Scope, global_scope
+from fluidio.tensor.array import Array
 
 __all__ = ["CompiledProgram", "ParallelExecutor"]
 
@@ -49,7 +51,7 @@ class CompiledProgram:
         ...     loss_name=loss.name, places=fluid.cpu_places(2))
     """
 
-    def __init__(self, program_or_graph: Any, build_strategy: BuildStrategy | None = None) -> None:
+    def __init__(self, program_or_graph: object, build_strategy: BuildStrategy | None = None) -> None:
         if isinstance(program_or_graph, Graph):
             program_or_graph = program_or_graph.program
         if not isinstance(program_or_graph, Program):
@@ -76,7 +78,7 @@ class CompiledProgram:
         build_strategy: BuildStrategy | None = None,
         exec_strategy: ExecutionStrategy | None = None,
         share_vars_from: CompiledProgram | None = None,
-        places: Any = None,
+        places: object = None,
     ) -> CompiledProgram:
         """Run on several places: one batch for each in every step, gradients averaged, fetched values joined.
 
@@ -115,7 +117,7 @@ class CompiledProgram:
         else:
             synchronise_batch_norms(self._program)
 
-    def _with_inference_optimize(self, config: Any) -> CompiledProgram:
+    def _with_inference_optimize(self, config: object) -> CompiledProgram:
         """Run the program as it is: plans need no passes of an inference library."""
         assert not self._is_data_parallel, "Cannot compile with both data parallel and inference"
         assert not self._is_inference, "Already compiled with inference, cannot be recompiled."
@@ -125,8 +127,8 @@ class CompiledProgram:
     with_inference_optimize = _with_inference_optimize
 
     def _run_by(
-        self, exe: Executor, feed: Any, fetch_list: Any, scope: Scope, return_numpy: bool, return_merged: bool
-    ) -> list[Any]:
+        self, exe: Executor, feed: Feed, fetch_list: FetchList, scope: Scope, return_numpy: bool, return_merged: bool
+    ) -> list[Array]:
         threads = self._exec_strategy.num_threads
         with limited(threads) if threads > 0 else nullcontext():
             return self._run_on_places(exe, feed, fetch_list, scope, return_numpy, return_merged)
@@ -147,7 +149,7 @@ class CompiledProgram:
             return results if return_merged else [[result] for result in results]
         return self._run_parallel(places, feed, fetch_list, scope, return_numpy, return_merged)
 
-    def _compile(self, exe: Executor, scope: Scope) -> list[Any]:
+    def _compile(self, exe: Executor, scope: Scope) -> list[Array]:
         if self._scope is None:
             self._scope = scope
             if self._places is None:
@@ -200,7 +202,7 @@ class CompiledProgram:
         columns = [list(column) for column in zip(*each)]
         return [join_fetched(column) for column in columns] if return_merged else columns
 
-    def _plan(self, places: Sequence[Any], feeds: tuple[str, ...], names: tuple[str, ...]) -> ParallelPlan:
+    def _plan(self, places: Sequence[PlaceLike], feeds: tuple[str, ...], names: tuple[str, ...]) -> ParallelPlan:
         key = (feeds, names)
         plan = self._plans.get(key)
         if plan is None or plan.version != self._program._changes:
@@ -219,12 +221,12 @@ class CompiledProgram:
         return plan
 
 
-def _fetch(f: Frame, names: tuple[str, ...], return_numpy: bool) -> list[Any]:
+def _fetch(f: Frame, names: tuple[str, ...], return_numpy: bool) -> list[Array]:
     with f.plan.dev.active():
         return take(f, f.plan.fetch_slots, names, return_numpy)
 
 
-def _places_like(place: Any) -> Sequence[Any]:
+def _places_like(place: PlaceLike) -> Sequence[Any]:
     on_gpu = isinstance(unwrap(place), CUDAPlace) and not cuda_means_cpu()
     return cuda_places() if on_gpu else cpu_places()
 
@@ -249,7 +251,7 @@ class ParallelExecutor:
         num_trainers: int = 1,
         trainer_id: int = 0,
         scope: Scope | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         for name in kwargs:
             if name not in self._IGNORED:
@@ -289,9 +291,9 @@ class ParallelExecutor:
 
     def run(
         self,
-        fetch_list: Any,
-        feed: Any = None,
-        feed_dict: Any = None,
+        fetch_list: object,
+        feed: object = None,
+        feed_dict: object = None,
         return_numpy: bool = True,
     ) -> list[Any]:
         """Run the program once on all places."""

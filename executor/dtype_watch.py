@@ -56,7 +56,7 @@ class OddFeeds:
         """Begin another run."""
         self._found.clear()
 
-    def note(self, name: str, declared: Any, found: Any) -> None:
+    def note(self, name: str, declared: object, found: object) -> None:
         """Note that `name` was fed as `found`."""
         self._found[name] = (declared, found)
         if not self._watching:

@@ -23,6 +23,7 @@ from fluidio.flow.observer import OBSERVERS
 from fluidio.flow.watchdog import WATCHDOG
 from fluidio.places import CPUPlace, CUDAPlace, PlaceLike, is_compiled_with_cuda
 from fluidio.program import Program, default_main_program
+from fluidio.program.arguments import Feed, FetchList
 from fluidio.program.call_site import describe, user_site
 from fluidio.tensor import Scope, global_scope
 
@@ -93,9 +94,9 @@ class Executor:
 
     def _run_here(
         self,
-        program: Any,
-        feed: Any,
-        fetch_list: Any,
+        program: object,
+        feed: object,
+        fetch_list: object,
         scope: Scope | None,
         return_numpy: bool,
         return_merged: bool,
@@ -241,12 +242,12 @@ class Executor:
 
     def train_from_dataset(
         self,
-        program: Any = None,
+        program: Program | None = None,
         dataset: Any = None,
         scope: Scope | None = None,
         thread: int = 0,
         debug: bool = False,
-        fetch_list: Any = None,
+        fetch_list: FetchList | None = None,
         fetch_info: Any = None,
         print_period: int = 100,
         fetch_handler: Any = None,
@@ -286,7 +287,7 @@ class Executor:
         return {name: value for name, value in feed.items() if name in known}
 
     def _add_feed_fetch_ops(
-        self, program: Program, feed: Any, fetch_list: Any, feed_var_name: str, fetch_var_name: str
+        self, program: Program, feed: Feed, fetch_list: FetchList, feed_var_name: str, fetch_var_name: str
     ) -> Program:
         return add_feed_fetch_ops(program, feed, fetch_list, feed_var_name, fetch_var_name)
 

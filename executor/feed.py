@@ -12,14 +12,16 @@ from fluidio.dtypes import VarType, to_numpy, to_vartype
 from fluidio.executor.dtype_watch import OddFeeds
 from fluidio.executor.frame import Frame
 from fluidio.program import Parameter, Program, Variable
+from fluidio.program.arguments import Feed
 from fluidio.program.call_site import describe
 from fluidio.tensor import LoDTensor
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import NO_LOD, LoD
 
 __all__ = ["check_feed_names", "feed_dict", "set_feeds"]
 
 
-def feed_dict(feed: Any) -> dict[str, Any]:
+def feed_dict(feed: Feed | None) -> dict[str, Any]:
     """Return the feed as a dict; a list of one dict (from an iterable loader) is unwrapped."""
     if feed is None:
         return {}
@@ -77,7 +79,7 @@ def set_feeds(f: Frame, slots: Sequence[int], variables: Sequence[Variable | Non
         f.store(slot)
 
 
-def _other_dtype(odd: OddFeeds, name: str, variable: Variable | None, declared: Any, array: Any) -> Any:
+def _other_dtype(odd: OddFeeds, name: str, variable: Variable | None, declared: object, array: Array) -> Any:
     """Return an array of another dtype than declared in this machine's byte order; one that is no tensor is refused."""
     found = array.dtype
     if found.kind not in "biuf":
@@ -91,7 +93,7 @@ def _other_dtype(odd: OddFeeds, name: str, variable: Variable | None, declared: 
     return array
 
 
-def _check_parameter(variable: Variable | None, array: Any) -> None:
+def _check_parameter(variable: Variable | None, array: Array) -> None:
     if isinstance(variable, Parameter) and tuple(array.shape) != variable.shape:
         raise ValueError(
             f"the parameter {variable.name!r} has shape {list(variable.shape)}, it was fed {list(array.shape)}"
@@ -109,7 +111,7 @@ def _taker(variable: Variable | None) -> str:
     return ""
 
 
-def _convert(name: str, variable: Variable | None, value: Any) -> tuple[Any, LoD]:
+def _convert(name: str, variable: Variable | None, value: Any) -> tuple[Array, LoD]:
     if isinstance(value, LoDTensor):
         if value.array is None:
             raise ValueError(f"the LoDTensor fed for {name!r} holds no data: set() it first{_taker(variable)}")

@@ -14,6 +14,7 @@ from fluidio.executor.fetched import FetchedArray
 from fluidio.executor.frame import Frame
 from fluidio.program import Operator, Program, Variable
 from fluidio.tensor import LoDTensor, LoDTensorArray, SelectedRows
+from fluidio.tensor.array import Array
 
 __all__ = ["FetchesUpdates", "check_fetch_names", "check_given", "fetch_names", "take"]
 
@@ -33,7 +34,7 @@ def fetch_names(fetch_list: Any) -> tuple[str, ...]:
     return tuple([_name(item) for item in fetch_list])
 
 
-def _name(item: Any) -> str:
+def _name(item: object) -> str:
     if isinstance(item, str):
         return item
     if isinstance(item, Variable):
@@ -69,7 +70,7 @@ def check_given(f: Frame) -> None:
             raise _nothing(f, slot, f.plan.name_of(slot))
 
 
-def take(f: Frame, slots: Sequence[int], names: Sequence[str], return_numpy: bool) -> list[Any]:
+def take(f: Frame, slots: Sequence[int], names: Sequence[str], return_numpy: bool) -> list[Array]:
     """Return copies of the fetched values; a GPU is waited for once."""
     if f.plan.dev.is_gpu:
         _bring_down(f, slots)

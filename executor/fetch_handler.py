@@ -20,12 +20,12 @@ class FetchHandler:
         period_secs: seconds from one call to the next.
     """
 
-    def __init__(self, var_dict: Mapping[str, Any] | None = None, period_secs: float = 60) -> None:
+    def __init__(self, var_dict: Mapping[str, object] | None = None, period_secs: float = 60) -> None:
         assert var_dict is not None
         self.var_dict = var_dict
         self.period_secs = period_secs
 
-    def handler(self, res_dict: Mapping[str, Any]) -> None:
+    def handler(self, res_dict: Mapping[str, object]) -> None:
         """Print the first number of every value."""
         for title, value in res_dict.items():
             if isinstance(value, np.ndarray):

@@ -28,7 +28,7 @@ def fetch_var(name: str, scope: Scope | None = None, return_numpy: bool = True) 
 _fetch_var = fetch_var
 
 
-def as_numpy(tensor: Any) -> Any:
+def as_numpy(tensor: object) -> Any:
     """Return a fetched tensor as an array, a list of them as a list; RuntimeError for what has sequences."""
     if isinstance(tensor, (list, tuple, LoDTensorArray)):
         return [as_numpy(item) for item in tensor]

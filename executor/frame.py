@@ -66,7 +66,7 @@ class Frame:
         """Return a slot as a LoDTensor that shares its data."""
         return LoDTensor.wrap(self.values[slot], self.lods[slot])
 
-    def set(self, slot: int, value: Any, lod: LoD = ()) -> None:
+    def set(self, slot: int, value: object, lod: LoD = ()) -> None:
         """Set a slot and write it through if it persists."""
         self.values[slot] = value
         self.lods[slot] = lod

@@ -11,6 +11,7 @@ from fluidio.dtypes import DTypeLike, VarType, to_numpy, to_vartype
 from fluidio.executor.feed import check_fed
 from fluidio.places import PlaceLike
 from fluidio.program import Block, Operator, Program, Variable
+from fluidio.program.arguments import Feed, FetchList
 from fluidio.tensor import LoDTensor
 from fluidio.tensor import switch_scope as _switch_scope
 
@@ -37,18 +38,18 @@ def dtype_is_compatible_with(first: DTypeLike, second: DTypeLike) -> bool:
     return to_vartype(first) == to_vartype(second)
 
 
-def check_feed_shape_type(var: Variable, feed: Any, num_places: int = 1) -> bool:
+def check_feed_shape_type(var: Variable, feed: object, num_places: int = 1) -> bool:
     """Tell whether a tensor may be fed for a Variable; ValueError says why not."""
     check_fed(var, feed.array if isinstance(feed, LoDTensor) else feed, False)
     return True
 
 
-def has_feed_operators(block: Block, feed_targets: Any, feed_holder_name: str) -> bool:
+def has_feed_operators(block: Block, feed_targets: object, feed_holder_name: str) -> bool:
     """Tell whether a block has ops that take feeds out of this holder."""
     return any(op.type == "feed" and op.input("X") == [feed_holder_name] for op in block.ops)
 
 
-def has_fetch_operators(block: Block, fetch_targets: Any, fetch_holder_name: str) -> bool:
+def has_fetch_operators(block: Block, fetch_targets: object, fetch_holder_name: str) -> bool:
     """Tell whether a block has ops that put results into this holder."""
     return any(op.type == "fetch" and op.output("Out") == [fetch_holder_name] for op in block.ops)
 
@@ -69,7 +70,7 @@ def add_feed_fetch_ops(program: Program, feed: Any, fetch_list: Any, feed_name: 
     return copy
 
 
-def _as_lodtensor(data: Any, place: PlaceLike, dtype: DTypeLike | None = None) -> LoDTensor:
+def _as_lodtensor(data: object, place: PlaceLike, dtype: DTypeLike | None = None) -> LoDTensor:
     """Return numbers or an array as a LoDTensor without sequences."""
     if isinstance(data, list):
         raise RuntimeError(
@@ -84,7 +85,7 @@ def _as_lodtensor(data: Any, place: PlaceLike, dtype: DTypeLike | None = None) -
     return tensor
 
 
-def _to_name_str(var: Any) -> str:
+def _to_name_str(var: object) -> str:
     """Return the name of a Variable; of an op its number, of a list both."""
     if isinstance(var, str):
         return var
@@ -97,5 +98,5 @@ def _to_name_str(var: Any) -> str:
     raise TypeError(f"{var!r} should be Variable, Operator or str")
 
 
-def _get_program_cache_key(feed: Any, fetch_list: Any) -> str:
+def _get_program_cache_key(feed: Feed, fetch_list: FetchList) -> str:
     return str(list(feed or ()) + [_to_name_str(one) for one in fetch_list or ()])

@@ -13,6 +13,7 @@ from fluidio.executor.fetch import FetchesUpdates, fetch_names
 from fluidio.executor.frame import Frame
 from fluidio.executor.pruned import split_updates
 from fluidio.flow.observer import OBSERVERS, OpRun, Step, StepResult
+from fluidio.program import Program
 from fluidio.tensor import SelectedRows
 
 __all__ = ["observed_run", "observed_step"]
@@ -52,7 +53,8 @@ def observed_step(step: BoundStep, f: Frame) -> None:
     if OBSERVERS.checks_numbers:
         check_numbers(step, f)
     if f.plan.dev.is_gpu and OBSERVERS.of_ops:
-        f.plan.dev.xp.cuda.get_current_stream().synchronize()
+        stream: Any = f.plan.dev.xp.cuda.get_current_stream()
+        stream.synchronize()
     stop = perf_counter()
     output = f.plan.name_of(step.writes[0]) if step.writes else ""
     event = OpRun(step.op.type, output, step.op.site, threading.get_ident(), start, stop)
@@ -77,7 +79,7 @@ def check_numbers(step: BoundStep, f: Frame) -> None:
             )
 
 
-def _number(program: Any) -> int:
+def _number(program: Program) -> int:
     inner = getattr(program, "_program", program)  # of a compiled program
     return int(getattr(inner, "_serial", -1))
 
@@ -91,7 +93,7 @@ def _fetched(fetch_list: Any) -> tuple[str, ...]:
         return fetch_names(variables)
 
 
-def _fed_records(feed: Any) -> int:
+def _fed_records(feed: object) -> int:
     """Return how many records a feed holds: sequences or rows of its first value, over all devices."""
     if isinstance(feed, (list, tuple)):
         return sum(map(_fed_records, feed))

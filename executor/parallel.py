@@ -30,6 +30,7 @@ from fluidio.executor.readers.ops import end_of_epoch
 from fluidio.executor.split import split_tensor
 from fluidio.ops.kernel import Backend
 from fluidio.ops.threads import limited, thread_count
+from fluidio.places import PlaceLike
 from fluidio.program import OpRole, Program
 from fluidio.tensor import LoDTensor, Scope, ScopeVariable, SelectedRows
 from fluidio.tensor.lod import merge
@@ -97,7 +98,7 @@ class ParallelPlan:
         program: Program,
         feeds: Sequence[str],
         fetches: Sequence[str],
-        places: Sequence[Any],
+        places: Sequence[PlaceLike],
         scale: float,
         balance: bool,
     ) -> None:
@@ -291,7 +292,7 @@ def _run_steps(steps: list[Step], f: Frame, scaled: Sequence[int], scale: float)
         run_steps(steps[begin:] if begin else steps, f)
 
 
-def _run_there(job: Callable[[], None], dev: Backend, begin: Any) -> Any:
+def _run_there(job: Callable[[], None], dev: Backend, begin: object) -> Any:
     """Run a job in a thread of the pool, whose current stream may be another one than the caller's; mark its end."""
     _wait_for(dev, begin)
     job()
@@ -307,7 +308,7 @@ def _wait_for(dev: Any, mark: Any) -> None:
         dev.wait_for(mark)
 
 
-def _moved(value: Any, dev: Backend) -> Any:
+def _moved(value: object, dev: Backend) -> Any:
     """Return a value on a place; the host's places share memory."""
     if not dev.is_gpu:
         return value

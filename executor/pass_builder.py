@@ -86,7 +86,7 @@ class Pass:
     def has(self, name: str) -> bool:
         return name in self._attrs
 
-    def set(self, name: str, value: Any) -> None:
+    def set(self, name: str, value: object) -> None:
         """Set an attribute."""
         self._attrs[name] = value
 

@@ -11,14 +11,16 @@ import numpy as np
 from fluidio.era import era
 from fluidio.errors import EnforceNotMet
 from fluidio.executor.fetched import FetchedArray
+from fluidio.program.arguments import Feed
 from fluidio.tensor import LoDTensor
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import LoD, merge, sequence_slice
 
 __all__ = ["join_fetched", "split_feed", "split_tensor"]
 
 
 def split_feed(
-    feed: Any, places: int, is_persistable: Callable[[str], bool] = lambda name: False
+    feed: Feed, places: int, is_persistable: Callable[[str], bool] = lambda name: False
 ) -> list[dict[str, Any]]:
     """Return one feed dict for each place from a dict (divided along dim 0) or a list of dicts.
 
@@ -51,7 +53,7 @@ def split_feed(
     return parts
 
 
-def split_tensor(array: Any, lod: LoD, places: int, name: str = "", *, ceil: bool | None = None) -> list[Any]:
+def split_tensor(array: Array, lod: LoD, places: int, name: str = "", *, ceil: bool | None = None) -> list[Any]:
     """Divide rows, or outermost sequences, among places.
 
     Fluid: until 1.5 each place got `n // places` and the last one the rest, in 1.8 `ceil(n / places)`.
@@ -88,5 +90,5 @@ def join_fetched(results: Sequence[Any]) -> Any:
     return list(results)
 
 
-def _at_least_1d(array: Any) -> Any:
+def _at_least_1d(array: Array) -> Any:
     return array.reshape(1) if array.ndim == 0 else array

@@ -28,7 +28,7 @@ class _Strategy:
         for name, default in self._fields.items():
             object.__setattr__(self, name, list(default) if isinstance(default, list) else default)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name not in self._fields:
             if type(self) not in (BuildStrategy, ExecutionStrategy):  # a subclass may have what it likes
                 object.__setattr__(self, name, value)

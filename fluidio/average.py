@@ -19,7 +19,7 @@ class WeightedAverage:
         self.numerator: Any = None
         self.denominator: Any = None
 
-    def add(self, value: Any, weight: Any) -> None:
+    def add(self, value: object, weight: object) -> None:
         if not isinstance(value, (int, float, np.ndarray, np.generic)):
             raise ValueError("The 'value' must be a number(int, float) or a numpy ndarray.")
         if not isinstance(weight, (int, float, np.generic)) and not (

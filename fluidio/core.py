@@ -183,10 +183,10 @@ def from_dlpack(capsule: Any) -> LoDTensor:
 class _Offer:
     """A DLPack capsule in host memory, in the form that NumPy takes."""
 
-    def __init__(self, capsule: Any) -> None:
+    def __init__(self, capsule: object) -> None:
         self._capsule = capsule
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(self, **options: object) -> Any:
         return self._capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -194,7 +194,7 @@ class _Offer:
 
 
 def get_grad_op_desc(
-    op: OpDesc, no_grad_set: Iterable[str], grad_sub_block: Sequence[Any] = ()
+    op: OpDesc, no_grad_set: Iterable[str], grad_sub_block: Sequence[object] = ()
 ) -> tuple[list[OpDesc], dict[str, str]]:
     """Return the gradient ops of an op and the forward name of each gradient."""
     return grad_op_descs(op, set(no_grad_set), grad_sub_block)

@@ -11,7 +11,7 @@ from fluidio.program.op_def import EMPTY
 __all__ = ["draw_block_graphviz", "pprint_block_codes", "pprint_program_codes"]
 
 
-def draw_block_graphviz(block: Block, highlights: Sequence[Any] | None = None, path: str = "./temp.dot") -> None:
+def draw_block_graphviz(block: Block, highlights: Sequence[object] | None = None, path: str = "./temp.dot") -> None:
     """Write a block as a Graphviz file: ops as boxes, variables as ellipses, parameters filled.
 
     Args:
@@ -52,7 +52,7 @@ def _text(name: str) -> str:
     return name.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def pprint_program_codes(program_desc: Any) -> None:
+def pprint_program_codes(program_desc: object) -> None:
     """Print a program (or its desc, or its bytes) as text."""
     if isinstance(program_desc, (bytes, bytearray)):
         program_desc = Program.parse_from_string(bytes(program_desc))

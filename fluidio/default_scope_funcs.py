@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
 
 from fluidio.tensor import Scope, ScopeVariable
 
@@ -46,7 +45,7 @@ def find_var(name: str) -> ScopeVariable | None:
     return get_cur_scope().find_var(name)
 
 
-def scoped_function(func: Callable[[], Any]) -> None:
+def scoped_function(func: Callable[[], object]) -> None:
     """Run a function in a scope of its own."""
     enter_local_scope()
     try:

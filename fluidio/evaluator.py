@@ -38,7 +38,7 @@ class Evaluator:
                 layers.fill_constant(shape=list(twin.shape), value=0.0, dtype=twin.dtype, out=twin)
         executor.run(program)
 
-    def eval(self, executor: Any, eval_program: Program | None = None) -> Any:
+    def eval(self, executor: object, eval_program: Program | None = None) -> Any:
         raise NotImplementedError(f"{type(self).__name__} does not say how to evaluate")
 
     def _create_state(self, suffix: str, dtype: DTypeLike, shape: Sequence[int]) -> Variable:
@@ -82,7 +82,7 @@ class ChunkEvaluator(Evaluator):
             layers.sums(input=[state, count], out=state)
         self.metrics += [precision, recall, f1]
 
-    def eval(self, executor: Any, eval_program: Program | None = None) -> tuple[Any, Any, Any]:
+    def eval(self, executor: object, eval_program: Program | None = None) -> tuple[Any, Any, Any]:
         infer, label, correct = (float(np.asarray(v).reshape(-1)[0]) for v in self._values(executor, eval_program))
         precision = correct / infer if infer else 0.0
         recall = correct / label if label else 0.0
@@ -108,7 +108,7 @@ class EditDistance(Evaluator):
         layers.sums(input=[self.instance_error, wrong], out=self.instance_error)
         self.metrics += [total, wrong]
 
-    def eval(self, executor: Any, eval_program: Program | None = None) -> tuple[Any, Any]:
+    def eval(self, executor: object, eval_program: Program | None = None) -> tuple[Any, Any]:
         total, count, wrong = (np.asarray(v, "float32") for v in self._values(executor, eval_program))
         if not count.any():
             raise ValueError("EditDistance.eval: no sequence has been seen since reset()")

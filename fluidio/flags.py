@@ -61,7 +61,7 @@ class GlobalFlags:
             raise EnforceNotMet(f"Cannot get the value of global flag {name}: there is no such flag")
         return _from_environment(name, _flags[name])
 
-    def __setitem__(self, name: str, value: Any) -> None:
+    def __setitem__(self, name: str, value: object) -> None:
         if name not in _PUBLIC:
             raise EnforceNotMet(f"Cannot set global flag {name}: it is read-only or unknown")
         kind = type(_PUBLIC[name])
@@ -72,7 +72,7 @@ class GlobalFlags:
     def __contains__(self, name: object) -> bool:
         return name in _flags
 
-    def get(self, name: str, default: Any = None) -> Any:
+    def get(self, name: str, default: object = None) -> Any:
         return self[name] if name in _flags else default
 
     def keys(self) -> set[str]:
@@ -82,7 +82,7 @@ class GlobalFlags:
         return name in _PUBLIC
 
 
-def set_flags(flags: Mapping[str, Any]) -> None:
+def set_flags(flags: Mapping[str, object]) -> None:
     """Set flags. `FLAGS_check_nan_inf` makes every op's outputs be looked through for NaN and infinity.
 
     Fluid: the others steered the C++ core's memory and libraries, which are not here.
@@ -95,7 +95,7 @@ def set_flags(flags: Mapping[str, Any]) -> None:
         GlobalFlags()[name] = value
 
 
-def _keep(name: str, value: Any) -> None:
+def _keep(name: str, value: object) -> None:
     _flags[name] = value
     if name == "FLAGS_check_nan_inf":
         OBSERVERS.checks_numbers = bool(value)

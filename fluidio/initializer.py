@@ -62,7 +62,7 @@ class Initializer:
     _float16_name = ""
     """What the float32 variable is called that a float16 one is cast from; else by the op."""
 
-    def _fill(self, type: str, var: Variable, block: Block, **attrs: Any) -> Operator:
+    def _fill(self, type: str, var: Variable, block: Block, **attrs: object) -> Operator:
         out = self._as_float32(type, var, block) if var.dtype == VarType.FP16 else var
         options = {"shape": list(var.shape), "dtype": out.dtype, **attrs}
         op = block._prepend_op(type=type, outputs={"Out": [out]}, attrs=options)
@@ -163,7 +163,7 @@ class _Fans(_Random):
         return self._fill("gaussian_random", var, block, mean=0.0, std=math.sqrt(variance), seed=seed)
 
 
-def _check_given(**given: Any) -> None:
+def _check_given(**given: object) -> None:
     for name, value in given.items():
         if value is None:
             raise AssertionError(f"{name} must be given, it is None")
@@ -211,7 +211,7 @@ class NumpyArrayInitializer(Initializer):
 
     _float16_name = "numpy_array_init"
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         if not isinstance(value, np.ndarray):
             raise AssertionError(f"NumpyArrayInitializer takes an ndarray, got {type(value).__name__}")
         self._value = value

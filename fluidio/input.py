@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 from fluidio.dtypes import DTypeLike
 from fluidio.layers._checks import add_checks
 from fluidio.layers._shape import lookup
+from fluidio.param_attr import AttrLike
 from fluidio.program import Variable
 
 __all__ = ["embedding", "one_hot"]
@@ -20,7 +20,7 @@ def embedding(
     is_sparse: bool = False,
     is_distributed: bool = False,
     padding_idx: int | None = None,
-    param_attr: Any = None,
+    param_attr: AttrLike = None,
     dtype: DTypeLike = "float32",
 ) -> Variable:
     """Rows of a learned table [size[0], size[1]]; ids of shape [...] give [..., size[1]].
@@ -30,7 +30,7 @@ def embedding(
     return lookup.lookup("lookup_table_v2", input, size, is_sparse, is_distributed, padding_idx, param_attr, dtype)
 
 
-def one_hot(input: Variable, depth: Any, allow_out_of_range: bool = False) -> Variable:
+def one_hot(input: Variable, depth: object, allow_out_of_range: bool = False) -> Variable:
     """Rows of zeros with a one at each id; ids of shape [...] give [..., depth]."""
     return lookup.hot("one_hot_v2", input, depth, allow_out_of_range)
 

@@ -25,7 +25,7 @@ __all__ = ["LayerHelper"]
 _FLOATS = frozenset({VarType.FP16, VarType.FP32, VarType.FP64})
 
 
-def _checked_name(name: Any) -> Any:
+def _checked_name(name: object) -> Any:
     if name is not None and not isinstance(name, str) and era().checks_layer_arguments:
         raise TypeError(f"a layer's name is a str, got {name!r} ({type(name).__name__})")
     return name
@@ -50,7 +50,7 @@ class LayerHelper:
 
     # -- ops and variables --------------------------------------------------------------------------------------
 
-    def append_op(self, type: str, inputs: Any = None, outputs: Any = None, attrs: Any = None) -> Operator:
+    def append_op(self, type: str, inputs: object = None, outputs: object = None, attrs: object = None) -> Operator:
         block = self.main_program.current_block()
         try:
             return block.append_op(type=type, inputs=inputs, outputs=outputs, attrs=attrs)
@@ -98,7 +98,7 @@ class LayerHelper:
             return block.var(name), False
         return self.create_global_variable(*args, name=name, **kwargs), True
 
-    def set_variable_initializer(self, var: Variable, initializer: Any) -> Variable:
+    def set_variable_initializer(self, var: Variable, initializer: object) -> Variable:
         """Declare the variable in the startup program too, with an op that fills it."""
         return self.startup_program.global_block().create_var(
             name=var.name, type=var.type, dtype=var.dtype, shape=var.shape, persistable=True, initializer=initializer

@@ -79,7 +79,7 @@ class CompositeMetric(MetricBase):
         return [metric.eval() for metric in self._metrics]
 
 
-def _binary(preds: Any, labels: Any) -> tuple[Any, Any]:
+def _binary(preds: object, labels: object) -> tuple[Any, Any]:
     if not isinstance(preds, np.ndarray):
         raise ValueError("The 'preds' must be a numpy ndarray.")
     if not isinstance(labels, np.ndarray):
@@ -123,7 +123,7 @@ class Recall(MetricBase):
         return self.tp / total if total else 0.0
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, (int, float, np.generic)) or (isinstance(value, np.ndarray) and value.shape == (1,))
 
 

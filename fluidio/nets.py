@@ -7,7 +7,9 @@ from typing import Any
 
 from fluidio import layers
 from fluidio.era import era
+from fluidio.param_attr import AttrLike
 from fluidio.program import Variable
+from fluidio.program.arguments import Sizes
 from fluidio.program.type_checks import check_variable_and_dtype
 
 __all__ = [
@@ -22,18 +24,18 @@ __all__ = [
 def simple_img_conv_pool(
     input: Variable,
     num_filters: int,
-    filter_size: Any,
-    pool_size: Any,
-    pool_stride: Any,
-    pool_padding: Any = 0,
+    filter_size: Sizes,
+    pool_size: Sizes,
+    pool_stride: Sizes,
+    pool_padding: Sizes | str = 0,
     pool_type: str = "max",
     global_pooling: bool = False,
     conv_stride: Any = 1,
     conv_padding: Any = 0,
     conv_dilation: Any = 1,
     conv_groups: int = 1,
-    param_attr: Any = None,
-    bias_attr: Any = None,
+    param_attr: AttrLike = None,
+    bias_attr: AttrLike = None,
     act: str | None = None,
     use_cudnn: bool = True,
 ) -> Variable:
@@ -66,14 +68,14 @@ def simple_img_conv_pool(
 def img_conv_group(
     input: Variable,
     conv_num_filter: Sequence[int],
-    pool_size: Any,
-    conv_padding: Any = 1,
-    conv_filter_size: Any = 3,
+    pool_size: Sizes,
+    conv_padding: object = 1,
+    conv_filter_size: object = 3,
     conv_act: str | None = None,
-    param_attr: Any = None,
-    conv_with_batchnorm: Any = False,
-    conv_batchnorm_drop_rate: Any = 0.0,
-    pool_stride: Any = 1,
+    param_attr: AttrLike = None,
+    conv_with_batchnorm: object = False,
+    conv_batchnorm_drop_rate: object = 0.0,
+    pool_stride: Sizes = 1,
     pool_type: str = "max",
     use_cudnn: bool = True,
 ) -> Variable:
@@ -107,7 +109,7 @@ def img_conv_group(
     return pooled
 
 
-def _each(value: Any, count: int) -> list[Any]:
+def _each(value: object, count: int) -> list[Any]:
     if not isinstance(value, (list, tuple)):
         return [value] * count
     if len(value) != count:
@@ -119,10 +121,10 @@ def sequence_conv_pool(
     input: Variable,
     num_filters: int,
     filter_size: int,
-    param_attr: Any = None,
+    param_attr: AttrLike = None,
     act: str = "sigmoid",
     pool_type: str = "max",
-    bias_attr: Any = None,
+    bias_attr: AttrLike = None,
 ) -> Variable:
     """One convolution over sequences and one pooling to a row for each."""
     convolved = layers.sequence_conv(

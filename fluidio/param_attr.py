@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from fluidio.era import era
 
-__all__ = ["ParamAttr", "WeightNormParamAttr"]
+__all__ = ["AttrLike", "ParamAttr", "WeightNormParamAttr"]
 
 
 class ParamAttr:
@@ -49,7 +50,7 @@ class ParamAttr:
         self.gradient_clip = gradient_clip
         self.do_model_average = do_model_average
 
-    def _set_default_initializer(self, initializer: Any) -> None:
+    def _set_default_initializer(self, initializer: object) -> None:
         if initializer is None and self.initializer is None:
             raise ValueError("ParamAttr.initializer is not set")
         if self.initializer is None:
@@ -68,7 +69,7 @@ class ParamAttr:
         self._set_default_initializer(Constant(0.0))
 
     @staticmethod
-    def _to_attr(arg: Any) -> Any:
+    def _to_attr(arg: object) -> Any:
         """Return the ParamAttr that a layer argument means: None, a name, an initializer, False, a list of them."""
         if arg is None or arg is True:
             return ParamAttr()
@@ -123,3 +124,7 @@ class WeightNormParamAttr(ParamAttr):
     ) -> None:
         super().__init__(name, initializer, learning_rate, regularizer, trainable, gradient_clip, do_model_average)
         self.dim = dim
+
+
+AttrLike = ParamAttr | str | bool | float | Callable[..., object] | Sequence["AttrLike"] | None
+"""What layers take for a parameter: its attributes, its name, its initializer, False for none, or several of these."""

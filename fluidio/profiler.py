@@ -6,7 +6,6 @@ import contextlib
 import os
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from fluidio.executor.timeline import Timeline
 from fluidio.flow.observer import OpRun
@@ -76,7 +75,7 @@ def profiler(
 
 
 @contextlib.contextmanager
-def cuda_profiler(output_file: str, output_mode: str | None = None, config: Any = None) -> Iterator[None]:
+def cuda_profiler(output_file: str, output_mode: str | None = None, config: object = None) -> Iterator[None]:
     """Run the block as it is.
 
     Fluid: this drove NVIDIA's nvprof, which no longer exists; use Nsight, or `profiler("GPU")` here.

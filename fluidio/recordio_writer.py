@@ -213,14 +213,14 @@ def convert_reader_to_recordio_files(
     return count
 
 
-def _files(items: Iterable[Any], size: int) -> Iterator[Iterator[Any]]:
+def _files(items: Iterable[object], size: int) -> Iterator[Iterator[Any]]:
     """Yield iterators of `size` items each, the last one shorter; each is used up before the next is asked for."""
     source = iter(items)
     for first in source:
         yield itertools.chain([first], itertools.islice(source, size - 1))
 
 
-def _original_files(items: Iterable[Any], size: int) -> Iterator[Iterator[Any]]:
+def _original_files(items: Iterable[object], size: int) -> Iterator[Iterator[Any]]:
     held: list[Any] = []
     for number, item in enumerate(items):
         held.append(item)

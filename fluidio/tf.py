@@ -33,7 +33,7 @@ __all__ = ["raw_records", "records"]
 
 
 def records(
-    paths: Any,
+    paths: object,
     batch_size: int,
     *,
     shuffle: bool | int = False,
@@ -42,7 +42,7 @@ def records(
     part: tuple[int, int] | None = None,
     named: bool = False,
     epoch: int = 0,
-    state: Any = None,
+    state: object = None,
 ) -> Any:
     """Return a Dataset of batches, a tuple with one tensor for each slot; a slot with sequences is a RaggedTensor.
 
@@ -113,7 +113,7 @@ def _spec(column: Any, slot: Field | None) -> Any:
     return tf.RaggedTensorSpec(shape, dtype, ragged_rank=len(column.lod))
 
 
-def _value(item: Any, slot: Field | None) -> Any:
+def _value(item: object, slot: Field | None) -> Any:
     if not isinstance(item, tuple):
         return np.ascontiguousarray(item)
     array, lod = item
@@ -127,7 +127,7 @@ def _value(item: Any, slot: Field | None) -> Any:
     return value
 
 
-def raw_records(paths: Any) -> Any:
+def raw_records(paths: object) -> Any:
     """Return a Dataset of the records as strings of bytes, of any dialect: what pyrecordio's data set gave."""
     from fluidio.recordio import File
 

@@ -47,7 +47,7 @@ class Records(Dataset[Any]):  # type: ignore[misc, unused-ignore]
         named: give dicts with the names that a manifest tells, strings as str or bytes.
     """
 
-    def __init__(self, paths: Any, *, squeeze: bool = True, named: bool = False) -> None:
+    def __init__(self, paths: object, *, squeeze: bool = True, named: bool = False) -> None:
         self._paths = expand(paths)
         self._names = names_of(self._paths) if named else None
         counts = [open_index(path).num_records for path in self._paths]
@@ -79,7 +79,7 @@ class Records(Dataset[Any]):  # type: ignore[misc, unused-ignore]
         named = self._names([(array, lod) if lod else array for array, lod in tensors])
         return {name: self._named(value) for name, value in named.items()}
 
-    def _named(self, value: Any) -> Any:
+    def _named(self, value: object) -> Any:
         if isinstance(value, list):
             return value[0] if len(value) == 1 else value  # a record has one string, or one list of them
         return self._tensor(value[0], True) if isinstance(value, tuple) else self._tensor(value, False)
@@ -122,7 +122,7 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
 
     def __init__(
         self,
-        paths: Any,
+        paths: object,
         batch_size: int,
         *,
         shuffle: bool | int = False,
@@ -215,7 +215,7 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
         workers = max(1, self._workers)
         return [(rank * workers + number, world * workers) for number in range(workers)]
 
-    def load_state_dict(self, state: Any) -> None:
+    def load_state_dict(self, state: object) -> None:
         """Let the next pass go on behind the last batch of a saved one, in its order.
 
         Args:
@@ -305,7 +305,7 @@ def _rank() -> tuple[int, int] | None:
     return torch.distributed.get_rank(), torch.distributed.get_world_size()
 
 
-def _tensors(slot: Any) -> Any:
+def _tensors(slot: object) -> Any:
     if not isinstance(slot, tuple):
         return torch.from_numpy(np.ascontiguousarray(slot))
     array, lod = slot

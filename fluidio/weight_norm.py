@@ -24,7 +24,7 @@ class _Builder:
         name = unique_name.generate(f"{self.helper.name}.weight_norm_{word}")
         return self.block.create_var(name=name, dtype=self.dtype)
 
-    def op(self, type: str, word: str, x: Variable, out: Variable | None = None, **attrs: Any) -> Variable:
+    def op(self, type: str, word: str, x: Variable, out: Variable | None = None, **attrs: object) -> Variable:
         out = out or self.temp(word)
         self.block.append_op(type=type, inputs={"X": [x]}, outputs={"Out": [out]}, attrs=attrs)
         return out

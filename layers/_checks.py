@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.dtypes import DTypeLike
 from fluidio.era import era
 from fluidio.initializer import Initializer
 from fluidio.layers._value_checks import ValueCheck, value_checks
@@ -59,7 +60,7 @@ class _Check:
                 if isinstance(variable, (Variable, np.ndarray)):
                     self._check_dtype(layer, variable.dtype)
 
-    def _check_dtype(self, layer: str, dtype: Any) -> None:
+    def _check_dtype(self, layer: str, dtype: DTypeLike | None) -> None:
         assert self.dtypes is not None
         if dtype is None and "None" in self.dtypes:
             return
@@ -94,7 +95,7 @@ def _check_method(module: ModuleType, name: str, checks: tuple[_Check, ...]) -> 
         setattr(found, method, _checked(name, getattr(found, method), checks))
 
 
-def _checked(name: str, layer: Callable[..., Any], checks: tuple[_Check, ...]) -> Callable[..., Any]:
+def _checked(name: str, layer: Callable[..., object], checks: tuple[_Check, ...]) -> Callable[..., Any]:
     parameters = list(inspect.signature(layer).parameters)
     values = value_checks().get(name, ())
     first = [check for check in values if check.comes_first]
@@ -102,7 +103,7 @@ def _checked(name: str, layer: Callable[..., Any], checks: tuple[_Check, ...]) -
     positions = [(parameters.index(c.argument), c) for c in every if c.argument in parameters]
 
     @functools.wraps(layer)
-    def check_and_call(*args: Any, **options: Any) -> Any:
+    def check_and_call(*args: object, **options: object) -> Any:
         if era().checks_layer_arguments:
             for position, check in positions:
                 if position < len(args):

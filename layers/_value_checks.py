@@ -48,24 +48,24 @@ class ValueCheck:
         """Tell whether this check is made before those of types."""
         return self.rule in ("given", "Variable")
 
-    def __call__(self, layer: str, value: Any) -> None:
+    def __call__(self, layer: str, value: object) -> None:
         if not self.accepts(value):
             raise self.error(f"{layer}: {self.argument} must be {_TEXTS.get(self.rule, self.rule)}, got {value!r}")
 
 
-def _items(value: Any) -> list[Any]:
+def _items(value: object) -> list[Any]:
     """Return the numbers of a list, without what stands for a tensor."""
     return [v for v in value if not isinstance(v, Variable)] if isinstance(value, (list, tuple)) else []
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> bool:
     return isinstance(value, (int, np.integer))
 
 
 def _ints(count: int) -> Rule:
     """Return the rule of a number for each dim: one int, or a list of so many."""
 
-    def accepts(value: Any) -> bool:
+    def accepts(value: object) -> bool:
         if isinstance(value, int):
             return True
         if not isinstance(value, (list, tuple, np.ndarray)) or len(value) != count:
@@ -79,7 +79,7 @@ def _pads(count: int) -> Rule:
     """Return the rule of paddings: a word, a number for each side, or pairs for all dims of the input."""
     plain = _ints(count)
 
-    def accepts(value: Any) -> bool:
+    def accepts(value: object) -> bool:
         if isinstance(value, str) or plain(value):
             return True
         return isinstance(value, (list, tuple)) and len(value) in (2 * count, count + 2)
@@ -87,25 +87,25 @@ def _pads(count: int) -> Rule:
     return accepts
 
 
-def _same_dtype(value: Any) -> bool:
+def _same_dtype(value: object) -> bool:
     kinds = {v.dtype for v in value if isinstance(v, Variable)} if isinstance(value, (list, tuple)) else set()
     return len(kinds) < 2
 
 
-def _channel_axis(value: Any) -> bool:
+def _channel_axis(value: object) -> bool:
     return _is_whole(value) and value in (1, -1, 3)
 
 
-def _pair_of_ints(value: Any) -> bool:
+def _pair_of_ints(value: object) -> bool:
     return isinstance(value, int) or (isinstance(value, list) and len(value) == 2)
 
 
-def _paddings_of_ints(value: Any) -> bool:
+def _paddings_of_ints(value: object) -> bool:
     return isinstance(value, int) or (isinstance(value, list) and len(value) in (2, 4))
 
 
 def _at_least(bound: int) -> Rule:
-    def accepts(value: Any) -> bool:
+    def accepts(value: object) -> bool:
         numbers = [value] if isinstance(value, (int, float)) else _items(value)
         return all(v >= bound for v in numbers if isinstance(v, (int, float)))
 

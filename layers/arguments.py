@@ -31,7 +31,7 @@ def warn_like_fluid(layer: str, what: str) -> None:
         warnings.warn(f"{layer}: as in Fluid 1.8.5, {what}", stacklevel=3)
 
 
-def check_variable(layer: str, name: str, value: Any) -> Variable:
+def check_variable(layer: str, name: str, value: object) -> Variable:
     """Return a layer's argument if it is a Variable; TypeError otherwise."""
     if not isinstance(value, Variable):
         raise TypeError(f"{layer}: {name} must be a Variable, got {type(value).__name__}")
@@ -51,7 +51,7 @@ def per_dim(value: Any, dims: int, what: str) -> list[int]:
     return [int(number)] * dims
 
 
-def has_variables(values: Any) -> bool:
+def has_variables(values: object) -> bool:
     return isinstance(values, (list, tuple)) and any(isinstance(v, Variable) for v in values)
 
 

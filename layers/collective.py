@@ -21,7 +21,7 @@ def _append(op_type: str, x: Variable, out: Variable | None, attrs: dict[str, An
     return out
 
 
-def _check_kind(reduce_type: Any) -> None:
+def _check_kind(reduce_type: object) -> None:
     if reduce_type not in _KINDS:
         raise TypeError(f"reduce type can only be {'|'.join(_KINDS)}, got {reduce_type!r}")
 

@@ -27,7 +27,7 @@ class ParallelDo:
     to batch statistics; a warning says so.
     """
 
-    def __init__(self, places: Any, use_nccl: bool = False, name: str | None = None) -> None:
+    def __init__(self, places: object, use_nccl: bool = False, name: str | None = None) -> None:
         warnings.warn("ParallelDo runs its body once, on the whole batch", stacklevel=2)
         self.outputs: list[Variable] = []
 

@@ -40,7 +40,7 @@ class Distribution:
         raise NotImplementedError(f"{type(self).__name__} has no log_prob here")
 
 
-def _as_variable(value: Any, name: str) -> Variable:
+def _as_variable(value: object, name: str) -> Variable:
     if isinstance(value, Variable):
         return value
     if not isinstance(value, (int, float, list, tuple, np.ndarray)):
@@ -51,7 +51,7 @@ def _as_variable(value: Any, name: str) -> Variable:
 class _TwoParameters(Distribution):
     """Two numbers, arrays or variables that are broadcast against each other."""
 
-    def __init__(self, first: Any, second: Any, names: tuple[str, str]) -> None:
+    def __init__(self, first: object, second: object, names: tuple[str, str]) -> None:
         if isinstance(first, Variable) is not isinstance(second, Variable) and era().checks_layer_arguments:
             raise ValueError(f"if one of {names[0]} and {names[1]} is a Variable, both should be Variables")
         self._plain = all(isinstance(value, (int, float)) for value in (first, second))
@@ -86,7 +86,7 @@ class Uniform(_TwoParameters):
     Fluid: 1.8 sampled from [low - (high - low), high); here samples stay in the interval.
     """
 
-    def __init__(self, low: Any, high: Any) -> None:
+    def __init__(self, low: object, high: object) -> None:
         super().__init__(low, high, ("low", "high"))
         self.low, self.high = self._first, self._second
 
@@ -113,7 +113,7 @@ class Uniform(_TwoParameters):
 class Normal(_TwoParameters):
     """Normal with mean `loc` and deviation `scale`."""
 
-    def __init__(self, loc: Any, scale: Any) -> None:
+    def __init__(self, loc: object, scale: object) -> None:
         super().__init__(loc, scale, ("loc", "scale"))
         self.loc, self.scale = self._first, self._second
 
@@ -151,7 +151,7 @@ class Normal(_TwoParameters):
 class Categorical(Distribution):
     """Classes with unnormalised log probabilities in the last dimension."""
 
-    def __init__(self, logits: Any) -> None:
+    def __init__(self, logits: object) -> None:
         self.logits = _as_variable(logits, "logits")
 
     def _normalised(self) -> tuple[Variable, Variable, Variable]:
@@ -181,7 +181,7 @@ class MultivariateNormalDiag(Distribution):
     Fluid: `kl_divergence` gave its one number as a matrix of copies; here it has shape [1].
     """
 
-    def __init__(self, loc: Any, scale: Any) -> None:
+    def __init__(self, loc: object, scale: object) -> None:
         self.loc = _as_variable(loc, "loc")
         self.scale = _as_variable(scale, "scale")
 

@@ -14,7 +14,7 @@ from fluidio.layer_helper import LayerHelper
 from fluidio.layers._io.preprocessor import Preprocessor
 from fluidio.layers._io.queue_reader import create_py_reader_by_data, py_reader
 from fluidio.layers._io.reader_handle import attach_file_handle
-from fluidio.places import CPUPlace, CUDAPlace
+from fluidio.places import CPUPlace, CUDAPlace, PlaceLike
 from fluidio.program import Variable, default_main_program, default_startup_program, unique_name
 
 __all__ = [
@@ -323,7 +323,7 @@ def double_buffer(reader: Variable, place: Any = None, name: str | None = None) 
     return _decorate("create_double_buffer_reader", reader, attrs, name)
 
 
-def _place(place: Any) -> str:
+def _place(place: PlaceLike) -> str:
     if isinstance(place, CPUPlace):
         return "CPU"
     if isinstance(place, CUDAPlace):

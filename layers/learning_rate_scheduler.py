@@ -62,26 +62,26 @@ def noam_decay(d_model: Any, warmup_steps: Any, learning_rate: float = 1.0) -> V
         return rate
 
 
-def _periods(decay_steps: Any, staircase: bool) -> Variable:
+def _periods(decay_steps: object, staircase: bool) -> Variable:
     periods = _decay_step_counter() / decay_steps
     return _apply("floor", periods) if staircase else periods
 
 
-def exponential_decay(learning_rate: Any, decay_steps: int, decay_rate: float, staircase: bool = False) -> Variable:
+def exponential_decay(learning_rate: object, decay_steps: int, decay_rate: float, staircase: bool = False) -> Variable:
     """lr decay_rate^(t / decay_steps); with `staircase` the exponent is rounded down."""
     with default_main_program()._lr_schedule_guard():
         rate: Variable = learning_rate * (decay_rate ** _periods(decay_steps, staircase))
         return rate
 
 
-def natural_exp_decay(learning_rate: Any, decay_steps: int, decay_rate: float, staircase: bool = False) -> Variable:
+def natural_exp_decay(learning_rate: object, decay_steps: int, decay_rate: float, staircase: bool = False) -> Variable:
     """lr exp(-decay_rate t / decay_steps)."""
     with default_main_program()._lr_schedule_guard():
         rate: Variable = learning_rate * _apply("exp", -1 * decay_rate * _periods(decay_steps, staircase))
         return rate
 
 
-def inverse_time_decay(learning_rate: Any, decay_steps: int, decay_rate: float, staircase: bool = False) -> Variable:
+def inverse_time_decay(learning_rate: object, decay_steps: int, decay_rate: float, staircase: bool = False) -> Variable:
     """lr / (1 + decay_rate t / decay_steps)."""
     with default_main_program()._lr_schedule_guard():
         rate: Variable = learning_rate / (1 + decay_rate * _periods(decay_steps, staircase))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from fluidio.dtypes import DTypeLike
 from fluidio.layer_helper import LayerHelper
 from fluidio.program import Variable
 from fluidio.program.op_proto import OpProto, SlotProto, all_op_protos
@@ -33,7 +34,7 @@ def generate_layer_fn(op_type: str) -> Callable[..., Any]:
     if outputs[0].duplicable:
         raise ValueError(f"Only an output of one variable can be made by a layer function: {outputs[0].name}")
 
-    def layer(*args: Any, **options: Any) -> Variable:
+    def layer(*args: object, **options: object) -> Variable:
         helper = LayerHelper(op_type, **options)
         given = list(args)
         inputs = {slot.name: _input(slot, options, given, op_type) for slot in proto.inputs}
@@ -66,7 +67,7 @@ def _input(slot: SlotProto, options: dict[str, Any], given: list[Any], op_type: 
     return found
 
 
-def _output(helper: LayerHelper, options: dict[str, Any], dtype: Any) -> Variable:
+def _output(helper: LayerHelper, options: dict[str, Any], dtype: DTypeLike) -> Variable:
     for name in ("out", "output"):
         out = options.get(name)
         if isinstance(out, (list, tuple)):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from fluidio.program import Variable
+
 __all__ = [
     "assert_same_structure",
     "convert_to_list",
@@ -18,7 +20,7 @@ __all__ = [
 ]
 
 
-def is_sequence(seq: Any) -> bool:
+def is_sequence(seq: object) -> bool:
     """Tell whether a value is a structure: a dict or any sequence but a string."""
     return isinstance(seq, Mapping) or (isinstance(seq, Sequence) and not isinstance(seq, (str, bytes)))
 
@@ -46,14 +48,14 @@ def _children(nest: Any) -> Iterator[Any]:
         yield from nest
 
 
-def flatten(nest: Any) -> list[Any]:
+def flatten(nest: object) -> list[Any]:
     """Return the leaves of a structure in order; dicts by sorted keys."""
     if not is_sequence(nest):
         return [nest]
     return [leaf for child in _children(nest) for leaf in flatten(child)]
 
 
-def to_sequence(nest: Any) -> Any:
+def to_sequence(nest: object) -> Any:
     return nest if is_sequence(nest) else [nest]
 
 
@@ -65,7 +67,7 @@ def _like(instance: Any, children: Sequence[Any]) -> Any:
     return type(instance)(children)
 
 
-def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any]) -> Any:
+def pack_sequence_as(structure: object, flat_sequence: Sequence[Any]) -> Any:
     """Put leaves into the shape of a structure."""
     if not is_sequence(flat_sequence):
         raise TypeError("flat_sequence must be a sequence")
@@ -79,19 +81,19 @@ def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any]) -> Any:
         return flat_sequence[0]
     source = iter(flat_sequence)
 
-    def build(node: Any) -> Any:
+    def build(node: object) -> tuple[Variable, ...]:
         return _like(node, [build(child) for child in _children(node)]) if is_sequence(node) else next(source)
 
     return build(structure)
 
 
-def map_structure(func: Callable[..., Any], *structure: Any) -> Any:
+def map_structure(func: Callable[..., Any], *structure: object) -> Any:
     """Apply a function to the leaves of structures and return the results in the shape of the first."""
     flat = [flatten(s) for s in structure]
     return pack_sequence_as(structure[0], [func(*leaves) for leaves in zip(*flat)])
 
 
-def hold_mutable_vars(structure: Any) -> list[list[Any]]:
+def hold_mutable_vars(structure: object) -> list[list[Any]]:
     """Return the lists inside a structure."""
     held = [structure] if isinstance(structure, list) else []
     if is_sequence(structure):
@@ -99,7 +101,7 @@ def hold_mutable_vars(structure: Any) -> list[list[Any]]:
     return held
 
 
-def copy_mutable_vars(structure: Any) -> Any:
+def copy_mutable_vars(structure: object) -> Any:
     """Return the structure with its lists copied, so that a body that appends to them does not change the outside."""
     return pack_sequence_as(structure, flatten(structure))
 

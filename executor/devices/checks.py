@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from fluidio.errors import EnforceNotMet
+from fluidio.program import Operator
+from fluidio.tensor.array import Array
 
 __all__ = ["DeferredChecks"]
 
@@ -53,12 +55,12 @@ class DeferredChecks:
         self.pending = True
         return self._cupy.int32(self._types.index(op.type) + 1), self._note
 
-    def check(self, ids: Any, limit: int, ignore: int, op: Any) -> None:
+    def check(self, ids: Array, limit: int, ignore: int, op: Operator) -> None:
         """Have ids looked at; those outside [0, limit) that are not `ignore` are reported by the next fetch."""
         if ids.size:
             self._kernel(ids, limit, ignore, *self.note(op))
 
-    def take(self) -> list[Any]:
+    def take(self) -> list[Array]:
         """Return the device arrays that a fetch has to bring along (none if nothing was checked)."""
         return [self._note] if self.pending else []
 

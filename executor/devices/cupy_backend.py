@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from fluidio.executor.devices.checks import DeferredChecks
 from fluidio.executor.devices.fused import fused_kernels
 from fluidio.executor.devices.pinned import PinnedArena, is_pinned, layout
 from fluidio.executor.devices.ring import CopyRing
+from fluidio.program import Operator
+from fluidio.tensor.array import Array
 from fluidio.tensor.transfer import require_cupy
 
 __all__ = ["CupyBackend", "cupy_backend"]
@@ -77,7 +80,7 @@ class CupyBackend:
         with self.active():
             return _mark(self.xp)
 
-    def wait_for(self, mark: Any) -> None:
+    def wait_for(self, mark: object) -> None:
         """Have the thread's current stream of this GPU wait for a mark; the thread itself does not."""
         with self.active():
             self.xp.cuda.get_current_stream().wait_event(mark)
@@ -86,13 +89,13 @@ class CupyBackend:
         """Return a NumPy copy; waits for the stream."""
         return self.download_all([array])[0]
 
-    def download_all(self, arrays: Sequence[Any]) -> list[Any]:
+    def download_all(self, arrays: Sequence[Array]) -> list[Array]:
         """Return NumPy copies of several arrays with one wait; host arrays pass as they are."""
         on_gpu = [self.xp.ascontiguousarray(a) for a in arrays if isinstance(a, self.xp.ndarray)]
         fetched = iter(self._fetch(on_gpu) if on_gpu else [])
         return [next(fetched).reshape(a.shape) if isinstance(a, self.xp.ndarray) else a for a in arrays]
 
-    def fetch(self, arrays: Sequence[Any]) -> list[Any]:
+    def fetch(self, arrays: Sequence[Array]) -> list[Array]:
         """Return NumPy copies with one wait, and raise what kernels have noted since the last fetch."""
         notes = self.checks.take()
         host = self.download_all([*arrays, *notes])
@@ -119,11 +122,11 @@ class CupyBackend:
             arena = self._local.arena = PinnedArena(self.xp)
         return arena
 
-    def scatter_add(self, target: Any, index: Any, values: Any) -> None:
+    def scatter_add(self, target: Array, index: Array, values: object) -> None:
         """Add `values[i]` to `target[index[i]]` for every i, repeats included (first axis)."""
         self.xp.add.at(target, index, values)
 
-    def check_range(self, ids: Any, limit: int, ignore: int, op: Any) -> None:
+    def check_range(self, ids: Array, limit: int, ignore: int, op: Operator) -> None:
         """Have ids looked at; those out of range are reported by the next fetch."""
         self.checks.check(ids, limit, ignore, op)
 
@@ -140,7 +143,7 @@ class CupyBackend:
         return f"CupyBackend({self.device})"
 
 
-def _mark(cupy: Any) -> Any:
+def _mark(cupy: ModuleType) -> Any:
     return cupy.cuda.get_current_stream().record(cupy.cuda.Event(disable_timing=True))
 
 

@@ -8,11 +8,14 @@ dtype, sparse gradients, wide rows) the table's kernel runs.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from fluidio.executor.devices.checks import DeferredChecks
 from fluidio.executor.devices.fused_losses import loss_kernels
 from fluidio.executor.devices.fused_updates import general, same_float, update_kernels
+from fluidio.ops.kernel import Call
+from fluidio.tensor.array import Array
 
 __all__ = ["fused_kernels"]
 
@@ -34,7 +37,7 @@ _GRADIENTS = {  # op -> expression of its first input (`a`: Out or X, as the op 
 }
 
 
-def _pointwise(cupy: Any) -> dict[str, Kernel]:
+def _pointwise(cupy: ModuleType) -> dict[str, Kernel]:
     def make(name: str, expression: str) -> Kernel:
         kernel = cupy.ElementwiseKernel("T a, T d", "T out", f"out = {expression}", f"fluidio_{name}")
 
@@ -45,7 +48,7 @@ def _pointwise(cupy: Any) -> dict[str, Kernel]:
 
     spread = cupy.ElementwiseKernel("raw T d, float64 count", "T out", "out = T(d[0] / count)", "fluidio_mean_grad")
 
-    def mean_grad(k: Any, x: Any, dout: Any) -> Any:
+    def mean_grad(k: Call, x: Array, dout: Array) -> Any:
         if not same_float(x, dout):
             return general(k, x, dout)
         return spread(dout, float(x.size), cupy.empty(x.shape, x.dtype))

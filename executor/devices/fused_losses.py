@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from fluidio.executor.devices.checks import DeferredChecks
 from fluidio.executor.devices.fused_updates import general, same_float
+from fluidio.ops.kernel import Call
+from fluidio.tensor.array import Array
 
 __all__ = ["loss_kernels"]
 
@@ -29,15 +32,15 @@ def loss_kernels(cupy: Any, checks: DeferredChecks) -> dict[str, Kernel]:
     return {**_softmax(cupy), **_cross_entropy(cupy, checks), **_softmax_with_cross_entropy(cupy, checks)}
 
 
-def _last_axis(k: Any, x: Any) -> bool:
+def _last_axis(k: Call, x: Array) -> bool:
     return bool(k.attrs.get("axis", -1) in (-1, x.ndim - 1) and x.size and x.dtype.kind == "f")
 
 
-def _narrow(k: Any, x: Any) -> bool:
+def _narrow(k: Call, x: Array) -> bool:
     return _last_axis(k, x) and x.shape[-1] <= _NARROW and bool(x.flags.c_contiguous)
 
 
-def _softmax(cupy: Any) -> dict[str, Kernel]:
+def _softmax(cupy: ModuleType) -> dict[str, Kernel]:
     forward = cupy.ElementwiseKernel("raw T x, int64 n", "raw T out", _SOFTMAX, "fluidio_softmax")
     backward = cupy.ElementwiseKernel(
         "raw T y, raw T d, int64 n",
@@ -50,13 +53,13 @@ def _softmax(cupy: Any) -> dict[str, Kernel]:
         "fluidio_softmax_grad",
     )
 
-    def softmax(k: Any, x: Any) -> Any:
+    def softmax(k: Call, x: Array) -> Any:
         if not _narrow(k, x):
             return general(k, x)
         n = x.shape[-1]
         return forward(x, n, cupy.empty(x.shape, x.dtype), size=x.size // n)
 
-    def softmax_grad(k: Any, out: Any, dout: Any) -> Any:
+    def softmax_grad(k: Call, out: Array, dout: Array) -> Any:
         if not _narrow(k, out) or not same_float(out, dout):
             return general(k, out, dout)
         n = out.shape[-1]
@@ -96,7 +99,7 @@ def _cross_entropy(cupy: Any, checks: DeferredChecks) -> dict[str, Kernel]:
         forward(x, label.reshape(-1), n, k.attrs["ignore_index"], *checks.note(k.op), y, match)
         return y.reshape(label.shape), match.reshape(label.shape)
 
-    def cross_entropy(k: Any, x: Any, label: Any) -> Any:
+    def cross_entropy(k: Call, x: Array, label: Array) -> Any:
         if k.attrs["soft_label"] or not x.size or x.dtype.kind != "f":
             return general(k, x, label)
         return run(k, x, label)[0]
@@ -106,7 +109,7 @@ def _cross_entropy(cupy: Any, checks: DeferredChecks) -> dict[str, Kernel]:
             return general(k, x, label)
         return *run(k, x, label), cupy.empty((0, *x.shape), x.dtype)
 
-    def cross_entropy_grad(k: Any, x: Any, label: Any, dy: Any) -> Any:
+    def cross_entropy_grad(k: Call, x: Array, label: Array, dy: Array) -> Any:
         if k.attrs["soft_label"] or not x.size or not same_float(x, dy):
             return general(k, x, label, dy)
         return backward(x, label, dy, x.shape[-1], k.attrs["ignore_index"])

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
+from fluidio.ops.kernel import Call
 from fluidio.ops.optimize.momentum import single
 from fluidio.tensor import SelectedRows
+from fluidio.tensor.array import Array
 
 __all__ = ["general", "same_float", "update_kernels"]
 
@@ -105,7 +108,7 @@ def update_kernels(cupy: Any) -> dict[str, Kernel]:
     return {**made, "sgd": _sgd(cupy, made["sgd"]), "rmsprop": _rmsprop(cupy), "adam": _adam(cupy)}
 
 
-def _make(cupy: Any, name: str, update: _Update) -> Kernel:
+def _make(cupy: ModuleType, name: str, update: _Update) -> Kernel:
     inputs, state = update.inputs.split(), update.state.split()
     numbers = [n for n in inputs if n == "rate" or n.startswith("pow")]
     kernel: Any = None
@@ -162,7 +165,7 @@ def _rmsprop(cupy: Any) -> Kernel:
         "fluidio_centred_rmsprop",
     )
 
-    def rmsprop(k: Any, param: Any, square: Any, mean: Any, rate: Any, grad: Any, moment: Any) -> Any:
+    def rmsprop(k: Call, param: Array, square: object, mean: object, rate: Array, grad: Array, moment: object) -> Any:
         a = k.attrs
         if isinstance(grad, SelectedRows):
             grad = grad.to_dense(cupy)

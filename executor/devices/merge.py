@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any
 
 from fluidio.executor.bind import Step
@@ -13,7 +14,7 @@ __all__ = ["merge_scales"]
 _MOST = 16  # arrays for each launch
 
 
-def merge_scales(steps: Sequence[Step], persists: Callable[[int], bool], cupy: Any) -> list[Step]:
+def merge_scales(steps: Sequence[Step], persists: Callable[[int], bool], cupy: object) -> list[Step]:
     """Return the steps with runs of in-place scalings of persistable [1] tensors done by one launch for many."""
     merged: list[Step] = []
     run: list[Step] = []
@@ -56,7 +57,7 @@ def _joined(run: list[Step], cupy: Any) -> list[Step]:
     return [Step(run[0].op, run[0].call, scale_all, slots, slots)]
 
 
-def _kernel(cupy: Any, count: int) -> Any:
+def _kernel(cupy: ModuleType, count: int) -> Any:
     inputs = ", ".join(f"float32 f{n}" for n in range(count))
     outputs = ", ".join(f"raw float32 a{n}" for n in range(count))
     return cupy.ElementwiseKernel(

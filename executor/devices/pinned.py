@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+
+from fluidio.tensor.array import Array
 
 __all__ = ["PinnedArena", "is_pinned", "layout"]
 
@@ -53,7 +56,7 @@ class PinnedArena:
         return np.frombuffer(self._memory, dtype, count, start).reshape(shape)
 
 
-def is_pinned(cupy: Any, array: np.ndarray[Any, Any]) -> bool:
+def is_pinned(cupy: ModuleType, array: Array) -> bool:
     """Tell whether CUDA copies out of the array without staging, that is: later than the call returns."""
     runtime = cupy.cuda.runtime
     return bool(runtime.pointerGetAttributes(array.ctypes.data).type == runtime.memoryTypeHost)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.executor.devices.pinned import PinnedArena, layout
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import LoD
 
 __all__ = ["RingSlot"]
@@ -43,7 +44,7 @@ class RingSlot:
 
     # -- the worker's side --------------------------------------------------------------------------------------
 
-    def allocate(self, fields: Sequence[ArraySpec]) -> list[np.ndarray[Any, Any]]:
+    def allocate(self, fields: Sequence[ArraySpec]) -> list[Array]:
         """Return pinned arrays for the fields of the next batch: who fills them saves a copy."""
         self._fields = [(tuple(shape), np.dtype(dtype)) for shape, dtype in fields]
         self._starts, self._size = layout(self._fields)
@@ -71,7 +72,7 @@ class RingSlot:
         self.copied.record(stream)
         self._staged = []
 
-    def _holds(self, arrays: Sequence[np.ndarray[Any, Any]]) -> bool:
+    def _holds(self, arrays: Sequence[Array]) -> bool:
         """Tell whether the batch was written into the arrays that `allocate` gave."""
         return len(arrays) == len(self._staged) and all(
             a is s or (a.shape == s.shape and a.dtype == s.dtype and a.ctypes.data == s.ctypes.data and a.size > 0)

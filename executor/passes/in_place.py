@@ -13,6 +13,7 @@ from fluidio.executor.bind import Step
 from fluidio.executor.frame import Frame
 from fluidio.executor.passes.uses import Facts, Uses
 from fluidio.ops.math.elementwise import fit
+from fluidio.tensor.array import Array
 
 __all__ = ["in_place"]
 
@@ -30,13 +31,13 @@ def _sum(step: Step, total: Any, parts: list[Any]) -> bool:
     return True
 
 
-def _relu(step: Step, x: Any, none: list[Any]) -> bool:
+def _relu(step: Step, x: Array, none: list[Any]) -> bool:
     np.maximum(x, x.dtype.type(0), out=x)
     return True
 
 
-def _binary(change: Callable[..., Any]) -> Fast:
-    def fast(step: Step, x: Any, others: list[Any]) -> bool:
+def _binary(change: Callable[..., object]) -> Fast:
+    def fast(step: Step, x: Array, others: list[Any]) -> bool:
         (y,) = others
         if type(y) is not np.ndarray or y.ndim > x.ndim or y.dtype != x.dtype or x.dtype.kind != "f":
             return False

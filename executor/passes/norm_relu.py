@@ -9,6 +9,7 @@ from fluidio.executor.bind import Step, Variant, rebind
 from fluidio.executor.passes.uses import Facts, Uses
 from fluidio.ops.kernel import Call
 from fluidio.ops.norm.fused import batch_norm_relu, batch_norm_sum_relu, relu_batch_norm_grad
+from fluidio.tensor.array import Array
 
 __all__ = ["fuse_norm_relu", "fuse_relu_norm_grad"]
 
@@ -49,7 +50,7 @@ def _norm_before(index: int, steps: list[Step], uses: Uses) -> tuple[int, Callab
 def _noting_shapes(state: dict[Any, Any], is_y: bool) -> Callable[..., Any]:
     """Return the fused kernel; it notes the shapes for the gradient of the sum, as the sum itself does."""
 
-    def kernel(k: Call, x: Any, *others: Any) -> Any:
+    def kernel(k: Call, x: Array, *others: Any) -> Any:
         added = others[-1]
         state["shapes"] = (added.shape, x.shape) if is_y else (x.shape, added.shape)
         return batch_norm_sum_relu(k, x, *others)

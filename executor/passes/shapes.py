@@ -10,6 +10,7 @@ from fluidio.executor.bind import Step, Variant, rebind
 from fluidio.executor.frame import Frame
 from fluidio.executor.passes.uses import Facts, Uses
 from fluidio.ops.kernel import Call
+from fluidio.tensor.array import Array
 
 __all__ = ["keep_shapes"]
 
@@ -63,7 +64,7 @@ def _noting(step: Step) -> Step:
 
 
 def _by_shapes(state: dict[Any, Any], kernel: Any) -> Any:
-    def by_shapes(k: Call, x: Any, y: Any, dout: Any) -> Any:
+    def by_shapes(k: Call, x: Array, y: Array, dout: Array) -> Any:
         x, y = (np.broadcast_to(_ZERO, shape) for shape in state["shapes"])
         return kernel(k, x, y, dout)
 

@@ -336,5 +336,5 @@ def part_of_item(item: Tensors) -> Part:
     return part_of(RecordBlock([Column(array, None, lod, num_records=1) for array, lod in item], 1))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     return list(map(_plain, value)) if isinstance(value, (list, tuple)) else value

@@ -11,6 +11,7 @@ from fluidio.errors import EnforceNotMet
 from fluidio.executor.readers.base import Tensors
 from fluidio.program import Operator, Variable
 from fluidio.program.call_site import describe
+from fluidio.tensor.array import Array
 
 __all__ = ["check_item", "layout_of"]
 
@@ -46,7 +47,7 @@ def check_item(op: Operator, item: Tensors) -> None:
             _warn(op, position, variable, array, len(lod))
 
 
-def _must_agree(variable: Variable, array: Any) -> None:
+def _must_agree(variable: Variable, array: Array) -> None:
     declared, shape = list(variable.shape), list(array.shape)
     if len(declared) != len(shape) or any(d >= 0 and d != s for d, s in zip(declared, shape)):
         raise EnforceNotMet(
@@ -61,7 +62,7 @@ def _must_agree(variable: Variable, array: Any) -> None:
         )
 
 
-def _warn(op: Operator, position: int, variable: Variable, array: Any, levels: int) -> None:
+def _warn(op: Operator, position: int, variable: Variable, array: Array, levels: int) -> None:
     declared, shape = list(variable.shape), list(array.shape)
     rank_differs = len(declared) != len(shape)
     dims_differ = any(d >= 0 and d != s for d, s in zip(declared[1:], shape[1:]))

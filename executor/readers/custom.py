@@ -12,6 +12,7 @@ from fluidio.executor.plan import Plan
 from fluidio.executor.readers.base import Decorator, Reader, Spec, Tensors
 from fluidio.ops.frame import SubBlock
 from fluidio.tensor import Scope
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import LoD
 
 __all__ = ["Custom"]
@@ -66,7 +67,7 @@ class Custom(Decorator):
         lods = [lod if self._keep_lod else () for _, lod in results]
         return list(zip(dev.fetch([array for array, _ in results]), lods))
 
-    def _result(self, f: Frame, sink: str, given: dict[str, tuple[Any, LoD]]) -> tuple[Any, LoD]:
+    def _result(self, f: Frame, sink: str, given: dict[str, tuple[Any, LoD]]) -> tuple[Array, LoD]:
         slot = self._body.slots.get(sink)
         if slot is None and sink in given:
             return given[sink]

@@ -147,7 +147,7 @@ def _now(f: Frame, slot: int) -> Any:
     return f.values[slot]
 
 
-def _frozen(value: Any) -> Any:
+def _frozen(value: object) -> Any:
     return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value
 
 

@@ -31,10 +31,10 @@ __all__ = ["append_backward", "append_grad_ops", "calc_gradient", "gradients"]
 @without_collections()
 def append_backward(
     loss: Variable,
-    parameter_list: Sequence[Any] | None = None,
-    no_grad_set: Iterable[Any] | None = None,
+    parameter_list: Sequence[object] | None = None,
+    no_grad_set: Iterable[object] | None = None,
     callbacks: Sequence[Callable[..., None]] | None = None,
-    checkpoints: Sequence[Any] | None = None,
+    checkpoints: Sequence[object] | None = None,
 ) -> list[tuple[Parameter, Variable]]:
     """Append the gradient ops of `loss` to its program.
 
@@ -136,11 +136,11 @@ def _append_loss_gradient(block: Block, loss: Variable) -> None:
     op._attrs["op_role"] = int(OpRole.Backward | OpRole.Loss)
 
 
-def _names(variables: Iterable[Any]) -> set[str]:
+def _names(variables: Iterable[object]) -> set[str]:
     return {v.name if isinstance(v, Variable) else str(v) for v in variables}
 
 
-def _no_grad_names(program: Program, given: Iterable[Any] | None) -> set[str]:
+def _no_grad_names(program: Program, given: Iterable[object] | None) -> set[str]:
     names = {v.name if isinstance(v, Variable) else str(v) for v in given or ()}
     return names | {v.name for block in program.blocks for v in block.vars.values() if _is_constant(v)}
 
@@ -275,7 +275,7 @@ def _append(
 
 
 def _params_and_grads(
-    target: Block, parameter_list: Sequence[Any] | None, gradients: dict[str, str]
+    target: Block, parameter_list: Sequence[object] | None, gradients: dict[str, str]
 ) -> list[tuple[Parameter, Variable]]:
     """Return the parameters that this pass has reached, with the gradients that it gave them."""
     block = target.program.global_block()
@@ -295,10 +295,10 @@ def _params_and_grads(
 
 
 def calc_gradient(
-    targets: Any,
-    inputs: Any,
-    target_gradients: Any = None,
-    no_grad_set: Iterable[Any] | None = None,
+    targets: object,
+    inputs: object,
+    target_gradients: object = None,
+    no_grad_set: Iterable[object] | None = None,
     *,
     complete: bool = False,
 ) -> list[Variable | None]:
@@ -345,17 +345,17 @@ def _seed(block: Block, target: Variable, seed: Variable | None) -> str:
     return name
 
 
-def _as_list(value: Any) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
 def gradients(
-    targets: Any,
-    inputs: Any,
-    target_gradients: Any = None,
-    no_grad_set: Iterable[Any] | None = None,
+    targets: object,
+    inputs: object,
+    target_gradients: object = None,
+    no_grad_set: Iterable[object] | None = None,
     *,
     complete: bool = False,
 ) -> list[Variable | None]:

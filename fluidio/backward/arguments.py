@@ -48,7 +48,7 @@ def _check_no_grad(given: Any) -> None:
         _check_each(given, "no_grad_set", "fluid.backward")
 
 
-def _check_each(given: Iterable[Any], argument: str, function: str) -> None:
+def _check_each(given: Iterable[object], argument: str, function: str) -> None:
     for item in given:
         check_type(item, argument, (str, Variable), function)
 

@@ -9,7 +9,7 @@ from fluidio.program.op_def import grad_name as _append_grad_suffix_
 __all__ = ["_append_grad_suffix_", "_as_list", "_strip_grad_suffix_"]
 
 
-def _as_list(value: Any) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     """Return a list: of nothing for None, of one for what is no list."""
     if value is None:
         return []

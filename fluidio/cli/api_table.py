@@ -69,7 +69,7 @@ def judge(api: Api) -> Api:
     return api
 
 
-def _refuse_empty(found: Any) -> None:
+def _refuse_empty(found: object) -> None:
     """Raise the advice for a module of Fluid that is there to be imported, and has no name here."""
     if isinstance(found, MadeModule) and not found.__all__:
         raise missing(*found.key.rsplit(".", 1))
@@ -84,7 +84,7 @@ def _missing(name: str, error: Exception) -> str:
     return str(error) if isinstance(error, NotImplementedError) else "not here"
 
 
-def _difference(found: Any) -> str:
+def _difference(found: object) -> str:
     """Return the "Fluid: ..." paragraph of a docstring (or of the constructor's): what is not the same."""
     for source in (found, getattr(found, "__init__", None)):
         paragraphs = (inspect.getdoc(source) or "").split("\n\n") if source is not None else []

@@ -14,6 +14,7 @@ from fluidio.cli.gpu_speed import repeats_bit_for_bit
 from fluidio.executor.devices import backend_for
 from fluidio.executor.readers import DevicePrefetch, Source
 from fluidio.executor.readers.base import Tensors
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import NO_LOD
 from fluidio.tensor.transfer import require_cupy
 from fluidio.testing import fresh
@@ -61,7 +62,7 @@ def _train(place: Any, make: Callable[[], Any]) -> list[float]:
         return losses
 
 
-def _same_training(make: Callable[[], Any]) -> Callable[[int], None]:
+def _same_training(make: Callable[[], object]) -> Callable[[int], None]:
     def check(device: int) -> None:
         found, expected = _train(fluid.CUDAPlace(device), make), _train(fluid.CPUPlace(), make)
         np.testing.assert_allclose(found, expected, rtol=1e-3)
@@ -72,7 +73,7 @@ def _same_training(make: Callable[[], Any]) -> Callable[[int], None]:
 class _Arrays(Source):
     """Gives `count` batches, taken in turn from a few arrays."""
 
-    def __init__(self, arrays: list[np.ndarray[Any, Any]], count: int) -> None:
+    def __init__(self, arrays: list[Array], count: int) -> None:
         super().__init__("doctor")
         self._arrays = arrays
         self._count = count
@@ -86,7 +87,7 @@ class _Arrays(Source):
         return next(self._left, None)
 
 
-def _buffer(device: int, arrays: list[np.ndarray[Any, Any]], count: int) -> DevicePrefetch:
+def _buffer(device: int, arrays: list[Array], count: int) -> DevicePrefetch:
     backend: Any = backend_for(fluid.CUDAPlace(device))
     return DevicePrefetch("doctor", _Arrays(arrays, count), backend.copy_stage())
 
@@ -160,7 +161,7 @@ def measure(device: int, megabytes: float, batches: int = 24) -> str:
     )
 
 
-def _read(device: int, arrays: list[np.ndarray[Any, Any]], count: int, use: Callable[[Any], Any] | None) -> None:
+def _read(device: int, arrays: list[Array], count: int, use: Callable[[Any], Any] | None) -> None:
     buffer = _buffer(device, arrays, count)
     try:
         while (item := buffer.read_next()) is not None:
@@ -178,7 +179,7 @@ def _timed(cupy: Any, run: Callable[[], Any]) -> float:
     return time.perf_counter() - began
 
 
-def _rounds_for(cupy: Any, run: Callable[[int], Any], seconds: float) -> int:
+def _rounds_for(cupy: object, run: Callable[[int], Any], seconds: float) -> int:
     """Return how many rounds make a kernel take about so long."""
     run(1)
     for rounds in (1 << n for n in range(20)):

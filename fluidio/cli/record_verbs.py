@@ -269,7 +269,7 @@ def _progress(args: argparse.Namespace) -> contextlib.AbstractContextManager[Non
     return show_progress([args.one] if args.action == "diff" else args.files)
 
 
-def show_progress(files: Any) -> contextlib.AbstractContextManager[None]:
+def show_progress(files: object) -> contextlib.AbstractContextManager[None]:
     """Show how many of the records of some files were read, on a terminal."""
     from fluidio.conversion.progress import showing
     from fluidio.conversion.tools import count

@@ -10,7 +10,7 @@ from typing import Any
 from fluidio import layers
 from fluidio.dtypes import DTypeLike
 from fluidio.layer_helper import LayerHelper
-from fluidio.param_attr import ParamAttr
+from fluidio.param_attr import AttrLike, ParamAttr
 from fluidio.program import Variable, unique_name
 
 __all__ = ["BasicGRUUnit", "BasicLSTMUnit", "basic_gru", "basic_lstm"]
@@ -105,7 +105,7 @@ class BasicLSTMUnit(_Unit):
     __call__ = forward
 
 
-def _forget_bias(value: Any, dtype: DTypeLike) -> Variable:
+def _forget_bias(value: object, dtype: DTypeLike) -> Variable:
     if isinstance(value, Variable):
         return value
     made = layers.fill_constant([1], dtype=dtype, value=value)
@@ -173,7 +173,7 @@ def _of_layer(options: _Options, way: str, layer: int) -> _Options:
     return found
 
 
-def _with_suffix(attr: Any, suffix: str) -> Any:
+def _with_suffix(attr: AttrLike, suffix: str) -> Any:
     named = copy.copy(ParamAttr._to_attr(attr)) if attr is not None else None
     if isinstance(named, ParamAttr) and named.name is not None:
         named.name += suffix
@@ -286,8 +286,8 @@ def basic_gru(
     dropout_prob: float = 0.0,
     bidirectional: bool = False,
     batch_first: bool = True,
-    param_attr: Any = None,
-    bias_attr: Any = None,
+    param_attr: AttrLike = None,
+    bias_attr: AttrLike = None,
     gate_activation: Any = None,
     activation: Any = None,
     dtype: DTypeLike = "float32",
@@ -320,8 +320,8 @@ def basic_lstm(
     dropout_prob: float = 0.0,
     bidirectional: bool = False,
     batch_first: bool = True,
-    param_attr: Any = None,
-    bias_attr: Any = None,
+    param_attr: AttrLike = None,
+    bias_attr: AttrLike = None,
     gate_activation: Any = None,
     activation: Any = None,
     forget_bias: float = 1.0,

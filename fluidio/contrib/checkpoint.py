@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from typing import Any
+from typing import TYPE_CHECKING
 
 from fluidio.io import load_persistables, save_persistables
 from fluidio.program import Program
+
+if TYPE_CHECKING:
+    from fluidio.executor import Executor
+
 
 __all__ = ["CheckpointConfig", "clean", "latest", "restore", "store"]
 
@@ -75,7 +79,7 @@ def latest(config: CheckpointConfig) -> int | None:
     return serials[-1] if serials else None
 
 
-def store(executor: Any, config: CheckpointConfig, program: Program, epoch: int, step: int) -> None:
+def store(executor: Executor, config: CheckpointConfig, program: Program, epoch: int, step: int) -> None:
     """Write a checkpoint, mark it as whole, and remove the oldest ones."""
     newest = latest(config)
     serial = 0 if newest is None else newest + 1
@@ -88,7 +92,7 @@ def store(executor: Any, config: CheckpointConfig, program: Program, epoch: int,
         shutil.rmtree(_folder(config, old))
 
 
-def restore(executor: Any, config: CheckpointConfig, program: Program) -> bool:
+def restore(executor: Executor, config: CheckpointConfig, program: Program) -> bool:
     """Load the newest checkpoint and set the place to go on from; False if there is none."""
     serial = latest(config)
     if serial is None:

@@ -110,7 +110,7 @@ class StateCell:
         self._out_state = out_state
         self._decoder: Any = None
 
-    def _enter(self, decoder: Any) -> None:
+    def _enter(self, decoder: object) -> None:
         if self._decoder is not None:
             raise ValueError("StateCell has already entered a decoder.")
         self._decoder = decoder
@@ -148,7 +148,7 @@ class StateCell:
         self._updater = updater
         return updater
 
-    def compute_state(self, inputs: Mapping[str, Any]) -> None:
+    def compute_state(self, inputs: Mapping[str, object]) -> None:
         """Compute the states of a step from these inputs."""
         if self._updater is None:
             raise ValueError("StateCell has no updater: decorate a function with @state_cell.state_updater")
@@ -222,7 +222,7 @@ class TrainingDecoder:
         """Mark what the decoder returns."""
         self._rnn.output(*outputs)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Return the outputs of all steps."""
         return self._rnn(*args, **kwargs)
 

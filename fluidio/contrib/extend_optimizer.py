@@ -16,7 +16,7 @@ class DecoupledWeightDecay:
     """What the extended class has beside its base: before each update, parameter = parameter - coeff parameter."""
 
     def __init__(
-        self, coeff: Any = 0.0, apply_decay_param_fun: Callable[[str], bool] | None = None, **kwargs: Any
+        self, coeff: object = 0.0, apply_decay_param_fun: Callable[[str], bool] | None = None, **kwargs: object
     ) -> None:
         if not isinstance(coeff, (float, Variable)):
             raise TypeError("coeff should be float or Variable.")
@@ -44,9 +44,9 @@ class DecoupledWeightDecay:
         self,
         loss: Variable,
         startup_program: Program | None = None,
-        parameter_list: Sequence[Any] | None = None,
-        no_grad_set: Iterable[Any] | None = None,
-        grad_clip: Any = None,
+        parameter_list: Sequence[object] | None = None,
+        no_grad_set: Iterable[object] | None = None,
+        grad_clip: object = None,
     ) -> tuple[list[Operator], list[Any]]:
         """Append gradients, the pull of each parameter, and the updates of the base optimizer."""
         base: Any = self
@@ -77,7 +77,7 @@ def extend_with_decoupled_weight_decay(base_optimizer: type[Any]) -> type[Any]:
         """An optimizer with decoupled weight decay."""
 
         def __init__(
-            self, weight_decay: Any, apply_decay_param_fun: Callable[[str], bool] | None = None, **kwargs: Any
+            self, weight_decay: object, apply_decay_param_fun: Callable[[str], bool] | None = None, **kwargs: object
         ) -> None:
             super().__init__(weight_decay, apply_decay_param_fun, **kwargs)
 

@@ -123,7 +123,9 @@ def _steps(bits: int) -> int:
     return (1 << (bits - 1)) - 1
 
 
-def _insert(block: Block, before: Operator, kind: str, inputs: Any, outputs: Any, attrs: dict[str, Any]) -> Operator:
+def _insert(
+    block: Block, before: Operator, kind: str, inputs: object, outputs: object, attrs: dict[str, Any]
+) -> Operator:
     at = next(i for i, op in enumerate(block.ops) if op is before)
     return block._insert_op(at, type=kind, inputs=inputs, outputs=outputs, attrs={**attrs, "op_role": _FORWARD})
 

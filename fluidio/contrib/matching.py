@@ -9,7 +9,9 @@ from typing import Any
 from fluidio import layers
 from fluidio.dtypes import DTypeLike, to_vartype
 from fluidio.layer_helper import LayerHelper
+from fluidio.param_attr import AttrLike
 from fluidio.program import Variable
+from fluidio.program.arguments import Sizes
 
 __all__ = [
     "match_matrix_tensor",
@@ -31,7 +33,7 @@ def match_matrix_tensor(
     y: Variable,
     channel_num: int,
     act: str | None = None,
-    param_attr: Any = None,
+    param_attr: AttrLike = None,
     dtype: DTypeLike = "float32",
     name: str | None = None,
 ) -> tuple[Variable, Variable]:
@@ -58,9 +60,9 @@ def var_conv_2d(
     col: Variable,
     input_channel: int,
     output_channel: int,
-    filter_size: Any,
-    stride: Any = 1,
-    param_attr: Any = None,
+    filter_size: Sizes,
+    stride: Sizes = 1,
+    param_attr: AttrLike = None,
     act: str | None = None,
     dtype: DTypeLike = "float32",
     name: str | None = None,
@@ -111,8 +113,8 @@ def tree_conv(
     num_filters: int = 1,
     max_depth: int = 2,
     act: str | None = "tanh",
-    param_attr: Any = None,
-    bias_attr: Any = None,
+    param_attr: AttrLike = None,
+    bias_attr: AttrLike = None,
     name: str | None = None,
     *,
     right_gradient: bool = False,
@@ -141,7 +143,7 @@ def tree_conv(
 
 
 def tdm_child(
-    x: Variable, node_nums: int, child_nums: int, param_attr: Any = None, dtype: DTypeLike = "int32"
+    x: Variable, node_nums: int, child_nums: int, param_attr: AttrLike = None, dtype: DTypeLike = "int32"
 ) -> tuple[Variable, Variable]:
     """The children of nodes of a tree, and which of them stand for an item; param_attr names the tree."""
     helper = LayerHelper("tdm_child", param_attr=param_attr)
@@ -163,8 +165,8 @@ def tdm_sampler(
     neg_samples_num_list: Sequence[int],
     layer_node_num_list: Sequence[int],
     leaf_node_num: int,
-    tree_travel_attr: Any = None,
-    tree_layer_attr: Any = None,
+    tree_travel_attr: object = None,
+    tree_layer_attr: object = None,
     output_positive: bool = True,
     output_list: bool = True,
     seed: int = 0,
@@ -221,7 +223,7 @@ def _by_layer(found: list[Variable], counts: Sequence[int], positive: bool) -> t
 
 
 def rank_attention(
-    input: Variable, rank_offset: Variable, rank_param_shape: Sequence[int], rank_param_attr: Any, max_rank: int = 3
+    input: Variable, rank_offset: Variable, rank_param_shape: Sequence[int], rank_param_attr: object, max_rank: int = 3
 ) -> Variable:
     """Each row with the rows of its page that rank_offset names, by a matrix for each pair of ranks.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fluidio import layers
@@ -114,9 +114,9 @@ class OptimizerWithMixedPrecision:
         self,
         loss: Variable,
         startup_program: Program | None = None,
-        parameter_list: Any = None,
-        no_grad_set: Iterable[Any] | None = None,
-        callbacks: Any = None,
+        parameter_list: Sequence[Variable | str] | None = None,
+        no_grad_set: Iterable[object] | None = None,
+        callbacks: object = None,
     ) -> list[tuple[Any, Any]]:
         """Append the gradients of the loss as it is, in float32."""
         with program_guard(loss.block.program, startup_program or default_startup_program()):
@@ -130,8 +130,8 @@ class OptimizerWithMixedPrecision:
         self,
         loss: Variable,
         startup_program: Program | None = None,
-        parameter_list: Any = None,
-        no_grad_set: Iterable[Any] | None = None,
+        parameter_list: Sequence[Variable | str] | None = None,
+        no_grad_set: Iterable[object] | None = None,
     ) -> tuple[list[Operator], list[tuple[Any, Any]]]:
         """Append gradients and updates."""
         pairs = self.backward(loss, startup_program, parameter_list, no_grad_set)

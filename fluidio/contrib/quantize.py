@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fluidio.contrib.int8 import Quantization, freeze, insert, store_int8
+from fluidio.places import PlaceLike
 from fluidio.program import Program, Variable, default_main_program, default_startup_program
 from fluidio.tensor import Scope, global_scope
 
@@ -50,10 +51,10 @@ class QuantizeTranspiler:
 
         insert(program, Quantization(**self._options), start)
 
-    def freeze_program(self, program: Program, place: Any, scope: Scope | None = None) -> None:
+    def freeze_program(self, program: Program, place: PlaceLike, scope: Scope | None = None) -> None:
         """Make whole numbers of the weights of a transpiled program for tests."""
         freeze(program, scope or global_scope(), Quantization(**self._options))
 
-    def convert_to_int8(self, program: Program, place: Any, scope: Scope | None = None) -> None:
+    def convert_to_int8(self, program: Program, place: PlaceLike, scope: Scope | None = None) -> None:
         """Store the weights of a frozen program as int8."""
         store_int8(program, scope or global_scope())

@@ -9,7 +9,7 @@ from typing import Any
 __all__ = ["distributed_batch_reader"]
 
 
-def distributed_batch_reader(batch_reader: Callable[[], Iterable[Any]]) -> Callable[[], Iterator[Any]]:
+def distributed_batch_reader(batch_reader: Callable[[], Iterable[object]]) -> Callable[[], Iterator[Any]]:
     """Give trainer PADDLE_TRAINER_ID of PADDLE_TRAINERS_NUM every n-th batch; a rest that does not go round is dropped.
 
     Without these variables in the environment there is one trainer, and it gets everything.

@@ -9,6 +9,7 @@ from typing import Any
 from fluidio.dtypes import DTypeLike
 from fluidio.initializer import Constant
 from fluidio.layer_helper import LayerHelper
+from fluidio.param_attr import AttrLike
 from fluidio.program import Variable, unique_name
 
 __all__ = [
@@ -21,7 +22,7 @@ __all__ = [
 ]
 
 
-def _partial(op_type: str, input: Any, start_index: int, length: int) -> Variable:
+def _partial(op_type: str, input: Variable, start_index: int, length: int) -> Variable:
     parts = list(input) if isinstance(input, (list, tuple)) else [input]
     helper = LayerHelper(op_type)
     out = helper.create_variable_for_type_inference(parts[0].dtype)
@@ -30,17 +31,17 @@ def _partial(op_type: str, input: Any, start_index: int, length: int) -> Variabl
     return out
 
 
-def partial_concat(input: Any, start_index: int = 0, length: int = -1) -> Variable:
+def partial_concat(input: Variable, start_index: int = 0, length: int = -1) -> Variable:
     """The same columns of several matrices, side by side."""
     return _partial("partial_concat", input, start_index, length)
 
 
-def partial_sum(input: Any, start_index: int = 0, length: int = -1) -> Variable:
+def partial_sum(input: Variable, start_index: int = 0, length: int = -1) -> Variable:
     """The sum of the same columns of several matrices."""
     return _partial("partial_sum", input, start_index, length)
 
 
-def shuffle_batch(x: Variable, seed: Any = None) -> Variable:
+def shuffle_batch(x: Variable, seed: object = None) -> Variable:
     """Rows in a random order that differs from run to run. As in Fluid, without a seed one is drawn now."""
     helper = LayerHelper("shuffle_batch")
     out = helper.create_variable_for_type_inference(x.dtype)
@@ -68,7 +69,7 @@ def fused_embedding_seq_pool(
     is_sparse: bool = False,
     padding_idx: int | None = None,
     combiner: str = "sum",
-    param_attr: Any = None,
+    param_attr: AttrLike = None,
     dtype: DTypeLike = "float32",
 ) -> Variable:
     """The rows of a table that ids name, summed over each sequence."""
@@ -136,7 +137,7 @@ def ctr_metric_bundle(input: Variable, label: Variable) -> tuple[Variable, ...]:
     for variable in (absolute, squared, chance, q, clicks, instances):
         helper.set_variable_initializer(variable, Constant(0.0))
 
-    def append(op_type: str, x: Variable, out: Variable, y: Variable | None = None, **attrs: Any) -> None:
+    def append(op_type: str, x: Variable, out: Variable, y: Variable | None = None, **attrs: object) -> None:
         inputs = {"X": [x]} if y is None else {"X": [x], "Y": [y]}
         helper.append_op(type=op_type, inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
 

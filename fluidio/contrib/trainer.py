@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-def check_and_get_place(place: Any) -> Any:
+def check_and_get_place(place: object) -> Any:
     """Return the place, or the machine's best one."""
     if place is None:
         return CUDAPlace(0) if is_compiled_with_cuda() else CPUPlace()
@@ -104,7 +104,7 @@ class Trainer:
         num_epochs: int,
         event_handler: Callable[[Any], None],
         reader: Callable[[], Iterable[Any]] | None = None,
-        feed_order: Any = None,
+        feed_order: object = None,
     ) -> None:
         """Train, telling the event handler of every epoch and step.
 
@@ -148,7 +148,7 @@ class Trainer:
                 checkpoint.store(self._exe, config, self.train_program, epoch, step)
             handler(EndStepEvent(epoch, step, metrics))
 
-    def test(self, reader: Callable[[], Iterable[Any]], feed_order: Any) -> list[Any]:
+    def test(self, reader: Callable[[], Iterable[Any]], feed_order: object) -> list[Any]:
         """Return the means of what `train_func` returned over the batches of a reader."""
         names = [v.name for v in self.train_func_outputs]
         totals = np.zeros(len(names))
@@ -177,7 +177,7 @@ class Trainer:
             save_inference_model(param_path, list(feeded_var_names), targets, self._exe, self.test_program)
 
 
-def _feeds(program: Program, feed_order: Any) -> list[Variable]:
+def _feeds(program: Program, feed_order: object) -> list[Variable]:
     block = program.global_block()
     if feed_order is None:
         return [v for v in block.vars.values() if v.is_data]

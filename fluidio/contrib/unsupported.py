@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fluidio.errors import not_supported
 
 __all__ = ["HDFSClient"]
@@ -14,5 +12,5 @@ _HDFS = "copy the files with `hadoop fs -get`, or read them through fsspec"
 class HDFSClient:
     """HDFS is not supported."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
+    def __init__(self, *args: object, **options: object) -> None:
         not_supported("fluid.contrib.HDFSClient", _HDFS)

@@ -24,7 +24,7 @@ class Columns(dict[str, Any]):
     """
 
 
-def is_columns(value: Any) -> bool:
+def is_columns(value: object) -> bool:
     """Tell whether a template yielded many rows: `Columns`, an Arrow table or batch, or a DataFrame of pandas."""
     return isinstance(value, Columns) or _is_arrow(value) or _is_frame(value)
 
@@ -62,11 +62,11 @@ def block_of(value: Any, declared: Mapping[str, Any] | None = None) -> tuple[lis
     return [slot for slot, _ in made], RecordBlock([column for _, column in made], next(iter(lengths.values())))
 
 
-def _is_single(column: Any) -> bool:
+def _is_single(column: object) -> bool:
     return isinstance(column, np.ndarray) and not column.ndim
 
 
-def _kind(column: Any) -> str:
+def _kind(column: object) -> str:
     return "an array of no dims" if _is_single(column) else f"a {type(column).__name__}"
 
 
@@ -87,7 +87,7 @@ def _column(name: str, values: Any, declared: Any) -> tuple[Field, Column]:
     return Field(name, dtype, tuple(data.shape[1:]), kind=kind), Column(data)
 
 
-def _from_items(name: str, items: list[Any], declared: Any) -> tuple[Field, Column]:
+def _from_items(name: str, items: list[Any], declared: object) -> tuple[Field, Column]:
     """Return a column of strings, lists or anything else that a row may hold."""
     if not items:
         raise ConversionError(f"{name}: there are no rows, so its type is unknown")
@@ -134,9 +134,9 @@ def _series(series: Any, name: str) -> Any:
     return array if array.dtype != object else list(array)
 
 
-def _is_arrow(value: Any) -> bool:
+def _is_arrow(value: object) -> bool:
     return type(value).__module__.startswith("pyarrow") and type(value).__name__ in ("RecordBatch", "Table")
 
 
-def _is_frame(value: Any) -> bool:
+def _is_frame(value: object) -> bool:
     return type(value).__module__.startswith("pandas") and type(value).__name__ == "DataFrame"

@@ -27,7 +27,7 @@ _UNREADABLE = (ConversionError, ValueError, KeyError, EOFError, tarfile.TarError
 
 
 def export(
-    sources: Any,
+    sources: object,
     to: str,
     output: str,
     *,

@@ -10,7 +10,6 @@ from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fluidio import pickles
 from fluidio.conversion.formats import of_name
@@ -22,6 +21,7 @@ from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.files.notes import slots_beside
 from fluidio.recordio.files.schema import Field
 from fluidio.recordio.format.tensor_codec import decode_record
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import LoD
 
 __all__ = ["blocks_with_slots", "choose", "plain", "row_of_record", "rows", "rows_of_records", "short"]
@@ -57,7 +57,7 @@ def row_of_record(record: bytes, slots: Sequence[Field] | None = None) -> dict[s
     return {slots[n].name if slots else f"slot_{n}": value for n, value in enumerate(values)}
 
 
-def _field(number: int, array: npt.NDArray[Any], lod: LoD) -> Field:
+def _field(number: int, array: Array, lod: LoD) -> Field:
     """Return the slot of one tensor of which nothing is told; a sequence keeps all its rows."""
     rows = 1 if len(array) == 1 and not lod else None
     return _as_number(Field(f"slot_{number}", array.dtype.name, array.shape[1:], len(lod), rows))
@@ -107,7 +107,7 @@ def choose(path: str, slots: Sequence[Field], columns: Collection[str] | None) -
     return [names.index(name) for name in columns if name in names]
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return a value as JSON can hold it; bytes that are no text become {"base64": ...}."""
     if isinstance(value, bytes):
         try:
@@ -123,7 +123,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def short(value: Any, limit: int = 60) -> str:
+def short(value: object, limit: int = 60) -> str:
     """Return a value in a few words, for a person."""
     if isinstance(value, bytes):
         found = picture(value)

@@ -80,7 +80,7 @@ def from_name(name: str) -> Iterator[Executor]:
         yield executor
 
 
-def given(executor: Any) -> contextlib.AbstractContextManager[Executor]:
+def given(executor: object) -> contextlib.AbstractContextManager[Executor]:
     """Give an executor of the caller's, which stays open."""
     return contextlib.nullcontext(as_executor(executor))
 
@@ -101,7 +101,7 @@ def as_executor(what: Any, whose: str = "executor") -> Executor:
     return what  # type: ignore[no-any-return]
 
 
-def _has_futures(what: Any) -> bool:
+def _has_futures(what: object) -> bool:
     """Tell whether `submit` gives futures that `concurrent.futures.wait` knows."""
     submit = getattr(what, "submit", None)
     return callable(submit) and isinstance(submit(int), Future)

@@ -6,8 +6,6 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-import numpy.typing as npt
-
 from fluidio.conversion import storage
 from fluidio.conversion.formats.records import records_of
 from fluidio.errors import ConversionError
@@ -15,6 +13,7 @@ from fluidio.recordio import BlockReader
 from fluidio.recordio.files import schema
 from fluidio.recordio.files.notes import read_manifest
 from fluidio.recordio.files.schema import Field
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import LoD
 
 __all__ = ["read_rows", "rows_of", "value_of"]
@@ -38,14 +37,14 @@ def read_rows(output: str) -> Iterator[dict[str, Any]]:
         yield from rows_of(storage.join(storage.parent(output), shard["name"]), slots)
 
 
-def rows_of(path: Any, slots: list[Field]) -> Iterator[dict[str, Any]]:
+def rows_of(path: object, slots: list[Field]) -> Iterator[dict[str, Any]]:
     """Yield the rows of one file."""
     with BlockReader(path) as reader:
         for record in records_of(reader):
             yield {slot.name: value_of(slot, array, lod) for slot, (array, lod) in zip(slots, record, strict=True)}
 
 
-def value_of(slot: Field, array: npt.NDArray[Any], lod: LoD) -> Any:
+def value_of(slot: Field, array: Array, lod: LoD) -> Any:
     """Return the Python value that a tensor of one record holds."""
     if slot.kind in ("int", "float", "bool", "cast number"):
         return array.item()
@@ -64,7 +63,7 @@ def value_of(slot: Field, array: npt.NDArray[Any], lod: LoD) -> Any:
     return array[0] if slot.rows == 1 else array
 
 
-def _nested(array: npt.NDArray[Any], lod: LoD, slot: Field) -> Any:
+def _nested(array: Array, lod: LoD, slot: Field) -> Any:
     """Return the lists of lists that one record holds; the outermost level tells their number."""
     found: list[Any] = [array[start:stop] for start, stop in itertools.pairwise(lod[-1].tolist())]
     if slot.kind == "strings":

@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ def _dialect(paths: list[Any]) -> Dialect:
     return next((chunk.dialect for chunk in _chunks(paths)), FLUID)
 
 
-def _writer(target: Any, dialect: Dialect, compressor: str) -> Writer:
+def _writer(target: object, dialect: Dialect, compressor: str) -> Writer:
     return Writer(target, compressor, 1000, dialect=dialect, max_chunk_bytes=_CHUNK)
 
 
@@ -59,11 +60,11 @@ def _targets(output: str, shards: int, sources: list[Any]) -> list[str]:
     return targets
 
 
-def _place(path: Any) -> Any:
+def _place(path: str | PathLike[str]) -> Any:
     return os.path.realpath(path) if isinstance(path, str) and not is_url(path) else path
 
 
-def split(sources: Any, output: str, shards: int, *, compressor: str = "snappy") -> list[str]:
+def split(sources: object, output: str, shards: int, *, compressor: str = "snappy") -> list[str]:
     """Write the records of some files into `output-00000-of-...`: consecutive ranges of nearly one size."""
     if shards < 1:
         raise ValueError(f"shards is {shards}, it should be at least 1")
@@ -78,7 +79,7 @@ def split(sources: Any, output: str, shards: int, *, compressor: str = "snappy")
     return targets
 
 
-def _sources(sources: Any) -> list[Any]:
+def _sources(sources: object) -> list[Any]:
     paths = expand(sources)
     if not paths:
         raise ConversionError("there are no files to read: give at least one")
@@ -130,7 +131,7 @@ def recompress(source: str, target: str, compressor: str, *, dialect: str | None
 
 
 def shuffle(
-    sources: Any, output: str, shards: int, *, seed: int = 0, memory: int = 256 << 20, compressor: str = "snappy"
+    sources: object, output: str, shards: int, *, seed: int = 0, memory: int = 256 << 20, compressor: str = "snappy"
 ) -> list[str]:
     """Write the records of some files in random order into `output-00000-of-...`, in bounded memory.
 

@@ -11,6 +11,7 @@ from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import Column
 from fluidio.recordio.files.schema import Field
 from fluidio.recordio.write.narrowing import unmasked
+from fluidio.tensor.array import Array, DType
 
 __all__ = ["Buffer", "buffer_of", "cast", "short"]
 
@@ -18,7 +19,7 @@ __all__ = ["Buffer", "buffer_of", "cast", "short"]
 class Buffer(Protocol):
     """Collects the values of one slot."""
 
-    def add(self, value: Any) -> int:
+    def add(self, value: object) -> int:
         """Take a value and return its size in bytes."""
         ...
 
@@ -27,7 +28,7 @@ class Buffer(Protocol):
         ...
 
 
-def short(value: Any) -> str:
+def short(value: object) -> str:
     """Return a value and its type in a few words."""
     text = repr(value)
     return f"{type(value).__name__} {text if len(text) <= 40 else text[:37] + '...'}"
@@ -52,7 +53,7 @@ class _Numbers:
         self._kinds = {"int": (int,), "bool": (bool,), "float": (float, int)}[slot.kind]
         self._values: list[Any] = []
 
-    def add(self, value: Any) -> int:
+    def add(self, value: object) -> int:
         if type(value) not in self._kinds:
             if not isinstance(value, np.generic) or not np.can_cast(value.dtype, self._dtype):
                 raise ConversionError(f"{short(value)}, but the first row holds {self._dtype}")
@@ -80,7 +81,7 @@ class _Arrays:
         self._data: npt.NDArray[Any] | None = None
         self._count = 0
 
-    def add(self, value: Any) -> int:
+    def add(self, value: object) -> int:
         array = value if type(value) is np.ndarray else unmasked(value)
         if self._declared:
             array = cast(array, self._dtype, "SCHEMA says")
@@ -103,7 +104,7 @@ class _Arrays:
         return Column(data)
 
 
-def cast(array: npt.NDArray[Any], dtype: np.dtype[Any], why: str) -> npt.NDArray[Any]:
+def cast(array: Array, dtype: DType, why: str) -> Array:
     """Return numbers that fit a dtype, which may be narrower; those that do not are refused, never wrapped."""
     if np.can_cast(array.dtype, dtype) and not (array.dtype.kind in "iu" and dtype.kind == "f"):
         return array
@@ -130,7 +131,7 @@ class _Texts:
         self._is_str = slot.kind == "str"
         self._parts: list[bytes] = []
 
-    def add(self, value: Any) -> int:
+    def add(self, value: object) -> int:
         data = _as_bytes(value, self._is_str)
         self._parts.append(data)
         return len(data)
@@ -141,7 +142,7 @@ class _Texts:
         return Column(np.frombuffer(b"".join(parts), np.uint8).reshape(-1, 1), offsets, (offsets,))
 
 
-def _as_bytes(value: Any, is_str: bool) -> bytes:
+def _as_bytes(value: object, is_str: bool) -> bytes:
     if is_str:
         if isinstance(value, str):
             return value.encode()
@@ -170,7 +171,7 @@ class _Lists:
         self._parts: list[npt.NDArray[Any]] = []
         self._lengths: list[int] = []
 
-    def add(self, value: Any) -> int:
+    def add(self, value: object) -> int:
         if type(value) is list and set(map(type, value)) == self._kinds and (self._is_float or _fits(value)):
             self._plain += value
             self._lengths.append(len(value))
@@ -199,7 +200,7 @@ def _fits(values: list[int]) -> bool:
     return min(values) >= -(1 << 63) and max(values) < 1 << 63
 
 
-def _as_rows(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...], of_arrays: bool = False) -> npt.NDArray[Any]:
+def _as_rows(value: object, dtype: DType, shape: tuple[int, ...], of_arrays: bool = False) -> Array:
     array = unmasked(value)
     if array.ndim and not len(array):
         return np.empty((0, *shape), dtype)
@@ -225,7 +226,7 @@ class _Nested:
         self._counts: list[int] = []
         self._parts: list[npt.NDArray[Any]] = []
 
-    def add(self, value: Any) -> int:
+    def add(self, value: object) -> int:
         if not isinstance(value, (list, tuple)):
             raise ConversionError(f"{short(value)}, but the first row holds a list of lists or strings")
         if self._texts:

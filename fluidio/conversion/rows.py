@@ -12,6 +12,7 @@ from fluidio.dtypes import to_numpy, to_vartype
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.files.schema import Field
+from fluidio.tensor.array import DType
 
 __all__ = ["RowBuffer", "cast", "slots_of", "tensor_dtype"]
 
@@ -38,7 +39,7 @@ class RowBuffer:
         self.rows = 0
         self._bytes = 0
 
-    def add(self, row: Mapping[str, Any]) -> bool:
+    def add(self, row: Mapping[str, object]) -> bool:
         """Take a row; True when it is time to `take`.
 
         Raises:
@@ -62,14 +63,14 @@ class RowBuffer:
         return RecordBlock([buffer.take() for buffer in self._buffers], rows)
 
 
-def _key_problem(names: tuple[str, ...], row: Mapping[str, Any]) -> str:
+def _key_problem(names: tuple[str, ...], row: Mapping[str, object]) -> str:
     missing = [name for name in names if name not in row]
     extra = [str(name) for name in row if name not in names]
     said = [f"{word} {', '.join(found)}" for word, found in (("lacks", missing), ("has the new", extra)) if found]
     return f"the row {' and '.join(said)}; all rows need the names of the first: {', '.join(names)}"
 
 
-def slots_of(row: Any, declared: Declared | None = None) -> list[Field]:
+def slots_of(row: object, declared: Declared | None = None) -> list[Field]:
     """Return the slots that a first row asks for.
 
     Args:
@@ -88,7 +89,7 @@ def slots_of(row: Any, declared: Declared | None = None) -> list[Field]:
     return [_declared(name, declared[name], row[name]) for name in declared]
 
 
-def _slot(name: str, value: Any) -> Field:
+def _slot(name: str, value: object) -> Field:
     if not isinstance(name, str):
         raise ConversionError(f"names are text, not {short(name)}")
     kind = type(value)
@@ -161,7 +162,7 @@ def _text_slot(name: str, is_str: bool, level: int) -> Field:
     return Field(name, "uint8", (1,), 1, None, "str" if is_str else "bytes")
 
 
-def tensor_dtype(name: str, dtype: np.dtype[Any]) -> str:
+def tensor_dtype(name: str, dtype: DType) -> str:
     """Return the name of a dtype that tensors can hold; uint16 is none, Fluid keeps its bits as int16."""
     try:
         held = to_numpy(to_vartype(dtype)) == dtype.newbyteorder("=")

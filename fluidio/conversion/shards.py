@@ -75,7 +75,7 @@ def convert(
     return new.targets
 
 
-def _shuffled(samples: Iterable[Any], window: int, rng: random.Random) -> Iterator[Any]:
+def _shuffled(samples: Iterable[object], window: int, rng: random.Random) -> Iterator[Any]:
     held: list[Any] = []
     for sample in samples:
         held.append(sample)
@@ -87,7 +87,7 @@ def _shuffled(samples: Iterable[Any], window: int, rng: random.Random) -> Iterat
     yield from held
 
 
-def _write(samples: Iterable[Any], paths: list[str], compressor: str) -> list[int]:
+def _write(samples: Iterable[object], paths: list[str], compressor: str) -> list[int]:
     """Deal samples out and return how many each file got."""
     most = room_for_files(len(paths))
     if most < len(paths):

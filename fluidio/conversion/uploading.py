@@ -84,7 +84,7 @@ class _Upload:
         self._call("complete_multipart_upload", MultipartUpload={"Parts": parts})
         self._filesystem.invalidate_cache()
 
-    def _call(self, method: str, **facts: Any) -> Any:
+    def _call(self, method: str, **facts: object) -> Any:
         return self._filesystem.call_s3(method, **self._facts, **facts)
 
     def _unfinished(self) -> str | None:

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator
 from multiprocessing import cpu_count
 from typing import Any
 
-import numpy as np
-
 from fluidio.dataset import common
 from fluidio.dataset.archives import tar_members
 from fluidio.dataset.image import load_image_bytes, simple_transform
 from fluidio.dataset.mat5 import read_mat
 from fluidio.reader import map_readers, xmap_readers
+from fluidio.tensor.array import Array
 
 __all__ = ["test", "train", "valid"]
 
@@ -31,7 +30,7 @@ VALID_FLAG = "valid"
 Mapper = Callable[[tuple[bytes, int]], Any]
 
 
-def default_mapper(is_train: bool, sample: tuple[bytes, int]) -> tuple[np.ndarray[Any, Any], int]:
+def default_mapper(is_train: bool, sample: tuple[bytes, int]) -> tuple[Array, int]:
     """Turn the bytes of a picture into the network's flat input."""
     data, label = sample
     picture = simple_transform(load_image_bytes(data), 256, 224, is_train, mean=[103.94, 116.78, 123.68])

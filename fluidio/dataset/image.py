@@ -17,6 +17,7 @@ import numpy as np
 
 from fluidio.dataset.archives import tar_members
 from fluidio.errors import missing_dependency
+from fluidio.tensor.array import Array
 
 __all__ = [
     "batch_images_from_tar",
@@ -110,7 +111,7 @@ def _resize(im: Image, height: int, width: int) -> Image:
     return result.reshape(height, width, *im.shape[2:])
 
 
-def _taps(old: int, new: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _taps(old: int, new: int) -> tuple[Array, Array]:
     """Return which four pixels make each new one, and their weights."""
     at = ((np.arange(new) + 0.5) * (old / new) - 0.5).astype(np.float32)
     left = np.floor(at).astype(np.int64)
@@ -161,7 +162,7 @@ def simple_transform(
     crop_size: int,
     is_train: bool,
     is_color: bool = True,
-    mean: Any = None,
+    mean: object = None,
 ) -> Image:
     """Resize, crop (for training at random, with a random flip), put channels first, subtract the mean.
 
@@ -192,7 +193,7 @@ def simple_transform(
 
 
 def load_and_transform(
-    filename: str, resize_size: int, crop_size: int, is_train: bool, is_color: bool = True, mean: Any = None
+    filename: str, resize_size: int, crop_size: int, is_train: bool, is_color: bool = True, mean: object = None
 ) -> Image:
     """Load a file and transform it."""
     return simple_transform(load_image(filename, is_color), resize_size, crop_size, is_train, is_color, mean)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
+
+from fluidio.tensor.array import Array
 
 __all__ = ["read_mat"]
 
@@ -16,7 +17,7 @@ _MATRIX, _COMPRESSED = 14, 15
 _CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4", 14: "i8", 15: "u8"}
 
 
-def read_mat(path: str) -> dict[str, np.ndarray[Any, Any]]:
+def read_mat(path: str) -> dict[str, Array]:
     """Return the arrays of a file by their names."""
     with open(path, "rb") as file:
         data = file.read()
@@ -29,7 +30,7 @@ def read_mat(path: str) -> dict[str, np.ndarray[Any, Any]]:
         raise RuntimeError(f"{path}: damaged MATLAB file ({error})") from error
 
 
-def _arrays(data: bytes, order: str) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
+def _arrays(data: bytes, order: str) -> Iterator[tuple[str, Array]]:
     for kind, body in _elements(data, order):
         if kind == _COMPRESSED:
             yield from _arrays(zlib.decompress(body), order)

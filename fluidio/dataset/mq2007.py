@@ -14,6 +14,7 @@ import numpy as np
 from fluidio.dataset import common
 from fluidio.era import era
 from fluidio.errors import MissingDependencyError
+from fluidio.tensor.array import Array
 
 __all__ = [
     "Query",
@@ -71,19 +72,19 @@ class QueryList:
         return sorted(self.querylist, key=lambda query: -query.relevance_score)
 
 
-def gen_plain_txt(querylist: QueryList) -> Iterator[tuple[int, int, np.ndarray[Any, Any]]]:
+def gen_plain_txt(querylist: QueryList) -> Iterator[tuple[int, int, Array]]:
     """Yield (query, relevance, features) of each document."""
     for query in querylist.ranked():
         yield querylist.query_id, query.relevance_score, np.array(query.feature_vector)
 
 
-def gen_point(querylist: QueryList) -> Iterator[tuple[int, np.ndarray[Any, Any]]]:
+def gen_point(querylist: QueryList) -> Iterator[tuple[int, Array]]:
     """Yield (relevance, features) of each document."""
     for query in querylist.ranked():
         yield query.relevance_score, np.array(query.feature_vector)
 
 
-def gen_pair(querylist: QueryList, partial_order: str = "full") -> Iterator[tuple[np.ndarray[Any, Any], ...]]:
+def gen_pair(querylist: QueryList, partial_order: str = "full") -> Iterator[tuple[Array, ...]]:
     """Yield ([1], features of the better, features of the worse) for each pair of different relevance.
 
     Fluid: `partial_order` had no effect, and has none here.
@@ -95,7 +96,7 @@ def gen_pair(querylist: QueryList, partial_order: str = "full") -> Iterator[tupl
                 yield np.array([1]), np.array(better.feature_vector), np.array(worse.feature_vector)
 
 
-def gen_list(querylist: QueryList) -> Iterator[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
+def gen_list(querylist: QueryList) -> Iterator[tuple[Array, Array]]:
     """Yield once (relevances as a column, a row of features for each document)."""
     ranked = querylist.ranked()
     yield np.array([[q.relevance_score] for q in ranked]), np.array([q.feature_vector for q in ranked])

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fluidio.distributed.communicator import Alone, Communicator, Member, Reduction, Work, as_bytes
 from fluidio.distributed.environment import Launch
@@ -20,6 +19,7 @@ from fluidio.distributed.limits import joining_limit, meeting_limit, step_limit
 from fluidio.distributed.meeting import ANSWER_LIMIT, Blame, Inquiry, Meeting, import_torch, local_address
 from fluidio.distributed.membership import Membership
 from fluidio.errors import DistributedError
+from fluidio.tensor.array import Array
 
 __all__ = ["GlooCommunicator", "join"]
 
@@ -76,26 +76,26 @@ class GlooCommunicator:
 
     # -- calls ----------------------------------------------------------------------------------------------------
 
-    def all_reduce(self, array: NDArray[Any], reduction: Reduction = "sum") -> Work:
+    def all_reduce(self, array: Array, reduction: Reduction = "sum") -> Work:
         dist = self._torch.distributed
         options = dist.AllreduceOptions()
         kinds = {"sum": "SUM", "prod": "PRODUCT", "max": "MAX", "min": "MIN"}
         options.reduceOp = getattr(dist.ReduceOp, kinds[reduction])
         return self._start(lambda: self._gloo.allreduce([self._tensor(array)], options), array)
 
-    def broadcast(self, array: NDArray[Any], root: int) -> Work:
+    def broadcast(self, array: Array, root: int) -> Work:
         options = self._torch.distributed.BroadcastOptions()
         options.rootRank, options.rootTensor = root, 0
         return self._start(lambda: self._gloo.broadcast([self._tensor(array)], options), array)
 
-    def all_gather(self, array: NDArray[Any]) -> NDArray[Any]:
+    def all_gather(self, array: Array) -> Array:
         found = np.empty((len(self.members), *array.shape), array.dtype)
         parts = [self._tensor(part) for part in found.reshape(len(self.members), -1)]
         mine = self._tensor(np.ascontiguousarray(array).reshape(-1))
         self._start(lambda: self._gloo.allgather([parts], [mine]), found).wait()
         return found
 
-    def all_to_all(self, array: NDArray[Any], sent: Sequence[int], received: Sequence[int]) -> NDArray[Any]:
+    def all_to_all(self, array: Array, sent: Sequence[int], received: Sequence[int]) -> Array:
         found = np.empty((sum(received), *array.shape[1:]), array.dtype)
         width = math.prod(array.shape[1:]) * array.itemsize
         mine, yours = as_bytes(np.ascontiguousarray(array)), as_bytes(found)
@@ -129,7 +129,7 @@ class GlooCommunicator:
 
     # -- waiting --------------------------------------------------------------------------------------------------
 
-    def _tensor(self, array: NDArray[Any]) -> Any:
+    def _tensor(self, array: Array) -> Any:
         """Return the array as a tensor on the same memory."""
         return self._torch.from_numpy(array.view(np.uint8) if array.dtype == np.bool_ else array)
 
@@ -204,7 +204,7 @@ class GlooCommunicator:
 
 
 class _GlooWork:
-    def __init__(self, owner: GlooCommunicator, work: Any, count: int, keep: Any) -> None:
+    def __init__(self, owner: GlooCommunicator, work: object, count: int, keep: object) -> None:
         self._owner = owner
         self._work = work
         self._count = count

@@ -16,6 +16,7 @@ from fluidio.distributed.environment import Launch
 from fluidio.distributed.limits import meeting_limit, step_limit
 from fluidio.distributed.membership import Membership
 from fluidio.errors import DistributedError, missing_dependency
+from fluidio.tensor.array import Array
 
 __all__ = ["MpiCommunicator", "join", "serve"]
 
@@ -108,7 +109,7 @@ class MpiCommunicator:
         self._start(lambda: self._comm.Iallgather(mine, as_bytes(found)), (found, mine)).wait()
         return found
 
-    def all_to_all(self, array: NDArray[Any], sent: Sequence[int], received: Sequence[int]) -> NDArray[Any]:
+    def all_to_all(self, array: Array, sent: Sequence[int], received: Sequence[int]) -> Array:
         found = np.empty((sum(received), *array.shape[1:]), array.dtype)
         mine, yours = np.ascontiguousarray(array), found
         row = self._mpi.BYTE.Create_contiguous(math.prod(array.shape[1:]) * array.itemsize).Commit()
@@ -188,7 +189,7 @@ class _MpiWork:
 class _HalfSum:
     """A reduction of float16, which MPI does not know: the halves travel, and are added up here."""
 
-    def __init__(self, owner: MpiCommunicator, array: NDArray[Any], reduction: Reduction) -> None:
+    def __init__(self, owner: MpiCommunicator, array: Array, reduction: Reduction) -> None:
         self._owner = owner
         self._array = array
         self._reduction = reduction

@@ -24,7 +24,7 @@ _TYPES = {"f2": "NCCL_FLOAT16", "f4": "NCCL_FLOAT32", "f8": "NCCL_FLOAT64"}
 _found: weakref.WeakKeyDictionary[Communicator, Nccl | None] = weakref.WeakKeyDictionary()
 
 
-def nccl_of(trainers: Communicator, dev: Any) -> Nccl | None:
+def nccl_of(trainers: Communicator, dev: object) -> Nccl | None:
     """Return NCCL between the GPUs of these trainers, None where that is not possible; all of them call this.
 
     `dev` is the GPU of this trainer, with `xp` (CuPy) and its number `device`.
@@ -45,7 +45,7 @@ def _connect(trainers: Communicator, dev: Any) -> Nccl | None:
     return Nccl(trainers, dev)
 
 
-def _module(cupy: Any) -> Any:
+def _module(cupy: object) -> Any:
     """Return CuPy's interface to NCCL; None where there is none, or FLUIDIO_NCCL=off."""
     if os.environ.get("FLUIDIO_NCCL", "").lower() in ("off", "0", "no", "false"):
         return None
@@ -56,7 +56,7 @@ def _module(cupy: Any) -> Any:
     return nccl if getattr(nccl, "available", False) else None
 
 
-def _visible(dev: Any) -> int:
+def _visible(dev: object) -> int:
     """Return a number for the GPUs that this process sees: trainers may call different GPUs 0."""
     return zlib.crc32(os.environ.get("CUDA_VISIBLE_DEVICES", "").encode())
 

@@ -253,7 +253,7 @@ def _other_threads() -> bool:
     return any(t is not me and not t.name.startswith("fluidio-") for t in threading.enumerate())
 
 
-def _pair(value: Any) -> tuple[Any, LoD]:
+def _pair(value: object) -> tuple[Any, LoD]:
     from fluidio.tensor import LoDTensor
 
     if not isinstance(value, LoDTensor):

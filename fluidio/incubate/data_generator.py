@@ -63,11 +63,11 @@ class DataGenerator:
         for sample in self.generate_batch(batch)():
             out.write(self._gen_str(sample))
 
-    def _gen_str(self, line: Any) -> str:
+    def _gen_str(self, line: object) -> str:
         raise NotImplementedError("use MultiSlotDataGenerator or MultiSlotStringDataGenerator")
 
 
-def _checked(line: Any) -> Sample:
+def _checked(line: object) -> Sample:
     if not isinstance(line, (list, tuple)):
         raise ValueError("a sample must be a list or tuple of slots, e.g. [('words', [1926, 8, 17]), ('label', [1])]")
     for name, values in line:
@@ -83,7 +83,7 @@ def _checked(line: Any) -> Sample:
 class MultiSlotStringDataGenerator(DataGenerator):
     """Slots of strings, written as they are."""
 
-    def _gen_str(self, line: Any) -> str:
+    def _gen_str(self, line: object) -> str:
         words = [f"{len(values)} {' '.join(values)}" for _, values in _checked(line)]
         return " ".join(words) + "\n"
 
@@ -91,7 +91,7 @@ class MultiSlotStringDataGenerator(DataGenerator):
 class MultiSlotDataGenerator(DataGenerator):
     """Slots of numbers; a slot that had ints and gets a float is of floats from then on."""
 
-    def _gen_str(self, line: Any) -> str:
+    def _gen_str(self, line: object) -> str:
         sample = _checked(line)
         if self._slots is None:
             self._slots = [(name, "uint64") for name, _ in sample]

@@ -123,7 +123,7 @@ class AnalysisConfig:
     def cpu_math_library_num_threads(self) -> int:
         return self._threads
 
-    def enable_memory_optim(self, *_: Any, **__: Any) -> None:
+    def enable_memory_optim(self, *_: object, **__: object) -> None:
         """Do nothing: values are freed after their last use."""
 
     def enable_mkldnn(self) -> None:
@@ -135,7 +135,7 @@ class AnalysisConfig:
     def enable_profile(self) -> None:
         """Do nothing: use fluid.profiler."""
 
-    def enable_tensorrt_engine(self, *_: Any, **__: Any) -> None:
+    def enable_tensorrt_engine(self, *_: object, **__: object) -> None:
         not_supported("AnalysisConfig.enable_tensorrt_engine", "leave it out; the model runs on NumPy or CuPy")
 
     def _paths(self) -> tuple[str, str, str]:

@@ -14,6 +14,7 @@ from fluidio.inference.tensors import PaddleTensor
 from fluidio.io import load_inference_model
 from fluidio.places import CPUPlace, CUDAPlace
 from fluidio.tensor import LoDTensor, Scope, scope_guard
+from fluidio.tensor.array import Array
 
 __all__ = ["PaddlePredictor", "create_paddle_predictor"]
 
@@ -24,7 +25,7 @@ class _Port:
     def __init__(self, tensors: dict[str, LoDTensor], name: str) -> None:
         self._tensor = tensors.setdefault(name, LoDTensor())
 
-    def copy_from_cpu(self, array: Any) -> None:
+    def copy_from_cpu(self, array: Array) -> None:
         self._tensor.set(np.asarray(array))
 
     def copy_to_cpu(self) -> Any:

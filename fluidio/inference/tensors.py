@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.tensor.array import Array
+
 __all__ = ["PaddleBuf", "PaddleDType", "PaddleTensor"]
 
 
@@ -27,7 +29,7 @@ _NUMPY: dict[PaddleDType, np.dtype[Any]] = {
 _OWN = {dtype: kind for kind, dtype in _NUMPY.items()}
 
 
-def _kind(array: Any) -> PaddleDType:
+def _kind(array: Array) -> PaddleDType:
     try:
         return _OWN[array.dtype]
     except KeyError:
@@ -37,14 +39,14 @@ def _kind(array: Any) -> PaddleDType:
 class PaddleBuf:
     """Raw memory: numbers without a shape."""
 
-    def __init__(self, data: Any = 0) -> None:
+    def __init__(self, data: object = 0) -> None:
         self._array: Any = np.empty(0, np.float32)
         if isinstance(data, (int, np.integer)):
             self.resize(int(data))
         else:
             self.reset(data)
 
-    def reset(self, data: Any) -> None:
+    def reset(self, data: object) -> None:
         """Hold these numbers; a list of floats is float32, of ints int64."""
         if isinstance(data, bytes):
             self._array = np.frombuffer(data, np.uint8).copy()
@@ -65,7 +67,7 @@ class PaddleBuf:
         """Return the number of bytes."""
         return int(self._array.nbytes)
 
-    def view(self, dtype: Any) -> Any:
+    def view(self, dtype: object) -> Any:
         """Return the memory as an array of a dtype."""
         return self._array.view(dtype)
 
@@ -98,7 +100,9 @@ class PaddleTensor:
         data: the PaddleBuf.
     """
 
-    def __init__(self, data: Any = None, name: str = "", lod: Sequence[Sequence[int]] = (), copy: bool = True) -> None:
+    def __init__(
+        self, data: object = None, name: str = "", lod: Sequence[Sequence[int]] = (), copy: bool = True
+    ) -> None:
         self.name = name
         self.shape: list[int] = []
         self.dtype = PaddleDType.FLOAT32

@@ -19,6 +19,7 @@ from fluidio.distributed import group
 from fluidio.distributed.rewrite import sharing_program
 from fluidio.distributed.texts import gather_texts
 from fluidio.errors import EnforceNotMet
+from fluidio.executor import Executor
 from fluidio.io.loading import load_persistables
 from fluidio.io.predicates import is_persistable
 from fluidio.io.saving import save_persistables
@@ -64,7 +65,7 @@ class Checkpoints:
 
     def __init__(
         self,
-        exe: Any,
+        exe: Executor,
         folder: str | os.PathLike[str],
         program: Program | None = None,
         *,
@@ -79,7 +80,7 @@ class Checkpoints:
         self._readers = list(readers)
         self._keep = keep
 
-    def save(self, step: int, **note: Any) -> None:
+    def save(self, step: int, **note: object) -> None:
         """Save a checkpoint of this step, and what else the script wants to find again, as JSON."""
         randoms = gather_texts(group(), json.dumps(_random_state()))
         if not _is_first():

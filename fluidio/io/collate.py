@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.tensor.array import Array
+
 __all__ = ["default_collate_fn"]
 
 
@@ -34,7 +36,7 @@ def default_collate_fn(batch: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
     return [_stack(field, values) for field, values in enumerate(zip(*batch))]
 
 
-def _stack(field: int, values: Sequence[Any]) -> np.ndarray[Any, Any]:
+def _stack(field: int, values: Sequence[object]) -> Array:
     try:
         return np.stack([np.asarray(value) for value in values])
     except ValueError as error:

@@ -19,7 +19,7 @@ from fluidio.io.samplers import BatchSampler
 from fluidio.io.slot_dataset import InMemoryDataset, QueueDataset
 from fluidio.io.workers import iterate_batches
 from fluidio.layers._io.feed_source import from_batches
-from fluidio.places import CPUPlace
+from fluidio.places import CPUPlace, PlaceLike
 from fluidio.program import Variable
 
 __all__ = ["DataLoader"]
@@ -46,7 +46,7 @@ class DataLoader:
         self,
         dataset: Any,
         feed_list: Sequence[Variable] | None = None,
-        places: Any = None,
+        places: Sequence[PlaceLike] | PlaceLike | None = None,
         return_list: bool = False,
         batch_sampler: Any = None,
         batch_size: int = 1,
@@ -156,7 +156,9 @@ class DataLoader:
         return GeneratorLoader(feed_list, capacity, use_double_buffer, iterable, return_list, drop_last)
 
     @staticmethod
-    def from_dataset(dataset: QueueDataset | InMemoryDataset, places: Any, drop_last: bool = True) -> DatasetLoader:
+    def from_dataset(
+        dataset: QueueDataset | InMemoryDataset, places: Sequence[PlaceLike] | PlaceLike, drop_last: bool = True
+    ) -> DatasetLoader:
         """Return an iterable loader over the files of a `fluid.DatasetFactory` dataset.
 
         Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fluidio.flow.feed_queue import Tensors
@@ -10,6 +10,7 @@ from fluidio.io.generator_loader import GeneratorLoader
 from fluidio.io.loader_iterator import as_places
 from fluidio.io.slot_dataset import InMemoryDataset, QueueDataset
 from fluidio.io.slot_text import Sample, batch_feed
+from fluidio.places import PlaceLike
 from fluidio.tensor import LoDTensor
 
 __all__ = ["DatasetLoader"]
@@ -28,7 +29,9 @@ class DatasetLoader(GeneratorLoader):
         drop_last: drop short batches, and a last step that has not a batch for every place.
     """
 
-    def __init__(self, dataset: QueueDataset | InMemoryDataset, places: Any, drop_last: bool = True) -> None:
+    def __init__(
+        self, dataset: QueueDataset | InMemoryDataset, places: Sequence[PlaceLike] | PlaceLike, drop_last: bool = True
+    ) -> None:
         assert isinstance(dataset, (QueueDataset, InMemoryDataset)), "dataset must be type of DatasetBase"
         count = len(as_places(places))
         assert len(dataset.filelist) >= count, (
@@ -67,6 +70,6 @@ class DatasetLoader(GeneratorLoader):
                 stream.close()  # ends its pipe command
 
 
-def _pair(value: Any) -> tuple[Any, Any]:
+def _pair(value: object) -> tuple[Any, Any]:
     tensor = value if isinstance(value, LoDTensor) else LoDTensor.wrap(value, ())
     return tensor.array, tensor.levels

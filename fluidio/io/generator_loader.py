@@ -15,6 +15,7 @@ from fluidio.io.loader_iterator import LoaderIterator, RingCache, as_places, fee
 from fluidio.layers._io.feed_source import BatchSource, from_batches, from_sample_lists, from_samples
 from fluidio.layers._io.queue_reader import append_double_buffer, append_py_reader, make_queue
 from fluidio.layers._io.reader_handle import FeedHandle
+from fluidio.places import PlaceLike
 from fluidio.program import Variable, default_main_program
 from fluidio.program.unique_name import UniqueNameGenerator
 from fluidio.tensor import global_scope
@@ -47,7 +48,7 @@ class GeneratorLoader(DataLoaderBase):
     _kind = "DataLoader"
 
     @classmethod
-    def _check_input_array(cls, item: Any) -> Any:
+    def _check_input_array(cls, item: object) -> Any:
         """Return an item as an array; TypeError where its parts differ in length."""
         try:
             array = np.asarray(item)
@@ -122,21 +123,29 @@ class GeneratorLoader(DataLoaderBase):
     # -- sources ------------------------------------------------------------------------------------------------
 
     def set_sample_generator(
-        self, reader: Callable[[], Any], batch_size: int, drop_last: bool = True, places: Any = None
+        self,
+        reader: Callable[[], Any],
+        batch_size: int,
+        drop_last: bool = True,
+        places: Sequence[PlaceLike] | PlaceLike | None = None,
     ) -> GeneratorLoader:
         """Take single samples; they are joined into batches. The short last batch is dropped unless said otherwise."""
         assert batch_size > 0, "batch_size must be larger than 0"
         return self._set(from_samples(reader, self._feed_list, batch_size, drop_last, self._note_dropped), places)
 
-    def set_sample_list_generator(self, reader: Callable[[], Any], places: Any = None) -> GeneratorLoader:
+    def set_sample_list_generator(
+        self, reader: Callable[[], Any], places: Sequence[PlaceLike] | PlaceLike | None = None
+    ) -> GeneratorLoader:
         """Take lists of samples, as `paddle.batch` yields them."""
         return self._set(from_sample_lists(reader, self._feed_list), places)
 
-    def set_batch_generator(self, reader: Callable[[], Any], places: Any = None) -> GeneratorLoader:
+    def set_batch_generator(
+        self, reader: Callable[[], Any], places: Sequence[PlaceLike] | PlaceLike | None = None
+    ) -> GeneratorLoader:
         """Take whole batches: one array or LoDTensor for each variable of the feed list."""
         return self._set(from_batches(reader, self._feed_names), places)
 
-    def _set(self, source: BatchSource, places: Any) -> GeneratorLoader:
+    def _set(self, source: BatchSource, places: Sequence[PlaceLike] | PlaceLike | None) -> GeneratorLoader:
         if self._handle is not None:
             self._handle.source = source
         else:

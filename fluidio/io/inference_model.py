@@ -75,7 +75,7 @@ def save_inference_model(
     return target_names if era().inference_scale_ops else None
 
 
-def _checked(given: Any, kind: type, problem: str) -> list[Any]:
+def _checked(given: object, kind: type, problem: str) -> list[Any]:
     items = [given] if isinstance(given, kind) else given
     if not isinstance(items, (list, tuple)) or not all(isinstance(item, kind) for item in items):
         raise ValueError(problem)

@@ -12,7 +12,7 @@ from fluidio.executor.devices.rings import copy_stage
 from fluidio.executor.readers import QueueBuffer, QueueReader
 from fluidio.flow.feed_queue import FeedQueue, Tensors
 from fluidio.flow.observer import OBSERVERS
-from fluidio.places import CUDAPlace, cuda_means_cpu, unwrap
+from fluidio.places import CUDAPlace, PlaceLike, cuda_means_cpu, unwrap
 from fluidio.tensor import LoDTensor
 
 __all__ = ["LoaderIterator", "RingCache", "as_places", "feeds_of"]
@@ -20,7 +20,7 @@ __all__ = ["LoaderIterator", "RingCache", "as_places", "feeds_of"]
 _SLOTS = 4  # the loop variable keeps a batch while the next one is asked for
 
 
-def as_places(places: Any) -> list[Any]:
+def as_places(places: Sequence[PlaceLike] | PlaceLike) -> list[Any]:
     """Return one place, or a list of them, as a list."""
     return list(places) if isinstance(places, (list, tuple)) else [places]
 
@@ -41,7 +41,7 @@ class RingCache:
         self._stage: Any = None
         self._buffer: QueueBuffer | None = None  # which works with the stage, or did
 
-    def buffer(self, queue: FeedQueue, places: Sequence[Any]) -> QueueBuffer | None:
+    def buffer(self, queue: FeedQueue, places: Sequence[PlaceLike]) -> QueueBuffer | None:
         """Return what brings the batches of a queue to these places ahead of time; None when one is no GPU."""
         if self._buffer is not None:
             self._buffer.abandon()
@@ -70,7 +70,7 @@ class LoaderIterator(Iterator[Any]):
     def __init__(
         self,
         queue: FeedQueue,
-        places: Sequence[Any],
+        places: Sequence[PlaceLike],
         make: Callable[[list[Tensors]], Any],
         drop_last: bool,
         expected: Sequence[str],
@@ -124,10 +124,10 @@ class LoaderIterator(Iterator[Any]):
         self._queue.reset()
 
 
-def _device(place: Any) -> bool:
+def _device(place: PlaceLike) -> bool:
     return isinstance(unwrap(place), CUDAPlace) and not cuda_means_cpu()
 
 
-def _upload(item: Tensors, place: Any) -> Tensors:
+def _upload(item: Tensors, place: PlaceLike) -> Tensors:
     dev = backend_for(place)
     return [(dev.upload(array), lod) for array, lod in item]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.era import era
+from fluidio.executor import Executor
 from fluidio.io.predicates import as_program, is_parameter, is_persistable, variables_of
 from fluidio.io.saving import MODEL_KEY
 from fluidio.ops.io.whole_files import finish_saving
@@ -74,7 +75,9 @@ def _check_shapes(variables: list[Variable]) -> None:
             )
 
 
-def load_params(executor: Any, dirname: Any, main_program: Any = None, filename: Any = None) -> None:
+def load_params(
+    executor: Executor, dirname: str, main_program: Program | None = None, filename: str | None = None
+) -> None:
     """Load the parameters of a program."""
     load_vars(executor, dirname, main_program, predicate=is_parameter, filename=filename)
 
@@ -84,7 +87,7 @@ def load_persistables(executor: Any, dirname: Any, main_program: Any = None, fil
     load_vars(executor, dirname, main_program, predicate=is_persistable, filename=filename)
 
 
-def get_parameter_value(para: Parameter, executor: Any) -> Any:
+def get_parameter_value(para: Parameter, executor: Executor) -> Any:
     """Return the value of a parameter."""
     if not is_parameter(para):
         raise AssertionError(f"{para!r} is not a parameter")
@@ -94,7 +97,7 @@ def get_parameter_value(para: Parameter, executor: Any) -> Any:
     return np.array(held.get_tensor())
 
 
-def get_parameter_value_by_name(name: str, executor: Any, program: Program | None = None) -> Any:
+def get_parameter_value_by_name(name: str, executor: Executor, program: Program | None = None) -> Any:
     """Return the value of the parameter of that name."""
     variable = as_program(program).global_block().var(name)
     if not isinstance(variable, Parameter):

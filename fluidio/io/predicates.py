@@ -47,7 +47,7 @@ def get_program_persistable_vars(program: Program) -> list[Variable]:
     return [v for v in program.list_vars() if is_persistable(v)]
 
 
-def as_program(main_program: Any) -> Program:
+def as_program(main_program: Program | None) -> Program:
     """Return the program that an argument means: None is the default one, a CompiledProgram the one inside it."""
     if main_program is None:
         return default_main_program()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from fluidio.era import era
 from fluidio.io.generator_loader import GeneratorLoader
+from fluidio.places import PlaceLike
 from fluidio.program import Variable
 
 __all__ = ["PyReader"]
@@ -39,16 +39,24 @@ class PyReader(GeneratorLoader):
         return self  # Fluid: a loader inside; here the reader is one
 
     def decorate_sample_generator(
-        self, sample_generator: Callable[[], Any], batch_size: int, drop_last: bool = True, places: Any = None
+        self,
+        sample_generator: Callable[[], object],
+        batch_size: int,
+        drop_last: bool = True,
+        places: Sequence[PlaceLike] | PlaceLike | None = None,
     ) -> None:
         """Take single samples."""
         self.set_sample_generator(sample_generator, batch_size, drop_last, places)
 
-    def decorate_sample_list_generator(self, reader: Callable[[], Any], places: Any = None) -> None:
+    def decorate_sample_list_generator(
+        self, reader: Callable[[], object], places: Sequence[PlaceLike] | PlaceLike | None = None
+    ) -> None:
         """Take lists of samples."""
         self.set_sample_list_generator(reader, places)
 
-    def decorate_batch_generator(self, reader: Callable[[], Any], places: Any = None) -> None:
+    def decorate_batch_generator(
+        self, reader: Callable[[], object], places: Sequence[PlaceLike] | PlaceLike | None = None
+    ) -> None:
         """Take whole batches."""
         self.set_batch_generator(reader, places)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fluidio.dtypes import VarType
+from fluidio.executor import Executor
 from fluidio.io.predicates import as_program, is_parameter, is_persistable, variables_of
 from fluidio.ops.io.whole_files import saving_together
 from fluidio.program import Program, Variable
@@ -80,7 +81,10 @@ def save_params(
 
 
 def save_persistables(
-    executor: Any, dirname: str | os.PathLike[str] | None, main_program: Any = None, filename: str | None = None
+    executor: Executor,
+    dirname: str | os.PathLike[str] | None,
+    main_program: Program | None = None,
+    filename: str | None = None,
 ) -> bytes | None:
     """Save everything that lives on between runs: parameters, the optimizer's state, learning rates."""
     return save_vars(executor, dirname, main_program, predicate=is_persistable, filename=filename)

@@ -114,7 +114,7 @@ class QueueDataset(_SlotDataset):
     def local_shuffle(self) -> None:
         raise NotImplementedError("QueueDataset does not support local shuffle, please use InMemoryDataset")
 
-    def global_shuffle(self, fleet: Any = None, thread_num: int = 12) -> None:
+    def global_shuffle(self, fleet: object = None, thread_num: int = 12) -> None:
         raise NotImplementedError("QueueDataset does not support global shuffle, please use InMemoryDataset")
 
 
@@ -169,7 +169,7 @@ class InMemoryDataset(_SlotDataset):
     def local_shuffle(self) -> None:
         random.shuffle(self._loaded())
 
-    def global_shuffle(self, fleet: Any = None, thread_num: int = 12) -> None:
+    def global_shuffle(self, fleet: object = None, thread_num: int = 12) -> None:
         """Shuffle; all samples of the one worker are here."""
         self.local_shuffle()
 
@@ -186,11 +186,11 @@ class InMemoryDataset(_SlotDataset):
     def release_memory(self) -> None:
         self._held = None
 
-    def get_memory_data_size(self, fleet: Any = None) -> int:
+    def get_memory_data_size(self, fleet: object = None) -> int:
         """Return how many samples wait for a first pass. Fluid: after a pass they count as shuffled."""
         return 0 if self._passed else len(self._loaded())
 
-    def get_shuffle_data_size(self, fleet: Any = None) -> int:
+    def get_shuffle_data_size(self, fleet: object = None) -> int:
         """Return how many samples have been passed on."""
         return len(self._loaded()) if self._passed else 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,17 +14,18 @@ from fluidio.io.pickled import read_arrays, write_arrays
 from fluidio.io.predicates import as_program, is_belong_to_optimizer, is_parameter, is_persistable
 from fluidio.io.saving import MODEL_KEY
 from fluidio.ops.io.whole_files import finish_saving, is_hidden, saving_together, write_whole
-from fluidio.places import CPUPlace
+from fluidio.places import CPUPlace, PlaceLike
 from fluidio.program import Program, Variable
 from fluidio.program.proto import serialize_program
 from fluidio.tensor import LoDTensor, global_scope
+from fluidio.tensor.array import Array
 
 __all__ = ["load", "load_program_state", "save", "set_program_state"]
 
 _SUFFIXES = (".pdparams", ".pdopt", ".pdmodel")
 
 
-def save(program: Any, model_path: str) -> None:
+def save(program: Program, model_path: str) -> None:
     """Save `PATH.pdparams` (parameters), `PATH.pdopt` (optimizer state) and `PATH.pdmodel` (the program).
 
     All three appear together, or none of them.
@@ -126,7 +128,7 @@ def _assign(program: Program, variables: list[Variable], arrays: dict[str, Any],
         _set(variable, arrays[variable.name], place)
 
 
-def _set(variable: Variable, array: Any, place: Any) -> None:
+def _set(variable: Variable, array: Array, place: PlaceLike | None) -> None:
     held = global_scope().find_var(variable.name) or global_scope().root().var(variable.name)
     tensor = held.get_tensor()
     wanted = tensor.shape() if tensor.array is not None else list(variable.shape)
@@ -143,7 +145,7 @@ def _set(variable: Variable, array: Any, place: Any) -> None:
     tensor.set(np.ascontiguousarray(array), place or (tensor._place() if tensor.array is not None else CPUPlace()))
 
 
-def load_program_state(model_path: str, var_list: Any = None) -> dict[str, Any]:
+def load_program_state(model_path: str, var_list: Sequence[Variable] | None = None) -> dict[str, Any]:
     """Return what was saved as a dict of arrays by name, without a program to hold it.
 
     Args:
@@ -180,7 +182,7 @@ def _bytes(path: str) -> bytes:
         return file.read()
 
 
-def set_program_state(program: Any, state_dict: dict[str, Any]) -> None:
+def set_program_state(program: Program, state_dict: dict[str, Any]) -> None:
     """Give the persistable variables of a program the arrays of a dict; keys without a variable are warned of."""
     whole = as_program(program)
     used = set()

@@ -58,7 +58,7 @@ def get_worker_info() -> WorkerInfo | None:
 
 
 def iterate_batches(
-    dataset: Any,
+    dataset: object,
     batch_sampler: Iterable[Sequence[int]],
     collate_fn: Collate | None,
     num_workers: int,
@@ -235,7 +235,7 @@ def _listen(connection: Connection, tasks: Channel[list[int]]) -> None:
             os._exit(0)  # the parent is gone, whatever the dataset is busy with
 
 
-def _send(connection: Connection, batch: Any, shared: bool) -> None:
+def _send(connection: Connection, batch: object, shared: bool) -> None:
     buffers: list[pickle.PickleBuffer] = []
     payload = pickle.dumps(batch, 5, buffer_callback=buffers.append)
     raws = [buffer.raw() for buffer in buffers]

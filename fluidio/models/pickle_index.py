@@ -67,7 +67,7 @@ def index_arrays(path: str) -> dict[str, StoredTensor] | None:
         return None
 
 
-def _tensor(path: str, name: Any, value: Any) -> StoredTensor:
+def _tensor(path: str, name: object, value: object) -> StoredTensor:
     if not isinstance(name, str) or not isinstance(value, _Array) or value.state is None:
         raise _Other
     _, shape, dtype, fortran, data = value.state

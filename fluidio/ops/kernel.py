@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Protocol
+from types import ModuleType
+from typing import Any, Protocol, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.frame import SubBlock
+from fluidio.tensor import LoDTensorArray, SelectedRows
 from fluidio.tensor.add_rows import add_rows
+from fluidio.tensor.array import Array, ArrayLibrary
 from fluidio.tensor.lod import NO_LOD, LoD
 
-__all__ = ["NEVER", "Backend", "Call", "NumpyBackend", "put_along_axis"]
+__all__ = ["NEVER", "Backend", "Call", "KernelResult", "NumpyBackend", "put_along_axis"]
 
 
 _LINE = 64  # bytes of a cache line
@@ -23,37 +27,42 @@ NEVER = -1 << 62
 """The id to ignore in `check_range` when there is none."""
 
 
+KernelOutput = Array | SelectedRows | LoDTensorArray | list[Array] | None
+KernelResult = KernelOutput | tuple[KernelOutput, ...] | list[KernelOutput] | dict[str, KernelOutput]
+"""What a kernel returns: the value of its output, or those of its outputs in order or by slot."""
+
+
 class Backend(Protocol):
     """The array library of one place and the few things that libraries do differently."""
 
-    xp: Any
+    xp: ArrayLibrary
     is_gpu: bool
     kernels: Mapping[str, Callable[..., Any]]
     """Op types for which this backend has a kernel of its own."""
 
-    def owns(self, array: Any) -> bool: ...
+    def owns(self, array: Array) -> bool: ...
 
     def upload(self, array: Any) -> Any: ...
 
-    def download(self, array: Any) -> Any: ...
+    def download(self, array: Array | None) -> Any: ...
 
-    def fetch(self, arrays: Sequence[Any]) -> list[Any]: ...
+    def fetch(self, arrays: Sequence[Array]) -> list[Array]: ...
 
     def active(self) -> AbstractContextManager[Any]: ...
 
-    def check_range(self, ids: Any, limit: int, ignore: int, op: Any) -> None: ...
+    def check_range(self, ids: Array, limit: int, ignore: int, op: Any) -> None: ...
 
-    def scatter_add(self, target: Any, index: Any, values: Any) -> None: ...
+    def scatter_add(self, target: Array, index: Array, values: Array) -> None: ...
 
 
 class NumpyBackend:
     """The host."""
 
-    xp: Any = np
+    xp: ArrayLibrary = cast(ArrayLibrary, np)
     is_gpu = False
     kernels: Mapping[str, Callable[..., Any]] = {}
 
-    def owns(self, array: Any) -> bool:
+    def owns(self, array: Array) -> bool:
         """Tell whether the array lives here."""
         return isinstance(array, np.ndarray)
 
@@ -61,10 +70,10 @@ class NumpyBackend:
         """Return the array on the host."""
         return array.get() if hasattr(array, "__cuda_array_interface__") else np.asarray(array)
 
-    def download(self, array: Any) -> Any:
+    def download(self, array: Array | None) -> Any:
         return array
 
-    def fetch(self, arrays: Sequence[Any]) -> list[Any]:
+    def fetch(self, arrays: Sequence[Array]) -> list[Array]:
         """Return several arrays on the host with one wait."""
         return list(arrays)
 
@@ -72,7 +81,7 @@ class NumpyBackend:
         """Return a context in which work goes to this device."""
         return nullcontext()
 
-    def check_range(self, ids: Any, limit: int, ignore: int, op: Any) -> None:
+    def check_range(self, ids: Array, limit: int, ignore: int, op: Any) -> None:
         """Refuse ids outside [0, limit) that are not `ignore`."""
         if not ids.size:
             return
@@ -83,12 +92,12 @@ class NumpyBackend:
                     f"label {bad.reshape(-1)[0]} is out of range: the input has {limit} classes, 0 ... {limit - 1}"
                 )
 
-    def scatter_add(self, target: Any, index: Any, values: Any) -> None:
+    def scatter_add(self, target: Array, index: Array, values: Array) -> None:
         """Add `values[i]` to `target[index[i]]` for every i, repeats included (first axis)."""
         add_rows(target, index, values)
 
 
-def put_along_axis(xp: Any, target: Any, index: Any, values: Any, axis: int) -> None:
+def put_along_axis(xp: ArrayLibrary | ModuleType, target: Array, index: Array, values: Array, axis: int) -> None:
     """Do what NumPy's function of this name does, also with CuPy 13, which has none."""
     if hasattr(xp, "put_along_axis"):
         xp.put_along_axis(target, index, values, axis)
@@ -137,7 +146,7 @@ class Call:
         lod: LoD = self.lods.get(slot) or NO_LOD
         return lod
 
-    def scratch(self, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
+    def scratch(self, name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
         """Return memory that is reused by the next call; never hand it out as a result."""
         key = ("scratch", name)
         buffer = self.state.get(key)
@@ -146,7 +155,7 @@ class Call:
             buffer = self.state[key] = self.empty((size,), dtype)
         return buffer[:size].reshape(shape)
 
-    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
+    def empty(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
         """Return fresh memory that begins on a cache line: short ufunc calls on it take half the time."""
         if self.dev.is_gpu:
             return self.xp.empty(shape, dtype)

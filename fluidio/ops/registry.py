@@ -42,7 +42,7 @@ def op(
     type: str,
     inputs: str,
     outputs: str,
-    attrs: Mapping[str, Any] | None = None,
+    attrs: Mapping[str, object] | None = None,
     *,
     infer: Infer | None,
     grad: bool | GradMaker,

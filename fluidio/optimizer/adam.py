@@ -86,7 +86,7 @@ class AdamOptimizer(Optimizer):
                 self._scale(block, self._get_accumulator(name, param), beta)
 
     @staticmethod
-    def _scale(block: Block, power: Variable, beta: Any) -> None:
+    def _scale(block: Block, power: Variable, beta: object) -> None:
         outputs = {"Out": [power]}
         if isinstance(beta, Variable):
             inputs = {"X": [power], "Y": [beta]}

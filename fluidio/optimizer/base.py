@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from fluidio.backward import append_backward
 from fluidio.clip import GradientClipBase, append_error_clip_ops, append_gradient_clip_ops
-from fluidio.dtypes import VarType
+from fluidio.dtypes import DTypeLike, VarType
 from fluidio.era import era
 from fluidio.initializer import Constant
 from fluidio.layer_helper import LayerHelper
@@ -25,6 +25,7 @@ from fluidio.program import (
     program_guard,
     unique_name,
 )
+from fluidio.program.arguments import ShapeLike
 from fluidio.program.collector import without_collections
 from fluidio.program.imperative import refuse_imperative
 from fluidio.regularizer import append_regularization_ops
@@ -53,10 +54,10 @@ class Optimizer:
 
     def __init__(
         self,
-        learning_rate: Any,
-        parameter_list: Sequence[Any] | None = None,
-        regularization: Any = None,
-        grad_clip: Any = None,
+        learning_rate: float | Variable,
+        parameter_list: Sequence[object] | None = None,
+        regularization: object = None,
+        grad_clip: object = None,
         name: str | None = None,
         *,
         LARS_weight_decay: float = 0.0,
@@ -138,9 +139,9 @@ class Optimizer:
         self,
         name: str,
         param: Parameter,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         fill_value: float = 0.0,
-        shape: Any = None,
+        shape: ShapeLike | None = None,
         type: VarType | None = None,
         device: str | None = None,
     ) -> Variable:
@@ -190,9 +191,9 @@ class Optimizer:
         self,
         loss: Variable,
         startup_program: Program | None = None,
-        parameter_list: Sequence[Any] | None = None,
-        no_grad_set: Iterable[Any] | None = None,
-        callbacks: Any = None,
+        parameter_list: Sequence[object] | None = None,
+        no_grad_set: Iterable[object] | None = None,
+        callbacks: object = None,
     ) -> ParamsGrads:
         """Append the gradient ops and return (parameter, gradient) pairs."""
         with program_guard(loss.block.program, startup_program or default_startup_program()):
@@ -230,7 +231,7 @@ class Optimizer:
         with program_guard(loss.block.program, startup_program or default_startup_program()):
             return self.apply_gradients(params_grads)
 
-    def _create_optimization_pass(self, parameters_and_grads: Sequence[Any], *_: Any) -> list[Operator]:
+    def _create_optimization_pass(self, parameters_and_grads: Sequence[object], *_: object) -> list[Operator]:
         """Append accumulators and update ops; Fluid before 1.6 gave the loss and the startup program as well."""
         return self._append_updates(parameters_and_grads)
 

@@ -93,7 +93,7 @@ class RecomputeOptimizer(Optimizer):
     def _set_checkpoints(self, checkpoints: list[Any]) -> None:
         self._checkpoints = checkpoints
 
-    def load(self, stat_dict: Any) -> None:
+    def load(self, stat_dict: object) -> None:
         raise NotImplementedError("load function is not supported by Recompute Optimizer for now")
 
     def backward(
@@ -145,9 +145,9 @@ class PipelineOptimizer:
     def __init__(
         self,
         optimizer: Optimizer,
-        cut_list: Any = None,
-        place_list: Any = None,
-        concurrency_list: Any = None,
+        cut_list: object = None,
+        place_list: object = None,
+        concurrency_list: object = None,
         queue_size: int = 30,
         sync_steps: int = 1,
         start_cpu_core_id: int = 0,

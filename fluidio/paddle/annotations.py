@@ -17,7 +17,7 @@ def deprecated(since: str = "", instead: str = "", extra_message: str = "") -> C
 
     def decorate(function: F) -> F:
         @functools.wraps(function)
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
+        def wrapper(*args: object, **kwargs: object) -> Any:
             text = f"{function.__name__} is deprecated since {since}; use {instead}. {extra_message}"
             warnings.warn(text.strip(), DeprecationWarning, stacklevel=2)
             return function(*args, **kwargs)

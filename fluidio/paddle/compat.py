@@ -27,12 +27,12 @@ def _convert(obj: Any, one: Any, inplace: bool) -> Any:
     return one(obj)
 
 
-def to_text(obj: Any, encoding: str = "utf-8", inplace: bool = False) -> Any:
+def to_text(obj: object, encoding: str = "utf-8", inplace: bool = False) -> Any:
     """Decode bytes, also inside lists and sets; text and None stay."""
     return _convert(obj, lambda o: o.decode(encoding) if isinstance(o, bytes) else o, inplace)
 
 
-def to_bytes(obj: Any, encoding: str = "utf-8", inplace: bool = False) -> Any:
+def to_bytes(obj: object, encoding: str = "utf-8", inplace: bool = False) -> Any:
     """Encode text, also inside lists and sets; bytes and None stay."""
     return _convert(obj, lambda o: o.encode(encoding) if isinstance(o, str) else o, inplace)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fluidio.errors import not_supported
 
 __all__ = ["disable_static", "enable_static", "in_dynamic_mode"]
@@ -18,6 +16,6 @@ def in_dynamic_mode() -> bool:
     return False
 
 
-def disable_static(place: Any = None) -> None:
+def disable_static(place: object = None) -> None:
     """Refuse dynamic graphs."""
     not_supported("paddle.disable_static", "dynamic graphs do not exist here; build a static program")

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fluidio.conversion.pictures import picture
+from fluidio.tensor.array import Array
 
 __all__ = ["ColumnSketch", "bins"]
 
@@ -31,7 +32,7 @@ class ColumnSketch:
         self._lengths: list[int] = []
         self._texts: Counter[str] = Counter()
 
-    def add(self, value: Any) -> None:
+    def add(self, value: object) -> None:
         """Take one record's value in."""
         self._records += 1
         if isinstance(value, (bool, int, float, np.generic)):
@@ -49,7 +50,7 @@ class ColumnSketch:
         else:
             self._kinds[type(value).__name__] += 1
 
-    def _numbers(self, array: npt.NDArray[Any], shape: str) -> None:
+    def _numbers(self, array: Array, shape: str) -> None:
         self._kinds[f"{array.dtype.name}{shape}"] += 1
         if array.dtype.kind not in "biuf" or self._held >= _VALUES:
             return

@@ -51,7 +51,7 @@ def _curve(steps: Sequence[int], values: Sequence[float]) -> dict[str, Any]:
     return curve.as_json()
 
 
-def _told(one: Mapping[str, Any], other: Mapping[str, Any], parting: Parting) -> dict[str, Any]:
+def _told(one: Mapping[str, object], other: Mapping[str, object], parting: Parting) -> dict[str, Any]:
     """Return a comparison with the curve of the differences."""
     steps, values = values_of(one, parting.name)
     _, others = values_of(other, parting.other_name)

@@ -196,7 +196,7 @@ def _attributes(op: Operator) -> dict[str, str]:
     return {name: _short(value) for name, value in sorted(op._attrs.items()) if name not in _COMMON}
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = f"block {value.idx}" if isinstance(value, Block) else repr(value)
     return text if len(text) <= _TEXT else f"{text[: _TEXT - 2]} …"
 

@@ -28,7 +28,7 @@ _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 _NO_SCRIPT = "This page draws its content with JavaScript, which is switched off."
 
 
-def page(kind: str, title: str, data: Mapping[str, Any]) -> str:
+def page(kind: str, title: str, data: Mapping[str, object]) -> str:
     """Return the HTML of a page.
 
     Args:
@@ -56,7 +56,7 @@ def page(kind: str, title: str, data: Mapping[str, Any]) -> str:
     )
 
 
-def as_json(value: Any) -> str:
+def as_json(value: object) -> str:
     """Return JSON that may stand inside an HTML script element; nan and infinities are strings."""
     return json.dumps(_plain(value), separators=(",", ":"), allow_nan=False).translate(_ESCAPES)
 
@@ -76,7 +76,7 @@ def write(path: str | os.PathLike[str], text: str) -> None:
         raise
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(float(value))
     if isinstance(value, np.ndarray | np.generic):

@@ -249,7 +249,7 @@ class Recorder(Observer):
 
     # -- what is kept ---------------------------------------------------------------------------------------------
 
-    def _fetched(self, name: str, value: Any) -> None:
+    def _fetched(self, name: str, value: object) -> None:
         number = _scalar(value, self._keep)
         if number is None:
             return
@@ -379,7 +379,7 @@ def _plain(measured: Measured) -> dict[str, Any]:
     return measured._asdict() | {"queues": [queue._asdict() for queue in measured.queues]}
 
 
-def _scalar(value: Any, keep: bool) -> float | None:
+def _scalar(value: object, keep: bool) -> float | None:
     """Return a fetched value as one number: itself, or the mean of a few; of any array where all is kept."""
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "fiub" or not value.size:
         return None

@@ -29,7 +29,7 @@ def _title(trace: Mapping[str, Any]) -> str:
     return os.path.basename(str(command[0])) or "run"
 
 
-def _without_values(curve: Mapping[str, Any]) -> dict[str, Any]:
+def _without_values(curve: Mapping[str, object]) -> dict[str, Any]:
     return {name: value for name, value in curve.items() if name not in ("values", "steps")}
 
 

@@ -7,10 +7,10 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fluidio.conversion.looking import short
 from fluidio.conversion.pictures import picture
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import LoD
 
 __all__ = ["cell"]
@@ -22,7 +22,7 @@ _PICTURE_BYTES = 120_000
 _MIMES = {"PNG": "image/png", "GIF": "image/gif", "BMP": "image/bmp", "WebP": "image/webp", "JPEG": "image/jpeg"}
 
 
-def cell(value: Any, lod: LoD = ()) -> dict[str, Any]:
+def cell(value: object, lod: LoD = ()) -> dict[str, Any]:
     """Return how one value is shown: {"as": "number" | "text" | "picture" | "tensor" | "bytes" | "other", ...}."""
     if isinstance(value, (bool, int, float, np.generic)):
         return {"as": "number", "value": value if isinstance(value, (bool, int, float)) else value.item()}
@@ -63,7 +63,7 @@ def _levels(lod: LoD) -> dict[str, Any]:
     )
 
 
-def _tensor(array: npt.NDArray[Any], lod: LoD) -> dict[str, Any]:
+def _tensor(array: Array, lod: LoD) -> dict[str, Any]:
     flat = array.reshape(-1)
     described: dict[str, Any] = {"as": "tensor", "dtype": array.dtype.name, "shape": list(array.shape)}
     described |= {"first": flat[:_FIRST].tolist(), "size": array.size} | _levels(lod)
@@ -81,7 +81,7 @@ def _tensor(array: npt.NDArray[Any], lod: LoD) -> dict[str, Any]:
     return described | {"pixels": base64.b64encode(pixels.clip(0, 255).astype(np.uint8).tobytes()).decode()}
 
 
-def _grid(array: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], bool]:
+def _grid(array: Array) -> tuple[Array, bool]:
     """Return (rows, columns) or (rows, columns, 3) of at most `_SIDE` a side, and whether the last axis is colours."""
     shape = tuple(dim for dim in array.shape if dim != 1)
     array = array.reshape(shape)
@@ -96,7 +96,7 @@ def _grid(array: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], bool]:
     return array[:: steps[0], :: steps[1]], colours
 
 
-def _folded(flat: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _folded(flat: Array) -> Array:
     """Return a vector as the picture that it may be: a square, three squares, or one row."""
     for planes in (1, 3):
         side = math.isqrt(len(flat) // planes)

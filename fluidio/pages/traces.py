@@ -60,7 +60,7 @@ def load_trace(path: str) -> dict[str, Any]:
     return {"format": _FORMAT, "curves": {name: {"values": values} for name, values in plain.items()}}
 
 
-def _is_numbers(values: Any) -> bool:
+def _is_numbers(values: object) -> bool:
     return isinstance(values, list) and all(isinstance(v, (int, float)) or v in _NUMBERS for v in values)
 
 
@@ -87,7 +87,7 @@ def _pairs(names: Sequence[str], others: Sequence[str]) -> list[tuple[str, str]]
 
 
 def _parting(
-    one: Mapping[str, Any], other: Mapping[str, Any], name: str, other_name: str, rtol: float, atol: float
+    one: Mapping[str, object], other: Mapping[str, object], name: str, other_name: str, rtol: float, atol: float
 ) -> Parting:
     steps, values = values_of(one, name)
     _, others = values_of(other, other_name)

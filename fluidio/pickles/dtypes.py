@@ -37,7 +37,7 @@ class DtypeCode:
         self.fields = fields
         self.depth = depth
 
-    def with_state(self, state: Any, code_of: Callable[[Any], DtypeCode]) -> DtypeCode:
+    def with_state(self, state: object, code_of: Callable[[Any], DtypeCode]) -> DtypeCode:
         """Return the dtype that a pickle completes with byte order, size and fields."""
         if type(state) is not tuple or not 7 <= len(state) <= 9:
             raise ValueError("the state of a dtype is none")
@@ -54,7 +54,7 @@ class DtypeCode:
         return _plain(self.text, order, size, state)
 
 
-def dtype_of(code: Any) -> DtypeCode:
+def dtype_of(code: object) -> DtypeCode:
     """Return the dtype of a short code such as "f4"; a state may complete it."""
     if type(code) is str and (code, "=") in _numbers:
         return _numbers[code, "="]
@@ -102,7 +102,7 @@ def _subarray(text: str, subarray: Any, code_of: Callable[[Any], DtypeCode]) -> 
 
 
 def _structure(
-    text: str, names: Any, fields: Any, size: Any, state: tuple[Any, ...], code_of: Callable[[Any], DtypeCode]
+    text: str, names: object, fields: object, size: object, state: tuple[Any, ...], code_of: Callable[[Any], DtypeCode]
 ) -> DtypeCode:
     if type(names) is not tuple or type(fields) is not dict or not 0 <= _whole(size) <= _LARGEST_ITEM:
         raise ValueError("a dtype has no fields")
@@ -130,7 +130,7 @@ def _refuse_objects(code: DtypeCode) -> None:
         raise UnsafePickleError("the pickle asks for a dtype with Python objects inside; allow_pickle=True reads it")
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if type(value) is bytes:
         return value.decode("latin1")
     if type(value) is not str:
@@ -138,7 +138,7 @@ def _text(value: Any) -> str:
     return value
 
 
-def _whole(value: Any) -> int:
+def _whole(value: object) -> int:
     if type(value) is not int:
         raise ValueError("a dtype has something else than a number in its state")
     return value

@@ -23,7 +23,7 @@ _BRACKETS: dict[type, tuple[str, str]] = {
 }
 
 
-def preview(value: Any, limit: int = 100) -> str:
+def preview(value: object, limit: int = 100) -> str:
     """Return the beginning of `repr(value)` in one line of at most `limit` characters."""
     text = ""
     for piece in _pieces(value, limit):
@@ -49,7 +49,7 @@ def _pieces(value: Any, limit: int) -> Iterator[str]:
         yield _repr(value)
 
 
-def _repr(value: Any) -> str:
+def _repr(value: object) -> str:
     try:
         return repr(value)
     except ValueError:  # NumPy shows no times without a unit

@@ -133,5 +133,5 @@ class _DataUnpickler(pickle.Unpickler):
         except KeyError:
             refuse(module, name)
 
-    def persistent_load(self, pid: Any) -> Any:
+    def persistent_load(self, pid: object) -> Any:
         raise UnsafePickleError("the pickle refers to an object outside itself (a persistent id)")

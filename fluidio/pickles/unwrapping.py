@@ -38,7 +38,7 @@ class _Unwrapping:
         self.object_arrays: list[tuple[Any, tuple[Any, ...]]] = []
         self.nested_arrays = 0
 
-    def run(self, value: Any) -> Any:
+    def run(self, value: object) -> Any:
         found = self._swap(value)
         while self.containers:
             self._fill(self.containers.pop())
@@ -90,12 +90,12 @@ class _Unwrapping:
         new = tuple(self._swap_all(value))
         return value if all(a is b for a, b in zip(value, new)) else new
 
-    def _container(self, value: Any) -> Any:
+    def _container(self, value: object) -> Any:
         new = collections.OrderedDict(value) if type(value) is OrderedStandIn else value
         self.containers.append(new)
         return new
 
-    def _fill(self, container: Any) -> None:
+    def _fill(self, container: object) -> None:
         if isinstance(container, dict):
             for key, value in container.items():
                 if type(value) not in _LEAVES:

@@ -11,7 +11,7 @@ import numpy as np
 __all__ = ["dumps"]
 
 
-def dumps(value: Any) -> bytes:
+def dumps(value: object) -> bytes:
     """Return the pickle of `value` in protocol 2, with the names that NumPy's modules had before 2.0.
 
     Python 2 and every NumPy can read it.

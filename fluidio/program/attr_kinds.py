@@ -26,7 +26,7 @@ _LISTS = {
 _NUMBERS = (AttrType.INT, AttrType.LONG, AttrType.FLOAT, AttrType.BOOLEAN)
 
 
-def typed(op_type: str, attrs: Mapping[str, Any]) -> dict[str, Any]:
+def typed(op_type: str, attrs: Mapping[str, object]) -> dict[str, Any]:
     """Return attributes with the declared types; unknown ones, blocks and dtypes stay as they are.
 
     Raises:
@@ -60,7 +60,7 @@ def _typed(op_type: str, name: str, kind: AttrType | None, value: Any) -> Any:
     return found
 
 
-def _check_kept(op_type: str, name: str, value: Any) -> None:
+def _check_kept(op_type: str, name: str, value: object) -> None:
     """Refuse what no attribute can hold."""
     if isinstance(value, Variable):
         raise ValueError(f"op {op_type}: attribute {name} cannot be a Variable ({value.name})")
@@ -70,32 +70,32 @@ def _check_kept(op_type: str, name: str, value: Any) -> None:
             raise TypeError(f"op {op_type}: attribute {name} cannot be {value!r}")
 
 
-def _list(kind: AttrType, value: Any) -> list[Any] | None:
+def _list(kind: AttrType, value: object) -> list[Any] | None:
     if not isinstance(value, (list, tuple, range, np.ndarray)) or (isinstance(value, np.ndarray) and value.ndim != 1):
         return None
     items = [_ONE[_LISTS[kind]](item) for item in (value.tolist() if isinstance(value, np.ndarray) else value)]
     return None if any(item is None for item in items) else items
 
 
-def _int(value: Any) -> int | None:
+def _int(value: object) -> int | None:
     if isinstance(value, (str, bytes, float)) or not isinstance(value, (int, np.number, np.bool_)):
         return None
     return int(value) if -(2**31) <= int(value) < 2**31 else None
 
 
-def _long(value: Any) -> int | None:
+def _long(value: object) -> int | None:
     return int(value) if isinstance(value, (int, float, np.number, np.bool_)) else None
 
 
-def _float(value: Any) -> float | None:
+def _float(value: object) -> float | None:
     return float(value) if isinstance(value, (int, float, np.number, np.bool_)) else None
 
 
-def _bool(value: Any) -> bool | None:
+def _bool(value: object) -> bool | None:
     return bool(value) if isinstance(value, (int, float, np.number, np.bool_)) else None
 
 
-def _text(value: Any) -> str | bytes | None:
+def _text(value: object) -> str | bytes | None:
     return value if isinstance(value, (str, bytes)) else None  # bytes: a file that is held in memory
 
 

@@ -10,7 +10,7 @@ from fluidio.program.op_proto import AttrType, find_proto, usual_types
 __all__ = ["AttrType", "attr_names", "attr_type"]
 
 
-def attr_type(op_type: str, name: str, value: Any) -> AttrType:
+def attr_type(op_type: str, name: str, value: object) -> AttrType:
     """Return the type that Fluid declares for an attribute, or for one it does not know, that of the value."""
     if isinstance(value, Block):
         return AttrType.BLOCK
@@ -28,7 +28,7 @@ def attr_names() -> frozenset[str]:
 _LISTS = (AttrType.INTS, AttrType.FLOATS, AttrType.STRINGS, AttrType.BOOLEANS, AttrType.BLOCKS, AttrType.LONGS)
 
 
-def _fits(kind: AttrType, value: Any) -> bool:
+def _fits(kind: AttrType, value: object) -> bool:
     """Tell whether a value can be written as a type; the table may know the name from another op."""
     if isinstance(value, (list, tuple)):
         return kind in _LISTS and (not value or _fits(_element(kind), value[0]))

@@ -20,6 +20,6 @@ def as_float32(value: Any) -> Any:
     return value
 
 
-def as_stored(value: Any) -> Any:
+def as_stored(value: object) -> Any:
     """Return an attribute as `op.attr` shows it."""
     return int(value) if isinstance(value, enum.IntEnum) else as_float32(value)

@@ -194,20 +194,26 @@ class Block:
     # -- operators ----------------------------------------------------------------------------------------------
 
     def append_op(
-        self, type: str | None = None, inputs: Any = None, outputs: Any = None, attrs: Any = None, **_: Any
+        self, type: str | None = None, inputs: object = None, outputs: object = None, attrs: object = None, **_: object
     ) -> Operator:
         """Append an op and describe its outputs; other arguments (`stop_gradient`) are dygraph's and ignored."""
         return self._insert(len(self.ops), type, inputs, outputs, attrs)
 
     def _prepend_op(
-        self, type: str | None = None, inputs: Any = None, outputs: Any = None, attrs: Any = None, **_: Any
+        self, type: str | None = None, inputs: object = None, outputs: object = None, attrs: object = None, **_: object
     ) -> Operator:
         return self._insert(0, type, inputs, outputs, attrs)
 
     prepend_op = _prepend_op
 
     def _insert_op(
-        self, index: int, type: str | None = None, inputs: Any = None, outputs: Any = None, attrs: Any = None, **_: Any
+        self,
+        index: int,
+        type: str | None = None,
+        inputs: object = None,
+        outputs: object = None,
+        attrs: object = None,
+        **_: object,
     ) -> Operator:
         return self._insert(index, type, inputs, outputs, attrs)
 

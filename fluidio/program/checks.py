@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.dtypes import VarType, to_numpy
+from fluidio.dtypes import DTypeLike, VarType, to_numpy
 from fluidio.program.variable import Variable
 
 __all__ = ["check_dtype", "check_type", "check_variable_and_dtype", "convert_dtype"]
@@ -16,7 +16,7 @@ __all__ = ["check_dtype", "check_type", "check_variable_and_dtype", "convert_dty
 _DTYPES = ("bool", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8")
 
 
-def convert_dtype(dtype: Any) -> str:
+def convert_dtype(dtype: DTypeLike) -> str:
     """Return the name of a dtype: `float32` for VarType.FP32, np.float32 or "float32"."""
     name = _name(dtype)
     if name not in _DTYPES:
@@ -24,7 +24,7 @@ def convert_dtype(dtype: Any) -> str:
     return name
 
 
-def _name(dtype: Any) -> str:
+def _name(dtype: DTypeLike) -> str:
     if isinstance(dtype, (str, bytes)):
         return dtype.decode() if isinstance(dtype, bytes) else dtype
     is_numpy = isinstance(dtype, np.dtype) or (isinstance(dtype, type) and issubclass(dtype, np.generic))

@@ -60,7 +60,7 @@ def copy_op(op: Operator, block: Block, blocks: list[Block]) -> Operator:
     return twin
 
 
-def _attr(value: Any, blocks: list[Block]) -> Any:
+def _attr(value: object, blocks: list[Block]) -> Any:
     if isinstance(value, Block):
         return blocks[value.idx]
     if isinstance(value, list):

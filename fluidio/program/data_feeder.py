@@ -51,7 +51,7 @@ class _Converter:
             leaves = list(itertools.chain.from_iterable(leaves))
         return LoDTensor.wrap(self._fit(self._array(leaves)), from_lengths(lengths))
 
-    def _array(self, values: Sequence[Any]) -> Any:
+    def _array(self, values: Sequence[object]) -> Any:
         try:
             return np.array(values, dtype=self.dtype)
         except (ValueError, TypeError) as error:
@@ -84,7 +84,7 @@ class DataToLoDTensorConverter:
         self._convert = _Converter("data", dtype, self.shape, lod_level)
         self.data: list[Any] = []
 
-    def feed(self, data: Any) -> None:
+    def feed(self, data: object) -> None:
         """Add a sample."""
         self.data.append(data)
 

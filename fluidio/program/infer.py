@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fluidio.dtypes import DTypeLike, VarType, to_vartype
 from fluidio.errors import EnforceNotMet
@@ -88,7 +88,7 @@ class InferContext:
             apart = source[:1] == "~" and made is not None and given is not None and made.shape[:1] != given.shape[:1]
             self.set(slot, lod_level=0 if given is None or apart else given.lod_level, index=index)
 
-    def check(self, condition: Any, problem: str) -> None:
+    def check(self, condition: object, problem: str) -> None:
         if not condition:
             self.fail(problem)
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from fluidio.dtypes import VarType, to_vartype
+from fluidio.dtypes import DTypeLike, VarType, to_vartype
 from fluidio.errors import EnforceNotMet
 from fluidio.program.desc import BlockDesc, OpDesc, ProgramDesc, VarDesc
 from fluidio.program.ir_nodes import Graph, Node, _copy, sorted_ops
@@ -150,7 +150,7 @@ class IrOpNode(IrNode):
     def set_type(self, new_type: str) -> None:
         self._desc().set_type(new_type)
 
-    def set_attr(self, name: str, val: Any) -> None:
+    def set_attr(self, name: str, val: object) -> None:
         _set_attr(self._desc(), name, val)
 
     def input_arg_names(self) -> list[str]:
@@ -164,7 +164,7 @@ def _face(node: Node) -> IrNode:
     return IrOpNode(node) if node.is_op() else IrVarNode(node)
 
 
-def _set_attr(desc: OpDesc, name: str, value: Any) -> None:
+def _set_attr(desc: OpDesc, name: str, value: object) -> None:
     """Set an attribute; blocks go by their descs."""
     if isinstance(value, (list, tuple)) and value and isinstance(value[0], BlockDesc):
         desc.set_blocks_attr(name, value)
@@ -234,7 +234,7 @@ class IrGraph:
         return self._create_var(name, var_type, shape, var_dtype, persistable=False)
 
     def _create_var(
-        self, name: str, kind: VarType, shape: Sequence[int], dtype: Any, *, persistable: bool
+        self, name: str, kind: VarType, shape: Sequence[int], dtype: DTypeLike, *, persistable: bool
     ) -> IrVarNode:
         desc = VarDesc(name)
         desc.set_type(kind)
@@ -262,7 +262,7 @@ class IrGraph:
     def create_op_node_from_desc(self, op_desc: OpDesc) -> IrOpNode:
         return IrOpNode(self.graph.create_op_node(op_desc))
 
-    def _update_desc_attr(self, desc: OpDesc, name: str, val: Any) -> None:
+    def _update_desc_attr(self, desc: OpDesc, name: str, val: object) -> None:
         _set_attr(desc, name, val)
 
     # -- links --------------------------------------------------------------------------------------------------

@@ -217,7 +217,7 @@ class Graph:
     def has(self, name: str) -> bool:
         return name in self._attrs
 
-    def set(self, name: str, value: Any) -> None:
+    def set(self, name: str, value: object) -> None:
         """Keep a value with the graph."""
         self._attrs[name] = value
 

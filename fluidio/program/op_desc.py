@@ -100,7 +100,7 @@ class OpDesc:
         value = self.attr(name)
         return AttrType.BLOCK if hasattr(value, "op_size") else attr_type(self._op.type, name, value)
 
-    def _set_attr(self, name: str, value: Any) -> None:
+    def _set_attr(self, name: str, value: object) -> None:
         if isinstance(value, list) and not value and not self._declares(name):
             raise EnforceNotMet(f"Operator {self._op.type} has no attribute {name}: the type of [] is not known")
         if isinstance(value, bool) and not self._declares(name):
@@ -191,7 +191,7 @@ class OpDesc:
         return f"OpDesc({self._op.type!r})"
 
 
-def grad_op_descs(op: OpDesc, no_grad: set[str], blocks: Sequence[Any]) -> tuple[list[OpDesc], dict[str, str]]:
+def grad_op_descs(op: OpDesc, no_grad: set[str], blocks: Sequence[object]) -> tuple[list[OpDesc], dict[str, str]]:
     """Return the gradient ops of an op, and the forward name behind each gradient (`core.get_grad_op_desc`)."""
     forward = op._op
     maker = forward.definition.grad

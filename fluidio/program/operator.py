@@ -180,7 +180,7 @@ class Operator:
         self._attrs.pop(name, None)
         self.block.program._bump()
 
-    def _set_attr(self, name: str, value: Any) -> None:
+    def _set_attr(self, name: str, value: object) -> None:
         self._attrs[name] = value
         self.block.program._bump_details()
 
@@ -250,7 +250,7 @@ def _arguments(kind: str, type: str, slots: tuple[OpSlot, ...], given: Arguments
     return found
 
 
-def _names(value: Any) -> list[str]:
+def _names(value: object) -> list[str]:
     if value is None or (isinstance(value, list) and len(value) == 1 and value[0] is None):
         return []
     if isinstance(value, (list, tuple)):  # a list in a list is what a layer was given in place of one Variable
@@ -258,7 +258,7 @@ def _names(value: Any) -> list[str]:
     return [_name(value)]
 
 
-def _name(value: Any) -> str:
+def _name(value: object) -> str:
     if isinstance(value, Variable):
         return value.name
     if isinstance(value, bytes):
@@ -268,7 +268,7 @@ def _name(value: Any) -> str:
     raise TypeError(f"an op's input or output is a Variable or a name, got {value!r} ({type(value).__name__})")
 
 
-def _known(type: str, own: Mapping[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+def _known(type: str, own: Mapping[str, object], given: dict[str, Any]) -> dict[str, Any]:
     """Drop attributes that the op does not have; a gradient op has what its forward op was given."""
     proto = find_proto(type)
     if proto is None:
@@ -279,7 +279,7 @@ def _known(type: str, own: Mapping[str, Any], given: dict[str, Any]) -> dict[str
     return _plain(typed(type, kept))
 
 
-def _clean(attrs: Mapping[str, Any]) -> dict[str, Any]:
+def _clean(attrs: Mapping[str, object]) -> dict[str, Any]:
     """Drop attributes given as None."""
     return {name: value for name, value in attrs.items() if value is not None}
 

@@ -249,7 +249,7 @@ def _attr(program: Program, message: Message) -> tuple[str, Any]:
     return name, _EMPTY.get(kind) if one is None else one
 
 
-def _list(program: Program, message: Message, kind: AttrType, value: Any) -> list[Any]:
+def _list(program: Program, message: Message, kind: AttrType, value: object) -> list[Any]:
     if not isinstance(value, Message) or kind is AttrType.STRINGS:
         return [_scalar(program, message, AttrType[kind.name.removesuffix("S")], value)]
     if kind is AttrType.FLOATS:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from fluidio.dtypes import VarType
 from fluidio.program.block import Block
@@ -46,7 +45,7 @@ def _names_read_inside(op: Operator) -> set[str]:
     return names
 
 
-def prune(program: Program, targets: Sequence[Any], feeds: Sequence[str] = ()) -> Program:
+def prune(program: Program, targets: Sequence[object], feeds: Sequence[str] = ()) -> Program:
     """Return a copy with only the ops that the targets (variables, names or ops) need."""
     if not isinstance(targets, (list, tuple)):
         targets = [targets]
@@ -81,7 +80,7 @@ def prune(program: Program, targets: Sequence[Any], feeds: Sequence[str] = ()) -
     return twin
 
 
-def check_produced(program: Program, targets: Any, feeds: Sequence[str] = ()) -> None:
+def check_produced(program: Program, targets: Sequence[Variable | str], feeds: Sequence[str] = ()) -> None:
     """Refuse a target that no op computes, parameters that only an optimizer writes included."""
     for target in targets if isinstance(targets, (list, tuple)) else [targets]:
         name = target.name if isinstance(target, Variable) else target

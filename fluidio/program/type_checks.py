@@ -67,7 +67,7 @@ def check_variable_and_dtype(
     check_dtype(input.dtype, input_name, expected_dtype, op_name, extra_message)
 
 
-def _described(kinds: Any) -> str:
+def _described(kinds: object) -> str:
     if isinstance(kinds, tuple):
         return " or ".join(_described(kind) for kind in kinds)
     return "None" if kinds is type(None) else str(getattr(kinds, "__name__", kinds))

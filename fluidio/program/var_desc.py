@@ -115,7 +115,7 @@ class VarDesc:
 
         return serialize_variable(self._variable)
 
-    def _update(self, values: Sequence[Any], field: int) -> None:
+    def _update(self, values: Sequence[object], field: int) -> None:
         slots: list[list[Any]] = [list(slot) for slot in self._reader_slots("sub_tensor_number")]
         while len(slots) < len(values):
             slots.append([(), VarType.FP32, 0])

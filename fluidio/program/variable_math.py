@@ -27,66 +27,66 @@ class VariableMath:
     stands left; from 1.6 on `+ - *` with a number, and `/` by one of floats, are a `scale` op instead.
     """
 
-    def __add__(self, other: Any) -> Variable:
+    def __add__(self, other: object) -> Variable:
         return _binary(self, other, "elementwise_add")
 
-    def __radd__(self, other: Any) -> Variable:
+    def __radd__(self, other: object) -> Variable:
         return _binary(self, other, "elementwise_add", reverse=True)
 
-    def __sub__(self, other: Any) -> Variable:
+    def __sub__(self, other: object) -> Variable:
         return _binary(self, other, "elementwise_sub")
 
-    def __rsub__(self, other: Any) -> Variable:
+    def __rsub__(self, other: object) -> Variable:
         return _binary(self, other, "elementwise_sub", reverse=True)
 
-    def __mul__(self, other: Any) -> Variable:
+    def __mul__(self, other: object) -> Variable:
         return _binary(self, other, "elementwise_mul")
 
-    def __rmul__(self, other: Any) -> Variable:
+    def __rmul__(self, other: object) -> Variable:
         return _binary(self, other, "elementwise_mul", reverse=True)
 
-    def __truediv__(self, other: Any) -> Variable:
+    def __truediv__(self, other: object) -> Variable:
         return _binary(self, other, "elementwise_div")
 
     __div__ = __truediv__
 
-    def __rtruediv__(self, other: Any) -> Variable:
+    def __rtruediv__(self, other: object) -> Variable:
         return _binary(self, other, "elementwise_div", reverse=True)
 
     __rdiv__ = __rtruediv__
 
-    def __floordiv__(self, other: Any) -> Variable:
+    def __floordiv__(self, other: object) -> Variable:
         return _binary(self, other, "elementwise_floordiv")
 
-    def __mod__(self, other: Any) -> Variable:
+    def __mod__(self, other: object) -> Variable:
         return _binary(self, other, "elementwise_mod")
 
-    def __pow__(self, other: Any) -> Variable:
+    def __pow__(self, other: object) -> Variable:
         return _binary(self, other, "elementwise_pow")
 
-    def __rpow__(self, other: Any) -> Variable:
+    def __rpow__(self, other: object) -> Variable:
         return _binary(self, other, "elementwise_pow", reverse=True)
 
     def __neg__(self) -> Variable:
         return _scaled(self, -1.0)
 
-    def __lt__(self, other: Any) -> Variable:
+    def __lt__(self, other: object) -> Variable:
         return _binary(self, other, "less_than")
 
-    def __le__(self, other: Any) -> Variable:
+    def __le__(self, other: object) -> Variable:
         return _binary(self, other, "less_equal")
 
-    def __gt__(self, other: Any) -> Variable:
+    def __gt__(self, other: object) -> Variable:
         return _binary(self, other, "greater_than")
 
-    def __ge__(self, other: Any) -> Variable:
+    def __ge__(self, other: object) -> Variable:
         return _binary(self, other, "greater_equal")
 
     def astype(self, dtype: Any) -> Variable:
         """Return the variable cast to `dtype`."""
         return _cast(self, to_vartype(dtype))
 
-    def __getitem__(self, item: Any) -> Variable:
+    def __getitem__(self, item: object) -> Variable:
         from fluidio.program.variable_slice import slice_variable
 
         return slice_variable(self, item)

@@ -6,7 +6,7 @@ import operator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fluidio.dtypes import VarType
+from fluidio.dtypes import DTypeLike, VarType
 from fluidio.program import unique_name
 from fluidio.program.variable_math import VariableMath
 
@@ -51,7 +51,7 @@ class _Cut:
     backwards: list[int] = field(default_factory=list)
     has_steps: bool = False
 
-    def add(self, axis: int, index: Any) -> None:
+    def add(self, axis: int, index: object) -> None:
         if isinstance(index, slice):
             self._add_slice(axis, index)
             return
@@ -76,7 +76,7 @@ class _Cut:
         stop = (_END if forward else -_FAR) if index.stop is None else _bound(index.stop)
         self._add(axis, start, stop, step)
 
-    def _add(self, axis: int, start: Any, end: Any, stride: Any) -> None:
+    def _add(self, axis: int, start: object, end: object, stride: object) -> None:
         self.axes.append(axis)
         self.starts.append(start)
         self.ends.append(end)
@@ -93,7 +93,7 @@ class _Cut:
             self.block.append_op(type="reverse", inputs={"X": [source]}, outputs={"Out": [out]}, attrs={"axis": axes})
         return out  # type: ignore[no-any-return]
 
-    def _append_slice(self, variable: Any) -> Variable:
+    def _append_slice(self, variable: Variable) -> Variable:
         kind = "strided_slice" if self.has_steps else "slice"
         inputs: dict[str, Any] = {"Input": [variable]}
         bounds = {"starts": self.starts, "ends": self.ends}
@@ -112,7 +112,7 @@ class _Cut:
         self.block.append_op(type=kind, inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
         return out
 
-    def _made(self, name: str, dtype: Any) -> Variable:
+    def _made(self, name: str, dtype: DTypeLike) -> Variable:
         made: Variable = self.block.create_var(name=unique_name.generate(name), dtype=dtype)
         return made
 
@@ -135,7 +135,7 @@ def _is_variable(value: object) -> bool:
     return isinstance(value, VariableMath)
 
 
-def _bound(value: Any) -> Any:
+def _bound(value: object) -> Any:
     return value if _is_variable(value) else _whole(value)
 
 

@@ -54,7 +54,7 @@ class Field:
             return self.default
         return 0 if issubclass(self.kind, enum.IntEnum) else self.kind()
 
-    def checked(self, value: Any) -> Any:
+    def checked(self, value: object) -> Any:
         """Return a value as the field keeps it; TypeError or ValueError if it cannot."""
         if self.kind is str:
             if isinstance(value, (str, bytes)):
@@ -101,13 +101,13 @@ class _Repeated(list[Any]):
         super().__init__()
         self._field = field
 
-    def add(self, **values: Any) -> Any:
+    def add(self, **values: object) -> Any:
         """Append a new message and return it."""
         made = self._field.kind(**values)
         super().append(made)
         return made
 
-    def append(self, value: Any) -> None:
+    def append(self, value: object) -> None:
         if not self._field.is_message:
             value = self._field.checked(value)
         elif isinstance(value, self._field.kind):
@@ -116,7 +116,7 @@ class _Repeated(list[Any]):
             raise TypeError(f"{value!r} is no {self._field.kind.__name__}")
         super().append(value)
 
-    def extend(self, values: Iterable[Any]) -> None:
+    def extend(self, values: Iterable[object]) -> None:
         for value in values:
             self.append(value)
 
@@ -128,7 +128,7 @@ class ProtoMessage:
 
     fields: ClassVar[tuple[Field, ...]] = ()
 
-    def __init__(self, **values: Any) -> None:
+    def __init__(self, **values: object) -> None:
         self.__dict__["_values"] = {}
         for name, value in values.items():
             field = self._field(name, f'Protocol message {type(self).__name__} has no "{name}" field.')
@@ -160,7 +160,7 @@ class ProtoMessage:
             values[field.name] = _Repeated(field) if field.is_repeated else field.kind()
         return values[field.name]
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         try:
             field = self._field(name, "")
         except ValueError:
@@ -234,7 +234,7 @@ class ProtoMessage:
                 self.__dict__["_values"][field.name] = value
         self.SetInParent()
 
-    def __deepcopy__(self: M, memo: Any) -> M:
+    def __deepcopy__(self: M, memo: object) -> M:
         twin = type(self)()
         twin.MergeFrom(self)
         return twin
@@ -354,6 +354,6 @@ class EnumNames:
         return list(self._numbers.items())
 
 
-def message(name: str, *fields: Field, **others: Any) -> Any:
+def message(name: str, *fields: Field, **others: object) -> Any:
     """Return a message class with these fields; `others` are further names in it, messages inside above all."""
     return type(name, (ProtoMessage,), {"fields": fields, **others})

@@ -41,7 +41,7 @@ class OpDescCreationMethod:
             raise TypeError("Type of op_proto should be OpProto in PaddlePaddle.")
         self.__op_proto__ = op_proto
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Return the OpDesc; slots that are left out are empty, attributes that are left out are not in it."""
         if args:
             raise ValueError("Only keyword arguments are supported.")
@@ -81,7 +81,7 @@ class OpDescCreationMethod:
         return names
 
     @staticmethod
-    def any_is_true(generator: Iterable[Any]) -> bool:
+    def any_is_true(generator: Iterable[object]) -> bool:
         return any(generator)
 
 

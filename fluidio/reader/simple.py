@@ -86,7 +86,7 @@ def compose(*readers: Reader[Any], check_alignment: bool = True) -> Callable[[],
     return composed
 
 
-def _as_tuple(sample: Any) -> tuple[Any, ...]:
+def _as_tuple(sample: object) -> tuple[Any, ...]:
     return sample if isinstance(sample, tuple) else (sample,)
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import IntArray
 
 __all__ = ["add_rows"]
@@ -14,7 +13,7 @@ _ROUNDS = 4
 _FEW = 256
 
 
-def add_rows(target: Any, index: IntArray, values: Any) -> None:
+def add_rows(target: Array, index: IntArray, values: Array) -> None:
     """Add `values[i]` to `target[index[i]]` for every i (first axis; NumPy arrays).
 
     `np.add.at` is slow on matrices, and so is `np.add.reduceat` on short runs. Most rows come a few times: their first
@@ -38,7 +37,9 @@ def add_rows(target: Any, index: IntArray, values: Any) -> None:
     _add_runs(target, order, ordered[starts], starts + _ROUNDS, lengths - _ROUNDS, values)
 
 
-def _add_runs(target: Any, order: IntArray, rows: IntArray, starts: IntArray, lengths: IntArray, values: Any) -> None:
+def _add_runs(
+    target: Array, order: IntArray, rows: IntArray, starts: IntArray, lengths: IntArray, values: Array
+) -> None:
     """Add the sums of runs of `order` to rows of the target."""
     if starts.size <= _FEW:
         for row, start, length in zip(rows.tolist(), starts.tolist(), lengths.tolist()):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from fluidio.tensor.lod_tensor import LoDTensor
 __all__ = ["create_lod_tensor", "create_random_int_lodtensor"]
 
 
-def create_lod_tensor(data: Any, recursive_seq_lens: Sequence[Sequence[int]], place: PlaceLike) -> LoDTensor:
+def create_lod_tensor(data: object, recursive_seq_lens: Sequence[Sequence[int]], place: PlaceLike) -> LoDTensor:
     """Return a LoDTensor of `data` whose rows are grouped by `recursive_seq_lens`.
 
     Args:

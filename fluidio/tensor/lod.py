@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fluidio.tensor.array import Array
+
 __all__ = [
     "NO_LOD",
     "IntArray",
@@ -32,7 +34,7 @@ LoD = tuple[IntArray, ...]
 NO_LOD: LoD = ()
 
 
-def from_offsets(levels: Iterable[Sequence[int] | npt.NDArray[Any]]) -> LoD:
+def from_offsets(levels: Iterable[Sequence[int] | Array]) -> LoD:
     """Return a LoD from lists of offsets; TypeError when they are no lists of whole numbers, else unchecked."""
     return tuple([_level(level) for level in levels])
 
@@ -42,7 +44,7 @@ def from_lengths(levels: Iterable[Sequence[int] | npt.NDArray[Any]]) -> LoD:
     return tuple([_offsets(_level(level)) for level in levels])
 
 
-def _level(numbers: Sequence[int] | npt.NDArray[Any]) -> IntArray:
+def _level(numbers: Sequence[int] | Array) -> IntArray:
     level = np.asarray(numbers)
     if level.ndim != 1 or (level.size and level.dtype.kind not in "iu"):
         raise TypeError(

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.dtypes import VarType, to_numpy, to_vartype
+from fluidio.dtypes import DTypeLike, VarType, to_numpy, to_vartype
 from fluidio.era import era
 from fluidio.errors import EnforceNotMet
 from fluidio.places import CPUPlace, CUDAPinnedPlace, CUDAPlace, PlaceLike, cuda_means_cpu, unwrap
 from fluidio.tensor import lod as lod_math
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import NO_LOD, LoD
 
 __all__ = ["LoDTensor", "Tensor"]
@@ -42,7 +43,7 @@ class LoDTensor:
             self.set_recursive_sequence_lengths(lod)
 
     @classmethod
-    def wrap(cls, array: Any, levels: LoD = NO_LOD) -> LoDTensor:
+    def wrap(cls, array: object, levels: LoD = NO_LOD) -> LoDTensor:
         """Return a tensor over `array` without copying or checking."""
         tensor = cls.__new__(cls)
         tensor.array = array
@@ -110,7 +111,7 @@ class LoDTensor:
     def _alloc_int(self, place: PlaceLike | None = None) -> None:
         self._alloc(np.int32)
 
-    def _alloc(self, dtype: Any) -> None:
+    def _alloc(self, dtype: DTypeLike) -> None:
         self.array = np.zeros(self.shape(), to_numpy(dtype))
 
     def _mutable_data(self, place: PlaceLike, dtype: VarType) -> int:
@@ -194,7 +195,7 @@ class LoDTensor:
             return host.astype(dtype)
         return host.copy() if copy and host is data else host
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(self, **options: object) -> Any:
         return self._data().__dlpack__(**options)
 
     def __dlpack_device__(self) -> Any:
@@ -212,7 +213,7 @@ class LoDTensor:
     def __cuda_array_interface__(self) -> Any:
         return self.array.__cuda_array_interface__  # AttributeError for a host array, as the protocol wants
 
-    def __getitem__(self, index: Any) -> LoDTensor:
+    def __getitem__(self, index: Array) -> LoDTensor:
         """Return a part by whole numbers and slices, without LoD.
 
         Fluid: a whole number keeps its dimension, of size 1; negative ones, which gave zeros, count from the end here.
@@ -260,7 +261,7 @@ def _to_host(array: Any) -> np.ndarray[Any, Any]:
     return array if isinstance(array, np.ndarray) else array.get()
 
 
-def _as_settable(given: Any) -> np.ndarray[Any, Any]:
+def _as_settable(given: object) -> Array:
     """Return `given` as an array of a dtype that a tensor can hold in this era."""
     try:
         host = np.asarray(given)

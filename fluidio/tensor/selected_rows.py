@@ -8,6 +8,7 @@ import numpy as np
 
 from fluidio.errors import EnforceNotMet
 from fluidio.tensor.add_rows import add_rows
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import IntArray
 from fluidio.tensor.lod_tensor import LoDTensor
 
@@ -32,14 +33,14 @@ class SelectedRows:
         return self._tensor.array
 
     @value.setter
-    def value(self, value: Any) -> None:
+    def value(self, value: object) -> None:
         self._tensor.array = value
 
     def rows(self) -> list[int]:
         rows: list[int] = self.index.tolist()
         return rows
 
-    def set_rows(self, rows: Any) -> None:
+    def set_rows(self, rows: object) -> None:
         if isinstance(rows, (str, bytes)):
             raise TypeError(f"the rows of SelectedRows are whole numbers, got {rows!r}")
         self.index = np.asarray(rows, dtype=np.int64)
@@ -100,7 +101,7 @@ class SelectedRows:
         return f"SelectedRows(height={self._height}, rows={self.rows()[:20]})"
 
 
-def _scatter_add(xp: Any, target: Any, index: IntArray | Any, values: Any) -> None:
+def _scatter_add(xp: Any, target: Array, index: IntArray | Any, values: Array) -> None:
     if xp is not np:
         xp.add.at(target, index, values)
         return

@@ -8,6 +8,7 @@ import numpy as np
 
 from fluidio.errors import DeviceError, MissingDependencyError, missing_dependency
 from fluidio.places import get_cuda_device_count
+from fluidio.tensor.array import Array
 
 __all__ = ["pinned_copy", "require_cupy", "upload"]
 
@@ -35,14 +36,14 @@ def require_cupy(device: int | None = None) -> Any:
     return cupy
 
 
-def upload(array: Any, device: int) -> Any:
+def upload(array: object, device: int) -> Any:
     """Return a copy of `array` on GPU number `device`."""
     cupy = require_cupy(device)
     with cupy.cuda.Device(device):
         return cupy.array(array, order="C", copy=True)
 
 
-def pinned_copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def pinned_copy(array: Array) -> Array:
     """Return a copy in page-locked memory; in ordinary memory where there is no GPU to copy to."""
     if not get_cuda_device_count():
         return np.array(array, order="C", copy=True)

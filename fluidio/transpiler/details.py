@@ -6,7 +6,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any, TextIO
+from typing import TextIO
 
 from fluidio.dtypes import VarType
 from fluidio.program import Block, Operator, Parameter, Program, Variable
@@ -118,11 +118,11 @@ def _listens(endpoint: str) -> bool:
 class UnionFind:
     """Sets of elements that are connected; `find` numbers them, -1 for what is no element."""
 
-    def __init__(self, elements: Iterable[Any] | None = None) -> None:
+    def __init__(self, elements: Iterable[object] | None = None) -> None:
         self._index = {element: index for index, element in enumerate(elements or ())}
         self._parents = list(range(len(self._index)))
 
-    def find(self, x: Any) -> int:
+    def find(self, x: object) -> int:
         if x not in self._index:
             return -1
         index = self._index[x]
@@ -131,10 +131,10 @@ class UnionFind:
             index = self._parents[index]
         return index
 
-    def union(self, x: Any, y: Any) -> None:
+    def union(self, x: object, y: object) -> None:
         first, second = self.find(x), self.find(y)
         if first != second:
             self._parents[first] = second
 
-    def is_connected(self, x: Any, y: Any) -> bool:
+    def is_connected(self, x: object, y: object) -> bool:
         return self.find(x) == self.find(y)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from typing import Any
 
 __all__ = ["HashName", "PSDispatcher", "RoundRobin"]
 
@@ -23,7 +22,7 @@ class PSDispatcher:
     def reset(self) -> None:
         self._step = 0
 
-    def dispatch(self, varlist: Sequence[Any]) -> list[str]:
+    def dispatch(self, varlist: Sequence[object]) -> list[str]:
         raise NotImplementedError("Interface has not been implemented.")
 
 
@@ -33,7 +32,7 @@ class HashName(PSDispatcher):
     Fluid: the hash was Python's own, which differs between processes; here it is a CRC.
     """
 
-    def dispatch(self, varlist: Sequence[Any]) -> list[str]:
+    def dispatch(self, varlist: Sequence[object]) -> list[str]:
         names = [str(getattr(v, "name", v)) for v in varlist]
         return [self._eps[zlib.crc32(name.encode()) % len(self._eps)] for name in names]
 
@@ -41,7 +40,7 @@ class HashName(PSDispatcher):
 class RoundRobin(PSDispatcher):
     """Servers take turns."""
 
-    def dispatch(self, varlist: Sequence[Any]) -> list[str]:
+    def dispatch(self, varlist: Sequence[object]) -> list[str]:
         chosen = []
         for _ in varlist:
             chosen.append(self._eps[self._step])

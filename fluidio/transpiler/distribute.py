@@ -75,12 +75,12 @@ class DistributeTranspiler:
         self,
         trainer_id: int,
         program: Program | None = None,
-        pservers: Any = "127.0.0.1:6174",
-        trainers: Any = 1,
+        pservers: object = "127.0.0.1:6174",
+        trainers: object = 1,
         sync_mode: bool = True,
         startup_program: Program | None = None,
         current_endpoint: str = "127.0.0.1:6174",
-        **legacy: Any,
+        **legacy: object,
     ) -> None:
         """Rewrite the programs in place.
 

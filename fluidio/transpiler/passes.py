@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 from fluidio.program import Program
 
@@ -13,13 +12,17 @@ _warned = False
 
 
 def memory_optimize(
-    input_program: Program, skip_opt_set: Any = None, print_log: bool = False, level: int = 0, skip_grads: bool = True
+    input_program: Program,
+    skip_opt_set: object = None,
+    print_log: bool = False,
+    level: int = 0,
+    skip_grads: bool = True,
 ) -> None:
     """Do nothing: a plan frees each value after its last use without it."""
     _note("memory_optimize")
 
 
-def release_memory(input_program: Program, skip_opt_set: Any = None) -> None:
+def release_memory(input_program: Program, skip_opt_set: object = None) -> None:
     """Do nothing: a plan frees each value after its last use without it."""
     _note("release_memory")
 
@@ -38,7 +41,7 @@ class InferenceTranspiler:
     the same without it.
     """
 
-    def transpile(self, program: Program, place: Any, scope: Any = None) -> None:
+    def transpile(self, program: Program, place: object, scope: object = None) -> None:
         """Check the arguments as Fluid did."""
         if not isinstance(program, Program):
             raise TypeError("program should be as Program type")

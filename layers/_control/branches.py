@@ -46,7 +46,7 @@ class ConditionalBlock:
         )
 
 
-def copy_var_to_parent_block(var: Any, layer_helper: LayerHelper) -> Any:
+def copy_var_to_parent_block(var: Variable | None, layer_helper: LayerHelper) -> Any:
     """Declare a twin of a branch's result outside the branch and assign to it."""
     if var is None or not isinstance(var, Variable):
         return var
@@ -112,7 +112,7 @@ def cond(
     return map_structure(lambda no, yes: _selected(no, yes, mask), false_result, true_result)
 
 
-def _selected(no: Any, yes: Any, mask: Variable) -> Any:
+def _selected(no: object, yes: object, mask: Variable) -> Any:
     if isinstance(no, Variable) and isinstance(yes, Variable):
         return no if no is yes else select_input([no, yes], mask)
     if not isinstance(no, Variable) and not isinstance(yes, Variable) and no == yes:
@@ -144,7 +144,7 @@ def case(
     return result()
 
 
-def _nested(predicate: Variable, function: Callable[[], Any], otherwise: Callable[[], Any]) -> Callable[[], Any]:
+def _nested(predicate: Variable, function: Callable[[], object], otherwise: Callable[[], object]) -> Callable[[], Any]:
     return lambda: cond(predicate, true_fn=function, false_fn=otherwise)
 
 
@@ -220,6 +220,6 @@ class Switch:
         self.inside_scope = True
         return self
 
-    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> bool:
+    def __exit__(self, exc_type: object, exc_val: object, exc_tb: object) -> bool:
         self.inside_scope = False
         return exc_type is None

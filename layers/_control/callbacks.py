@@ -56,11 +56,11 @@ def _listed(value: Any) -> list[Variable]:
 
 
 def py_func(
-    func: Callable[..., Any],
-    x: Any,
-    out: Any,
+    func: Callable[..., object],
+    x: Variable,
+    out: object,
     backward_func: Callable[..., Any] | None = None,
-    skip_vars_in_backward_input: Any = None,
+    skip_vars_in_backward_input: object = None,
 ) -> Any:
     """Call a Python function in the program.
 

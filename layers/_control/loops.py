@@ -70,7 +70,7 @@ class BlockGuard:
     def __enter__(self) -> Any:
         return self.main_program._create_block()
 
-    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> bool:
+    def __exit__(self, exc_type: object, exc_val: object, exc_tb: object) -> bool:
         self.main_program._rollback()
         return exc_type is None
 
@@ -154,8 +154,8 @@ def assign_to(source: Variable, target: Variable) -> None:
 
 def while_loop(
     cond: Callable[..., Variable],
-    body: Callable[..., Any],
-    loop_vars: Sequence[Any],
+    body: Callable[..., object],
+    loop_vars: Sequence[object],
     is_test: bool = False,
     name: str | None = None,
 ) -> list[Any]:

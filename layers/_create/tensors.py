@@ -15,6 +15,7 @@ from fluidio.layers._create.joined import join_array
 from fluidio.layers.arguments import apply, check_variable
 from fluidio.param_attr import ParamAttr
 from fluidio.program import Variable
+from fluidio.program.arguments import ShapeLike, Sizes
 
 __all__ = [
     "arange",
@@ -116,9 +117,9 @@ def create_parameter(
     shape: Sequence[int],
     dtype: DTypeLike,
     name: str | None = None,
-    attr: Any = None,
+    attr: object = None,
     is_bias: bool = False,
-    default_initializer: Any = None,
+    default_initializer: object = None,
 ) -> Variable:
     """Create a parameter that is not part of a layer."""
     helper = LayerHelper("create_parameter", name=name)
@@ -130,7 +131,7 @@ def create_parameter(
     return parameter
 
 
-def assign(input: Any, output: Variable | None = None) -> Variable:
+def assign(input: object, output: Variable | None = None) -> Variable:
     """Copy a Variable or a NumPy array (at most 1M elements) into a tensor."""
     helper = LayerHelper("assign")
     if isinstance(input, Variable):
@@ -189,12 +190,12 @@ def sums(input: Any, out: Variable | None = None) -> Variable:
     return out
 
 
-def zeros(shape: Any, dtype: DTypeLike, force_cpu: bool = False) -> Variable:
+def zeros(shape: ShapeLike, dtype: DTypeLike, force_cpu: bool = False) -> Variable:
     """A tensor of zeros."""
     return fill_constant(shape, dtype, _number(0.0, dtype), force_cpu)
 
 
-def ones(shape: Any, dtype: DTypeLike, force_cpu: bool = False) -> Variable:
+def ones(shape: object, dtype: DTypeLike, force_cpu: bool = False) -> Variable:
     """A tensor of ones."""
     return fill_constant(shape, dtype, _number(1.0, dtype), force_cpu)
 
@@ -288,7 +289,7 @@ def argsort(
     return out, indices
 
 
-def reverse(x: Variable, axis: Any) -> Variable:
+def reverse(x: Variable, axis: Sizes) -> Variable:
     """x read backwards along axis (a number or several)."""
     helper = LayerHelper("reverse")
     axes = [axis] if isinstance(axis, int) else list(axis)
@@ -317,13 +318,13 @@ def has_nan(x: Variable) -> Variable:
     return _check("isnan", x)
 
 
-def _as_scalar(value: Any, dtype: DTypeLike) -> Variable:
+def _as_scalar(value: object, dtype: DTypeLike) -> Variable:
     if isinstance(value, Variable):
         return value if value.dtype == to_vartype(dtype) else cast(value, dtype)
     return fill_constant([1], dtype, value)
 
 
-def range(start: Any, end: Any, step: Any, dtype: DTypeLike) -> Variable:
+def range(start: object, end: object, step: object, dtype: DTypeLike) -> Variable:
     """start, start + step, ... before end."""
     helper = LayerHelper("range")
     bounds = [_as_scalar(value, dtype) for value in (start, end, step)]
@@ -338,7 +339,7 @@ def range(start: Any, end: Any, step: Any, dtype: DTypeLike) -> Variable:
 
 
 def arange(
-    start: Any, end: Any = None, step: Any = 1, dtype: DTypeLike | None = None, name: str | None = None
+    start: object, end: object = None, step: object = 1, dtype: DTypeLike | None = None, name: str | None = None
 ) -> Variable:
     """start, start + step, ... before end; with one argument from 0."""
     if end is None:
@@ -346,7 +347,7 @@ def arange(
     return range(start, end, step, "int64" if dtype is None else dtype)
 
 
-def linspace(start: Any, stop: Any, num: Any, dtype: DTypeLike) -> Variable:
+def linspace(start: object, stop: object, num: object, dtype: DTypeLike) -> Variable:
     """num numbers evenly from start to stop, both included."""
     helper = LayerHelper("linspace")
     first, last = (_as_scalar(value, dtype) for value in (start, stop))
@@ -385,7 +386,7 @@ def eye(
     return out
 
 
-def diag(diagonal: Any) -> Variable:
+def diag(diagonal: object) -> Variable:
     """A matrix with the given diagonal (a Variable or a numpy array)."""
     helper = LayerHelper("diag")
     if not isinstance(diagonal, Variable):

@@ -39,7 +39,7 @@ def from_batches(reader: Generator, names: Sequence[str]) -> BatchSource:
     return source
 
 
-def _tensor(value: Any, index: int, names: Sequence[str]) -> tuple[Any, Any]:
+def _tensor(value: object, index: int, names: Sequence[str]) -> tuple[Any, Any]:
     if type(value) is np.ndarray and value.dtype.char in _PLAIN:
         return value.copy(), NO_LOD  # the generator may use its buffer again
     if isinstance(value, LoDTensor):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
 
 from fluidio.dtypes import VarType
 from fluidio.layers._io.reader_handle import attach_file_handle
@@ -85,7 +84,7 @@ class Preprocessor:
             raise RuntimeError("Preprocessor.outputs() can only be invoked inside the sub-block.")
         self.sink_var_names = [v.name for v in outs]
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Variable:
+    def __call__(self, *args: object, **kwargs: object) -> Variable:
         """Append the op and return the new reader."""
         if self.status != Preprocessor.AFTER_SUB_BLOCK:
             raise RuntimeError("Preprocessor output can only be retrieved after rnn block.")

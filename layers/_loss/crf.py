@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fluidio.layer_helper import LayerHelper
+from fluidio.param_attr import AttrLike
 from fluidio.program import Variable
 
 __all__ = [
@@ -19,7 +20,7 @@ __all__ = [
 
 
 def linear_chain_crf(
-    input: Variable, label: Variable, param_attr: Any = None, length: Variable | None = None
+    input: Variable, label: Variable, param_attr: AttrLike = None, length: Variable | None = None
 ) -> Variable:
     """Return the cost of each label sequence under a linear-chain CRF.
 
@@ -49,7 +50,7 @@ def linear_chain_crf(
 
 
 def crf_decoding(
-    input: Variable, param_attr: Any, label: Variable | None = None, length: Variable | None = None
+    input: Variable, param_attr: AttrLike, label: Variable | None = None, length: Variable | None = None
 ) -> Variable:
     """Return the best tags under a CRF; with `label`, 1 where they agree with it."""
     helper = LayerHelper("crf_decoding", **locals())

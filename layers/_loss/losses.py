@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from fluidio.dtypes import DTypeLike
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers.arguments import check_variable
+from fluidio.param_attr import AttrLike
 from fluidio.program import Variable
 
 __all__ = [
@@ -230,7 +232,7 @@ def label_smooth(
     label: Variable,
     prior_dist: Variable | None = None,
     epsilon: float = 0.1,
-    dtype: Any = "float32",
+    dtype: DTypeLike = "float32",
     name: str | None = None,
 ) -> Variable:
     """(1 - epsilon) label + epsilon times the prior (uniform by default).
@@ -281,7 +283,7 @@ def npair_loss(anchor: Variable, positive: Variable, labels: Variable, l2_reg: f
 
 
 def center_loss(
-    input: Variable, label: Variable, num_classes: int, alpha: Any, param_attr: Any, update_center: bool = True
+    input: Variable, label: Variable, num_classes: int, alpha: Any, param_attr: AttrLike, update_center: bool = True
 ) -> Variable:
     """Half the squared distance of each row from its class's centre; the centres follow at rate alpha."""
     from fluidio.initializer import Constant

@@ -9,6 +9,7 @@ import numpy as np
 from fluidio.initializer import NumpyArrayInitializer
 from fluidio.layer_helper import LayerHelper
 from fluidio.ops.random.samplers import alias_tables
+from fluidio.param_attr import AttrLike
 from fluidio.program import Variable
 
 __all__ = ["hsigmoid", "nce"]
@@ -21,8 +22,8 @@ def nce(
     label: Variable,
     num_total_classes: int,
     sample_weight: Variable | None = None,
-    param_attr: Any = None,
-    bias_attr: Any = None,
+    param_attr: AttrLike = None,
+    bias_attr: AttrLike = None,
     num_neg_samples: int | None = None,
     name: str | None = None,
     sampler: str = "uniform",
@@ -88,8 +89,8 @@ def hsigmoid(
     input: Variable,
     label: Variable,
     num_classes: int,
-    param_attr: Any = None,
-    bias_attr: Any = None,
+    param_attr: AttrLike = None,
+    bias_attr: AttrLike = None,
     name: str | None = None,
     path_table: Variable | None = None,
     path_code: Variable | None = None,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from fluidio.dtypes import DTypeLike
 from fluidio.initializer import Constant
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers.arguments import apply, check_variable, warn_like_fluid
+from fluidio.param_attr import AttrLike
 from fluidio.program import Variable
 
 __all__ = [
@@ -35,7 +37,7 @@ __all__ = [
 ]
 
 
-def _layer(op_type: str, x: Variable, name: str | None = None, **attrs: Any) -> Variable:
+def _layer(op_type: str, x: Variable, name: str | None = None, **attrs: object) -> Variable:
     helper = LayerHelper(op_type, name=name)
     return apply(helper, op_type, check_variable(op_type, "x", x), attrs)
 
@@ -173,7 +175,9 @@ def maxout(x: Variable, groups: int, name: str | None = None, axis: int = 1) -> 
     return _layer("maxout", x, name, groups=groups, axis=axis)
 
 
-def log_softmax(input: Variable, axis: int | None = None, dtype: Any = None, name: str | None = None) -> Variable:
+def log_softmax(
+    input: Variable, axis: int | None = None, dtype: DTypeLike | None = None, name: str | None = None
+) -> Variable:
     """log(softmax(input))."""
     from fluidio.layers._create.tensors import cast
 
@@ -184,7 +188,7 @@ def log_softmax(input: Variable, axis: int | None = None, dtype: Any = None, nam
     return apply(helper, "log", prob)
 
 
-def prelu(x: Variable, mode: str, param_attr: Any = None, name: str | None = None) -> Variable:
+def prelu(x: Variable, mode: str, param_attr: AttrLike = None, name: str | None = None) -> Variable:
     """x where positive, alpha x elsewhere, with a learned alpha for "all", for each "channel" or each "element"."""
     if mode not in ("all", "channel", "element"):
         raise ValueError(f"mode should be one of all, channel, element; got {mode!r}")

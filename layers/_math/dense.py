@@ -7,17 +7,18 @@ from typing import Any
 
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers.arguments import check_variable, warn_ignored
+from fluidio.param_attr import AttrLike
 from fluidio.program import Variable
 
 __all__ = ["bilinear_tensor_product", "bmm", "fc", "matmul", "mean", "mul", "scale", "softmax", "topk"]
 
 
 def fc(
-    input: Any,
+    input: object,
     size: int,
     num_flatten_dims: int = 1,
-    param_attr: Any = None,
-    bias_attr: Any = None,
+    param_attr: object = None,
+    bias_attr: object = None,
     act: str | None = None,
     name: str | None = None,
     *,
@@ -104,8 +105,8 @@ def bilinear_tensor_product(
     size: int,
     act: str | None = None,
     name: str | None = None,
-    param_attr: Any = None,
-    bias_attr: Any = None,
+    param_attr: AttrLike = None,
+    bias_attr: AttrLike = None,
 ) -> Variable:
     """act(x W_i y' + b) for i below size, with a matrix W_i for each."""
     helper = LayerHelper("bilinear_tensor_product", act=act, name=name, param_attr=param_attr, bias_attr=bias_attr)
@@ -121,7 +122,7 @@ def bilinear_tensor_product(
 
 def scale(
     x: Variable,
-    scale: Any = 1.0,
+    scale: float | Variable = 1.0,
     bias: float = 0.0,
     bias_after_scale: bool = True,
     act: str | None = None,
@@ -158,7 +159,7 @@ def softmax(input: Variable, use_cudnn: bool = False, name: str | None = None, a
     return out
 
 
-def topk(input: Variable, k: Any, name: str | None = None) -> tuple[Variable, Variable]:
+def topk(input: Variable, k: object, name: str | None = None) -> tuple[Variable, Variable]:
     """Return the k largest entries of each row and their positions."""
     helper = LayerHelper("top_k", **locals())
     values = helper.create_variable_for_type_inference(input.dtype)

@@ -72,7 +72,7 @@ def _unary(op_type: str) -> Callable[..., Variable]:
 
 
 def _binary(op_type: str) -> Callable[..., Variable]:
-    def layer(x: Variable, y: Variable, axis: int = -1, act: Any = None, name: str | None = None) -> Variable:
+    def layer(x: Variable, y: Variable, axis: int = -1, act: str | None = None, name: str | None = None) -> Variable:
         helper = LayerHelper(op_type, act=act, name=name)
         for side, value in (("x", x), ("y", y)):
             if not isinstance(value, Variable):
@@ -87,7 +87,7 @@ def _binary(op_type: str) -> Callable[..., Variable]:
 
 
 def _comparison(op_type: str) -> Callable[..., Variable]:
-    def layer(x: Variable, y: Any, cond: Variable | None = None) -> Variable:
+    def layer(x: Variable, y: Variable, cond: Variable | None = None) -> Variable:
         return _compare(op_type, x, y, cond, None)
 
     layer.__name__ = layer.__qualname__ = op_type
@@ -95,7 +95,7 @@ def _comparison(op_type: str) -> Callable[..., Variable]:
     return layer
 
 
-def _compare(op_type: str, x: Variable, y: Any, cond: Variable | None, force_cpu: bool | None) -> Variable:
+def _compare(op_type: str, x: Variable, y: Variable, cond: Variable | None, force_cpu: bool | None) -> Variable:
     helper = LayerHelper(op_type)
     for side, value in (("x", x), ("y", y)):
         if not isinstance(value, Variable):

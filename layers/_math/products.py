@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers._create.tensors import assign
@@ -26,7 +25,7 @@ __all__ = [
 ]
 
 
-def _pair(op_type: str, x: Variable, y: Variable, out: Variable, helper: LayerHelper, attrs: Any = None) -> Variable:
+def _pair(op_type: str, x: Variable, y: Variable, out: Variable, helper: LayerHelper, attrs: object = None) -> Variable:
     inputs = {"X": [check_variable(op_type, "x", x)], "Y": [check_variable(op_type, "y", y)]}
     helper.append_op(type=op_type, inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
     return out

@@ -7,6 +7,7 @@ from typing import Any
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers.arguments import apply, check_variable
 from fluidio.program import Variable
+from fluidio.program.arguments import Sizes
 
 __all__ = [
     "cos_sim",
@@ -30,42 +31,42 @@ def _reduce(op_type: str, input: Variable, dim: Any, keep_dim: bool, name: str |
     return apply(helper, op_type, input, {"dim": dims or [0], "keep_dim": keep_dim, "reduce_all": not dims})
 
 
-def reduce_all(input: Variable, dim: Any = None, keep_dim: bool = False, name: str | None = None) -> Variable:
+def reduce_all(input: Variable, dim: Sizes | None = None, keep_dim: bool = False, name: str | None = None) -> Variable:
     """Whether all elements are true, over dims (all by default); keep_dim leaves ones in their place."""
     return _reduce("reduce_all", input, dim, keep_dim, name)
 
 
-def reduce_any(input: Variable, dim: Any = None, keep_dim: bool = False, name: str | None = None) -> Variable:
+def reduce_any(input: Variable, dim: Sizes | None = None, keep_dim: bool = False, name: str | None = None) -> Variable:
     """Whether any element is true, over dims (all by default); keep_dim leaves ones in their place."""
     return _reduce("reduce_any", input, dim, keep_dim, name)
 
 
-def reduce_max(input: Variable, dim: Any = None, keep_dim: bool = False, name: str | None = None) -> Variable:
+def reduce_max(input: Variable, dim: Sizes | None = None, keep_dim: bool = False, name: str | None = None) -> Variable:
     """The largest element over dims (all by default); keep_dim leaves ones in their place."""
     return _reduce("reduce_max", input, dim, keep_dim, name)
 
 
-def reduce_mean(input: Variable, dim: Any = None, keep_dim: bool = False, name: str | None = None) -> Variable:
+def reduce_mean(input: Variable, dim: object = None, keep_dim: bool = False, name: str | None = None) -> Variable:
     """The mean over dims (all by default); keep_dim leaves ones in their place."""
     return _reduce("reduce_mean", input, dim, keep_dim, name)
 
 
-def reduce_min(input: Variable, dim: Any = None, keep_dim: bool = False, name: str | None = None) -> Variable:
+def reduce_min(input: Variable, dim: Sizes | None = None, keep_dim: bool = False, name: str | None = None) -> Variable:
     """The smallest element over dims (all by default); keep_dim leaves ones in their place."""
     return _reduce("reduce_min", input, dim, keep_dim, name)
 
 
-def reduce_prod(input: Variable, dim: Any = None, keep_dim: bool = False, name: str | None = None) -> Variable:
+def reduce_prod(input: Variable, dim: Sizes | None = None, keep_dim: bool = False, name: str | None = None) -> Variable:
     """The product over dims (all by default); keep_dim leaves ones in their place."""
     return _reduce("reduce_prod", input, dim, keep_dim, name)
 
 
-def reduce_sum(input: Variable, dim: Any = None, keep_dim: bool = False, name: str | None = None) -> Variable:
+def reduce_sum(input: Variable, dim: object = None, keep_dim: bool = False, name: str | None = None) -> Variable:
     """The sum over dims (all by default); keep_dim leaves ones in their place."""
     return _reduce("reduce_sum", input, dim, keep_dim, name)
 
 
-def sum(x: Any) -> Variable:
+def sum(x: Variable) -> Variable:
     """The sum of a list of tensors of one shape."""
     helper = LayerHelper("sum")
     parts = list(x) if isinstance(x, (list, tuple)) else [x]
@@ -83,7 +84,7 @@ def cumsum(
 
 
 def logsumexp(
-    x: Variable, dim: Any = None, keepdim: bool = False, out: Any = None, name: str | None = None
+    x: Variable, dim: Sizes | None = None, keepdim: bool = False, out: Any = None, name: str | None = None
 ) -> Variable:
     """log of the sum of exp over dims."""
     from fluidio.layers._math.elementwise import exp, log

@@ -7,7 +7,7 @@ from typing import Any
 from fluidio.initializer import Constant
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers.arguments import check_variable
-from fluidio.param_attr import ParamAttr
+from fluidio.param_attr import AttrLike, ParamAttr
 from fluidio.program import Variable
 
 __all__ = ["inplace_abn"]
@@ -19,10 +19,10 @@ def inplace_abn(
     input: Variable,
     act: str | None = None,
     is_test: bool = False,
-    momentum: Any = 0.9,
+    momentum: object = 0.9,
     epsilon: float = 1e-05,
-    param_attr: Any = None,
-    bias_attr: Any = None,
+    param_attr: AttrLike = None,
+    bias_attr: AttrLike = None,
     data_layout: str = "NCHW",
     name: str | None = None,
     moving_mean_name: str | None = None,

@@ -8,7 +8,7 @@ from typing import Any
 from fluidio.initializer import Constant, Normal
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers.arguments import check_variable, warn_ignored
-from fluidio.param_attr import ParamAttr
+from fluidio.param_attr import AttrLike, ParamAttr
 from fluidio.program import Variable
 
 __all__ = [
@@ -27,10 +27,10 @@ def batch_norm(
     input: Variable,
     act: str | None = None,
     is_test: bool = False,
-    momentum: Any = 0.9,
+    momentum: object = 0.9,
     epsilon: float = 1e-05,
-    param_attr: Any = None,
-    bias_attr: Any = None,
+    param_attr: AttrLike = None,
+    bias_attr: AttrLike = None,
     data_layout: str = "NCHW",
     in_place: bool = False,
     name: str | None = None,
@@ -101,8 +101,8 @@ def layer_norm(
     shift: bool = True,
     begin_norm_axis: int = 1,
     epsilon: float = 1e-05,
-    param_attr: Any = None,
-    bias_attr: Any = None,
+    param_attr: AttrLike = None,
+    bias_attr: AttrLike = None,
     act: str | None = None,
     name: str | None = None,
 ) -> Variable:
@@ -137,8 +137,8 @@ def group_norm(
     input: Variable,
     groups: int,
     epsilon: float = 1e-05,
-    param_attr: Any = None,
-    bias_attr: Any = None,
+    param_attr: AttrLike = None,
+    bias_attr: AttrLike = None,
     act: str | None = None,
     data_layout: str = "NCHW",
     name: str | None = None,
@@ -172,7 +172,11 @@ def group_norm(
 
 
 def instance_norm(
-    input: Variable, epsilon: float = 1e-05, param_attr: Any = None, bias_attr: Any = None, name: str | None = None
+    input: Variable,
+    epsilon: float = 1e-05,
+    param_attr: AttrLike = None,
+    bias_attr: AttrLike = None,
+    name: str | None = None,
 ) -> Variable:
     """Normalise each channel of each example."""
     check_variable("instance_norm", "input", input)
@@ -216,7 +220,7 @@ def data_norm(
     input: Variable,
     act: str | None = None,
     epsilon: float = 1e-05,
-    param_attr: Any = None,
+    param_attr: object = None,
     data_layout: str = "NCHW",
     in_place: bool = False,
     name: str | None = None,

@@ -8,6 +8,7 @@ from fluidio.dtypes import DTypeLike, VarType, to_vartype
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers.arguments import check_variable, dims_as_variables, has_variables, plain_dims, warn_like_fluid
 from fluidio.program import Variable, unique_name
+from fluidio.program.arguments import ShapeLike
 
 __all__ = [
     "dropout",
@@ -86,7 +87,7 @@ def random_crop(x: Variable, shape: Any, seed: Any = None) -> Variable:
     return out
 
 
-def shape_arguments(helper: LayerHelper, shape: Any, inputs: dict[str, Any], attrs: dict[str, Any]) -> None:
+def shape_arguments(helper: LayerHelper, shape: ShapeLike, inputs: dict[str, Any], attrs: dict[str, Any]) -> None:
     if isinstance(shape, Variable):
         shape.stop_gradient = True
         inputs["ShapeTensor"] = [shape]
@@ -98,7 +99,7 @@ def shape_arguments(helper: LayerHelper, shape: Any, inputs: dict[str, Any], att
 
 
 def uniform_random(
-    shape: Any, dtype: DTypeLike = "float32", min: float = -1.0, max: float = 1.0, seed: int = 0
+    shape: ShapeLike, dtype: DTypeLike = "float32", min: float = -1.0, max: float = 1.0, seed: int = 0
 ) -> Variable:
     """Uniform numbers in [min, max); seed 0 draws anew in every run.
 
@@ -116,7 +117,7 @@ def uniform_random(
 
 
 def gaussian_random(
-    shape: Any, mean: float = 0.0, std: float = 1.0, seed: int = 0, dtype: DTypeLike = "float32"
+    shape: ShapeLike, mean: float = 0.0, std: float = 1.0, seed: int = 0, dtype: DTypeLike = "float32"
 ) -> Variable:
     """Normal numbers; seed 0 draws anew in every run."""
     helper = LayerHelper("gaussian_random")
@@ -142,7 +143,7 @@ def _like(op_type: str, input: Variable, shape: Any, dtype: DTypeLike, **attrs: 
 
 def uniform_random_batch_size_like(
     input: Variable,
-    shape: Any,
+    shape: ShapeLike,
     dtype: DTypeLike = "float32",
     input_dim_idx: int = 0,
     output_dim_idx: int = 0,
@@ -166,7 +167,7 @@ def uniform_random_batch_size_like(
 
 def gaussian_random_batch_size_like(
     input: Variable,
-    shape: Any,
+    shape: ShapeLike,
     input_dim_idx: int = 0,
     output_dim_idx: int = 0,
     mean: float = 0.0,

@@ -11,6 +11,7 @@ from fluidio.layers._create.tensors import fill_constant
 from fluidio.layers._random.draws import shape_arguments
 from fluidio.layers.arguments import check_variable, dims_as_variables, has_variables
 from fluidio.program import Variable
+from fluidio.program.arguments import ShapeLike
 
 __all__ = ["full", "full_like", "randint", "randn", "randperm"]
 
@@ -21,8 +22,8 @@ def _check_device(layer: str, device: str | None) -> None:
 
 
 def full(
-    shape: Any,
-    fill_value: Any,
+    shape: object,
+    fill_value: object,
     out: Variable | None = None,
     dtype: DTypeLike | None = None,
     device: str | None = None,
@@ -100,7 +101,7 @@ def randint(
 
 
 def randn(
-    shape: Any,
+    shape: ShapeLike,
     out: Variable | None = None,
     dtype: DTypeLike | None = None,
     device: str | None = None,

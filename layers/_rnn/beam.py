@@ -21,7 +21,7 @@ def beam_search(
     is_accumulated: bool = True,
     name: str | None = None,
     return_parent_idx: bool = False,
-) -> Any:
+) -> tuple[Variable, ...]:
     """Return ids and scores of the best continuations of each source sentence (and the rows they continue)."""
     helper = LayerHelper("beam_search", **locals())
     inputs: dict[str, Any] = {"pre_ids": pre_ids, "pre_scores": pre_scores, "scores": scores}

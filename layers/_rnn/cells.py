@@ -10,7 +10,7 @@ from fluidio.dtypes import DTypeLike
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers import utils
 from fluidio.layers._rnn.static_rnn import StaticRNN
-from fluidio.param_attr import ParamAttr
+from fluidio.param_attr import AttrLike, ParamAttr
 from fluidio.program import Variable, unique_name
 
 __all__ = ["GRUCell", "LSTMCell", "RNNCell", "rnn"]
@@ -22,7 +22,7 @@ class RNNCell:
     def call(self, inputs: Any, states: Any, **kwargs: Any) -> Any:
         raise NotImplementedError("a subclass of RNNCell must define call()")
 
-    def __call__(self, inputs: Any, states: Any, **kwargs: Any) -> Any:
+    def __call__(self, inputs: object, states: object, **kwargs: object) -> Any:
         return self.call(inputs, states, **kwargs)
 
     def get_initial_states(
@@ -44,7 +44,7 @@ class RNNCell:
         else:
             nested, flat = shapes, [list(s) for s in _shapes(shapes)]
         try:
-            dtypes = self.state_dtype if dtype is None else dtype
+            dtypes: Any = self.state_dtype if dtype is None else dtype
         except NotImplementedError:
             dtypes = "float32"
         kinds = utils.flatten(dtypes) if utils.is_sequence(dtypes) else [dtypes] * len(flat)
@@ -67,11 +67,11 @@ class RNNCell:
         raise NotImplementedError("the cell must define state_shape")
 
     @property
-    def state_dtype(self) -> Any:
+    def state_dtype(self) -> Variable:
         raise NotImplementedError("the cell must define state_dtype")
 
 
-def _is_shape(value: Any) -> bool:
+def _is_shape(value: object) -> bool:
     return isinstance(value, (list, tuple)) and all(isinstance(d, int) for d in value)
 
 
@@ -95,7 +95,7 @@ def _packed(structure: Any, states: list[Any]) -> Any:
     return build(structure)
 
 
-def _named(attr: Any, suffix: str) -> Any:
+def _named(attr: AttrLike, suffix: str) -> Any:
     """Return an attribute whose name, if it has one, ends with a suffix: one attribute serves two parameters."""
     given = ParamAttr._to_attr(attr)
     if given is False or given is None or getattr(given, "name", None) is None:
@@ -108,13 +108,15 @@ def _named(attr: Any, suffix: str) -> Any:
 class _Unit:
     """What both cells share: the name, activations, and parameters made at the first call."""
 
-    def __init__(self, name: str, kind: str, hidden_size: int, param_attr: Any, bias_attr: Any, dtype: Any) -> None:
+    def __init__(
+        self, name: str, kind: str, hidden_size: int, param_attr: AttrLike, bias_attr: AttrLike, dtype: DTypeLike
+    ) -> None:
         self.helper = LayerHelper(kind, name=unique_name.generate(f"{name}/{kind}"))
         self.hidden_size = hidden_size
         self.param_attr, self.bias_attr, self.dtype = param_attr, bias_attr, dtype
         self.built = False
 
-    def parameter(self, attr: Any, shape: list[int], is_bias: bool = False) -> Any:
+    def parameter(self, attr: object, shape: list[int], is_bias: bool = False) -> Any:
         return self.helper.create_parameter(attr, shape, self.dtype, is_bias=is_bias)
 
 
@@ -124,8 +126,8 @@ class GRUCell(RNNCell):
     def __init__(
         self,
         hidden_size: int,
-        param_attr: Any = None,
-        bias_attr: Any = None,
+        param_attr: AttrLike = None,
+        bias_attr: AttrLike = None,
         gate_activation: Callable[[Variable], Variable] | None = None,
         activation: Callable[[Variable], Variable] | None = None,
         dtype: DTypeLike = "float32",
@@ -170,8 +172,8 @@ class LSTMCell(RNNCell):
     def __init__(
         self,
         hidden_size: int,
-        param_attr: Any = None,
-        bias_attr: Any = None,
+        param_attr: AttrLike = None,
+        bias_attr: AttrLike = None,
         gate_activation: Callable[[Variable], Variable] | None = None,
         activation: Callable[[Variable], Variable] | None = None,
         forget_bias: float = 1.0,
@@ -228,12 +230,12 @@ def _kept(old: Variable, new: Variable, mask: Variable) -> Variable:
 
 def rnn(
     cell: RNNCell,
-    inputs: Any,
-    initial_states: Any = None,
+    inputs: object,
+    initial_states: object = None,
     sequence_length: Variable | None = None,
     time_major: bool = False,
     is_reverse: bool = False,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> tuple[Any, Any]:
     """Run a cell over the steps of inputs [batch, time, ...] and return all outputs and the last states.
 
@@ -281,5 +283,5 @@ def rnn(
     return final_outputs, final_states
 
 
-def _last_step(states: Variable) -> Any:
+def _last_step(states: Variable) -> Variable:
     return states[-1]

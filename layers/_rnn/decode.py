@@ -23,7 +23,7 @@ _FAR = 1e9  # stands for infinity in scores
 class Decoder:
     """Base class of what dynamic_decode runs: initialize, step, and perhaps finalize."""
 
-    def initialize(self, inits: Any) -> Any:
+    def initialize(self, inits: object) -> Any:
         """Return the first inputs, the first states and which rows are finished."""
         raise NotImplementedError(f"{type(self).__name__} must implement initialize")
 
@@ -94,7 +94,7 @@ class BeamSearchDecoder(Decoder):
         x = unsqueeze(x, [1])
         return expand(x, [1, self.beam_size] + [1] * (len(x.shape) - 2))
 
-    def initialize(self, initial_cell_states: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def initialize(self, initial_cell_states: object) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         from fluidio import layers
 
         state = utils.flatten(initial_cell_states)[0]
@@ -189,13 +189,13 @@ def _outer_array(dtype: DTypeLike) -> Variable:
 
 def dynamic_decode(
     decoder: Decoder,
-    inits: Any = None,
+    inits: object = None,
     max_step_num: int | None = None,
     output_time_major: bool = False,
     impute_finished: bool = False,
     is_test: bool = False,
     return_length: bool = False,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Any:
     """Run a decoder until all rows are finished (or for max_step_num steps); return outputs and final states.
 

@@ -24,7 +24,7 @@ class DecodeHelper:
         """Return the token of each row."""
         raise NotImplementedError(f"{type(self).__name__} must implement sample")
 
-    def next_inputs(self, time: Variable, outputs: Variable, states: Any, sample_ids: Variable) -> Any:
+    def next_inputs(self, time: Variable, outputs: Variable, states: object, sample_ids: Variable) -> Any:
         """Return which rows are finished, the next inputs and the next states."""
         raise NotImplementedError(f"{type(self).__name__} must implement next_inputs")
 
@@ -58,7 +58,7 @@ class TrainingHelper(DecodeHelper):
 
         return argmax(outputs, axis=-1)
 
-    def next_inputs(self, time: Variable, outputs: Variable, states: Any, sample_ids: Variable) -> Any:
+    def next_inputs(self, time: Variable, outputs: Variable, states: object, sample_ids: Variable) -> Any:
         from fluidio.layers import cast, less_equal
 
         if self.sequence_length.dtype != time.dtype:
@@ -97,7 +97,7 @@ class GreedyEmbeddingHelper(DecodeHelper):
 
         return argmax(outputs, axis=-1)
 
-    def next_inputs(self, time: Variable, outputs: Variable, states: Any, sample_ids: Variable) -> Any:
+    def next_inputs(self, time: Variable, outputs: Variable, states: object, sample_ids: Variable) -> Any:
         from fluidio.layers import equal
 
         return equal(sample_ids, self.end_token), self.embedding_fn(sample_ids), states
@@ -137,7 +137,7 @@ class BasicDecoder(Decoder):
         self.helper = helper
         self.output_fn = output_fn
 
-    def initialize(self, initial_cell_states: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def initialize(self, initial_cell_states: object) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         inputs, finished = self.helper.initialize()
         return inputs, initial_cell_states, finished
 

@@ -226,7 +226,7 @@ class DynamicRNN:
             array_write(x=each, i=self.step_idx, array=array)
             self.output_array.append(array)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         if self.status != DynamicRNN.AFTER_RNN:
             raise ValueError("Output of the dynamic RNN can only be visited outside the rnn block.")
         if not self.outputs:

@@ -9,6 +9,7 @@ from fluidio.layer_helper import LayerHelper
 from fluidio.layers.arguments import warn_like_fluid
 from fluidio.ops.rnn.cudnn_lstm import weight_size
 from fluidio.ops.rnn.lstm import ALL_GATES
+from fluidio.param_attr import AttrLike
 from fluidio.program import Variable
 
 __all__ = ["dynamic_gru", "dynamic_lstm", "dynamic_lstmp", "gru_unit", "lstm", "lstm_unit"]
@@ -21,8 +22,8 @@ def dynamic_lstm(
     size: int,
     h_0: Variable | None = None,
     c_0: Variable | None = None,
-    param_attr: Any = None,
-    bias_attr: Any = None,
+    param_attr: AttrLike = None,
+    bias_attr: AttrLike = None,
     use_peepholes: bool = True,
     is_reverse: bool = False,
     gate_activation: str = "sigmoid",
@@ -83,8 +84,8 @@ def dynamic_lstmp(
     input: Variable,
     size: int,
     proj_size: int,
-    param_attr: Any = None,
-    bias_attr: Any = None,
+    param_attr: AttrLike = None,
+    bias_attr: AttrLike = None,
     use_peepholes: bool = True,
     is_reverse: bool = False,
     gate_activation: str = "sigmoid",
@@ -151,8 +152,8 @@ def dynamic_lstmp(
 def dynamic_gru(
     input: Variable,
     size: int,
-    param_attr: Any = None,
-    bias_attr: Any = None,
+    param_attr: AttrLike = None,
+    bias_attr: AttrLike = None,
     is_reverse: bool = False,
     gate_activation: str = "sigmoid",
     candidate_activation: str = "tanh",
@@ -197,8 +198,8 @@ def gru_unit(
     input: Variable,
     hidden: Variable,
     size: int,
-    param_attr: Any = None,
-    bias_attr: Any = None,
+    param_attr: AttrLike = None,
+    bias_attr: AttrLike = None,
     activation: str = "tanh",
     gate_activation: str = "sigmoid",
     origin_mode: bool = False,
@@ -243,8 +244,8 @@ def lstm_unit(
     hidden_t_prev: Variable,
     cell_t_prev: Variable,
     forget_bias: float = 0.0,
-    param_attr: Any = None,
-    bias_attr: Any = None,
+    param_attr: AttrLike = None,
+    bias_attr: AttrLike = None,
     name: str | None = None,
 ) -> tuple[Variable, Variable]:
     """Return hidden state and cell of one LSTM step; the projection of both inputs is part of it."""
@@ -281,7 +282,7 @@ def lstm(
     is_bidirec: bool = False,
     is_test: bool = False,
     name: str | None = None,
-    default_initializer: Any = None,
+    default_initializer: object = None,
     seed: int = -1,
 ) -> tuple[Variable, Variable, Variable]:
     """Return outputs and last states of a stack of LSTMs over input [time, batch, width].

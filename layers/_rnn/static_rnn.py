@@ -184,7 +184,7 @@ class StaticRNN:
             },
         )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         if self.status != StaticRNN.AFTER_RNN_BLOCK:
             raise ValueError("RNN output can only be retrieved after rnn block")
         if not self.outputs:

@@ -8,7 +8,9 @@ from typing import Any
 from fluidio.dtypes import DTypeLike, VarType, to_vartype
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers.arguments import warn_ignored
+from fluidio.param_attr import AttrLike
 from fluidio.program import Variable
+from fluidio.program.arguments import Sizes
 
 __all__ = [
     "im2sequence",
@@ -35,7 +37,7 @@ __all__ = [
 ]
 
 
-def _check(layer: str, **variables: Any) -> None:
+def _check(layer: str, **variables: object) -> None:
     for name, value in variables.items():
         if not isinstance(value, Variable):
             raise TypeError(f"The type of '{name}' in {layer} must be Variable, but received {type(value).__name__}")
@@ -99,10 +101,10 @@ def sequence_conv(
     num_filters: int,
     filter_size: int = 3,
     filter_stride: int = 1,
-    padding: Any = True,
+    padding: Sizes | str = True,
     padding_start: int | None = None,
-    bias_attr: Any = None,
-    param_attr: Any = None,
+    bias_attr: AttrLike = None,
+    param_attr: AttrLike = None,
     act: str | None = None,
     name: str | None = None,
 ) -> Variable:
@@ -222,7 +224,7 @@ def sequence_scatter(input: Variable, index: Variable, updates: Variable, name: 
     return _apply("sequence_scatter", input, {"X": input, "Ids": index, "Updates": updates}, name=name)
 
 
-def sequence_mask(x: Variable, maxlen: Any = None, dtype: DTypeLike = "int64", name: str | None = None) -> Variable:
+def sequence_mask(x: Variable, maxlen: object = None, dtype: DTypeLike = "int64", name: str | None = None) -> Variable:
     """Turn lengths into rows of ones and zeros, `maxlen` wide (default: the largest length)."""
     _check("sequence_mask", x=x)
     kind = to_vartype(dtype)
@@ -245,7 +247,7 @@ def lod_reset(x: Variable, y: Variable | None = None, target_lod: Sequence[int] 
     return _apply("lod_reset", x, {"X": x}, {"target_lod": [int(o) for o in target_lod]})
 
 
-def lod_append(x: Variable, level: Any) -> Variable:
+def lod_append(x: Variable, level: object) -> Variable:
     """Add one more, innermost, LoD level: a list of offsets, or a Variable that holds them or has them as LoD."""
     _check("lod_append", x=x)
     if isinstance(level, Variable):
@@ -255,7 +257,9 @@ def lod_append(x: Variable, level: Any) -> Variable:
     return _apply("lod_append", x, {"X": x}, {"append": True, "target_lod": list(level)}, op="lod_reset")
 
 
-def row_conv(input: Variable, future_context_size: int, param_attr: Any = None, act: str | None = None) -> Variable:
+def row_conv(
+    input: Variable, future_context_size: int, param_attr: AttrLike = None, act: str | None = None
+) -> Variable:
     """Weigh each row and the `future_context_size` rows after it, column by column."""
     _check("row_conv", input=input)
     helper = LayerHelper("row_conv", **locals())
@@ -271,11 +275,11 @@ def _pair(value: Any) -> list[int]:
 
 def im2sequence(
     input: Variable,
-    filter_size: Any = 1,
-    stride: Any = 1,
-    padding: Any = 0,
+    filter_size: Sizes = 1,
+    stride: Sizes = 1,
+    padding: Sizes | str = 0,
     input_image_size: Variable | None = None,
-    out_stride: Any = 1,
+    out_stride: object = 1,
     name: str | None = None,
 ) -> Variable:
     """Cut images into patches; each image becomes a sequence of them."""

@@ -8,6 +8,7 @@ from typing import Any
 from fluidio.dtypes import DTypeLike, VarType, to_vartype
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers.arguments import check_variable
+from fluidio.param_attr import AttrLike
 from fluidio.program import Variable
 
 __all__ = [
@@ -33,7 +34,7 @@ def lookup(
     is_sparse: bool,
     is_distributed: bool,
     padding_idx: int | None,
-    param_attr: Any,
+    param_attr: AttrLike,
     dtype: DTypeLike,
 ) -> Variable:
     """Append a lookup in a table of `size` rows and columns."""
@@ -66,7 +67,7 @@ def embedding(
     is_sparse: bool = False,
     is_distributed: bool = False,
     padding_idx: int | None = None,
-    param_attr: Any = None,
+    param_attr: AttrLike = None,
     dtype: DTypeLike = "float32",
 ) -> Variable:
     """Rows of a learned table [size[0], size[1]] for ids of shape [..., 1]; that last dim is replaced.
@@ -78,12 +79,12 @@ def embedding(
     return lookup("lookup_table", input, size, is_sparse, is_distributed, padding_idx, param_attr, dtype)
 
 
-def one_hot(input: Variable, depth: Any, allow_out_of_range: bool = False) -> Variable:
+def one_hot(input: Variable, depth: object, allow_out_of_range: bool = False) -> Variable:
     """Rows of zeros with a one at each id; ids of shape [N, 1] give [N, depth]."""
     return hot("one_hot", input, depth, allow_out_of_range)
 
 
-def hot(op_type: str, input: Variable, depth: Any, allow_out_of_range: bool) -> Variable:
+def hot(op_type: str, input: Variable, depth: object, allow_out_of_range: bool) -> Variable:
     """Append a one_hot op of either kind."""
     helper = LayerHelper(op_type)
     out = helper.create_variable_for_type_inference("float32")

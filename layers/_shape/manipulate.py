@@ -11,6 +11,7 @@ from fluidio.layer_helper import LayerHelper
 from fluidio.layers._create.joined import join_array
 from fluidio.layers.arguments import apply, check_variable, dims_as_variables, has_variables, plain_dims
 from fluidio.program import Variable
+from fluidio.program.arguments import ShapeLike, Sizes
 
 __all__ = [
     "crop",
@@ -105,7 +106,7 @@ def squeeze(input: Variable, axes: Sequence[int], name: str | None = None) -> Va
     return _with_x_shape("squeeze2", LayerHelper("squeeze", name=name), {"X": [input]}, {"axes": list(axes)})
 
 
-def unsqueeze(input: Variable, axes: Any, name: str | None = None) -> Variable:
+def unsqueeze(input: Variable, axes: Sequence[int], name: str | None = None) -> Variable:
     """With dims of size one inserted at `axes`: a number, a list, or Variables."""
     check_variable("unsqueeze", "input", input)
     helper = LayerHelper("unsqueeze2", name=name)
@@ -202,7 +203,12 @@ def _bounds(
                     attrs["infer_flags"][at] = -1
 
 
-def slice(input: Variable, axes: Sequence[int], starts: Any, ends: Any) -> Variable:
+def slice(
+    input: Variable,
+    axes: Sequence[int],
+    starts: Sequence[int | Variable] | Variable,
+    ends: Sequence[int | Variable] | Variable,
+) -> Variable:
     """The part from starts to ends along axes; negative numbers count from the end."""
     check_variable("slice", "input", input)
     helper = LayerHelper("slice")
@@ -214,7 +220,13 @@ def slice(input: Variable, axes: Sequence[int], starts: Any, ends: Any) -> Varia
     return out
 
 
-def strided_slice(input: Variable, axes: Sequence[int], starts: Any, ends: Any, strides: Any) -> Variable:
+def strided_slice(
+    input: Variable,
+    axes: Sequence[int],
+    starts: Sequence[int | Variable] | Variable,
+    ends: Sequence[int | Variable] | Variable,
+    strides: Sizes,
+) -> Variable:
     """The part from starts to ends along axes, in steps of strides."""
     check_variable("strided_slice", "input", input)
     helper = LayerHelper("strided_slice")
@@ -246,7 +258,7 @@ def crop(x: Variable, shape: Any = None, offsets: Any = None, name: str | None =
     return out
 
 
-def crop_tensor(x: Variable, shape: Any = None, offsets: Any = None, name: str | None = None) -> Variable:
+def crop_tensor(x: Variable, shape: ShapeLike | None = None, offsets: Any = None, name: str | None = None) -> Variable:
     """The piece of x of the given shape at offsets; -1 in shape reaches to the end; both may be Variables."""
     helper = LayerHelper("crop_tensor", name=name)
     inputs: dict[str, Any] = {"X": [x]}

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Variable:
+def diag_embed(input: Variable, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Variable:
     """Matrices over dim1 and dim2 with the last dim of the input on a diagonal."""
     helper = LayerHelper("diag_embed")
     x = input if isinstance(input, Variable) else assign(input)

@@ -8,7 +8,9 @@ from typing import Any
 from fluidio.initializer import Normal
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers.arguments import check_variable, per_dim
+from fluidio.param_attr import AttrLike
 from fluidio.program import Variable
+from fluidio.program.arguments import Sizes
 
 __all__ = ["conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose", "unfold"]
 
@@ -106,13 +108,13 @@ def _conv(
 def conv2d(
     input: Variable,
     num_filters: int,
-    filter_size: Any,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    filter_size: object,
+    stride: object = 1,
+    padding: object = 0,
+    dilation: object = 1,
     groups: int | None = None,
-    param_attr: Any = None,
-    bias_attr: Any = None,
+    param_attr: object = None,
+    bias_attr: object = None,
     use_cudnn: bool = True,
     act: str | None = None,
     name: str | None = None,
@@ -148,13 +150,13 @@ def conv2d(
 def conv3d(
     input: Variable,
     num_filters: int,
-    filter_size: Any,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    filter_size: Sizes,
+    stride: Sizes = 1,
+    padding: Sizes | str = 0,
+    dilation: Sizes = 1,
     groups: int | None = None,
-    param_attr: Any = None,
-    bias_attr: Any = None,
+    param_attr: AttrLike = None,
+    bias_attr: AttrLike = None,
     use_cudnn: bool = True,
     act: str | None = None,
     name: str | None = None,
@@ -246,14 +248,14 @@ def _transpose(
 def conv2d_transpose(
     input: Variable,
     num_filters: int,
-    output_size: Any = None,
-    filter_size: Any = None,
-    padding: Any = 0,
-    stride: Any = 1,
-    dilation: Any = 1,
+    output_size: Sizes | None = None,
+    filter_size: Sizes | None = None,
+    padding: Sizes | str = 0,
+    stride: Sizes = 1,
+    dilation: Sizes = 1,
     groups: int | None = None,
-    param_attr: Any = None,
-    bias_attr: Any = None,
+    param_attr: AttrLike = None,
+    bias_attr: AttrLike = None,
     use_cudnn: bool = True,
     act: str | None = None,
     name: str | None = None,
@@ -283,14 +285,14 @@ def conv2d_transpose(
 def conv3d_transpose(
     input: Variable,
     num_filters: int,
-    output_size: Any = None,
-    filter_size: Any = None,
-    padding: Any = 0,
-    stride: Any = 1,
-    dilation: Any = 1,
+    output_size: Sizes | None = None,
+    filter_size: Sizes | None = None,
+    padding: Sizes | str = 0,
+    stride: Sizes = 1,
+    dilation: Sizes = 1,
     groups: int | None = None,
-    param_attr: Any = None,
-    bias_attr: Any = None,
+    param_attr: AttrLike = None,
+    bias_attr: AttrLike = None,
     use_cudnn: bool = True,
     act: str | None = None,
     name: str | None = None,

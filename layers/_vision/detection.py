@@ -147,7 +147,7 @@ def iou_similarity(x: Variable, y: Variable, box_normalized: bool = True, name: 
 
 def box_coder(
     prior_box: Variable,
-    prior_box_var: Any,
+    prior_box_var: object,
     target_box: Variable,
     code_type: str = "encode_center_size",
     box_normalized: bool = True,
@@ -197,7 +197,7 @@ def target_assign(
     input: Variable,
     matched_indices: Variable,
     negative_indices: Variable | None = None,
-    mismatch_value: Any = None,
+    mismatch_value: object = None,
     name: str | None = None,
 ) -> tuple[Variable, Variable]:
     """For each prediction the target it is matched with, else mismatch_value; and weights that say which count."""

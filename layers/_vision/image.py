@@ -7,6 +7,7 @@ from typing import Any
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers.arguments import apply, check_variable, dims_as_variables, has_variables, plain_dims
 from fluidio.program import Variable
+from fluidio.program.arguments import ShapeLike
 
 __all__ = [
     "add_position_encoding",
@@ -121,8 +122,8 @@ def image_resize(
 
 def resize_bilinear(
     input: Variable,
-    out_shape: Any = None,
-    scale: Any = None,
+    out_shape: ShapeLike | None = None,
+    scale: float | Variable | None = None,
     name: str | None = None,
     actual_shape: Variable | None = None,
     align_corners: bool = True,
@@ -135,8 +136,8 @@ def resize_bilinear(
 
 def resize_trilinear(
     input: Variable,
-    out_shape: Any = None,
-    scale: Any = None,
+    out_shape: ShapeLike | None = None,
+    scale: float | Variable | None = None,
     name: str | None = None,
     actual_shape: Variable | None = None,
     align_corners: bool = True,
@@ -151,8 +152,8 @@ def resize_trilinear(
 
 def resize_nearest(
     input: Variable,
-    out_shape: Any = None,
-    scale: Any = None,
+    out_shape: ShapeLike | None = None,
+    scale: float | Variable | None = None,
     name: str | None = None,
     actual_shape: Variable | None = None,
     align_corners: bool = True,
@@ -200,11 +201,11 @@ def temporal_shift(x: Variable, seg_num: int, shift_ratio: float = 0.25, name: s
 
 def affine_channel(
     x: Variable,
-    scale: Any = None,
-    bias: Any = None,
+    scale: float | Variable | None = None,
+    bias: object = None,
     data_layout: str = "NCHW",
     name: str | None = None,
-    act: Any = None,
+    act: str | None = None,
 ) -> Variable:
     """scale x + bias by channel."""
     helper = LayerHelper("affine_channel", act=act, name=name)

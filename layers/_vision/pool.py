@@ -8,6 +8,7 @@ from fluidio.layer_helper import LayerHelper
 from fluidio.layers._vision.conv import padding_attrs
 from fluidio.layers.arguments import check_variable, per_dim
 from fluidio.program import Variable
+from fluidio.program.arguments import Sizes
 
 __all__ = ["adaptive_pool2d", "adaptive_pool3d", "pool2d", "pool3d"]
 
@@ -16,10 +17,10 @@ def _pool(
     op_type: str,
     dims: int,
     input: Variable,
-    pool_size: Any,
+    pool_size: Sizes,
     pool_type: str,
-    pool_stride: Any,
-    pool_padding: Any,
+    pool_stride: Sizes,
+    pool_padding: Sizes | str,
     global_pooling: bool,
     use_cudnn: bool,
     ceil_mode: bool,
@@ -59,10 +60,10 @@ def _pool(
 
 def pool2d(
     input: Variable,
-    pool_size: Any = -1,
+    pool_size: Sizes = -1,
     pool_type: str = "max",
-    pool_stride: Any = 1,
-    pool_padding: Any = 0,
+    pool_stride: Sizes = 1,
+    pool_padding: Sizes | str = 0,
     global_pooling: bool = False,
     use_cudnn: bool = True,
     ceil_mode: bool = False,
@@ -95,10 +96,10 @@ def pool2d(
 
 def pool3d(
     input: Variable,
-    pool_size: Any = -1,
+    pool_size: Sizes = -1,
     pool_type: str = "max",
-    pool_stride: Any = 1,
-    pool_padding: Any = 0,
+    pool_stride: Sizes = 1,
+    pool_padding: Sizes | str = 0,
     global_pooling: bool = False,
     use_cudnn: bool = True,
     ceil_mode: bool = False,
@@ -124,7 +125,9 @@ def pool3d(
     )
 
 
-def _adaptive(input: Variable, pool_size: Any, pool_type: str, require_index: bool, name: str | None, dims: int) -> Any:
+def _adaptive(
+    input: Variable, pool_size: Sizes, pool_type: str, require_index: bool, name: str | None, dims: int
+) -> Any:
     if pool_type not in ("max", "avg"):
         raise ValueError(f"Unknown pool_type: '{pool_type}'. It can only be 'max' or 'avg'.")
     if pool_type == "avg" and require_index:
@@ -145,14 +148,14 @@ def _adaptive(input: Variable, pool_size: Any, pool_type: str, require_index: bo
 
 
 def adaptive_pool2d(
-    input: Variable, pool_size: Any, pool_type: str = "max", require_index: bool = False, name: str | None = None
+    input: Variable, pool_size: Sizes, pool_type: str = "max", require_index: bool = False, name: str | None = None
 ) -> Any:
     """Pool to an output of pool_size, whatever the size of the image; with require_index also return positions."""
     return _adaptive(input, pool_size, pool_type, require_index, name, 2)
 
 
 def adaptive_pool3d(
-    input: Variable, pool_size: Any, pool_type: str = "max", require_index: bool = False, name: str | None = None
+    input: Variable, pool_size: Sizes, pool_type: str = "max", require_index: bool = False, name: str | None = None
 ) -> Any:
     """Pool to an output of pool_size, whatever the size of the volume."""
     return _adaptive(input, pool_size, pool_type, require_index, name, 3)

@@ -9,7 +9,9 @@ from typing import Any
 from fluidio.initializer import Normal
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers.arguments import check_variable, per_dim
+from fluidio.param_attr import AttrLike
 from fluidio.program import Variable
+from fluidio.program.arguments import Sizes
 
 __all__ = [
     "deformable_conv",
@@ -31,13 +33,13 @@ def polygon_box_transform(input: Variable, name: str | None = None) -> Variable:
     return out
 
 
-def _whole(layer: str, name: str, value: Any) -> int:
+def _whole(layer: str, name: str, value: object) -> int:
     if not isinstance(value, int):
         raise TypeError(f"{layer}: {name} must be int type, got {type(value).__name__}")
     return value
 
 
-def _pool_attrs(layer: str, scale: Any, height: Any, width: Any) -> dict[str, Any]:
+def _pool_attrs(layer: str, scale: float | Variable, height: object, width: object) -> dict[str, Any]:
     if not isinstance(scale, float):
         raise TypeError(f"{layer}: spatial_scale must be float type, got {type(scale).__name__}")
     rows, columns = _whole(layer, "pooled_height", height), _whole(layer, "pooled_width", width)
@@ -121,15 +123,15 @@ def deformable_conv(
     offset: Variable,
     mask: Variable | None,
     num_filters: int,
-    filter_size: Any,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    filter_size: Sizes,
+    stride: Sizes = 1,
+    padding: Sizes | str = 0,
+    dilation: Sizes = 1,
     groups: int | None = None,
     deformable_groups: int | None = None,
     im2col_step: int | None = None,
-    param_attr: Any = None,
-    bias_attr: Any = None,
+    param_attr: AttrLike = None,
+    bias_attr: AttrLike = None,
     modulated: bool = True,
     name: str | None = None,
 ) -> Variable:

@@ -24,7 +24,7 @@ def ssd_loss(
     gt_box: Variable,
     gt_label: Variable,
     prior_box: Variable,
-    prior_box_var: Any = None,
+    prior_box_var: object = None,
     background_label: int = 0,
     overlap_threshold: float = 0.5,
     neg_pos_ratio: float = 3.0,

@@ -35,7 +35,7 @@ def _outputs(helper: LayerHelper, slots: Mapping[str, DTypeLike], stop: bool = T
     return found
 
 
-def _append(helper: LayerHelper, op_type: str, inputs: dict[str, Any], outputs: dict[str, Any], attrs: Any) -> None:
+def _append(helper: LayerHelper, op_type: str, inputs: dict[str, Any], outputs: dict[str, Any], attrs: object) -> None:
     def listed(slots: dict[str, Any]) -> dict[str, Any]:
         return {slot: value if isinstance(value, list) else [value] for slot, value in slots.items()}
 
@@ -55,7 +55,7 @@ def generate_proposals(
     eta: float = 1.0,
     name: str | None = None,
     return_rois_num: bool = False,
-) -> Any:
+) -> tuple[Variable, ...]:
     """The best boxes of each image that do not overlap, and their scores: (rois, scores[, number per image])."""
     helper = LayerHelper("generate_proposals", name=name)
     check_variable("generate_proposals", "scores", scores)

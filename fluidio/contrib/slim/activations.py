@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.dtypes import VarType
-from fluidio.places import CPUPlace
+from fluidio.places import CPUPlace, PlaceLike
 from fluidio.program import Block, Operator, OpRole, Variable, unique_name
 from fluidio.program.ir_graph import IrGraph
 from fluidio.tensor import Scope, global_scope
@@ -108,7 +108,7 @@ class AddQuantDequantPass(_Pass):
     def __init__(
         self,
         scope: Scope | None = None,
-        place: Any = None,
+        place: PlaceLike | None = None,
         moving_rate: float = 0.9,
         quant_bits: int = 8,
         skip_pattern: str | Sequence[str] = ("skip_quant",),
@@ -173,7 +173,7 @@ def _measured(block: Block) -> list[tuple[Operator, str]]:
 class OutScaleForTrainingPass(_Pass):
     """Note the moving average of the largest value of each output while a graph is trained."""
 
-    def __init__(self, scope: Scope | None = None, place: Any = None, moving_rate: float = 0.9) -> None:
+    def __init__(self, scope: Scope | None = None, place: PlaceLike | None = None, moving_rate: float = 0.9) -> None:
         super().__init__(scope)
         self._rate = moving_rate
 

@@ -13,6 +13,7 @@ import numpy as np
 from fluidio.errors import EnforceNotMet
 from fluidio.executor import Executor
 from fluidio.io import load_persistables, save_inference_model, save_persistables
+from fluidio.places import PlaceLike
 from fluidio.program import DataFeeder, Program, program_guard, unique_name
 from fluidio.tensor import Scope, scope_guard
 
@@ -38,7 +39,7 @@ class Compressor:
 
     def __init__(
         self,
-        place: Any,
+        place: PlaceLike,
         scope: Scope,
         train_program: Program,
         train_reader: Any = None,

@@ -15,7 +15,7 @@ from fluidio.contrib.slim.activations import (
 )
 from fluidio.dtypes import to_numpy
 from fluidio.errors import not_supported
-from fluidio.places import CPUPlace
+from fluidio.places import CPUPlace, PlaceLike
 from fluidio.program import Variable
 from fluidio.program.ir_graph import IrGraph
 from fluidio.tensor import Scope, global_scope
@@ -37,7 +37,7 @@ class QuantizationTransformPass:
     def __init__(
         self,
         scope: Scope | None = None,
-        place: Any = None,
+        place: PlaceLike | None = None,
         weight_bits: int = 8,
         activation_bits: int = 8,
         activation_quantize_type: str = "abs_max",
@@ -46,7 +46,7 @@ class QuantizationTransformPass:
         moving_rate: float = 0.9,
         skip_pattern: str | Sequence[str] = ("skip_quant",),
         quantizable_op_type: Sequence[str] = QUANTIZABLE,
-        **functions: Any,
+        **functions: object,
     ) -> None:
         if any(function is not None for function in functions.values()):
             not_supported(f"QuantizationTransformPass({', '.join(functions)})", "leave the functions out")
@@ -82,7 +82,7 @@ class QuantizationFreezePass:
     def __init__(
         self,
         scope: Scope,
-        place: Any,
+        place: PlaceLike | None,
         weight_bits: int = 8,
         activation_bits: int = 8,
         weight_quantize_type: str = "abs_max",
@@ -104,7 +104,7 @@ class QuantizationFreezePass:
 class ConvertToInt8Pass:
     """Store the weights of a frozen graph as int8."""
 
-    def __init__(self, scope: Scope, place: Any, quantizable_op_type: Sequence[str] | None = None) -> None:
+    def __init__(self, scope: Scope, place: PlaceLike, quantizable_op_type: Sequence[str] | None = None) -> None:
         assert scope is not None, "The scope cannot be set None."
         self._scope = scope
         self._op_types = quantizable_op_type or QUANTIZABLE

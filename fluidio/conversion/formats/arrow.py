@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def to_batch(block: RecordBlock, slots: list[Field]) -> Any:
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields, metadata=metadata))
 
 
-def _array(pa: Any, column: Column, slot: Field) -> Any:
+def _array(pa: ModuleType, column: Column, slot: Field) -> Any:
     width = int(np.prod(slot.shape, dtype=np.int64))
     flat = np.ascontiguousarray(column.data).reshape(-1)
     if slot.lod_level and (len(column.lod[0]) - 1 != column.num_records or column.sequence_offsets is not None):
@@ -73,7 +74,7 @@ def _array(pa: Any, column: Column, slot: Field) -> Any:
     return _fixed(pa, values, width * slot.rows, column.num_records)
 
 
-def _fixed(pa: Any, values: Any, width: int, count: int) -> Any:
+def _fixed(pa: ModuleType, values: object, width: int, count: int) -> Any:
     """Return `count` lists of one width; single items stay as they are, and lists of nothing are plain lists."""
     if width == 1:
         return values
@@ -82,7 +83,7 @@ def _fixed(pa: Any, values: Any, width: int, count: int) -> Any:
     return pa.FixedSizeListArray.from_arrays(values, width)
 
 
-def _strings(pa: Any, slot: Field, data: Any, offsets: Any) -> Any:
+def _strings(pa: ModuleType, slot: Field, data: Any, offsets: Any) -> Any:
     """Return strings that stand one after another as a column of string or binary."""
     buffers = [None, pa.py_buffer(_small(offsets)), pa.py_buffer(data)]
     array = pa.Array.from_buffers(pa.binary(), len(offsets) - 1, buffers)
@@ -232,7 +233,7 @@ def write_parquet(path: str, slots: list[Field], blocks: Iterable[RecordBlock]) 
     _pyarrow()
     import pyarrow.parquet as pq
 
-    def open_writer(file: Any, kind: Any) -> Any:
+    def open_writer(file: object, kind: object) -> Any:
         return pq.ParquetWriter(file, kind)
 
     _write(path, slots, blocks, open_writer)

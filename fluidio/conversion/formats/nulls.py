@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 from fluidio.conversion.formats.arrow_types import plain_batch
@@ -37,7 +38,7 @@ def without_nulls(batch: Any, nulls: str) -> Any:
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
-def _value(pa: Any, name: str, kind: Any, text: str) -> Any:
+def _value(pa: ModuleType, name: str, kind: object, text: str) -> Any:
     if pa.types.is_nested(kind):
         raise ConversionError(f"{name}: a null of {kind} has no value to put in its place: use --nulls drop")
     try:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.recordio.files.schema import Field
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import LoD
 
 __all__ = ["Record", "blocks_of", "records_of", "shaped"]
@@ -25,7 +26,7 @@ def records_of(blocks: Iterable[RecordBlock]) -> Iterator[Record]:
         yield from zip(*(_split(column) for column in block.columns))
 
 
-def _split(column: Column) -> Iterator[tuple[npt.NDArray[Any], LoD]]:
+def _split(column: Column) -> Iterator[tuple[Array, LoD]]:
     offsets = column.offsets().tolist()
     if not column.lod:
         for start, stop in itertools.pairwise(offsets):
@@ -36,7 +37,7 @@ def _split(column: Column) -> Iterator[tuple[npt.NDArray[Any], LoD]]:
         yield part.data, part.lod
 
 
-def shaped(flat: npt.NDArray[Any], slot: Field) -> npt.NDArray[Any]:
+def shaped(flat: Array, slot: Field) -> Array:
     """Return the values of one record as rows; where a row holds nothing, the slot says how many there are."""
     if flat.ndim > 1 and flat.shape[1:] == slot.shape:
         return flat

@@ -22,6 +22,7 @@ from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.files.named import strings
 from fluidio.recordio.files.schema import Field
 from fluidio.recordio.format.checksum import masked_crc32c
+from fluidio.tensor.array import Array
 from fluidio.varint import read_varint, varint
 
 __all__ = ["parse_example", "read", "read_records", "write"]
@@ -260,7 +261,7 @@ def _decode(features: dict[str, Any], slots: list[Field], path: str) -> Record:
     return record
 
 
-def _several(values: list[bytes]) -> tuple[npt.NDArray[Any], Any]:
+def _several(values: list[bytes]) -> tuple[Array, Any]:
     """Return a list of strings as a tensor with two levels."""
     inner = np.zeros(len(values) + 1, np.int64)
     np.cumsum([len(value) for value in values], out=inner[1:])

@@ -22,6 +22,7 @@ from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.files.named import strings
 from fluidio.recordio.files.schema import Field
+from fluidio.tensor.array import Array
 
 __all__ = ["read", "write"]
 
@@ -73,7 +74,7 @@ def _add(tar: tarfile.TarFile, name: str, data: bytes) -> None:
     tar.addfile(member, io.BytesIO(data))
 
 
-def _npy(array: npt.NDArray[Any]) -> bytes:
+def _npy(array: Array) -> bytes:
     out = io.BytesIO()
     np.lib.format.write_array(out, np.ascontiguousarray(array), allow_pickle=False)
     return out.getvalue()
@@ -160,7 +161,7 @@ def _decode(sample: dict[str, Any], slots: list[Field], path: str) -> Record:
     return record
 
 
-def _strings(values: list[str]) -> tuple[npt.NDArray[Any], Any]:
+def _strings(values: list[str]) -> tuple[Array, Any]:
     parts = [value.encode() for value in values]
     inner = np.zeros(len(parts) + 1, np.int64)
     np.cumsum([len(part) for part in parts], out=inner[1:])

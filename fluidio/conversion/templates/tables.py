@@ -58,7 +58,7 @@ def batches(task_id: int) -> Iterator[Any]:
                 yield reader.get_batch(number)
 
 
-def csv(file: Any, delimiter: str) -> Iterator[Any]:
+def csv(file: object, delimiter: str) -> Iterator[Any]:
     """Yield the rows of a CSV file; the first megabytes decide the types of the columns."""
     text = {name: pyarrow.string() for name in arguments().text.split(",") if name}
     reader = pyarrow.csv.open_csv(

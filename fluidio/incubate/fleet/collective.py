@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fluidio.executor.compiled import CompiledProgram
 from fluidio.executor.strategies import BuildStrategy, ExecutionStrategy
@@ -15,6 +15,10 @@ from fluidio.incubate.fleet.train_status import TrainStatus, clean_checkpoints, 
 from fluidio.optimizer import RecomputeOptimizer
 from fluidio.program import Operator, Program
 from fluidio.transpiler import DistributeTranspiler, DistributeTranspilerConfig
+
+if TYPE_CHECKING:
+    from fluidio.executor import Executor
+
 
 __all__ = [
     "Collective",
@@ -63,7 +67,7 @@ class Collective(Fleet):
 
     mode = Mode.COLLECTIVE
 
-    def distributed_optimizer(self, optimizer: Any, strategy: Any = None) -> CollectiveOptimizer:
+    def distributed_optimizer(self, optimizer: object, strategy: object = None) -> CollectiveOptimizer:
         """Return the optimizer under fleet's interface."""
         return CollectiveOptimizer(optimizer, strategy or DistributedStrategy(), self)
 
@@ -88,18 +92,18 @@ class Collective(Fleet):
     def run_server(self) -> None:
         _not_collective("run_server")
 
-    def run_worker(self, main_programs: Any = None, scopes: Any = None) -> None:
+    def run_worker(self, main_programs: object = None, scopes: object = None) -> None:
         _not_collective("run_worker")
 
     # -- checkpoints ----------------------------------------------------------------------------------------------
 
     def save_check_point(
         self,
-        executor: Any,
+        executor: Executor,
         path: str,
         train_status: TrainStatus,
-        main_program: Any = None,
-        fs: Any = None,
+        main_program: Program | None = None,
+        fs: object = None,
         local_cache_path: str = ".cache",
         remain_all_checkpoint: bool = True,
     ) -> None:
@@ -111,11 +115,11 @@ class Collective(Fleet):
 
     def load_check_point(
         self,
-        executor: Any,
+        executor: Executor,
         path: str,
         trainer_id: int,
-        main_program: Any = None,
-        fs: Any = None,
+        main_program: Program | None = None,
+        fs: object = None,
         local_cache_path: str = ".cache",
         ignore_empty: bool = True,
     ) -> TrainStatus | None:
@@ -125,7 +129,7 @@ class Collective(Fleet):
             raise FileNotFoundError(f"fleet.load_check_point: there is no checkpoint in {path}")
         return found
 
-    def clean_redundant_check_points(self, root_path: str, fs: Any = None, checkpoint_num: int = 1) -> None:
+    def clean_redundant_check_points(self, root_path: str, fs: object = None, checkpoint_num: int = 1) -> None:
         """Remove all but the last checkpoints."""
         clean_checkpoints(root_path, checkpoint_num)
 
@@ -148,7 +152,7 @@ def _not_collective(name: str) -> None:
 class CollectiveOptimizer(DistributedOptimizer):
     """An optimizer of one of many workers, with the options of a strategy."""
 
-    def __init__(self, optimizer: Any, strategy: Any = None, owner: Any = None) -> None:
+    def __init__(self, optimizer: object, strategy: object = None, owner: object = None) -> None:
         super().__init__(optimizer, strategy or DistributedStrategy(), owner or fleet)
 
     def minimize(

@@ -8,10 +8,14 @@ import re
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from fluidio import io
 from fluidio.program import Program
+
+if TYPE_CHECKING:
+    from fluidio.executor import Executor
+
 
 __all__ = ["TrainStatus", "clean_checkpoints", "load_checkpoint", "save_checkpoint"]
 
@@ -36,7 +40,7 @@ class TrainStatus:
         return hash(self._epoch_no)
 
 
-def save_checkpoint(executor: Any, path: str, status: TrainStatus, program: Program) -> None:
+def save_checkpoint(executor: Executor, path: str, status: TrainStatus, program: Program) -> None:
     """Save in a folder with the next number; it appears when it is whole."""
     root = Path(path)
     root.mkdir(parents=True, exist_ok=True)
@@ -51,7 +55,7 @@ def save_checkpoint(executor: Any, path: str, status: TrainStatus, program: Prog
         raise
 
 
-def load_checkpoint(executor: Any, path: str, program: Program) -> TrainStatus | None:
+def load_checkpoint(executor: Executor, path: str, program: Program) -> TrainStatus | None:
     """Load the checkpoint with the highest number."""
     root = Path(path)
     numbers = _numbers(root)

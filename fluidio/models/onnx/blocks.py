@@ -13,6 +13,7 @@ from fluidio.models.onnx.table import RAW, Refused, load_table
 from fluidio.program.block import Block
 from fluidio.program.op_def import OpDef
 from fluidio.program.operator import Operator
+from fluidio.tensor.array import Array
 
 __all__ = ["Frame", "is_unwritten", "write_block", "write_ops"]
 
@@ -50,7 +51,7 @@ class Frame:
             return self.lods.get(name, ())
         return self.parent.lod(name) if self.parent is not None else ()
 
-    def set(self, name: str, value: Any, lod: Lod = ()) -> None:
+    def set(self, name: str, value: object, lod: Lod = ()) -> None:
         self.values[name] = value
         self.lods[name] = lod
 
@@ -125,7 +126,7 @@ def _found(frame: Frame, name: str) -> Any:
     return value
 
 
-def _described(value: Any, op: Operator, name: str) -> Any:
+def _described(value: object, op: Operator, name: str) -> Any:
     """Give a value without a rank the one that the program declares."""
     if not isinstance(value, Value) or value.rank is not None or value.many:
         return value
@@ -164,10 +165,10 @@ def _unwritten(op: Operator, frame: Frame) -> None:
         frame.set(name, UNWRITTEN)
 
 
-def is_unwritten(value: Any) -> bool:
+def is_unwritten(value: object) -> bool:
     return isinstance(value, _Unwritten)
 
 
-def as_constant(frame: Frame, array: Any, name: str) -> Value:
+def as_constant(frame: Frame, array: Array, name: str) -> Value:
     """Return a parameter as a value of the graph."""
     return frame.graph.constant(np.asarray(array), hint=name)

@@ -44,7 +44,7 @@ class Op:
 
     # -- attributes -----------------------------------------------------------------------------------------------
 
-    def attr(self, name: str, default: Any = None) -> Any:
+    def attr(self, name: str, default: object = None) -> Any:
         """Return an attribute, or the op's own default."""
         attrs = self.op._attrs
         if name in attrs:

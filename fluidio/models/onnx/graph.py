@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fluidio.models.onnx.ranks import rank_of
+from fluidio.tensor.array import DType
 
 __all__ = ["OPSET", "Graph", "Input", "Names", "Value"]
 
@@ -210,7 +211,7 @@ class Graph:
         after: Value | Sequence[int],
         first: int,
         count: int = 1,
-        fill: Any = 0,
+        fill: object = 0,
         mode: str = "constant",
     ) -> Value:
         """Return a value with borders along `count` axes from `first` on.
@@ -273,7 +274,7 @@ def _plain_dtype(given: bool | int | float) -> Any:
     return np.bool_ if isinstance(given, bool) else np.int64 if isinstance(given, int) else np.float32
 
 
-def _dtype_of(op_type: str, values: Sequence[Value | None], attrs: dict[str, Any], index: int) -> np.dtype[Any]:
+def _dtype_of(op_type: str, values: Sequence[Value | None], attrs: dict[str, Any], index: int) -> DType:
     if op_type in _BOOL:
         return np.dtype(np.bool_)
     if op_type in _INT64 or (op_type in ("TopK", "MaxPool", "Unique") and index):

@@ -135,7 +135,7 @@ def _count(value: Any) -> int | None:
     return int(value.constant.size) if value is not None and value.constant is not None else None
 
 
-def _reduced(op_type: str, first: int | None, values: Sequence[Any], attrs: dict[str, Any]) -> int | None:
+def _reduced(op_type: str, first: int | None, values: Sequence[object], attrs: dict[str, Any]) -> int | None:
     if attrs.get("keepdims", 1):
         return first
     if op_type in ("ArgMax", "ArgMin"):

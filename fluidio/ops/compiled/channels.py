@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.ops.threads import share
+from fluidio.tensor.array import Array
 
 compiled: Any
 try:
@@ -32,7 +33,7 @@ def fits(*arrays: Any) -> bool:
     )
 
 
-def _sizes(x: Any) -> tuple[int, int, int]:
+def _sizes(x: Array) -> tuple[int, int, int]:
     images, channels = x.shape[:2]
     return images, channels, x.size // (images * channels)
 
@@ -41,7 +42,9 @@ def _least(sizes: tuple[int, int, int]) -> int:
     return -(-_WORTH_A_THREAD // (sizes[0] * sizes[2]))
 
 
-def normalise(x: Any, other: Any, scale: Any, bias: Any, epsilon: float, relu: bool) -> tuple[Any, Any, Any, Any]:
+def normalise(
+    x: Array, other: Any, scale: Array, bias: Array, epsilon: float, relu: bool
+) -> tuple[Array, Array, Array, Array]:
     """Return X [N, C, *] normalised by channel, plus `other`, through ReLU; the means, variances, 1 / deviations."""
     y, sizes = np.empty_like(x), _sizes(x)
     mean, variance, inverse = (np.empty(sizes[1], np.float32) for _ in range(3))
@@ -71,7 +74,7 @@ def normalise_grad(
     return dx, dscale, dbias
 
 
-def relu_grad(out: Any, dout: Any) -> Any:
+def relu_grad(out: Array, dout: Array) -> Array:
     """Return the gradient where `out` is above zero."""
     dx = np.empty_like(dout)
     share(out.size, _WORTH_A_THREAD, lambda begin, end: compiled.relu_grad(out, dout, dx, begin, end))
@@ -88,7 +91,7 @@ def max_pool(x: Any, outs: Any, windows: tuple[int, ...], lowest: float) -> Any:
     return out
 
 
-def max_pool_grad(x: Any, out: Any, dout: Any, windows: tuple[int, ...]) -> Any:
+def max_pool_grad(x: Array, out: Array, dout: Array, windows: tuple[int, ...]) -> Array:
     """Return X@GRAD: each window's gradient goes to its first largest element."""
     dx = np.empty_like(x)
     planes = x.shape[0] * x.shape[1]

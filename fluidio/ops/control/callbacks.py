@@ -14,6 +14,7 @@ from fluidio.program.infer import InferContext
 from fluidio.program.op_def import EMPTY, GradOp, grad_name
 from fluidio.program.operator import Operator
 from fluidio.tensor import LoDTensor
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -39,7 +40,7 @@ def _print_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 
 
 @op("print", "In", "Out", _PRINT, infer=same_as("In"), grad=_print_grad, lod="kernel", side_effect=True)
-def print_(k: Call, x: Any) -> Any:
+def print_(k: Call, x: Array) -> Array:
     """Out = In, printed on the way: the values, and in the backward pass their gradients."""
     a = k.attrs
     k.out_lods["Out"] = k.lod("In")
@@ -51,7 +52,7 @@ def print_(k: Call, x: Any) -> Any:
     return x[...]
 
 
-def _lines(k: Call, x: Any) -> list[str]:
+def _lines(k: Call, x: Array) -> list[str]:
     a = k.attrs
     lines = [a["message"]] if a["message"] else []
     name = k.op.input("In")[0]
@@ -74,7 +75,7 @@ FUNCTIONS: list[Callable[..., Any]] = []
 """Functions that `py_func` ops call, by number."""
 
 
-def register_function(function: Callable[..., Any]) -> int:
+def register_function(function: Callable[..., object]) -> int:
     """Remember a function for as long as the process lives and return its number."""
     FUNCTIONS.append(function)
     return len(FUNCTIONS) - 1
@@ -113,7 +114,7 @@ def _declared(c: InferContext) -> None:
     lod="kernel",
     side_effect=True,
 )
-def py_func(k: Call, xs: list[Any]) -> Any:
+def py_func(k: Call, xs: list[Array]) -> Any:
     """Out = what the user's function returns for the inputs, which it gets as LoDTensors."""
     check_consent(k.op, "call a function of this process by its number")
     function = FUNCTIONS[k.attrs["forward_callable_id"]]
@@ -128,7 +129,7 @@ def py_func(k: Call, xs: list[Any]) -> Any:
     return [_array(k, r) for r in listed]
 
 
-def _array(k: Call, result: Any) -> Any:
+def _array(k: Call, result: Array | None) -> Array | None:
     if result is None:
         return None
     return k.dev.upload(np.array(result.array if isinstance(result, LoDTensor) else result))

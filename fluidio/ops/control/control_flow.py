@@ -16,6 +16,7 @@ from fluidio.program.infer import InferContext
 from fluidio.program.op_def import STEPS_ATTR, GradOp, grad_name
 from fluidio.program.operator import Operator
 from fluidio.tensor import LoDTensorArray
+from fluidio.tensor.array import Array
 
 __all__ = ["add_into", "built_in_backward"]
 
@@ -30,7 +31,7 @@ def _infer_flag(c: InferContext) -> None:
 
 
 @op("is_empty", "X", "Out", infer=_infer_flag, grad=False, lod="none")
-def is_empty(k: Call, x: Any) -> Any:
+def is_empty(k: Call, x: Array) -> Array:
     """Out = whether X has no elements."""
     return k.dev.upload(np.array([x.size == 0]))
 
@@ -94,7 +95,7 @@ def _can_end(k: Call, f: Frame, condition: int) -> bool:
     return bool(found)
 
 
-def add_into(k: Call, f: Frame, target: int, value: Any) -> None:
+def add_into(k: Call, f: Frame, target: int, value: Array) -> None:
     """Add an iteration's gradient to what came before."""
     held = f.values[target]
     f.set(target, value if held is None else sum_(k, [held, value]))
@@ -164,7 +165,7 @@ def _written(k: Call, slot: int) -> bool:
     return bool(found)
 
 
-def _zeros_like(k: Call, value: Any) -> Any:
+def _zeros_like(k: Call, value: Array | None) -> Any:
     return None if value is None or not hasattr(value, "dtype") else k.xp.zeros_like(value)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fluidio.errors import EnforceNotMet
@@ -14,16 +12,17 @@ from fluidio.ops.sequence.ragged import from_lengths, ranges
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import GradOp, grad_name
 from fluidio.program.operator import Operator
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import IntArray, LoD
 
 __all__: list[str] = []
 
 
-def _mask(k: Call, f: Frame) -> Any:
+def _mask(k: Call, f: Frame) -> Array:
     return np.asarray(k.dev.download(f.values[k.ins["Mask"][0]])).reshape(-1).astype(bool)
 
 
-def _picked(k: Call, f: Frame, source: int, chosen: IntArray) -> tuple[Any, LoD]:
+def _picked(k: Call, f: Frame, source: int, chosen: IntArray) -> tuple[Array, LoD]:
     """Return rows (or sequences, where the value has LoD) by number."""
     x, lod = f.values[source], f.lods[source]
     entries = lod[0].size - 1 if lod else x.shape[0]

@@ -218,7 +218,7 @@ def tensor_array_to_tensor_grad(k: Call, f: Frame) -> None:
     sizes = np.asarray(k.dev.download(f.values[k.ins["OutIndex"][0]]))
     if k.attrs["use_stack"]:
         sizes = np.ones_like(sizes)
-    parts = k.xp.split(dout, np.cumsum(sizes)[:-1].tolist(), axis=axis)
+    parts = list(k.xp.split(dout, np.cumsum(sizes)[:-1].tolist(), axis=axis))
     if k.attrs["use_stack"]:
         parts = [k.xp.squeeze(part, axis=axis) for part in parts]
     accumulate(f, k.outs["X@GRAD"][0], [LoDTensor.wrap(part) for part in parts])

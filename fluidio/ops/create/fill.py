@@ -13,6 +13,7 @@ from fluidio.ops.random import engine as random_engine
 from fluidio.ops.registry import op, passed_on, same_as
 from fluidio.program.infer import InferContext
 from fluidio.tensor import SelectedRows
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -55,7 +56,7 @@ def infer_like_input(c: InferContext) -> None:
     c.set("Out", shape, c.attrs["dtype"])
 
 
-def shape_like_input(k: Call, x: Any, by_sequence: bool = True) -> list[int]:
+def shape_like_input(k: Call, x: Array, by_sequence: bool = True) -> list[int]:
     """Return attr `shape` with the batch dimension of `x`; for constants rows are sequences when the input has LoD."""
     shape = list(k.attrs["shape"])
     axis = k.attrs["input_dim_idx"]
@@ -87,7 +88,7 @@ def fill_constant_batch_size_like(k: Call, x: Any) -> Any:
 
 
 @op("fill_zeros_like", "X", "Out", infer=same_as("X"), grad=False)
-def fill_zeros_like(k: Call, x: Any) -> Any:
+def fill_zeros_like(k: Call, x: Array) -> Array:
     """Out = zeros of X's shape."""
     return k.xp.zeros_like(x)
 
@@ -98,7 +99,7 @@ def _any_like(c: InferContext) -> None:
 
 
 @op("fill_any_like", "X", "Out", {"value": 0.0, "dtype": -1}, infer=_any_like, grad=False)
-def fill_any_like(k: Call, x: Any) -> Any:
+def fill_any_like(k: Call, x: Array) -> Array:
     """Out = value everywhere, in X's shape."""
     dtype = np.dtype(x.dtype if k.attrs["dtype"] < 0 else to_numpy(k.attrs["dtype"]))
     value = k.attrs["value"]
@@ -116,7 +117,7 @@ def fill_any_like(k: Call, x: Any) -> Any:
     grad=False,
     lod="none",
 )
-def assign_value(k: Call) -> Any:
+def assign_value(k: Call) -> Array:
     """Out = the values in the attribute of its dtype."""
     dtype = to_numpy(k.attrs["dtype"])
     values: Any = next(
@@ -154,7 +155,7 @@ def _declared_random(c: InferContext) -> None:
     grad=False,
     lod="none",
 )
-def uniform_random(k: Call, shape_tensor: Any, shape_list: list[Any]) -> Any:
+def uniform_random(k: Call, shape_tensor: Array | None, shape_list: list[Array]) -> Array:
     """Out = uniform numbers in [min, max]; seed 0 takes one from the system at each run.
 
     `diag_num` elements, the first and then one every diag_step + 1, are diag_val instead.
@@ -169,7 +170,7 @@ def uniform_random(k: Call, shape_tensor: Any, shape_list: list[Any]) -> Any:
     return k.dev.upload(values)
 
 
-def set_diagonal(values: Any, a: dict[str, Any]) -> None:
+def set_diagonal(values: Array, a: dict[str, Any]) -> None:
     """Set `diag_num` elements, the first and then one every diag_step + 1, to diag_val."""
     places = np.arange(a["diag_num"]) * (a["diag_step"] + 1)
     if places.size and places[-1] >= values.size:
@@ -177,7 +178,7 @@ def set_diagonal(values: Any, a: dict[str, Any]) -> None:
     values.reshape(-1)[places] = a["diag_val"]
 
 
-def _given_shape(k: Call, shape_tensor: Any, shape_list: list[Any]) -> list[int]:
+def _given_shape(k: Call, shape_tensor: Array | None, shape_list: list[Array]) -> list[int]:
     """Return the shape that a tensor or a list of numbers holds, else the attribute."""
     if shape_tensor is not None:
         return [int(d) for d in k.dev.download(shape_tensor)]
@@ -196,7 +197,7 @@ def _given_shape(k: Call, shape_tensor: Any, shape_list: list[Any]) -> list[int]
     grad=False,
     lod="none",
 )
-def gaussian_random(k: Call, shape_tensor: Any, shape_list: list[Any]) -> Any:
+def gaussian_random(k: Call, shape_tensor: Array, shape_list: list[Array]) -> Array:
     """Out = normal numbers."""
     a = k.attrs
     seed = a["seed"] or random_engine.os_seed()
@@ -213,7 +214,7 @@ def gaussian_random(k: Call, shape_tensor: Any, shape_list: list[Any]) -> Any:
     grad=False,
     lod="none",
 )
-def truncated_gaussian_random(k: Call) -> Any:
+def truncated_gaussian_random(k: Call) -> Array:
     """Out = normal numbers within two standard deviations."""
     a = k.attrs
     seed = a["seed"] or random_engine.os_seed()

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from fluidio.dtypes import VarType, to_numpy
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.random.engine import os_seed
 from fluidio.ops.registry import op, same_as
 from fluidio.places import CPUPlace
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -30,13 +31,13 @@ def _infer_fill(c: InferContext) -> None:
     grad=False,
     lod="none",
 )
-def fill(k: Call) -> Any:
+def fill(k: Call) -> Array:
     """Out = the values in the shape."""
     return k.dev.upload(np.array(k.attrs["value"], to_numpy(k.attrs["dtype"])).reshape(k.attrs["shape"]))
 
 
 @op("fill_zeros_like2", "X", "Out", {"dtype": VarType.FP32}, infer=same_as("X"), grad=False)
-def fill_zeros_like2(k: Call, x: Any) -> Any:
+def fill_zeros_like2(k: Call, x: Array) -> Array:
     """Out = zeros like X."""
     return k.xp.zeros_like(x)
 
@@ -46,7 +47,7 @@ def _infer_seed(c: InferContext) -> None:
 
 
 @op("seed", "", "Out", {"seed": 0}, infer=_infer_seed, grad=False, lod="none")
-def seed(k: Call) -> Any:
+def seed(k: Call) -> Array:
     """Out = the seed, or one of the operating system for 0."""
     number = k.attrs["seed"] or os_seed() >> 1
     return k.dev.upload(np.array([number], np.int32))
@@ -60,7 +61,7 @@ def _infer_split(c: InferContext) -> None:
 
 
 @op("split_byref", "X", "Out*", {"num": 0, "sections": []}, infer=_infer_split, grad=False, lod="none")
-def split_byref(k: Call, x: Any) -> Any:
+def split_byref(k: Call, x: Array) -> KernelResult:
     """Out = X cut into groups of rows."""
     count = len(k.op.output("Out"))
     sections = k.attrs["sections"] or [x.shape[0] // count] * count

@@ -14,11 +14,12 @@ from fluidio.ops.kernel import Call
 from fluidio.ops.random import engine as random_engine
 from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
 
-def _scalar(k: Call, tensor: Any) -> Any:
+def _scalar(k: Call, tensor: Array) -> Array:
     return k.dev.download(tensor).reshape(-1)[0]
 
 
@@ -27,7 +28,7 @@ def _infer_range(c: InferContext) -> None:
 
 
 @op("range", "Start End Step", "Out", infer=_infer_range, grad=False, lod="none")
-def range_(k: Call, start: Any, end: Any, step: Any) -> Any:
+def range_(k: Call, start: Array, end: Array, step: Array) -> Array:
     """Out = start, start + step, ... before end."""
     a, b, s = (_scalar(k, t) for t in (start, end, step))
     if s == 0 or (b - a) * s < 0:
@@ -41,7 +42,7 @@ def range_(k: Call, start: Any, end: Any, step: Any) -> Any:
 
 
 @op("linspace", "Start Stop Num", "Out", infer=_infer_range, grad=False, lod="none")
-def linspace(k: Call, start: Any, stop: Any, num: Any) -> Any:
+def linspace(k: Call, start: Array, stop: Array, num: Array) -> Array:
     """Out = num numbers evenly from start to stop, both included."""
     a, b, count = _scalar(k, start), _scalar(k, stop), int(_scalar(k, num))
     if count < 1:
@@ -64,7 +65,7 @@ def _infer_eye(c: InferContext) -> None:
     grad=False,
     lod="none",
 )
-def eye(k: Call) -> Any:
+def eye(k: Call) -> Array:
     """Out = ones on the diagonal, zeros elsewhere."""
     rows, columns = k.attrs["num_rows"], k.attrs["num_columns"]
     return k.xp.eye(rows, rows if columns < 0 else columns, dtype=to_numpy(k.attrs["dtype"]))
@@ -77,7 +78,7 @@ def _infer_diag(c: InferContext) -> None:
 
 
 @op("diag", "Diagonal", "Out", infer=_infer_diag, grad=False, lod="none")
-def diag(k: Call, diagonal: Any) -> Any:
+def diag(k: Call, diagonal: Array) -> Array:
     """Out = a matrix with the given diagonal."""
     return k.xp.diag(diagonal)
 
@@ -94,7 +95,7 @@ _LIKE: dict[str, Any] = {"shape": [], "dtype": VarType.FP32, "input_dim_idx": 0,
     grad=False,
     lod="kernel",
 )
-def uniform_random_batch_size_like(k: Call, x: Any) -> Any:
+def uniform_random_batch_size_like(k: Call, x: Array) -> Array:
     """Out = uniform numbers in [min, max], with as many rows as Input; some are diag_val, as in uniform_random."""
     a = k.attrs
     seed = a["seed"] or random_engine.os_seed()
@@ -113,7 +114,7 @@ def uniform_random_batch_size_like(k: Call, x: Any) -> Any:
     grad=False,
     lod="kernel",
 )
-def gaussian_random_batch_size_like(k: Call, x: Any) -> Any:
+def gaussian_random_batch_size_like(k: Call, x: Array) -> Array:
     """Out = normal numbers, with as many rows as Input."""
     a = k.attrs
     seed = a["seed"] or random_engine.os_seed()

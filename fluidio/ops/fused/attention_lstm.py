@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from fluidio.ops.registry import op
 from fluidio.ops.sequence.ragged import last_level
 from fluidio.ops.sequence.time_major import recurrent_activation
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array, ArrayLibrary
 
 __all__: list[str] = []
 
@@ -40,16 +42,16 @@ def _infer(c: InferContext) -> None:
 )
 def attention_lstm(
     k: Call,
-    x: Any,
-    c0: Any,
-    h0: Any,
-    weight: Any,
-    bias: Any,
-    scalar: Any,
-    scalar_bias: Any,
-    lstm_weight: Any,
-    lstm_bias: Any,
-) -> Any:
+    x: Array,
+    c0: Array,
+    h0: Array | None,
+    weight: Array,
+    bias: Array | None,
+    scalar: Array,
+    scalar_bias: Array,
+    lstm_weight: Array,
+    lstm_bias: Array,
+) -> tuple[Array, ...]:
     """Hidden, Cell = an LSTM whose input is the mean of its sequence, weighted by row and cell."""
     xp, width, size = k.xp, x.shape[1], lstm_weight.shape[1] // 4
     k.out_lods["Hidden"] = k.out_lods["Cell"] = k.lod("X")
@@ -85,7 +87,7 @@ def attention_lstm(
     return hidden, cells, seen, kept, mixed, gates
 
 
-def _scores(xp: Any, raw: Any, scalar: Any, scalar_bias: Any) -> Any:
+def _scores(xp: ArrayLibrary | ModuleType, raw: Array, scalar: Array | None, scalar_bias: Array | None) -> Array:
     """Return the weights of the rows of a sequence: a softmax of what is positive, scaled if asked."""
     raw = xp.maximum(raw, 0)
     if scalar is not None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from types import ModuleType
 from typing import Any
 
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.math.activation import sigmoid
 from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array, ArrayLibrary
 
 __all__ = ["activated"]
 
@@ -24,7 +26,7 @@ _FC: dict[str, Any] = {
 }
 
 
-def activated(xp: Any, x: Any, kind: str) -> Any:
+def activated(xp: ArrayLibrary | ModuleType, x: Array, kind: str) -> Array:
     """Return an activation by its name in fused ops."""
     if kind == "relu":
         return xp.maximum(x, 0)
@@ -57,7 +59,7 @@ def _infer_repeated(c: InferContext) -> None:
 
 
 @op("fusion_repeated_fc_relu", "X W* Bias*", "ReluOut* Out", infer=_infer_repeated, grad=False)
-def fusion_repeated_fc_relu(k: Call, x: Any, weights: list[Any], biases: list[Any]) -> Any:
+def fusion_repeated_fc_relu(k: Call, x: Array, weights: list[Array], biases: list[Array]) -> KernelResult:
     """Out = X through several fully connected layers with relu."""
     found = []
     for weight, bias in zip(weights, biases):
@@ -81,7 +83,7 @@ def _infer_mat_sub(c: InferContext) -> None:
     grad=False,
     lod="none",
 )
-def fusion_squared_mat_sub(k: Call, x: Any, y: Any) -> Any:
+def fusion_squared_mat_sub(k: Call, x: Array, y: Array) -> tuple[Array, ...]:
     """Out = scalar ((X Y)^2 - X^2 Y^2)."""
     xx, yy, product = x * x, y * y, x @ y
     squared = product * product

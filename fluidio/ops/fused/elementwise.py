@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from fluidio.ops.fused.dense import activated
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.math.elementwise import fit, reduced
 from fluidio.ops.registry import default_grad_maker, gradient, op
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import GradOp
 from fluidio.program.operator import Operator
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -41,11 +42,11 @@ def _grad_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     return made
 
 
-def _unary(k: Call, x: Any, name: str) -> Any:
+def _unary(k: Call, x: Array, name: str) -> Array:
     return x * x.dtype.type(k.attrs["scale"]) if name == "scale" else activated(k.xp, x, name)
 
 
-def _slope(k: Call, x: Any, name: str) -> Any:
+def _slope(k: Call, x: Array, name: str) -> Array:
     """Return the slope of the function at x."""
     if name == "scale":
         return x.dtype.type(k.attrs["scale"])
@@ -55,12 +56,12 @@ def _slope(k: Call, x: Any, name: str) -> Any:
     return 1 - value * value if name == "tanh" else value * (1 - value)
 
 
-def _joined(x: Any, y: Any, name: str) -> Any:
+def _joined(x: Array, y: Array, name: str) -> Array:
     return x + y if name == "elementwise_add" else x * y
 
 
 @op("fused_elemwise_activation", "X Y", "Out IntermediateOut?", _ATTRS, infer=_infer, grad=_grad_maker)
-def fused_elemwise_activation(k: Call, x: Any, y: Any) -> Any:
+def fused_elemwise_activation(k: Call, x: Array, y: Array) -> tuple[Array, Array]:
     """Out = f(X op Y), or X op f(Y); IntermediateOut = X op Y, or f(Y)."""
     binary, unary, last = _names(k.attrs)
     a, b = fit(k, x, y)
@@ -72,7 +73,9 @@ def fused_elemwise_activation(k: Call, x: Any, y: Any) -> Any:
 
 
 @gradient("fused_elemwise_activation", "X Y Out? IntermediateOut? Out@GRAD", "X@GRAD Y@GRAD")
-def fused_elemwise_activation_grad(k: Call, x: Any, y: Any, out: Any, between: Any, dout: Any) -> Any:
+def fused_elemwise_activation_grad(
+    k: Call, x: Array, y: Array, out: Array, between: Array, dout: Array
+) -> KernelResult:
     binary, unary, last = _names(k.attrs)
     a, b = fit(k, x, y)
     if last:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array, ArrayLibrary
 
 __all__: list[str] = []
 
@@ -15,12 +17,12 @@ def _steps(bits: int) -> int:
     return (1 << (bits - 1)) - 1
 
 
-def _rounded(xp: Any, x: Any) -> Any:
+def _rounded(xp: ArrayLibrary | ModuleType, x: Array) -> Array:
     """Round half away from zero, as C does."""
     return xp.copysign(xp.floor(xp.abs(x) + x.dtype.type(0.5)), x)
 
 
-def _on_grid(k: Call, x: Any, scale: Any) -> Any:
+def _on_grid(k: Call, x: Array, scale: Array) -> Array:
     """Return x cut to [-scale, scale], as a number of steps."""
     one, tiny = x.dtype.type(1), x.dtype.type(1e-6)
     inverse = one / k.xp.where(scale <= 1e-30, scale + tiny, scale)
@@ -37,7 +39,7 @@ def _infer(c: InferContext) -> None:
 
 
 @op("fake_quantize_abs_max", "X", "Out OutScale", {"bit_length": 8}, infer=_infer, grad=False)
-def fake_quantize_abs_max(k: Call, x: Any) -> Any:
+def fake_quantize_abs_max(k: Call, x: Array) -> tuple[Array, Array]:
     """Out = X as steps of its largest element; OutScale = that."""
     scale = k.xp.abs(x).max().reshape(1)
     return _on_grid(k, x, scale), scale
@@ -56,7 +58,7 @@ def _infer_channels(c: InferContext) -> None:
     infer=_infer_channels,
     grad=False,
 )
-def fake_channel_wise_quantize_abs_max(k: Call, x: Any) -> Any:
+def fake_channel_wise_quantize_abs_max(k: Call, x: Array) -> tuple[Array, Array]:
     """Out = each slice of X as steps of its largest element; OutScale = those."""
     scale = k.xp.abs(x).reshape(x.shape[0], -1).max(axis=1)
     return _on_grid(k, x, scale.reshape(-1, *(1,) * (x.ndim - 1))), scale
@@ -70,7 +72,7 @@ def fake_channel_wise_quantize_abs_max(k: Call, x: Any) -> Any:
     infer=_infer,
     grad=False,
 )
-def fake_quantize_range_abs_max(k: Call, x: Any, before: Any, iteration: Any) -> Any:
+def fake_quantize_range_abs_max(k: Call, x: Array, before: Array, iteration: Array) -> KernelResult:
     """Out = X as steps of the largest element of the last window_size runs."""
     xp = k.xp
     if k.attrs["is_test"]:
@@ -93,7 +95,7 @@ def fake_quantize_range_abs_max(k: Call, x: Any, before: Any, iteration: Any) ->
 _MOVING: dict[str, Any] = {"bit_length": 8, "moving_rate": 0.9, "is_test": False}
 
 
-def _moved(k: Call, x: Any, accum: Any, state: Any) -> tuple[Any, Any, Any]:
+def _moved(k: Call, x: Array, accum: Array, state: Array) -> tuple[Array, Array, Array]:
     """Return the moving mean of the largest elements with its new state and sum."""
     rate = x.dtype.type(k.attrs["moving_rate"])
     new_state = rate * state + 1
@@ -112,11 +114,11 @@ def _with_moving_scale(name: str, doc: str, finish: Any) -> None:
     kernel.__doc__ = doc
 
 
-def _as_steps(k: Call, steps: Any, scale: Any) -> Any:
+def _as_steps(k: Call, steps: Array, scale: Array) -> Array:
     return steps
 
 
-def _as_values(k: Call, steps: Any, scale: Any) -> Any:
+def _as_values(k: Call, steps: Array, scale: Array) -> Array:
     return steps * scale / steps.dtype.type(_steps(k.attrs["bit_length"]))
 
 
@@ -134,7 +136,7 @@ _with_moving_scale(
     infer=_infer,
     grad=False,
 )
-def moving_average_abs_max_scale(k: Call, x: Any, accum: Any, state: Any) -> Any:
+def moving_average_abs_max_scale(k: Call, x: Array, accum: Array | None, state: Array) -> KernelResult:
     """OutScale = the moving mean of the largest elements of X; Out = X."""
     if k.attrs["is_test"] or accum is None:
         return x.copy(), None, None, None
@@ -143,7 +145,7 @@ def moving_average_abs_max_scale(k: Call, x: Any, accum: Any, state: Any) -> Any
 
 
 @op("fake_dequantize_max_abs", "X Scale", "Out", {"max_range": 127.0}, infer=_infer, grad=False)
-def fake_dequantize_max_abs(k: Call, x: Any, scale: Any) -> Any:
+def fake_dequantize_max_abs(k: Call, x: Array, scale: Array) -> Array:
     """Out = X Scale / max_range."""
     return x * scale.reshape(-1)[0] / x.dtype.type(k.attrs["max_range"])
 
@@ -156,7 +158,7 @@ def fake_dequantize_max_abs(k: Call, x: Any, scale: Any) -> Any:
     infer=_infer,
     grad=False,
 )
-def fake_channel_wise_dequantize_max_abs(k: Call, x: Any, scales: list[Any]) -> Any:
+def fake_channel_wise_dequantize_max_abs(k: Call, x: Array, scales: list[Array]) -> Array:
     """Out = X by the scale of each channel (dim 0), or with two scales by that of dim 1 and a common one."""
     bits = k.attrs["quant_bits"]
     axis = len(scales) - 1
@@ -167,14 +169,14 @@ def fake_channel_wise_dequantize_max_abs(k: Call, x: Any, scales: list[Any]) -> 
 
 
 @op("dequantize_abs_max", "X Scale", "Out", {"max_range": 127.0}, infer=_infer, grad=False)
-def dequantize_abs_max(k: Call, x: Any, scale: Any) -> Any:
+def dequantize_abs_max(k: Call, x: Array, scale: Array) -> Array:
     """Out = X Scale / max_range, X being int8."""
     factor = scale.reshape(-1)[0]
     return factor * x.astype(scale.dtype) / scale.dtype.type(k.attrs["max_range"])
 
 
 @op("dequantize_log", "X Dict", "Out", infer=_infer, grad=False)
-def dequantize_log(k: Call, x: Any, table: Any) -> Any:
+def dequantize_log(k: Call, x: Array, table: Array) -> Array:
     """Out = the value that Dict has for |X|, with the sign of X (counted from -128)."""
     number = x.astype("int64")
     return k.xp.where(number < 0, -table[k.xp.where(number < 0, number + 128, 0)], table[k.xp.maximum(number, 0)])

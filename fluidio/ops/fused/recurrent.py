@@ -9,6 +9,7 @@ from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.ops.shape.gather import check_index
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -36,7 +37,9 @@ def _sequences(k: Call, slot: str) -> list[range]:
     return [rows[::-1] for rows in found] if k.attrs["is_reverse"] else found
 
 
-def _lstm(k: Call, slot: str, gates: Any, weight: Any, bias: Any, h0: Any, c0: Any) -> tuple[Any, Any]:
+def _lstm(
+    k: Call, slot: str, gates: Array, weight: Array, bias: Array, h0: Array | None, c0: Array | None
+) -> tuple[Array, Array]:
     """Return hidden states and cells; `gates` are the inputs' shares of candidate, input, forget and output."""
     xp, a, size = k.xp, k.attrs, weight.shape[0]
     hidden, cells = xp.empty((gates.shape[0], size), gates.dtype), xp.empty((gates.shape[0], size), gates.dtype)
@@ -132,7 +135,9 @@ def _infer_gru(c: InferContext) -> None:
     grad=False,
     lod="kernel",
 )
-def fusion_gru(k: Call, x: Any, h0: Any, weight_x: Any, weight: Any, bias: Any) -> Any:
+def fusion_gru(
+    k: Call, x: Array, h0: Array | None, weight_x: Array, weight: Array, bias: Array | None
+) -> tuple[Array | None, ...]:
     """Hidden = a GRU over X WeightX + Bias."""
     xp, a, size = k.xp, k.attrs, weight.shape[0]
     gates = x @ weight_x

@@ -10,6 +10,7 @@ from fluidio.ops.fused.dense import activated
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -28,7 +29,7 @@ def _infer_conv(c: InferContext) -> None:
     grad=False,
     lod="kernel",
 )
-def fusion_seqconv_eltadd_relu(k: Call, x: Any, weight: Any, bias: Any) -> Any:
+def fusion_seqconv_eltadd_relu(k: Call, x: Array, weight: Array, bias: Array) -> tuple[Array, Array]:
     """Out = relu of a convolution over the rows around each row of a sequence, plus Bias."""
     xp, a, ends = k.xp, k.attrs, k.lod("X")[-1]
     rows = np.arange(x.shape[0])
@@ -58,7 +59,9 @@ def _infer_expand(c: InferContext) -> None:
     grad=False,
     lod="kernel",
 )
-def fusion_seqexpand_concat_fc(k: Call, parts: list[Any], weight: Any, bias: Any) -> Any:
+def fusion_seqexpand_concat_fc(
+    k: Call, parts: list[Array], weight: Array, bias: Array | None
+) -> tuple[Array | None, Array | None]:
     """Out = fc of the rows of the first X, each beside the one row that the others have for its sequence."""
     xp, lod = k.xp, k.lods["X"][0]
     owner = xp.asarray(np.repeat(np.arange(len(lod[-1]) - 1), np.diff(lod[-1])))
@@ -70,7 +73,7 @@ def fusion_seqexpand_concat_fc(k: Call, parts: list[Any], weight: Any, bias: Any
     return activated(xp, out, k.attrs["fc_activation"]), None
 
 
-def _pooled(k: Call, x: Any, lod: Any) -> Any:
+def _pooled(k: Call, x: Array, lod: Any) -> Array:
     """Return one row for each sequence: the sum of its rows, by their number or its root."""
     lengths = np.diff(lod[-1])
     owner = k.xp.asarray(np.repeat(np.arange(lengths.size), lengths))
@@ -102,7 +105,7 @@ def _end_of_pool(k: Call, rows: int) -> None:
     grad=False,
     lod="kernel",
 )
-def fusion_seqpool_concat(k: Call, parts: list[Any]) -> Any:
+def fusion_seqpool_concat(k: Call, parts: list[Array]) -> Array:
     """Out = the pooled sequences of several inputs, side by side."""
     out = k.xp.concatenate([_pooled(k, x, lod) for x, lod in zip(parts, k.lods["X"])], axis=1)
     _end_of_pool(k, out.shape[0])
@@ -118,7 +121,7 @@ def fusion_seqpool_concat(k: Call, parts: list[Any]) -> Any:
     grad=False,
     lod="kernel",
 )
-def fusion_seqpool_cvm_concat(k: Call, parts: list[Any], counts: Any) -> Any:
+def fusion_seqpool_cvm_concat(k: Call, parts: list[Array], counts: Array) -> Array:
     """Out = the pooled sequences with logarithms of their show and click counts, side by side."""
     found = []
     for x, lod in zip(parts, k.lods["X"]):

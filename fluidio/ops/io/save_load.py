@@ -16,6 +16,7 @@ from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.program.consent import check_consent
 from fluidio.tensor import SelectedRows
+from fluidio.tensor.array import Array
 
 __all__ = ["encode_variable"]
 
@@ -45,7 +46,7 @@ def encode_variable(value: Any, lod: Any, name: str) -> bytes:
     return encode_tensor(value, lod)
 
 
-def _host(k: Call, value: Any) -> Any:
+def _host(k: Call, value: Array) -> Any:
     if isinstance(value, SelectedRows):
         return SelectedRows(k.dev.download(value.index), value.height(), k.dev.download(value.value))
     if isinstance(value, Table):

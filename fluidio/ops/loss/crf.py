@@ -11,11 +11,12 @@ import numpy as np
 
 from fluidio.dtypes import VarType
 from fluidio.errors import EnforceNotMet
-from fluidio.ops.kernel import NEVER, Call
+from fluidio.ops.kernel import NEVER, Call, KernelResult
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.sequence.ragged import from_lengths, last_level, padded_rows, segment_ids, segment_sum
 from fluidio.ops.sequence.time_major import time_major
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import IntArray
 
 __all__: list[str] = []
@@ -37,7 +38,7 @@ def _infer_crf(c: InferContext) -> None:
 class _Rows:
     """The emission rows that belong to sequences: given by LoD, or by lengths of a padded batch."""
 
-    def __init__(self, k: Call, emission: Any, length: Any) -> None:
+    def __init__(self, k: Call, emission: Array, length: Array | None) -> None:
         self.k = k
         self.at: Any = None
         if length is None:
@@ -53,12 +54,12 @@ class _Rows:
         self.at = k.dev.upload(np.flatnonzero(padded_rows(self.offsets, emission.shape[1])[1]))
         self.places = emission.shape[0] * emission.shape[1]
 
-    def take(self, array: Any, width: int) -> Any:
+    def take(self, array: Array, width: int) -> Array:
         """Return the rows of a batch one after the other."""
         flat = array.reshape(-1, width)
         return flat if self.at is None else flat[self.at]
 
-    def put(self, rows: Any, shape: tuple[int, ...]) -> Any:
+    def put(self, rows: Array, shape: tuple[int, ...]) -> Array:
         """Undo take(); what is padding becomes zero."""
         if self.at is None:
             return rows.reshape(shape)
@@ -67,7 +68,7 @@ class _Rows:
         return out.reshape(shape)
 
 
-def _labels(k: Call, label: Any, rows: _Rows, tags: int) -> Any:
+def _labels(k: Call, label: Array, rows: _Rows, tags: int) -> Array:
     ids = rows.take(label, 1).reshape(-1)
     if ids.size != rows.offsets[-1]:
         raise EnforceNotMet(f"Emission has {rows.offsets[-1]} rows, but Label has {ids.size}")
@@ -86,7 +87,9 @@ def _labels(k: Call, label: Any, rows: _Rows, tags: int) -> Any:
     grad=True,
     lod="kernel",
 )
-def linear_chain_crf(k: Call, emission: Any, transition: Any, label: Any, length: Any) -> Any:
+def linear_chain_crf(
+    k: Call, emission: Array, transition: Array, label: Array, length: Array | None
+) -> tuple[Array, ...]:
     """LogLikelihood = the cost of the labels: log of the sum over all paths minus the score of the given one."""
     xp = k.xp
     tags = emission.shape[-1]
@@ -123,7 +126,7 @@ def linear_chain_crf(k: Call, emission: Any, transition: Any, label: Any, length
     return rows.put(by_row, shape), weights.reshape(shape), moves, cost.reshape(-1, 1)
 
 
-def _path_scores(k: Call, x: Any, transition: Any, ids: Any, offsets: IntArray) -> Any:
+def _path_scores(k: Call, x: Array, transition: Array, ids: Array, offsets: IntArray) -> Array:
     """Return the score of the given tags of each sequence."""
     xp = k.xp
     picked = x[xp.arange(x.shape[0]), ids]
@@ -151,8 +154,16 @@ def _edges(offsets: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     "Emission@GRAD Transition@GRAD",
 )
 def linear_chain_crf_grad(
-    k: Call, emission: Any, transition: Any, label: Any, length: Any, alpha: Any, weights: Any, moves: Any, dcost: Any
-) -> Any:
+    k: Call,
+    emission: Array,
+    transition: Array,
+    label: Array,
+    length: Array,
+    alpha: Array,
+    weights: Array,
+    moves: Array,
+    dcost: Array,
+) -> KernelResult:
     xp = k.xp
     tags = emission.shape[-1]
     rows = _Rows(k, emission, length)
@@ -201,7 +212,7 @@ def _infer_decode(c: InferContext) -> None:
 
 
 @op("crf_decoding", "Emission Transition Label? Length?", "ViterbiPath", infer=_infer_decode, grad=False, lod="kernel")
-def crf_decoding(k: Call, emission: Any, transition: Any, label: Any, length: Any) -> Any:
+def crf_decoding(k: Call, emission: Array, transition: Array, label: Array | None, length: Array | None) -> Array:
     """ViterbiPath = the best tags; with Label, 1 where they agree with it."""
     xp = k.xp
     tags = emission.shape[-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,14 @@ from fluidio.ops.registry import gradient, op, same_as
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import GradOp, grad_name
 from fluidio.program.operator import Operator
+from fluidio.tensor.array import Array, ArrayLibrary
 
 __all__: list[str] = []
 
 _warned = False
 
 
-def check_labels(k: Call, label: Any, classes: int, ignore: int) -> None:
+def check_labels(k: Call, label: Array, classes: int, ignore: int) -> None:
     """Refuse labels outside [0, classes); on a GPU the next fetch does, so that the stream does not stop for it."""
     k.dev.check_range(label, classes, ignore, k.op)
 
@@ -46,12 +48,12 @@ def _infer_rows(c: InferContext) -> None:
     c.set("XShape", (*x, 0), c.dtype("X"), c.input("X").lod_level)
 
 
-def _log(xp: Any, p: Any) -> Any:
+def _log(xp: ArrayLibrary | ModuleType, p: Array) -> Array:
     with np.errstate(divide="ignore"):
         return xp.clip(xp.log(p), -1e20, 1e20)  # Fluid: an infinite loss is cut at 1e20
 
 
-def _may_ignore(k: Call, ids: Any, classes: int) -> bool:
+def _may_ignore(k: Call, ids: Array, classes: int) -> bool:
     """Tell whether some of the labels may be ignored; the usual case, that none is, is seen at little cost."""
     ignore = k.attrs["ignore_index"]
     if 0 <= ignore < classes or k.dev.is_gpu or not ids.size:
@@ -59,7 +61,7 @@ def _may_ignore(k: Call, ids: Any, classes: int) -> bool:
     return bool(ids.min() < 0 if ignore < 0 else ids.max() >= classes)
 
 
-def _picked(k: Call, x: Any, label: Any) -> tuple[Any, Any]:
+def _picked(k: Call, x: Array, label: Array) -> tuple[Any, Any]:
     """Return the probability of each row's label (1 where it is ignored) and which rows are ignored (or None)."""
     xp, ignore = k.xp, k.attrs["ignore_index"]
     flat, ids = x.reshape(-1, x.shape[-1]), label.reshape(-1)
@@ -72,7 +74,7 @@ def _picked(k: Call, x: Any, label: Any) -> tuple[Any, Any]:
 
 
 @op("cross_entropy", "X Label", "Y", {"soft_label": False, "ignore_index": -100}, infer=_infer_rows, grad=True)
-def cross_entropy(k: Call, x: Any, label: Any) -> Any:
+def cross_entropy(k: Call, x: Array, label: Array) -> Array:
     """Y = -log of the probability of the label (or the sum over soft labels)."""
     if k.attrs["soft_label"]:
         return -(label * _log(k.xp, x)).sum(axis=-1, keepdims=True)
@@ -80,7 +82,7 @@ def cross_entropy(k: Call, x: Any, label: Any) -> Any:
     return (0 - _log(k.xp, match)).reshape(label.shape)
 
 
-def _spread(k: Call, shape: tuple[int, ...], label: Any, match: Any, dy: Any) -> Any:
+def _spread(k: Call, shape: tuple[int, ...], label: Array, match: Array, dy: Array) -> Array:
     """Return zeros of `shape` with -dy / match at each row's label, nothing where it is ignored."""
     xp = k.xp
     ids, kind = label.reshape(-1), match.dtype
@@ -92,7 +94,7 @@ def _spread(k: Call, shape: tuple[int, ...], label: Any, match: Any, dy: Any) ->
 
 
 @gradient("cross_entropy", "X Label Y@GRAD", "X@GRAD")
-def cross_entropy_grad(k: Call, x: Any, label: Any, dy: Any) -> Any:
+def cross_entropy_grad(k: Call, x: Array, label: Array, dy: Array) -> Array:
     if k.attrs["soft_label"]:
         return -dy * label / x
     return _spread(k, x.shape, label, _picked(k, x, label)[0], dy)
@@ -115,7 +117,7 @@ def _cross_entropy2_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 @op(
     "cross_entropy2", "X Label", "Y MatchX XShape", {"ignore_index": -100}, infer=_infer_rows, grad=_cross_entropy2_grad
 )
-def cross_entropy2(k: Call, x: Any, label: Any) -> Any:
+def cross_entropy2(k: Call, x: Array, label: Array) -> tuple[Array, ...]:
     """Y = -log of the probability of the label; MatchX and XShape are all its gradient needs."""
     match, ignored = _picked(k, x, label)
     y = (0 - _log(k.xp, match)).reshape(label.shape)
@@ -136,7 +138,7 @@ def _infer_cross_entropy_grad2(c: InferContext) -> None:
     infer=_infer_cross_entropy_grad2,
     grad=False,
 )
-def cross_entropy_grad2(k: Call, dy: Any, label: Any, match: Any, x_shape: Any) -> Any:
+def cross_entropy_grad2(k: Call, dy: Array, label: Array, match: Array, x_shape: Array) -> Array:
     """X@GRAD = -Y@GRAD / MatchX at the label, zero elsewhere."""
     return _spread(k, x_shape.shape[:-1], label, match, dy)
 
@@ -159,7 +161,7 @@ def _infer_swce(c: InferContext) -> None:
     c.set("Loss", shape, c.dtype("Logits"), c.input("Logits").lod_level)
 
 
-def _class_rows(k: Call, x: Any) -> tuple[Any, bool]:
+def _class_rows(k: Call, x: Array) -> tuple[Any, bool]:
     """Return X as rows of classes, and whether its class axis had to be moved for that."""
     axis = k.attrs["axis"] % x.ndim
     if axis == x.ndim - 1:
@@ -167,7 +169,7 @@ def _class_rows(k: Call, x: Any) -> tuple[Any, bool]:
     return k.xp.moveaxis(x, axis, -1).reshape(-1, x.shape[axis]), True
 
 
-def _row_starts(k: Call, rows: int, columns: int) -> Any:
+def _row_starts(k: Call, rows: int, columns: int) -> Array:
     held = k.state.get("row_starts")
     if held is None or held[0] != (rows, columns):
         held = k.state["row_starts"] = ((rows, columns), np.arange(0, rows * columns, columns))
@@ -182,7 +184,7 @@ def _row_starts(k: Call, rows: int, columns: int) -> Any:
     infer=_infer_swce,
     grad=True,
 )
-def softmax_with_cross_entropy(k: Call, logits: Any, label: Any) -> Any:
+def softmax_with_cross_entropy(k: Call, logits: Array, label: Array) -> tuple[Array, Array]:
     """Softmax, Loss = softmax of Logits along axis, and its cross entropy with Label, in one go."""
     xp, axis = k.xp, k.attrs["axis"]
     shifted = logits - logits.max(axis=axis, keepdims=True)
@@ -205,7 +207,7 @@ def softmax_with_cross_entropy(k: Call, logits: Any, label: Any) -> Any:
 
 
 @gradient("softmax_with_cross_entropy", "Label Softmax Loss@GRAD", "Logits@GRAD")
-def softmax_with_cross_entropy_grad(k: Call, label: Any, prob: Any, dloss: Any) -> Any:
+def softmax_with_cross_entropy_grad(k: Call, label: Array, prob: Array, dloss: Array) -> Array:
     xp = k.xp
     if k.attrs["soft_label"]:
         return (prob - label) * dloss
@@ -234,7 +236,7 @@ def softmax_with_cross_entropy_grad(k: Call, label: Any, prob: Any, dloss: Any) 
     return dx
 
 
-def _tell_of_ignored_rows(k: Call, ignored: Any, d: Any) -> None:
+def _tell_of_ignored_rows(k: Call, ignored: Array, d: Array) -> None:
     global _warned
     if _warned or k.dev.is_gpu or not (ignored & (d != 0)).any():
         return
@@ -254,14 +256,14 @@ def _tell_of_ignored_rows(k: Call, ignored: Any, d: Any) -> None:
     infer=same_as("X"),
     grad=True,
 )
-def sigmoid_cross_entropy_with_logits(k: Call, x: Any, label: Any) -> Any:
+def sigmoid_cross_entropy_with_logits(k: Call, x: Array, label: Array) -> Array:
     """Out = cross entropy of sigmoid(X) with Label, each element a yes-or-no question of its own."""
     xp = k.xp
     out = xp.maximum(x, 0) - x * label + xp.log1p(xp.exp(-xp.abs(x)))
     return _counted(k, out, label)
 
 
-def _counted(k: Call, out: Any, label: Any) -> Any:
+def _counted(k: Call, out: Array, label: Array) -> Array:
     """Drop ignored elements, and divide by the number of the others if asked to."""
     kept = label.astype(np.int64) != k.attrs["ignore_index"]  # Fluid: the whole part of a soft label counts
     out *= kept
@@ -271,5 +273,5 @@ def _counted(k: Call, out: Any, label: Any) -> Any:
 
 
 @gradient("sigmoid_cross_entropy_with_logits", "X Label Out@GRAD", "X@GRAD")
-def sigmoid_cross_entropy_with_logits_grad(k: Call, x: Any, label: Any, dout: Any) -> Any:
+def sigmoid_cross_entropy_with_logits_grad(k: Call, x: Array, label: Array, dout: Array) -> Array:
     return _counted(k, (sigmoid(k.xp, x) - label) * dout, label)

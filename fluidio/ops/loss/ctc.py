@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from fluidio.errors import EnforceNotMet
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.sequence.ragged import from_lengths, last_level, padded_rows, segment_ids
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import IntArray
 
 __all__: list[str] = []
@@ -25,7 +26,7 @@ def _infer_ctc(c: InferContext) -> None:
 class _Ctc:
     """Scores [batch, time, classes] and labels [batch, longest] of one call, with their lengths."""
 
-    def __init__(self, k: Call, logits: Any, label: Any, logit_lengths: Any, label_lengths: Any) -> None:
+    def __init__(self, k: Call, logits: Array, label: Array, logit_lengths: Array | None, label_lengths: Array) -> None:
         self.k = k
         self.padded = logit_lengths is not None
         if self.padded:
@@ -51,7 +52,7 @@ class _Ctc:
         if used.size and (used.min() < 0 or used.max() >= classes):
             raise EnforceNotMet(f"labels must lie in 0 ... {classes - 1}, found {used.min()} ... {used.max()}")
 
-    def by_time(self, gradient: Any, like: Any) -> Any:
+    def by_time(self, gradient: Array, like: Array) -> Array:
         """Return a gradient [batch, time, classes] as [time, batch, classes], as long as padded Logits."""
         time = like.shape[0] if self.padded else gradient.shape[1]
         out = np.zeros((time, gradient.shape[0], gradient.shape[2]), like.dtype)
@@ -59,18 +60,18 @@ class _Ctc:
         return self.k.dev.upload(out)
 
 
-def _padded(flat: Any, offsets: IntArray) -> Any:
+def _padded(flat: Array, offsets: IntArray) -> Array:
     rows, valid = padded_rows(offsets)
     if not flat.size:
         return np.zeros(rows.shape, np.int64)
     return np.where(valid, flat[rows], 0)
 
 
-def _log_add(a: Any, b: Any) -> Any:
+def _log_add(a: Array, b: Array) -> Array:
     return np.logaddexp(a, b)
 
 
-def _alphas(log_p: Any, states: Any, jump: Any, times: Any) -> Any:
+def _alphas(log_p: Array, states: Any, jump: Any, times: Array) -> Array:
     """Return log alpha [time, batch, states]: the weight of all beginnings that end in a state."""
     batch, time, _ = log_p.shape
     count = states.shape[1]
@@ -86,7 +87,7 @@ def _alphas(log_p: Any, states: Any, jump: Any, times: Any) -> Any:
     return alpha
 
 
-def _loss_and_grad(ctc: _Ctc, blank: int) -> tuple[Any, Any]:
+def _loss_and_grad(ctc: _Ctc, blank: int) -> tuple[Array, Array]:
     """Return the loss of each sequence and its gradient by the scores, in float64."""
     scores: Any = ctc.scores.astype(np.float64)
     batch, time, _classes = scores.shape
@@ -120,7 +121,7 @@ def _loss_and_grad(ctc: _Ctc, blank: int) -> tuple[Any, Any]:
     return np.where(impossible, 0.0, -total), gradient
 
 
-def _occupied(log_p: Any, states: Any, jump: Any, exists: Any, alpha: Any, ctc: _Ctc, total: Any) -> Any:
+def _occupied(log_p: Array, states: Any, jump: Any, exists: Array, alpha: Array, ctc: _Ctc, total: Array) -> Array:
     """Return the share [batch, time, states] of all paths that are in a state at a time."""
     batch, time, _ = log_p.shape
     count = states.shape[1]
@@ -154,7 +155,7 @@ def _occupied(log_p: Any, states: Any, jump: Any, exists: Any, alpha: Any, ctc: 
     grad=True,
     lod="kernel",
 )
-def warpctc(k: Call, logits: Any, label: Any, logit_lengths: Any, label_lengths: Any) -> Any:
+def warpctc(k: Call, logits: Array, label: Array, logit_lengths: Array, label_lengths: Array) -> tuple[Array, Array]:
     """Loss = -log of the probability of all paths that read as the label; a label that cannot be read gives 0."""
     ctc = _Ctc(k, logits, label, logit_lengths, label_lengths)
     loss, gradient = _loss_and_grad(ctc, k.attrs["blank"])
@@ -162,7 +163,7 @@ def warpctc(k: Call, logits: Any, label: Any, logit_lengths: Any, label_lengths:
 
 
 @gradient("warpctc", "Logits LogitsLength WarpCTCGrad Loss@GRAD", "Logits@GRAD")
-def warpctc_grad(k: Call, logits: Any, logit_lengths: Any, stored: Any, dloss: Any) -> Any:
+def warpctc_grad(k: Call, logits: Array, logit_lengths: Array | None, stored: Array, dloss: Array) -> Array:
     xp = k.xp
     scale = dloss.reshape(-1)
     if logit_lengths is None:
@@ -194,7 +195,7 @@ def _infer_align(c: InferContext) -> None:
     grad=False,
     lod="kernel",
 )
-def ctc_align(k: Call, tokens: Any, length: Any) -> Any:
+def ctc_align(k: Call, tokens: Array, length: Array | None) -> KernelResult:
     """Output = the tokens without repeats (if merge_repeated) and blanks."""
     host = np.asarray(k.dev.download(tokens))
     if length is not None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -19,7 +18,7 @@ def _infer(c: InferContext) -> None:
 
 
 @op("cvm", "X CVM", "Y", {"use_cvm": True}, infer=_infer, grad=True)
-def cvm(k: Call, x: Any, counts: Any) -> Any:
+def cvm(k: Call, x: Array, counts: Array) -> Array:
     """Y = X with log(show + 1), log(click + 1) - log(show + 1) in its first two columns, or without these."""
     if not k.attrs["use_cvm"]:
         return k.xp.ascontiguousarray(x[:, 2:])
@@ -30,7 +29,7 @@ def cvm(k: Call, x: Any, counts: Any) -> Any:
 
 
 @gradient("cvm", "X CVM Y@GRAD", "X@GRAD", lod="kernel")
-def cvm_grad(k: Call, x: Any, counts: Any, dy: Any) -> Any:
+def cvm_grad(k: Call, x: Array, counts: Array, dy: Array) -> Array:
     # Fluid: the first two columns of the gradient are the counts themselves, as servers take them from there.
     xp = k.xp
     dx = xp.empty_like(x)

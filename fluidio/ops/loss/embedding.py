@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fluidio.ops.kernel import Call
@@ -11,6 +9,7 @@ from fluidio.ops.loss.cross_entropy import check_labels
 from fluidio.ops.math.activation import sigmoid, softplus
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -27,7 +26,7 @@ def _infer_teacher(c: InferContext) -> None:
     infer=_infer_teacher,
     grad=True,
 )
-def teacher_student_sigmoid_loss(k: Call, x: Any, label: Any) -> Any:
+def teacher_student_sigmoid_loss(k: Call, x: Array, label: Array) -> Array:
     """Y = the click's cross entropy plus the teacher's.
 
     A label holds both: -2 no click, -1 click, and with a teacher's score z, z without and 1 + z with a click.
@@ -40,7 +39,7 @@ def teacher_student_sigmoid_loss(k: Call, x: Any, label: Any) -> Any:
 
 
 @gradient("teacher_student_sigmoid_loss", "X Label Y@GRAD", "X@GRAD")
-def teacher_student_sigmoid_loss_grad(k: Call, x: Any, label: Any, dy: Any) -> Any:
+def teacher_student_sigmoid_loss_grad(k: Call, x: Array, label: Array, dy: Array) -> Array:
     xp = k.xp
     low, high = k.attrs["soft_max_lower_bound"], k.attrs["soft_max_up_bound"]
     prob = sigmoid(xp, xp.clip(x, low, high))
@@ -65,7 +64,7 @@ def _infer_center(c: InferContext) -> None:
     grad=True,
     lod="none",
 )
-def center_loss(k: Call, x: Any, label: Any, centers: Any, rate: Any) -> Any:
+def center_loss(k: Call, x: Array, label: Array, centers: Array, rate: Array) -> tuple[Array, ...]:
     """Loss = half the squared distance of each row from its class's centre, which moves towards it."""
     rows = label.reshape(-1)
     check_labels(k, rows, centers.shape[0], -1)
@@ -80,11 +79,11 @@ def center_loss(k: Call, x: Any, label: Any, centers: Any, rate: Any) -> Any:
 
 
 @gradient("center_loss", "SampleCenterDiff Loss@GRAD", "X@GRAD", carried="X")
-def center_loss_grad(k: Call, diff: Any, dloss: Any) -> Any:
+def center_loss_grad(k: Call, diff: Array, dloss: Array) -> Array:
     return diff * dloss
 
 
-def _focal_parts(k: Call, x: Any, label: Any, count: Any) -> tuple[Any, Any, Any]:
+def _focal_parts(k: Call, x: Array, label: Array, count: Array) -> tuple[Array, Array, Array]:
     """Return where the class is the label, where it is another, and by what everything is divided."""
     ids = label.reshape(-1, 1)
     classes = k.xp.arange(1, x.shape[1] + 1)[None, :]
@@ -93,7 +92,7 @@ def _focal_parts(k: Call, x: Any, label: Any, count: Any) -> tuple[Any, Any, Any
 
 
 @op("sigmoid_focal_loss", "X Label FgNum", "Out", {"gamma": 2.0, "alpha": 0.25}, infer=same_as("X"), grad=True)
-def sigmoid_focal_loss(k: Call, x: Any, label: Any, count: Any) -> Any:
+def sigmoid_focal_loss(k: Call, x: Array, label: Array, count: Array) -> Array:
     """Out = cross entropy of sigmoid(X) in which what is easy counts little; label 0 is the background."""
     xp, gamma, alpha = k.xp, k.attrs["gamma"], k.attrs["alpha"]
     right, wrong, share = _focal_parts(k, x, label, count)
@@ -104,7 +103,7 @@ def sigmoid_focal_loss(k: Call, x: Any, label: Any, count: Any) -> Any:
 
 
 @gradient("sigmoid_focal_loss", "X Label FgNum Out@GRAD", "X@GRAD")
-def sigmoid_focal_loss_grad(k: Call, x: Any, label: Any, count: Any, dout: Any) -> Any:
+def sigmoid_focal_loss_grad(k: Call, x: Array, label: Array, count: Array, dout: Array) -> Array:
     xp, gamma, alpha = k.xp, k.attrs["gamma"], k.attrs["alpha"]
     right, wrong, share = _focal_parts(k, x, label, count)
     p = sigmoid(xp, x)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -16,7 +15,7 @@ _LEAST_LOG = -100.0
 
 
 @op("bce_loss", "X Label", "Out", infer=same_as("X"), grad=True)
-def bce_loss(k: Call, x: Any, label: Any) -> Any:
+def bce_loss(k: Call, x: Array, label: Array) -> Array:
     """Out = the cross entropy of probabilities X; logarithms stop at -100."""
     xp = k.xp
     with np.errstate(divide="ignore"):
@@ -25,7 +24,7 @@ def bce_loss(k: Call, x: Any, label: Any) -> Any:
 
 
 @gradient("bce_loss", "X Label Out@GRAD", "X@GRAD")
-def bce_loss_grad(k: Call, x: Any, label: Any, dout: Any) -> Any:
+def bce_loss_grad(k: Call, x: Array, label: Array, dout: Array) -> Array:
     return dout * (x - label) / k.xp.maximum((1 - x) * x, x.dtype.type(1e-12))
 
 
@@ -35,7 +34,7 @@ def _infer_nll(c: InferContext) -> None:
     c.set("Total_weight", (1,), c.dtype("X"))
 
 
-def _nll_weights(k: Call, x: Any, label: Any, weight: Any) -> tuple[Any, Any]:
+def _nll_weights(k: Call, x: Array, label: Array, weight: Array | None) -> tuple[Array, Array]:
     """Return the class of each place, 0 where it is ignored, and its weight."""
     xp = k.xp
     counts = label != k.attrs["ignore_index"]
@@ -53,7 +52,7 @@ def _nll_weights(k: Call, x: Any, label: Any, weight: Any) -> tuple[Any, Any]:
     grad=True,
     lod="none",
 )
-def nll_loss(k: Call, x: Any, label: Any, weight: Any) -> Any:
+def nll_loss(k: Call, x: Array, label: Array, weight: Array) -> tuple[Array, Array]:
     """Out = minus the log-probability of each label times its weight, each, summed or averaged by weight."""
     xp = k.xp
     chosen, each = _nll_weights(k, x, label, weight)
@@ -68,7 +67,7 @@ def nll_loss(k: Call, x: Any, label: Any, weight: Any) -> Any:
 
 
 @gradient("nll_loss", "X Label Weight Total_weight Out@GRAD", "X@GRAD")
-def nll_loss_grad(k: Call, x: Any, label: Any, weight: Any, total: Any, dout: Any) -> Any:
+def nll_loss_grad(k: Call, x: Array, label: Array, weight: Array, total: Array, dout: Array) -> Array:
     xp = k.xp
     chosen, each = _nll_weights(k, x, label, weight)
     pull = -each * dout
@@ -84,7 +83,7 @@ def _infer_huber(c: InferContext) -> None:
 
 
 @op("modified_huber_loss", "X Y", "IntermediateVal Out", infer=_infer_huber, grad=True)
-def modified_huber_loss(k: Call, x: Any, y: Any) -> Any:
+def modified_huber_loss(k: Call, x: Array, y: Array) -> tuple[Array, Array]:
     """Out = max(0, 1 - m)^2, or -4 m below -1, of the margin m = X (2 Y - 1)."""
     xp = k.xp
     margin = x * (2 * y - 1)
@@ -92,7 +91,7 @@ def modified_huber_loss(k: Call, x: Any, y: Any) -> Any:
 
 
 @gradient("modified_huber_loss", "Y IntermediateVal Out@GRAD", "X@GRAD")
-def modified_huber_loss_grad(k: Call, y: Any, margin: Any, dout: Any) -> Any:
+def modified_huber_loss_grad(k: Call, y: Array, margin: Array, dout: Array) -> Array:
     xp = k.xp
     sign = 2 * y - 1
     slope = xp.where(margin < -1, -4 * sign, xp.where(margin < 1, -2 * (1 - margin) * sign, 0))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -23,7 +23,7 @@ def _infer_smooth_l1(c: InferContext) -> None:
 
 
 @op("smooth_l1_loss", "X Y InsideWeight? OutsideWeight?", "Diff Out", {"sigma": 1.0}, infer=_infer_smooth_l1, grad=True)
-def smooth_l1_loss(k: Call, x: Any, y: Any, inside: Any, outside: Any) -> Any:
+def smooth_l1_loss(k: Call, x: Array, y: Array, inside: Array | None, outside: Array | None) -> tuple[Array, Array]:
     """Out = for each row the sum of 0.5 (sigma d)^2 where |d| < 1/sigma^2, |d| - 0.5/sigma^2 elsewhere."""
     squared = k.attrs["sigma"] ** 2
     diff = x - y if inside is None else (x - y) * inside
@@ -40,7 +40,7 @@ def _reciprocal(squared: float) -> float:
 
 
 @gradient("smooth_l1_loss", "Diff InsideWeight OutsideWeight Out@GRAD", "X@GRAD Y@GRAD")
-def smooth_l1_loss_grad(k: Call, diff: Any, inside: Any, outside: Any, dout: Any) -> Any:
+def smooth_l1_loss_grad(k: Call, diff: Array, inside: Array, outside: Array, dout: Array) -> KernelResult:
     squared = k.attrs["sigma"] ** 2
     slope = k.xp.where(k.xp.abs(diff) < _reciprocal(squared), squared * diff, k.xp.sign(diff))
     for weight in (inside, outside):
@@ -56,7 +56,7 @@ def _infer_huber(c: InferContext) -> None:
 
 
 @op("huber_loss", "X Y", "Residual Out", {"delta": 0.0}, infer=_infer_huber, grad=True)
-def huber_loss(k: Call, x: Any, y: Any) -> Any:
+def huber_loss(k: Call, x: Array, y: Array) -> tuple[Array, Array]:
     """Out = 0.5 r^2 where |r| <= delta, delta (|r| - 0.5 delta) elsewhere, with r = Y - X."""
     delta = k.attrs["delta"]
     residual = y - x
@@ -65,21 +65,21 @@ def huber_loss(k: Call, x: Any, y: Any) -> Any:
 
 
 @gradient("huber_loss", "Residual Out@GRAD", "X@GRAD Y@GRAD")
-def huber_loss_grad(k: Call, residual: Any, dout: Any) -> Any:
+def huber_loss_grad(k: Call, residual: Array, dout: Array) -> KernelResult:
     delta = residual.dtype.type(k.attrs["delta"])
     slope = k.xp.where(k.xp.abs(residual) <= delta, residual, k.xp.sign(residual) * delta) * dout
     return -slope if k.wants("X@GRAD") else None, slope if k.wants("Y@GRAD") else None
 
 
 @op("log_loss", "Predicted Labels", "Loss", {"epsilon": 1e-4}, infer=same_as("Predicted", "Loss"), grad=True)
-def log_loss(k: Call, p: Any, label: Any) -> Any:
+def log_loss(k: Call, p: Array, label: Array) -> Array:
     """Loss = -label log(p + epsilon) - (1 - label) log(1 - p + epsilon)."""
     e = k.attrs["epsilon"]
     return -label * k.xp.log(p + e) - (1 - label) * k.xp.log(1 - p + e)
 
 
 @gradient("log_loss", "Predicted Labels Loss@GRAD", "Predicted@GRAD")
-def log_loss_grad(k: Call, p: Any, label: Any, dloss: Any) -> Any:
+def log_loss_grad(k: Call, p: Array, label: Array, dloss: Array) -> Array:
     e = k.attrs["epsilon"]
     return dloss * ((1 - label) / (1 - p + e) - label / (p + e))
 
@@ -93,7 +93,7 @@ def _infer_kldiv(c: InferContext) -> None:
 
 
 @op("kldiv_loss", "X Target", "Loss", {"reduction": "mean"}, infer=_infer_kldiv, grad=True, lod="none")
-def kldiv_loss(k: Call, x: Any, target: Any) -> Any:
+def kldiv_loss(k: Call, x: Array, target: Array) -> Array:
     """Loss = target (log target - X), zero where the target is not positive; X holds log probabilities."""
     positive = target > 0
     loss = k.xp.where(positive, target * (k.xp.log(k.xp.where(positive, target, 1)) - x), 0).astype(x.dtype, copy=False)
@@ -104,20 +104,20 @@ def kldiv_loss(k: Call, x: Any, target: Any) -> Any:
     return total / _share(kind, x)
 
 
-def _share(kind: str, x: Any) -> int:
+def _share(kind: str, x: Array) -> int:
     shares: dict[str, int] = {"sum": 1, "mean": x.size, "batchmean": x.shape[0]}
     return shares[kind]
 
 
 @gradient("kldiv_loss", "X Target Loss@GRAD", "X@GRAD")
-def kldiv_loss_grad(k: Call, x: Any, target: Any, dloss: Any) -> Any:
+def kldiv_loss_grad(k: Call, x: Array, target: Array, dloss: Array) -> Array:
     kind = k.attrs["reduction"]
     slope = k.xp.where(target > 0, -target, 0).astype(x.dtype, copy=False)
     return slope * dloss if kind == "none" else slope * (dloss.reshape(()) / _share(kind, x))
 
 
 @op("label_smooth", "X PriorDist?", "Out", {"epsilon": 0.0}, infer=same_as("X"), grad=True)
-def label_smooth(k: Call, x: Any, prior: Any) -> Any:
+def label_smooth(k: Call, x: Array, prior: Array | None) -> Array:
     """Out = (1 - epsilon) X + epsilon times the prior (uniform by default)."""
     e = k.attrs["epsilon"]
     return _less_one(e) * x + (
@@ -126,7 +126,7 @@ def label_smooth(k: Call, x: Any, prior: Any) -> Any:
 
 
 @gradient("label_smooth", "Out@GRAD", "X@GRAD")
-def label_smooth_grad(k: Call, dout: Any) -> Any:
+def label_smooth_grad(k: Call, dout: Array) -> Array:
     return dout * _less_one(k.attrs["epsilon"])
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fluidio.ops.kernel import Call
@@ -11,6 +9,7 @@ from fluidio.ops.random.engine import os_seed
 from fluidio.ops.random.samplers import LogUniformSampler
 from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -28,7 +27,7 @@ def _infer(c: InferContext) -> None:
         c.set(f"{name}Dim", (*c.shape(name), 0))
 
 
-def _drawn(labels: Any, classes: int, count: int, seed: int) -> tuple[Any, Any]:
+def _drawn(labels: Array, classes: int, count: int, seed: int) -> tuple[Array, Array]:
     """Return labels and drawn classes side by side, and how likely each is to be among the drawn."""
     sampler = LogUniformSampler(classes, seed)
     found: list[int] = []
@@ -60,7 +59,9 @@ def _drawn(labels: Any, classes: int, count: int, seed: int) -> tuple[Any, Any]:
     grad=True,
     lod="none",
 )
-def sample_logits(k: Call, logits: Any, labels: Any, own_samples: Any, own_probabilities: Any) -> Any:
+def sample_logits(
+    k: Call, logits: Array, labels: Array, own_samples: Array, own_probabilities: Array
+) -> tuple[Array, ...]:
     """SampledLogits = logits of the true and of drawn classes minus the log of their chance; SampledLabels = 0 ..."""
     x, truth, a = k.dev.download(logits), k.dev.download(labels).astype(np.int64), k.attrs
     if a["use_customized_samples"]:
@@ -81,7 +82,7 @@ def sample_logits(k: Call, logits: Any, labels: Any, own_samples: Any, own_proba
 
 
 @gradient("sample_logits", "Logits Samples SampledLogits@GRAD", "Logits@GRAD", carried="LogitsDim LabelsDim")
-def sample_logits_grad(k: Call, logits: Any, samples: Any, dout: Any) -> Any:
+def sample_logits_grad(k: Call, logits: Array, samples: Array, dout: Array) -> Array:
     xp = k.xp
     flat = xp.zeros(logits.size, dout.dtype)
     places = xp.arange(logits.shape[0])[:, None] * logits.shape[1] + samples

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from fluidio.dtypes import VarType
 from fluidio.errors import EnforceNotMet
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.random.engine import os_seed
 from fluidio.ops.random.samplers import AliasSampler, LogUniformSampler, UniformSampler, alias_tables
 from fluidio.ops.registry import gradient, infer_gradients, op
 from fluidio.program.infer import InferContext
 from fluidio.tensor import SelectedRows
+from fluidio.tensor.array import Array, ArrayLibrary
 
 __all__: list[str] = []
 
 
-def _sigmoid(xp: Any, x: Any) -> Any:
+def _sigmoid(xp: ArrayLibrary | ModuleType, x: Array) -> Array:
     return 1 / (1 + xp.exp(-x))
 
 
-def _rows_grad(k: Call, weight: Any, rows: Any, values: Any, is_bias: bool = False) -> Any:
+def _rows_grad(k: Call, weight: Array, rows: Array, values: Array, is_bias: bool = False) -> Any:
     """Return a gradient by rows: sparse if asked for, else dense. That of a bias is always dense."""
     if k.attrs["is_sparse"] and not is_bias:
         used = np.unique(np.asarray(k.dev.download(rows)))
@@ -48,7 +50,7 @@ def _infer_nce(c: InferContext) -> None:
     c.set("SampleLabels", (x.shape[0], count), VarType.INT64, 0)
 
 
-def _probabilities(k: Call, samples: Any, custom: Any) -> Any:
+def _probabilities(k: Call, samples: Array, custom: Any) -> Array:
     """Return how likely the sampler draws each class."""
     classes = k.attrs["num_total_classes"]
     if k.attrs["sampler"] == 0:
@@ -92,8 +94,16 @@ def _draw(k: Call, count: int, probs: Any, alias: Any, alias_probs: Any) -> Any:
     lod="none",
 )
 def nce(
-    k: Call, x: Any, label: Any, weight: Any, bias: Any, sample_weight: Any, probs: Any, alias: Any, alias_probs: Any
-) -> Any:
+    k: Call,
+    x: Array,
+    label: Array,
+    weight: Array,
+    bias: Array | None,
+    sample_weight: Array | None,
+    probs: Array,
+    alias: Array,
+    alias_probs: Array,
+) -> tuple[Array, ...]:
     """Cost = telling the true classes from num_neg_samples classes drawn at random."""
     xp = k.xp
     truth = np.asarray(k.dev.download(label), np.int64).reshape(x.shape[0], -1)
@@ -141,16 +151,16 @@ def _sparse_weight(slot: str) -> Callable[[InferContext], None]:
 )
 def nce_grad(
     k: Call,
-    x: Any,
-    label: Any,
-    weight: Any,
-    bias: Any,
-    sample_weight: Any,
-    probs: Any,
-    out: Any,
-    samples: Any,
-    dcost: Any,
-) -> Any:
+    x: Array,
+    label: Array,
+    weight: Array,
+    bias: Array,
+    sample_weight: Array | None,
+    probs: Array,
+    out: Array,
+    samples: Array,
+    dcost: Array,
+) -> KernelResult:
     true = label.reshape(x.shape[0], -1).shape[1]
     host = np.asarray(k.dev.download(samples))
     noise = k.dev.upload((_probabilities(k, host, probs) * k.attrs["num_neg_samples"]).astype(x.dtype))
@@ -180,7 +190,7 @@ def _infer_tree(c: InferContext) -> None:
     c.set("Out", (x.shape[0], 1), x.dtype, 0)
 
 
-def _path(k: Call, label: Any, table: Any, code: Any) -> tuple[Any, Any, Any]:
+def _path(k: Call, label: Array, table: Array | None, code: Array) -> tuple[Array, Array, Array]:
     """Return the nodes on the way to each label, the turns taken there, and which of them exist."""
     ids = np.asarray(k.dev.download(label), np.int64).reshape(-1)
     if table is not None:
@@ -211,7 +221,9 @@ def _path(k: Call, label: Any, table: Any, code: Any) -> tuple[Any, Any, Any]:
     grad=True,
     lod="none",
 )
-def hierarchical_sigmoid(k: Call, x: Any, weight: Any, label: Any, table: Any, code: Any, bias: Any) -> Any:
+def hierarchical_sigmoid(
+    k: Call, x: Array, weight: Array, label: Array, table: Array, code: Array, bias: Array | None
+) -> tuple[Array, ...]:
     """Out = the cost of the turns on the way to the label in a tree of classes."""
     xp = k.xp
     nodes, turns, exists = (k.dev.upload(part) for part in _path(k, label, table, code))
@@ -233,8 +245,8 @@ def hierarchical_sigmoid(k: Call, x: Any, weight: Any, label: Any, table: Any, c
     lod="none",
 )
 def hierarchical_sigmoid_grad(
-    k: Call, x: Any, weight: Any, label: Any, table: Any, code: Any, bias: Any, pre: Any, dout: Any
-) -> Any:
+    k: Call, x: Array, weight: Array, label: Array, table: Array, code: Array, bias: Array, pre: Array, dout: Array
+) -> KernelResult:
     path = _path(k, label, table, code)
     used = k.dev.upload(np.flatnonzero(path[2]))
     nodes, turns, exists = (k.dev.upload(part) for part in path)

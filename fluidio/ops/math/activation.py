@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from fluidio.ops.compiled import channels
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.math.special import erf
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.program.op_def import GradOp, grad_name
 from fluidio.program.operator import Operator
 from fluidio.tensor import SelectedRows
+from fluidio.tensor.array import Array, ArrayLibrary
 
 __all__: list[str] = []
 
@@ -25,13 +27,13 @@ Backward = Callable[[Call, Any, Any], Any]
 _PLAIN_GRADIENTS = {"selu", "mish"}  # Fluid: these gradients have no LoD
 
 
-def _by_out(name: str, forward: Forward, backward: Backward, attrs: Mapping[str, Any] | None = None) -> None:
+def _by_out(name: str, forward: Forward, backward: Backward, attrs: Mapping[str, object] | None = None) -> None:
     """Register an op whose gradient needs its output only: backward(k, out, dout)."""
     op(name, "X", "Out", attrs, infer=same_as("X"), grad=True)(forward)
     gradient(name, "Out Out@GRAD", "X@GRAD", lod="none" if name in _PLAIN_GRADIENTS else None)(backward)
 
 
-def _by_x(name: str, forward: Forward, backward: Backward, attrs: Mapping[str, Any] | None = None) -> None:
+def _by_x(name: str, forward: Forward, backward: Backward, attrs: Mapping[str, object] | None = None) -> None:
     """Register an op whose gradient needs its input: backward(k, x, dout)."""
     op(name, "X", "Out", attrs, infer=same_as("X"), grad=True)(forward)
     gradient(name, "X Out@GRAD", "X@GRAD", lod="none" if name in _PLAIN_GRADIENTS else None)(backward)
@@ -46,7 +48,7 @@ def _flat(name: str, forward: Forward) -> None:
 _LOWEST = {2: -11.0, 4: -88.0}  # by the bytes of a number
 
 
-def sigmoid(xp: Any, x: Any) -> Any:
+def sigmoid(xp: ArrayLibrary | ModuleType, x: Array) -> Array:
     """Return 1 / (1 + exp(-x)); x is cut where exp would overflow."""
     out = xp.maximum(x, x.dtype.type(_LOWEST.get(x.dtype.itemsize, -700.0)))
     xp.negative(out, out=out)
@@ -55,11 +57,11 @@ def sigmoid(xp: Any, x: Any) -> Any:
     return xp.reciprocal(out, out=out)
 
 
-def _relu(k: Call, x: Any) -> Any:
+def _relu(k: Call, x: Array) -> Array:
     return k.xp.maximum(x, x.dtype.type(0))
 
 
-def _relu_grad(k: Call, out: Any, d: Any) -> Any:
+def _relu_grad(k: Call, out: Array, d: Array) -> Array:
     if channels.fits(out, d) and out.shape == d.shape:
         return channels.relu_grad(out, d)
     return d * (out > 0)
@@ -68,7 +70,7 @@ def _relu_grad(k: Call, out: Any, d: Any) -> Any:
 def _rows_or_dense(one: Forward) -> Forward:
     """Let a unary op take sparse rows too: it works on their values."""
 
-    def forward(k: Call, x: Any) -> Any:
+    def forward(k: Call, x: Array) -> Any:
         if isinstance(x, SelectedRows):
             return SelectedRows(x.index, x.height(), one(k, x.value))
         return one(k, x)
@@ -105,7 +107,7 @@ def _sign_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 
 
 @op("sign", "X", "Out", infer=same_as("X"), grad=_sign_grad)
-def sign(k: Call, x: Any) -> Any:
+def sign(k: Call, x: Array) -> Array:
     """Out = -1, 0 or 1."""
     return k.xp.sign(x)
 
@@ -114,7 +116,7 @@ def sign(k: Call, x: Any) -> Any:
 _flat("round", lambda k, x: k.xp.trunc(x + k.xp.copysign(x.dtype.type(0.5), x)))
 
 
-def softplus(xp: Any, x: Any) -> Any:
+def softplus(xp: ArrayLibrary | ModuleType, x: Array) -> Array:
     """Return log(1 + exp(x)) without overflow."""
     return xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x)))
 
@@ -131,7 +133,7 @@ _by_out(
 )
 
 
-def _elu(k: Call, x: Any) -> Any:
+def _elu(k: Call, x: Array) -> Array:
     xp, alpha = k.xp, k.attrs["alpha"]
     if alpha >= 0:
         return xp.where(x > 0, x, alpha * xp.expm1(xp.minimum(x, 0)))
@@ -177,7 +179,7 @@ _by_out(
 )
 
 
-def _swish_grad(k: Call, x: Any, d: Any) -> Any:
+def _swish_grad(k: Call, x: Array, d: Array) -> Array:
     beta = k.attrs["beta"]
     s = sigmoid(k.xp, beta * x)
     return d * (s + beta * x * s * (1 - s))
@@ -186,7 +188,7 @@ def _swish_grad(k: Call, x: Any, d: Any) -> Any:
 _by_x("swish", lambda k, x: x * sigmoid(k.xp, k.attrs["beta"] * x), _swish_grad, {"beta": 1.0})
 
 
-def _hard_swish_grad(k: Call, x: Any, d: Any) -> Any:
+def _hard_swish_grad(k: Call, x: Array, d: Array) -> Array:
     a = k.attrs
     shifted = x + a["offset"]
     inside = (shifted > 0) & (shifted < a["threshold"])
@@ -207,13 +209,13 @@ def _shrink(name: str, attr: str, shift: bool) -> None:
     Fluid: with a threshold below zero both sides count where they overlap.
     """
 
-    def forward(k: Call, x: Any) -> Any:
+    def forward(k: Call, x: Array) -> Any:
         t = x.dtype.type(k.attrs[attr])
         if shift:
             return (x - t) * (x > t) + (x + t) * (x < -t)
         return x * (x > t) + x * (x < -t)
 
-    def backward(k: Call, x: Any, d: Any) -> Any:
+    def backward(k: Call, x: Array, d: Array) -> Array:
         t = x.dtype.type(k.attrs[attr])
         return d * (x > t) + d * (x < -t)
 
@@ -230,7 +232,7 @@ _by_x(
 )
 
 
-def _selu_grad(k: Call, out: Any, d: Any) -> Any:
+def _selu_grad(k: Call, out: Array, d: Array) -> Array:
     scale, alpha = k.attrs["scale"], k.attrs["alpha"]
     both = float(np.float32(scale) * np.float32(alpha))  # Fluid: the product has 32 bits
     slope = k.xp.where(out > 0, out.dtype.type(scale), out + both)
@@ -245,7 +247,7 @@ _by_out(
 )
 
 
-def _mish_softplus(k: Call, x: Any) -> Any:
+def _mish_softplus(k: Call, x: Array) -> Array:
     """Return log(1 + exp(x)): Fluid takes x above the threshold and exp(x) below minus the threshold."""
     xp, threshold = k.xp, k.attrs["threshold"]
     inside = softplus(xp, x)
@@ -255,7 +257,7 @@ def _mish_softplus(k: Call, x: Any) -> Any:
     return xp.where(x > threshold, x, below)
 
 
-def _mish_grad(k: Call, x: Any, d: Any) -> Any:
+def _mish_grad(k: Call, x: Array, d: Array) -> Array:
     soft = _mish_softplus(k, x)
     t = k.xp.tanh(soft)
     return d * (t + x * (1 - t * t) * -k.xp.expm1(-soft))
@@ -266,13 +268,13 @@ _by_x("mish", lambda k, x: x * k.xp.tanh(_mish_softplus(k, x)), _mish_grad, {"th
 _ROOT_2_PI = math.sqrt(2 / math.pi)
 
 
-def _gelu(k: Call, x: Any) -> Any:
+def _gelu(k: Call, x: Array) -> Array:
     if k.attrs["approximate"]:
         return 0.5 * x * (1 + k.xp.tanh(_ROOT_2_PI * (x + 0.044715 * x * x * x)))
     return 0.5 * x * (1 + erf(k.xp, x / math.sqrt(2)))
 
 
-def _gelu_grad(k: Call, x: Any, d: Any) -> Any:
+def _gelu_grad(k: Call, x: Array, d: Array) -> Array:
     xp = k.xp
     if k.attrs["approximate"]:
         t = xp.tanh(_ROOT_2_PI * (x + 0.044715 * x * x * x))
@@ -285,24 +287,24 @@ _by_x("gelu", _gelu, _gelu_grad, {"approximate": False})
 _by_x("erf", lambda k, x: erf(k.xp, x), lambda k, x, d: d * (2 / math.sqrt(math.pi)) * k.xp.exp(-x * x))
 
 
-def _factor(k: Call, tensor: Any) -> Any:
+def _factor(k: Call, tensor: Array | None) -> Array:
     return k.attrs["factor"] if tensor is None else tensor.reshape(-1)[0]
 
 
 @op("pow", "X FactorTensor?", "Out", {"factor": 1.0}, infer=same_as("X"), grad=True)
-def pow_(k: Call, x: Any, factor: Any) -> Any:
+def pow_(k: Call, x: Array, factor: Array) -> Array:
     """Out = X to the power of factor."""
     return k.xp.power(x, _factor(k, factor)).astype(x.dtype, copy=False)
 
 
 @gradient("pow", "X FactorTensor Out@GRAD", "X@GRAD")
-def pow_grad(k: Call, x: Any, factor: Any, dout: Any) -> Any:
+def pow_grad(k: Call, x: Array, factor: Array, dout: Array) -> Array:
     power = _factor(k, factor)
     return dout * power * k.xp.power(x, power - 1)
 
 
 @op("clip", "X Min? Max?", "Out", {"min": 0.0, "max": 0.0}, infer=same_as("X"), grad=True)
-def clip(k: Call, x: Any, low: Any, high: Any) -> Any:
+def clip(k: Call, x: Array, low: Array, high: Array) -> KernelResult:
     """Out = X cut to [min, max]."""
     lo, hi = _limits(k, low, high)
     if isinstance(x, SelectedRows):
@@ -311,7 +313,7 @@ def clip(k: Call, x: Any, low: Any, high: Any) -> Any:
     return k.xp.clip(x, lo, hi).astype(x.dtype, copy=False)
 
 
-def _limits(k: Call, low: Any, high: Any) -> tuple[Any, Any]:
+def _limits(k: Call, low: Array | None, high: Array | None) -> tuple[Array, Array]:
     """Return the bounds. Fluid: the lower one in 32 bits, for doubles too."""
     return (
         k.attrs["min"] if low is None else low.reshape(-1)[0].astype(np.float32).astype(low.dtype),
@@ -320,6 +322,6 @@ def _limits(k: Call, low: Any, high: Any) -> tuple[Any, Any]:
 
 
 @gradient("clip", "X Min Max Out@GRAD", "X@GRAD", lod="none")
-def clip_grad(k: Call, x: Any, low: Any, high: Any, dout: Any) -> Any:
+def clip_grad(k: Call, x: Array, low: Array, high: Array, dout: Array) -> Array:
     lo, hi = _limits(k, low, high)
     return dout * ((x > lo) & (x < hi))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import GradOp, grad_name
 from fluidio.program.operator import Operator
+from fluidio.tensor.array import Array, ArrayLibrary
 
 __all__: list[str] = []
 
@@ -29,7 +30,7 @@ def _infer_cast(c: InferContext) -> None:
 
 
 @op("cast", "X", "Out", {"in_dtype": VarType.FP32, "out_dtype": VarType.FP32}, infer=_infer_cast, grad=_cast_grad)
-def cast(k: Call, x: Any) -> Any:
+def cast(k: Call, x: Array) -> Array:
     """Out = X in another dtype."""
     dtype = to_numpy(k.attrs["out_dtype"])
     if dtype == np.float16 and x.dtype != np.float16 and not k.dev.is_gpu:
@@ -37,7 +38,7 @@ def cast(k: Call, x: Any) -> Any:
     return x.astype(dtype)
 
 
-def _truncated_half(xp: Any, x: Any) -> Any:
+def _truncated_half(xp: ArrayLibrary | ModuleType, x: Array) -> Array:
     """Return float32 numbers as float16, cut toward zero and infinite above 65504.
 
     Fluid: its CPU kernels cut, its GPU kernels round.

@@ -11,6 +11,7 @@ from fluidio.ops.math.elementwise import aligned_pair, broadcast_shape, check_br
 from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
 from fluidio.tensor import SelectedRows
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -28,7 +29,7 @@ def _infer_comparison(c: InferContext) -> None:
 
 def _comparison(name: str, sign: str, compare: Callable[[Any, Any], Any]) -> None:
     @op(name, "X Y", "Out", {"axis": -1, "force_cpu": False}, infer=_infer_comparison, grad=False)
-    def kernel(k: Call, x: Any, y: Any) -> Any:
+    def kernel(k: Call, x: Array, y: Array) -> Array:
         x, y = fit(k, x, y)
         if x.shape != y.shape:
             check_broadcast(x, y)
@@ -47,7 +48,7 @@ _comparison("not_equal", "!=", lambda x, y: x != y)
 
 def _logic(name: str, combine: Callable[[Any, Any, Any], Any]) -> None:
     @op(name, "X Y", "Out", infer=_infer_bool, grad=False)
-    def kernel(k: Call, x: Any, y: Any) -> Any:
+    def kernel(k: Call, x: Array, y: Array) -> Array:
         return combine(k.xp, x, y)
 
     kernel.__doc__ = f"Out = X {name.removeprefix('logical_')} Y."
@@ -59,7 +60,7 @@ _logic("logical_xor", lambda xp, x, y: xp.logical_xor(x, y))
 
 
 @op("logical_not", "X", "Out", infer=_infer_bool, grad=False)
-def logical_not(k: Call, x: Any) -> Any:
+def logical_not(k: Call, x: Array) -> Array:
     """Out = not X."""
     return k.xp.logical_not(x)
 
@@ -70,7 +71,7 @@ def _check_op(name: str, doc: str, check: Callable[[Any, Any], Any]) -> None:
         c.set("Out", (1,), VarType.BOOL if name == "isfinite" else c.dtype("X"), 0)
 
     @op(name, "X", "Out", infer=infer, grad=False, lod="none")
-    def kernel(k: Call, x: Any) -> Any:
+    def kernel(k: Call, x: Array) -> Array:
         values = x.value if isinstance(x, SelectedRows) else x
         return check(k.xp, values).reshape(1)
 
@@ -95,7 +96,7 @@ def _infer_all_close(c: InferContext) -> None:
     grad=False,
     lod="none",
 )
-def allclose(k: Call, x: Any, y: Any) -> Any:
+def allclose(k: Call, x: Array, y: Array) -> Array:
     """Out = whether |Input - Other| <= atol + rtol |Other| everywhere."""
     a = k.attrs
     close = k.xp.isclose(x, y, rtol=float(a["rtol"]), atol=float(a["atol"]), equal_nan=a["equal_nan"])

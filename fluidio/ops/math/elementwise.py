@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from fluidio.errors import EnforceNotMet
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext, Shape
 from fluidio.tensor import SelectedRows
+from fluidio.tensor.array import Array, ArrayLibrary
 
 __all__: list[str] = []
 
@@ -44,7 +46,7 @@ def _infer(c: InferContext) -> None:
     c.set("Out", broadcast_shape(c), c.dtype("X"), c.input("X").lod_level)
 
 
-def fit(k: Call, x: Any, y: Any) -> tuple[Any, Any]:
+def fit(k: Call, x: Array, y: Array) -> tuple[Array, Array]:
     """Return X and Y with one rank, so that they broadcast."""
     if x.ndim == y.ndim:
         return x, y
@@ -52,7 +54,7 @@ def fit(k: Call, x: Any, y: Any) -> tuple[Any, Any]:
     return x.reshape(x_shape), y.reshape(y_shape)
 
 
-def reduced(array: Any, shape: tuple[int, ...]) -> Any:
+def reduced(array: Array, shape: tuple[int, ...]) -> Array:
     """Sum `array` over what was broadcast, so that it has `shape`."""
     if array.shape == shape:
         return array
@@ -63,7 +65,7 @@ def reduced(array: Any, shape: tuple[int, ...]) -> Any:
     return array.sum(axis=axes, keepdims=True).reshape(shape) if axes else array.reshape(shape)
 
 
-def check_broadcast(x: Any, y: Any) -> None:
+def check_broadcast(x: Array, y: Array) -> None:
     for a, b in zip(x.shape[::-1], y.shape[::-1]):
         if a != b and a != 1 and b != 1:
             raise EnforceNotMet(f"Broadcast dimension mismatch: X {list(x.shape)} against Y {list(y.shape)}")
@@ -82,7 +84,7 @@ def _binary(name: str, forward: Callable[[Any, Any, Any], Any], grad: bool) -> N
     kernel.__doc__ = f"Out = {name.removeprefix('elementwise_')}(X, Y)."
 
 
-def _fluid_div(xp: Any, x: Any, y: Any) -> Any:
+def _fluid_div(xp: ArrayLibrary | ModuleType, x: Array, y: Array) -> Array:
     if x.dtype.kind not in "iu":
         return x / y
     quotient = xp.floor_divide(xp.abs(x), xp.abs(y))
@@ -101,7 +103,7 @@ _binary("elementwise_mod", lambda xp, x, y: xp.fmod(x, y) if x.dtype.kind in "iu
 _binary("elementwise_floordiv", lambda xp, x, y: _fluid_div(xp, x, y) if x.dtype.kind in "iu" else x // y, False)
 
 
-def _gradients(k: Call, x: Any, y: Any, dx: Callable[[], Any], dy: Callable[[], Any]) -> Any:
+def _gradients(k: Call, x: Array, y: Array, dx: Callable[[], Any], dy: Callable[[], Any]) -> Any:
     """Reduce what is wanted of two gradients of Out's shape to the shapes of X and Y."""
     fitted = fit(k, x, y)
     return tuple(
@@ -111,24 +113,24 @@ def _gradients(k: Call, x: Any, y: Any, dx: Callable[[], Any], dy: Callable[[], 
 
 
 @gradient("elementwise_add", "X Y Out@GRAD", "X@GRAD Y@GRAD")
-def add_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
+def add_grad(k: Call, x: Array, y: Array, dout: Array) -> Array:
     return _gradients(k, x, y, lambda: dout, lambda: dout)
 
 
 @gradient("elementwise_sub", "X Y Out@GRAD", "X@GRAD Y@GRAD")
-def sub_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
+def sub_grad(k: Call, x: Array, y: Array, dout: Array) -> KernelResult:
     dx, dy = _gradients(k, x, y, lambda: dout, lambda: dout)
     return dx, None if dy is None else -dy
 
 
 @gradient("elementwise_mul", "X Y Out@GRAD", "X@GRAD Y@GRAD")
-def mul_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
+def mul_grad(k: Call, x: Array, y: Array, dout: Array) -> Array:
     fx, fy = fit(k, x, y)
     return _gradients(k, x, y, lambda: dout * fy, lambda: dout * fx)
 
 
 @gradient("elementwise_div", "X Y Out Out@GRAD", "X@GRAD Y@GRAD")
-def div_grad(k: Call, x: Any, y: Any, out: Any, dout: Any) -> Any:
+def div_grad(k: Call, x: Array, y: Array, out: Array, dout: Array) -> Array:
     scaled = dout / fit(k, x, y)[1]
     return _gradients(k, x, y, lambda: scaled, lambda: -scaled * out)
 
@@ -145,11 +147,11 @@ _choice_grad("elementwise_min", lambda x, y: x < y)
 
 
 @gradient("elementwise_pow", "X Y Out? Out@GRAD", "X@GRAD Y@GRAD")
-def pow_grad(k: Call, x: Any, y: Any, out: Any, dout: Any) -> Any:
+def pow_grad(k: Call, x: Array, y: Array, out: Array | None, dout: Array) -> Array:
     xp = k.xp
     fx, fy = fit(k, x, y)
 
-    def to_y() -> Any:
+    def to_y() -> Array:
         return dout * (xp.power(fx, fy) if out is None else out) * xp.log(fx)
 
     return _gradients(k, x, y, lambda: dout * fy * xp.power(fx, fy - 1), to_y)

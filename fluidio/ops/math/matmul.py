@@ -6,10 +6,11 @@ import math
 from typing import Any
 
 from fluidio.errors import EnforceNotMet
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.math.elementwise import reduced
 from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -28,13 +29,13 @@ def _infer_mul(c: InferContext) -> None:
     c.set("Out", (*x[:nx], *y[ny:]), c.dtype("X"), c.input("X").lod_level)
 
 
-def _flat(array: Any, dims: int) -> Any:
+def _flat(array: Array, dims: int) -> Array:
     shape = array.shape
     return array if array.ndim == 2 and dims == 1 else array.reshape(math.prod(shape[:dims]), math.prod(shape[dims:]))
 
 
 @op("mul", "X Y", "Out", {"x_num_col_dims": 1, "y_num_col_dims": 1}, infer=_infer_mul, grad=True)
-def mul(k: Call, x: Any, y: Any) -> Any:
+def mul(k: Call, x: Array, y: Array) -> Array:
     """Out = X Y, both flattened to matrices at their num_col_dims."""
     nx, ny = k.attrs["x_num_col_dims"], k.attrs["y_num_col_dims"]
     if x.ndim == 2 and y.ndim == 2:
@@ -43,7 +44,7 @@ def mul(k: Call, x: Any, y: Any) -> Any:
 
 
 @gradient("mul", "X Y Out@GRAD", "X@GRAD Y@GRAD")
-def mul_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
+def mul_grad(k: Call, x: Array, y: Array, dout: Array) -> KernelResult:
     nx, ny = k.attrs["x_num_col_dims"], k.attrs["y_num_col_dims"]
     xm, ym = _flat(x, nx), _flat(y, ny)
     dm = dout.reshape(xm.shape[0], ym.shape[1])
@@ -85,7 +86,7 @@ def _out_shape(batch: tuple[int, ...], a: tuple[int, ...], b: tuple[int, ...], n
     return tuple(dims) or (1,)
 
 
-def _as_matrix(array: Any, left: bool, transposed: bool) -> Any:
+def _as_matrix(array: Array, left: bool, transposed: bool) -> Array:
     if array.ndim == 1:
         return array.reshape(_matrix_shape(array.shape, left, transposed))
     return array.swapaxes(-1, -2) if transposed else array
@@ -95,7 +96,7 @@ _MATMUL = {"transpose_X": False, "transpose_Y": False, "alpha": 1.0, "head_numbe
 
 
 @op("matmul", "X Y", "Out", _MATMUL, infer=_infer_matmul, grad=True)
-def matmul(k: Call, x: Any, y: Any) -> Any:
+def matmul(k: Call, x: Array, y: Array) -> Array:
     """Out = alpha X Y on the last two dims, each transposed first if asked for."""
     a = _as_matrix(x, True, k.attrs["transpose_X"])
     b = _as_matrix(y, False, k.attrs["transpose_Y"])
@@ -111,7 +112,7 @@ def matmul(k: Call, x: Any, y: Any) -> Any:
     return out.reshape(_out_shape(out.shape[:-2], a.shape, b.shape, x.ndim, y.ndim))
 
 
-def _by_heads(k: Call, a: Any, b: Any) -> tuple[Any, Any]:
+def _by_heads(k: Call, a: Array, b: Array) -> tuple[Array, Array]:
     """Cut the columns of X, and the rows of Y or (where they are as few as a head's) its columns, into heads."""
     heads = k.attrs["head_number"]
     left = a.reshape(*a.shape[:-1], heads, -1).swapaxes(-2, -3)
@@ -120,20 +121,20 @@ def _by_heads(k: Call, a: Any, b: Any) -> tuple[Any, Any]:
     return left, b.reshape(*b.shape[:-1], heads, -1).swapaxes(-2, -3)
 
 
-def _joined_heads(out: Any) -> Any:
+def _joined_heads(out: Array) -> Array:
     """Return [..., heads, rows, columns] as [..., rows, heads * columns]."""
     joined = out.swapaxes(-2, -3)
     return joined.reshape(*joined.shape[:-2], -1)
 
 
 @gradient("matmul", "X Y Out@GRAD", "X@GRAD Y@GRAD")
-def matmul_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
+def matmul_grad(k: Call, x: Array, y: Array, dout: Array) -> KernelResult:
     if k.attrs["head_number"] > 1:
         return _gradients_by_heads(k, x, y, dout)
     return matmul_gradients(k, x, y, dout, k.wants("X@GRAD"), k.wants("Y@GRAD"))
 
 
-def _gradients_by_heads(k: Call, x: Any, y: Any, dout: Any) -> tuple[Any, Any]:
+def _gradients_by_heads(k: Call, x: Array, y: Array, dout: Array) -> tuple[Array, Array]:
     tx, ty, heads = k.attrs["transpose_X"], k.attrs["transpose_Y"], k.attrs["head_number"]
     a, b = _as_matrix(x, True, tx), _as_matrix(y, False, ty)
     left, right = _by_heads(k, a, b)
@@ -144,13 +145,15 @@ def _gradients_by_heads(k: Call, x: Any, y: Any, dout: Any) -> tuple[Any, Any]:
     return _to_source(dleft, a.shape, x.shape, tx), _to_source(dright, b.shape, y.shape, ty)
 
 
-def matmul_by(k: Call, x: Any, y: Any) -> Any:
+def matmul_by(k: Call, x: Array, y: Array) -> Array:
     """Return alpha X Y."""
     result: Any = matmul(k, x, y)
     return result
 
 
-def matmul_gradients(k: Call, x: Any, y: Any, dout: Any, wants_x: bool, wants_y: bool) -> Any:
+def matmul_gradients(
+    k: Call, x: Array, y: Array, dout: Array, wants_x: bool, wants_y: bool
+) -> tuple[Array | None, ...]:
     """Return X@GRAD and Y@GRAD, None for what is not wanted."""
     tx, ty, alpha = k.attrs["transpose_X"], k.attrs["transpose_Y"], k.attrs["alpha"]
     a, b = _as_matrix(x, True, tx), _as_matrix(y, False, ty)
@@ -170,7 +173,7 @@ def matmul_gradients(k: Call, x: Any, y: Any, dout: Any, wants_x: bool, wants_y:
     return dx, dy
 
 
-def _to_source(gradient_: Any, matrix: tuple[int, ...], source: tuple[int, ...], transposed: bool) -> Any:
+def _to_source(gradient_: Array, matrix: tuple[int, ...], source: tuple[int, ...], transposed: bool) -> Array:
     """Sum over broadcast batches and undo the transposition."""
     d = reduced(gradient_, matrix)
     if len(source) == 1:
@@ -185,13 +188,13 @@ def _infer_bmm(c: InferContext) -> None:
 
 
 @op("bmm", "X Y", "Out", infer=_infer_bmm, grad=True)
-def bmm(k: Call, x: Any, y: Any) -> Any:
+def bmm(k: Call, x: Array, y: Array) -> Array:
     """Out = X Y for each matrix of a batch."""
     return k.xp.matmul(x, y)
 
 
 @gradient("bmm", "X Y Out@GRAD", "X@GRAD Y@GRAD")
-def bmm_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
+def bmm_grad(k: Call, x: Array, y: Array, dout: Array) -> KernelResult:
     return (
         k.xp.matmul(dout, y.swapaxes(1, 2)) if k.wants("X@GRAD") else None,
         k.xp.matmul(x.swapaxes(1, 2), dout) if k.wants("Y@GRAD") else None,
@@ -207,7 +210,7 @@ def _infer_bilinear(c: InferContext) -> None:
 
 
 @op("bilinear_tensor_product", "X Y Weight Bias?", "Out", infer=_infer_bilinear, grad=True)
-def bilinear_tensor_product(k: Call, x: Any, y: Any, weight: Any, bias: Any) -> Any:
+def bilinear_tensor_product(k: Call, x: Array, y: Array, weight: Array, bias: Array | None) -> Array:
     """Out[:, i] = X Weight[i] Y' row by row, plus Bias."""
     size, m, n = weight.shape
     left = (x @ weight.transpose(1, 0, 2).reshape(m, size * n)).reshape(-1, size, n)
@@ -216,7 +219,7 @@ def bilinear_tensor_product(k: Call, x: Any, y: Any, weight: Any, bias: Any) -> 
 
 
 @gradient("bilinear_tensor_product", "X Y Weight Out@GRAD", "X@GRAD Y@GRAD Weight@GRAD Bias@GRAD")
-def bilinear_tensor_product_grad(k: Call, x: Any, y: Any, weight: Any, dout: Any) -> Any:
+def bilinear_tensor_product_grad(k: Call, x: Array, y: Array, weight: Array, dout: Array) -> KernelResult:
     xp = k.xp
     size, m, n = weight.shape
     mixed = (dout @ weight.reshape(size, m * n)).reshape(-1, m, n)

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.math.elementwise import reduced
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import GradOp, grad_name
 from fluidio.program.operator import Operator
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -22,17 +23,17 @@ def _infer_one(c: InferContext) -> None:
 
 
 @op("l1_norm", "X", "Out", infer=_infer_one, grad=True, lod="none")
-def l1_norm(k: Call, x: Any) -> Any:
+def l1_norm(k: Call, x: Array) -> Array:
     """Out = the sum of |X|."""
     return k.xp.abs(x).sum().reshape(1)
 
 
 @gradient("l1_norm", "X Out@GRAD", "X@GRAD")
-def l1_norm_grad(k: Call, x: Any, dout: Any) -> Any:
+def l1_norm_grad(k: Call, x: Array, dout: Array) -> Array:
     return k.xp.sign(x) * dout.reshape(())
 
 
-def _dims(k: Call, x: Any) -> Any:
+def _dims(k: Call, x: Array) -> Any:
     return None if k.attrs["reduce_all"] else tuple(d % x.ndim for d in k.attrs["dim"])
 
 
@@ -54,14 +55,14 @@ def _infer_frobenius(c: InferContext) -> None:
     infer=_infer_frobenius,
     grad=True,
 )
-def frobenius_norm(k: Call, x: Any) -> Any:
+def frobenius_norm(k: Call, x: Array) -> Array:
     """Out = sqrt of the sum of squares over the dims."""
     found = k.xp.sqrt((x * x).sum(axis=_dims(k, x), keepdims=k.attrs["keep_dim"]))
     return k.xp.asarray(found).reshape(found.shape or (1,))
 
 
 @gradient("frobenius_norm", "X Out Out@GRAD", "X@GRAD")
-def frobenius_norm_grad(k: Call, x: Any, out: Any, dout: Any) -> Any:
+def frobenius_norm_grad(k: Call, x: Array, out: Array, dout: Array) -> Array:
     axes = _dims(k, x)
     shape = [1 if axes is None or i in axes else n for i, n in enumerate(x.shape)]
     return x / out.reshape(shape) * dout.reshape(shape)
@@ -86,7 +87,7 @@ def _infer_p(c: InferContext) -> None:
     grad=True,
     lod="none",
 )
-def p_norm(k: Call, x: Any) -> Any:
+def p_norm(k: Call, x: Array) -> Array:
     """Out = the p-norm along an axis."""
     p = k.attrs["porder"]
     found = (k.xp.abs(x) ** p).sum(axis=k.attrs["axis"], keepdims=k.attrs["keepdim"]) ** float(np.float32(1 / p))
@@ -94,7 +95,7 @@ def p_norm(k: Call, x: Any) -> Any:
 
 
 @gradient("p_norm", "X Out Out@GRAD", "X@GRAD")
-def p_norm_grad(k: Call, x: Any, out: Any, dout: Any) -> Any:
+def p_norm_grad(k: Call, x: Array, out: Array, dout: Array) -> Array:
     p, xp = k.attrs["porder"], k.xp
     shape = list(x.shape)
     shape[k.attrs["axis"]] = 1
@@ -117,7 +118,7 @@ def _minus_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 
 
 @op("minus", "X Y", "Out", infer=same_as("X"), grad=_minus_grad)
-def minus(k: Call, x: Any, y: Any) -> Any:
+def minus(k: Call, x: Array, y: Array) -> Array:
     """Out = X - Y."""
     return x - y
 
@@ -129,14 +130,14 @@ def _infer_distance(c: InferContext) -> None:
 
 
 @op("squared_l2_distance", "X Y", "sub_result Out", infer=_infer_distance, grad=True)
-def squared_l2_distance(k: Call, x: Any, y: Any) -> Any:
+def squared_l2_distance(k: Call, x: Array, y: Array) -> tuple[Array, Array]:
     """Out = the squared distance of the rows of X from those of Y, or from its only row."""
     difference = x.reshape(x.shape[0], -1) - y.reshape(y.shape[0], -1)
     return difference, (difference * difference).sum(axis=1, keepdims=True)
 
 
 @gradient("squared_l2_distance", "X Y sub_result Out@GRAD", "X@GRAD Y@GRAD")
-def squared_l2_distance_grad(k: Call, x: Any, y: Any, difference: Any, dout: Any) -> Any:
+def squared_l2_distance_grad(k: Call, x: Array, y: Array, difference: Array, dout: Array) -> KernelResult:
     pull = np.float32(2) * dout * difference if dout.dtype == np.float32 else 2 * dout * difference
     dy = reduced(-pull, (y.shape[0], pull.shape[1])).reshape(y.shape)
     return pull.reshape(x.shape) if k.wants("X@GRAD") else None, dy if k.wants("Y@GRAD") else None

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from fluidio.ops.kernel import Call, put_along_axis
+from fluidio.ops.kernel import Call, KernelResult, put_along_axis
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
 
-def _slopes(k: Call, x: Any, alpha: Any) -> Any:
+def _slopes(k: Call, x: Array, alpha: Array) -> Array:
     """Return alpha shaped to broadcast against X."""
     mode = k.attrs["mode"]
     if mode == "all":
@@ -22,13 +21,13 @@ def _slopes(k: Call, x: Any, alpha: Any) -> Any:
 
 
 @op("prelu", "X Alpha", "Out", {"mode": "all"}, infer=same_as("X"), grad=True)
-def prelu(k: Call, x: Any, alpha: Any) -> Any:
+def prelu(k: Call, x: Array, alpha: Array) -> Array:
     """Out = X where positive, alpha X elsewhere; one alpha, one for each channel or one for each element."""
     return k.xp.where(x > 0, x, x * _slopes(k, x, alpha))
 
 
 @gradient("prelu", "X Alpha Out@GRAD", "X@GRAD Alpha@GRAD")
-def prelu_grad(k: Call, x: Any, alpha: Any, dout: Any) -> Any:
+def prelu_grad(k: Call, x: Array, alpha: Array, dout: Array) -> KernelResult:
     xp = k.xp
     slopes = _slopes(k, x, alpha)
     dx = xp.where(x > 0, dout, dout * slopes) if k.wants("X@GRAD") else None
@@ -47,21 +46,21 @@ def _infer_maxout(c: InferContext) -> None:
     c.set("Out", shape, c.dtype("X"), c.input("X").lod_level)
 
 
-def _grouped(k: Call, x: Any) -> tuple[Any, int]:
+def _grouped(k: Call, x: Array) -> tuple[Array, int]:
     groups = k.attrs["groups"]
     axis = k.attrs["axis"] % x.ndim
     return x.reshape(*x.shape[:axis], x.shape[axis] // groups, groups, *x.shape[axis + 1 :]), axis + 1
 
 
 @op("maxout", "X", "Out", {"groups": 1, "axis": 1}, infer=_infer_maxout, grad=True)
-def maxout(k: Call, x: Any) -> Any:
+def maxout(k: Call, x: Array) -> Array:
     """Out = the largest of each group of channels."""
     grouped, axis = _grouped(k, x)
     return grouped.max(axis=axis)
 
 
 @gradient("maxout", "X Out Out@GRAD", "X@GRAD")
-def maxout_grad(k: Call, x: Any, out: Any, dout: Any) -> Any:
+def maxout_grad(k: Call, x: Array, out: Array, dout: Array) -> Array:
     grouped, axis = _grouped(k, x)
     first = k.xp.expand_dims(grouped.argmax(axis=axis), axis)
     dx = k.xp.zeros_like(grouped)

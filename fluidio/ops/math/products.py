@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from fluidio.errors import EnforceNotMet
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.math.elementwise import reduced
 from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -24,13 +24,13 @@ def _infer_addmm(c: InferContext) -> None:
 
 
 @op("addmm", "Input X Y", "Out", {"Alpha": 1.0, "Beta": 1.0}, infer=_infer_addmm, grad=True)
-def addmm(k: Call, start: Any, x: Any, y: Any) -> Any:
+def addmm(k: Call, start: Array, x: Array, y: Array) -> Array:
     """Out = Beta Input + Alpha X Y."""
     return start * x.dtype.type(k.attrs["Beta"]) + (x @ y) * x.dtype.type(k.attrs["Alpha"])
 
 
 @gradient("addmm", "Input X Y Out@GRAD", "Input@GRAD X@GRAD Y@GRAD")
-def addmm_grad(k: Call, start: Any, x: Any, y: Any, dout: Any) -> Any:
+def addmm_grad(k: Call, start: Array, x: Array, y: Array, dout: Array) -> KernelResult:
     alpha, beta = x.dtype.type(k.attrs["Alpha"]), x.dtype.type(k.attrs["Beta"])
     return (
         reduced(dout, start.shape) * beta if k.wants("Input@GRAD") else None,
@@ -46,13 +46,13 @@ def _infer_dot(c: InferContext) -> None:
 
 
 @op("dot", "X Y", "Out", infer=_infer_dot, grad=True)
-def dot(k: Call, x: Any, y: Any) -> Any:
+def dot(k: Call, x: Array, y: Array) -> Array:
     """Out = the sum of X Y along the last dim, which stays with size 1."""
     return (x * y).sum(axis=-1, keepdims=True, dtype=x.dtype)
 
 
 @gradient("dot", "X Y Out@GRAD", "X@GRAD Y@GRAD")
-def dot_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
+def dot_grad(k: Call, x: Array, y: Array, dout: Array) -> KernelResult:
     return (y * dout if k.wants("X@GRAD") else None, x * dout if k.wants("Y@GRAD") else None)
 
 
@@ -77,13 +77,13 @@ def _infer_cross(c: InferContext) -> None:
 
 
 @op("cross", "X Y", "Out", {"dim": _FIRST_OF_THREE}, infer=_infer_cross, grad=True)
-def cross(k: Call, x: Any, y: Any) -> Any:
+def cross(k: Call, x: Array, y: Array) -> Array:
     """Out = the vector products of X and Y along a dim of size 3."""
     return k.xp.cross(x, y, axis=_cross_axis(x.shape, k.attrs["dim"]))
 
 
 @gradient("cross", "X Y Out@GRAD", "X@GRAD Y@GRAD")
-def cross_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
+def cross_grad(k: Call, x: Array, y: Array, dout: Array) -> KernelResult:
     axis = _cross_axis(x.shape, k.attrs["dim"])
     return (
         k.xp.cross(y, dout, axis=axis) if k.wants("X@GRAD") else None,
@@ -109,7 +109,7 @@ def _infer_kron(c: InferContext) -> None:
 
 
 @op("kron", "X Y", "Out", infer=_infer_kron, grad=True)
-def kron(k: Call, x: Any, y: Any) -> Any:
+def kron(k: Call, x: Array, y: Array) -> Array:
     """Out = every element of X times the whole of Y, dim by dim."""
     a, b = _interleaved(x.shape, y.shape)
     product = x.reshape(a) * y.reshape(b)
@@ -117,7 +117,7 @@ def kron(k: Call, x: Any, y: Any) -> Any:
 
 
 @gradient("kron", "X Y Out@GRAD", "X@GRAD Y@GRAD")
-def kron_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
+def kron_grad(k: Call, x: Array, y: Array, dout: Array) -> KernelResult:
     a, b = _interleaved(x.shape, y.shape)
     d = dout.reshape([m * n for m, n in zip(a, b)])
     return (
@@ -131,7 +131,7 @@ def _infer_dist(c: InferContext) -> None:
 
 
 @op("dist", "X Y", "Out", {"p": 2.0}, infer=_infer_dist, grad=True)
-def dist(k: Call, x: Any, y: Any) -> Any:
+def dist(k: Call, x: Array, y: Array) -> Array:
     """Out = the p-norm of X - Y; p may be 0 (how many differ), inf or -inf (the largest, the smallest)."""
     xp, p = k.xp, k.attrs["p"]
     z = xp.abs(x - y)
@@ -145,7 +145,7 @@ def dist(k: Call, x: Any, y: Any) -> Any:
 
 
 @gradient("dist", "X Y Out Out@GRAD", "X@GRAD Y@GRAD")
-def dist_grad(k: Call, x: Any, y: Any, out: Any, dout: Any) -> Any:
+def dist_grad(k: Call, x: Array, y: Array, out: Array, dout: Array) -> KernelResult:
     xp, p = k.xp, k.attrs["p"]
     z = x - y
     size = xp.abs(z)

@@ -11,6 +11,7 @@ from fluidio.program.infer import InferContext
 from fluidio.program.op_def import EMPTY, GradOp, grad_name
 from fluidio.program.operator import Operator
 from fluidio.tensor import LoDTensor, LoDTensorArray, SelectedRows
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -30,7 +31,7 @@ def mean(k: Call, x: Any) -> Any:
 
 
 @gradient("mean", "X Out@GRAD", "X@GRAD")
-def mean_grad(k: Call, x: Any, dout: Any) -> Any:
+def mean_grad(k: Call, x: Array, dout: Array) -> Array:
     return k.xp.full(x.shape, 1, x.dtype) * (dout.reshape(-1)[:1] / x.size)
 
 

@@ -11,6 +11,7 @@ from fluidio.ops.registry import gradient, op, same_as
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import GradOp, grad_name
 from fluidio.program.operator import Operator
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -43,7 +44,7 @@ def _infer(c: InferContext) -> None:
 
 def _reduce(name: str, fold: Callable[[Any, tuple[int, ...], bool], Any], grad: bool) -> None:
     @op(name, "X", "Out", _ATTRS, infer=_infer, grad=grad, lod="kernel")
-    def kernel(k: Call, x: Any) -> Any:
+    def kernel(k: Call, x: Array) -> Array:
         axes = _axes(k.attrs, x.ndim)
         if k.attrs["out_dtype"] >= 0:
             x = x.astype(to_numpy(k.attrs["out_dtype"]), copy=False)
@@ -64,7 +65,7 @@ _reduce("reduce_all", lambda x, axes, keep: x.all(axis=axes, keepdims=keep), Fal
 _reduce("reduce_any", lambda x, axes, keep: x.any(axis=axes, keepdims=keep), False)
 
 
-def _spread(k: Call, x: Any, array: Any) -> Any:
+def _spread(k: Call, x: Array, array: Array) -> Array:
     """Return a reduced array with its lost dims back as ones, in X's dtype."""
     axes = _axes(k.attrs, x.ndim)
     shape = [1 if i in axes else d for i, d in enumerate(x.shape)]
@@ -72,21 +73,21 @@ def _spread(k: Call, x: Any, array: Any) -> Any:
 
 
 @gradient("reduce_sum", "X Out@GRAD", "X@GRAD", lod="share")
-def reduce_sum_grad(k: Call, x: Any, dout: Any) -> Any:
+def reduce_sum_grad(k: Call, x: Array, dout: Array) -> Array:
     dx = k.xp.broadcast_to(_spread(k, x, dout), x.shape)
     kind = x.dtype if k.attrs["in_dtype"] < 0 else to_numpy(k.attrs["in_dtype"])
     return dx.astype(kind)  # Fluid: whatever X is
 
 
 @gradient("reduce_mean", "X Out@GRAD", "X@GRAD", lod="share")
-def reduce_mean_grad(k: Call, x: Any, dout: Any) -> Any:
+def reduce_mean_grad(k: Call, x: Array, dout: Array) -> Array:
     d = _spread(k, x, dout)
     return k.xp.broadcast_to(d / (x.size // max(d.size, 1)), x.shape).copy()
 
 
 def _extreme_grad(name: str) -> None:
     @gradient(name, "X Out Out@GRAD", "X@GRAD", lod="share")
-    def kernel(k: Call, x: Any, out: Any, dout: Any) -> Any:
+    def kernel(k: Call, x: Array, out: Array, dout: Array) -> Array:
         # Fluid: every element equal to the extreme gets the whole gradient.
         return (x == _spread(k, x, out)) * _spread(k, x, dout)
 
@@ -96,7 +97,7 @@ _extreme_grad("reduce_min")
 
 
 @gradient("reduce_prod", "X Out Out@GRAD", "X@GRAD", lod="share")
-def reduce_prod_grad(k: Call, x: Any, out: Any, dout: Any) -> Any:
+def reduce_prod_grad(k: Call, x: Array, out: Array, dout: Array) -> Array:
     return _spread(k, x, dout) * _spread(k, x, out) / x
 
 
@@ -117,7 +118,7 @@ def _cumsum_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     infer=same_as("X"),
     grad=_cumsum_grad,
 )
-def cumsum(k: Call, x: Any) -> Any:
+def cumsum(k: Call, x: Array) -> Array:
     """Out = running sums along axis; `exclusive` leaves each element itself out, `reverse` runs from the end."""
     xp, a = k.xp, k.attrs
     axis = a["axis"]

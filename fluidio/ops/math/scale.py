@@ -11,6 +11,7 @@ from fluidio.ops.registry import op, passed_on, same_as
 from fluidio.program.op_def import GradOp, grad_name
 from fluidio.program.operator import Operator
 from fluidio.tensor import SelectedRows
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -52,6 +53,6 @@ def scale(k: Call, x: Any, scale_tensor: Any) -> Any:
 
 
 @op("increment", "X", "Out", {"step": 1.0}, infer=same_as("X"), grad=passed_on)
-def increment(k: Call, x: Any) -> Any:
+def increment(k: Call, x: Array) -> Array:
     """Out = X + step."""
     return x + x.dtype.type(k.attrs["step"])

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from fluidio.dtypes import VarType, to_numpy
-from fluidio.ops.kernel import Call, put_along_axis
+from fluidio.ops.kernel import Call, KernelResult, put_along_axis
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.ops.shape.dims import host_ints
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -53,7 +54,7 @@ def _infer_argsort(c: InferContext) -> None:
 
 
 @op("argsort", "X", "Out Indices", {"axis": -1, "descending": False}, infer=_infer_argsort, grad=True)
-def argsort(k: Call, x: Any) -> Any:
+def argsort(k: Call, x: Array) -> tuple[Array, Array]:
     """Out, Indices = X in order along axis, and where each entry came from."""
     axis = k.attrs["axis"]
     indices = k.xp.argsort(-x if k.attrs["descending"] else x, axis=axis, kind="stable")
@@ -61,7 +62,7 @@ def argsort(k: Call, x: Any) -> Any:
 
 
 @gradient("argsort", "X Indices Out@GRAD", "X@GRAD")
-def argsort_grad(k: Call, x: Any, indices: Any, dout: Any) -> Any:
+def argsort_grad(k: Call, x: Array, indices: Array, dout: Array) -> Array:
     dx = k.xp.zeros_like(x)
     put_along_axis(k.xp, dx, indices, dout, axis=k.attrs["axis"])
     return dx
@@ -77,7 +78,7 @@ def _infer_top_k(c: InferContext) -> None:
 
 
 @op("top_k", "X K?", "Out Indices", {"k": 1}, infer=_infer_top_k, grad=True)
-def top_k(k: Call, x: Any, k_tensor: Any) -> Any:
+def top_k(k: Call, x: Array, k_tensor: Array) -> tuple[Array, Array]:
     """Out, Indices = the k largest entries of each row, largest first; equal ones by lower index."""
     given = host_ints(k, k_tensor)
     count = given[0] if given else k.attrs["k"]
@@ -89,7 +90,7 @@ def top_k(k: Call, x: Any, k_tensor: Any) -> Any:
 
 
 @gradient("top_k", "X Indices Out@GRAD", "X@GRAD")
-def top_k_grad(k: Call, x: Any, indices: Any, dout: Any) -> Any:
+def top_k_grad(k: Call, x: Array, indices: Array, dout: Array) -> Array:
     dx = k.xp.zeros_like(x)
     put_along_axis(k.xp, dx, indices, dout, axis=-1)
     return dx
@@ -100,19 +101,19 @@ def _infer_where_index(c: InferContext) -> None:
 
 
 @op("where_index", "Condition", "Out", infer=_infer_where_index, grad=False, lod="none")
-def where_index(k: Call, condition: Any) -> Any:
+def where_index(k: Call, condition: Array) -> Array:
     """Out = the positions at which the condition holds, one in each row."""
     return k.xp.argwhere(condition).astype(np.int64, copy=False)
 
 
 @op("where", "Condition X Y", "Out", infer=same_as("X"), grad=True)
-def where(k: Call, condition: Any, x: Any, y: Any) -> Any:
+def where(k: Call, condition: Array, x: Array, y: Array) -> Array:
     """Out = X where the condition holds, Y elsewhere."""
     return k.xp.where(condition, x, y)
 
 
 @gradient("where", "Condition Out@GRAD", "X@GRAD Y@GRAD", carried="X Y")
-def where_grad(k: Call, condition: Any, dout: Any) -> Any:
+def where_grad(k: Call, condition: Array, dout: Array) -> KernelResult:
     return (
         dout * condition if k.wants("X@GRAD") else None,
         dout * ~condition if k.wants("Y@GRAD") else None,
@@ -125,7 +126,7 @@ def _infer_unique(c: InferContext) -> None:
     c.set("Count", (-1,), c.attrs["dtype"], 0)
 
 
-def _unique(k: Call, x: Any) -> tuple[Any, Any, Any]:
+def _unique(k: Call, x: Array) -> tuple[Array, Array, Array]:
     """Return distinct values in the order of their first appearance, each entry's place among them, and counts."""
     dtype = to_numpy(k.attrs["dtype"])
     values, first, inverse, counts = np.unique(
@@ -138,13 +139,13 @@ def _unique(k: Call, x: Any) -> tuple[Any, Any, Any]:
 
 
 @op("unique", "X", "Out Index", {"dtype": VarType.INT32}, infer=_infer_unique, grad=False, lod="none")
-def unique(k: Call, x: Any) -> Any:
+def unique(k: Call, x: Array) -> KernelResult:
     """Out, Index = the distinct values in order of appearance, and where each entry of X is among them."""
     return tuple(k.dev.upload(a) for a in _unique(k, x)[:2])
 
 
 @op("unique_with_counts", "X", "Out Index Count", {"dtype": VarType.INT32}, infer=_infer_unique, grad=False, lod="none")
-def unique_with_counts(k: Call, x: Any) -> Any:
+def unique_with_counts(k: Call, x: Array) -> KernelResult:
     """Out, Index, Count = as `unique`, and how often each value appears."""
     return tuple(k.dev.upload(a) for a in _unique(k, x))
 
@@ -157,7 +158,7 @@ def unique_with_counts(k: Call, x: Any) -> Any:
     infer=same_as("X"),
     grad=False,
 )
-def shard_index(k: Call, x: Any) -> Any:
+def shard_index(k: Call, x: Array) -> Array:
     """Out = each index within its shard if that is shard_id, else ignore_value."""
     a = k.attrs
     size = (a["index_num"] + a["nshards"] - 1) // a["nshards"]

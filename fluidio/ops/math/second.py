@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.math import activation, elementwise, matmul, reduce_dims, softmax  # noqa: F401  (they bring the ops)
 from fluidio.ops.math.elementwise import fit, reduced
 from fluidio.ops.math.matmul import matmul_by, matmul_gradients
 from fluidio.ops.second_order import linear, second, total
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -20,28 +21,28 @@ _PAIR = "X Y DOut=Out@GRAD DDX=+X@GRAD DDY=+Y@GRAD"
 
 
 @second("square", "X DOut=Out@GRAD DDX=+X@GRAD", "DX=X DDOut=Out@GRAD")
-def square_second(k: Call, x: Any, dout: Any, ddx: Any) -> Any:
+def square_second(k: Call, x: Array, dout: Array, ddx: Array) -> tuple[Array, Array]:
     return 2 * dout * ddx, 2 * x * ddx
 
 
 @second("sqrt", "Out DX=X@GRAD DDX=+X@GRAD", "DOut=Out DDOut=Out@GRAD")
-def sqrt_second(k: Call, out: Any, dx: Any, ddx: Any) -> Any:
+def sqrt_second(k: Call, out: Array, dx: Array, ddx: Array) -> tuple[Array, Array]:
     return -dx * ddx / out, 0.5 * ddx / out
 
 
 @second("elu", "X DOut=Out@GRAD DDX=+X@GRAD", "DX=X DDOut=Out@GRAD")
-def elu_second(k: Call, x: Any, dout: Any, ddx: Any) -> Any:
+def elu_second(k: Call, x: Array, dout: Array, ddx: Array) -> tuple[Array, Array]:
     curve = k.xp.where(x > 0, 0, k.attrs["alpha"] * k.xp.exp(k.xp.minimum(x, 0))).astype(x.dtype)
     return ddx * dout * curve, ddx * k.xp.where(x > 0, 1, curve)
 
 
 @second("relu", "Out DDX=+X@GRAD", "DDOut=Out@GRAD")
-def relu_second(k: Call, out: Any, ddx: Any) -> Any:
+def relu_second(k: Call, out: Array, ddx: Array) -> Array:
     return ddx * (out > 0)
 
 
 @second("leaky_relu", "Out DDX=+X@GRAD", "DDOut=Out@GRAD")
-def leaky_relu_second(k: Call, out: Any, ddx: Any) -> Any:
+def leaky_relu_second(k: Call, out: Array, ddx: Array) -> Array:
     return ddx * k.xp.where(out > 0, out.dtype.type(1), out.dtype.type(k.attrs["alpha"]))
 
 
@@ -58,7 +59,7 @@ _of_result("sigmoid", lambda y: y * (1 - y), lambda y: 1 - 2 * y)
 
 
 @second("softmax", "Out DOut=Out@GRAD DDX=+X@GRAD", "DOutNew=Out DDOut=Out@GRAD", complete=True)
-def softmax_second(k: Call, out: Any, dout: Any, ddx: Any) -> Any:
+def softmax_second(k: Call, out: Array, dout: Array, ddx: Array) -> tuple[Array, Array]:
     axis = k.attrs["axis"]
     mean, bent = ((part * out).sum(axis=axis, keepdims=True) for part in (dout, ddx))
     return ddx * (dout - mean) - dout * bent, out * (ddx - bent)
@@ -67,7 +68,7 @@ def softmax_second(k: Call, out: Any, dout: Any, ddx: Any) -> Any:
 # -- two operands --------------------------------------------------------------------------------------------------
 
 
-def _wide(k: Call, x: Any, y: Any, ddx: Any, ddy: Any) -> tuple[Any, Any]:
+def _wide(k: Call, x: Array, y: Array, ddx: Array | None, ddy: Array | None) -> tuple[Any, Any]:
     """Return the gradients that arrive, shaped so that they broadcast; None stays None."""
     wide_x, wide_y = fit(k, x, y)
     return (
@@ -76,7 +77,7 @@ def _wide(k: Call, x: Any, y: Any, ddx: Any, ddy: Any) -> tuple[Any, Any]:
     )
 
 
-def _to(k: Call, x: Any, y: Any, value: Any, of: int) -> Any:
+def _to(k: Call, x: Array, y: Array, value: Array, of: int) -> Array:
     """Sum a value of Out's shape to the shape of X (0) or Y (1)."""
     return reduced(value, fit(k, x, y)[of].shape).reshape((x, y)[of].shape)
 
@@ -94,7 +95,7 @@ _sum_second("elementwise_sub", -1)
 
 
 @second("elementwise_mul", _PAIR, "X@GRAD=X Y@GRAD=Y DDOut=Out@GRAD")
-def mul_second(k: Call, x: Any, y: Any, dout: Any, ddx: Any, ddy: Any) -> Any:
+def mul_second(k: Call, x: Array, y: Array, dout: Array, ddx: Array | None, ddy: Array | None) -> KernelResult:
     fx, fy = fit(k, x, y)
     ddx, ddy = _wide(k, x, y, ddx, ddy)
     return (
@@ -105,7 +106,7 @@ def mul_second(k: Call, x: Any, y: Any, dout: Any, ddx: Any, ddy: Any) -> Any:
 
 
 @second("elementwise_div", "Y Out DX=X@GRAD DDX=+X@GRAD DDY=+Y@GRAD", "Y@GRAD=Y DOut=Out DDOut=Out@GRAD")
-def div_second(k: Call, y: Any, out: Any, dx: Any, ddx: Any, ddy: Any) -> Any:
+def div_second(k: Call, y: Array, out: Array, dx: Array, ddx: Array | None, ddy: Array | None) -> tuple[Array, ...]:
     fy = fit(k, out, y)[1]
     ddx, ddy = _wide(k, out, y, ddx, ddy)
     ddx = k.xp.zeros_like(out) if ddx is None else ddx
@@ -118,7 +119,7 @@ def div_second(k: Call, y: Any, out: Any, dx: Any, ddx: Any, ddy: Any) -> Any:
 
 
 @second("mul", _PAIR, "DX=X DY=Y DDOut=Out@GRAD")
-def product_second(k: Call, x: Any, y: Any, dout: Any, ddx: Any, ddy: Any) -> Any:
+def product_second(k: Call, x: Array, y: Array, dout: Array, ddx: Array, ddy: Array) -> tuple[Array, ...]:
     rows, columns = k.attrs["x_num_col_dims"], k.attrs["y_num_col_dims"]
 
     def left(value: Any) -> Any:
@@ -144,7 +145,7 @@ def _product(dims: tuple[int, ...]) -> int:
 
 
 @second("matmul", _PAIR, "DX=X DY=Y DDOut=Out@GRAD", complete=True)
-def matmul_second(k: Call, x: Any, y: Any, dout: Any, ddx: Any, ddy: Any) -> Any:
+def matmul_second(k: Call, x: Array, y: Array, dout: Array, ddx: Array | None, ddy: Array | None) -> KernelResult:
     return (
         k.xp.zeros_like(x) if ddy is None else matmul_gradients(k, x, ddy, dout, True, False)[0],
         k.xp.zeros_like(y) if ddx is None else matmul_gradients(k, ddx, y, dout, False, True)[1],

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op, same_as
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
 
-def _focus(plane: Any) -> Any:
+def _focus(plane: Array) -> Array:
     """Return ones at the largest elements of a matrix, one for each row and column until one of these is used up."""
     rows, columns = plane.shape
     mask = np.zeros(plane.shape, bool)
@@ -26,7 +25,7 @@ def _focus(plane: Any) -> Any:
 
 
 @op("similarity_focus", "X", "Out", {"axis": 1, "indexes": []}, infer=same_as("X"), grad=False)
-def similarity_focus(k: Call, x: Any) -> Any:
+def similarity_focus(k: Call, x: Array) -> Array:
     """Out = 1 along `axis` where one of the slices `indexes` has a focus, else 0. On the host."""
     values, axis = k.dev.download(x), k.attrs["axis"]
     out = np.zeros_like(values)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 import numpy.typing as npt
+
+from fluidio.tensor.array import Array, ArrayLibrary
 
 __all__ = ["erf"]
 
@@ -23,7 +25,7 @@ def _table() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     return values, 2 / math.sqrt(math.pi) * np.exp(-points * points)
 
 
-def erf(xp: Any, x: Any) -> Any:
+def erf(xp: ArrayLibrary | ModuleType, x: Array) -> Array:
     """Return the error function of every element, to double precision.
 
     A Taylor series around the nearest entry of a small table; on a GPU CuPy's own function.

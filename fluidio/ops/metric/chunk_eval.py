@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fluidio.dtypes import VarType
 from fluidio.errors import EnforceNotMet
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import op
 from fluidio.ops.sequence.ragged import from_lengths, last_level, padded_rows
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -28,7 +27,7 @@ def _infer(c: InferContext) -> None:
         c.set(slot, (1,), VarType.INT64, 0)
 
 
-def _chunks(ids: Any, offsets: Any, scheme: str, types: int) -> tuple[Any, Any, Any]:
+def _chunks(ids: Array, offsets: Array, scheme: str, types: int) -> tuple[Array, Array, Array]:
     """Return first row, last row and type of every chunk."""
     count, begin, _inside, end, single = _SCHEMES[scheme]
     kind, tag = np.divmod(ids, count)
@@ -57,7 +56,7 @@ def _chunks(ids: Any, offsets: Any, scheme: str, types: int) -> tuple[Any, Any, 
     grad=False,
     lod="kernel",
 )
-def chunk_eval(k: Call, inference: Any, label: Any, length: Any) -> Any:
+def chunk_eval(k: Call, inference: Array, label: Array, length: Array | None) -> KernelResult:
     """Precision, Recall, F1-Score and the counts behind them."""
     a = k.attrs
     guessed, truth = np.asarray(k.dev.download(inference)), np.asarray(k.dev.download(label))

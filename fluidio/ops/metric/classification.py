@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fluidio.dtypes import VarType
@@ -11,6 +9,7 @@ from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -22,7 +21,7 @@ def _infer_accuracy(c: InferContext) -> None:
 
 
 @op("accuracy", "Out Indices Label", "Accuracy Correct Total", infer=_infer_accuracy, grad=False, lod="none")
-def accuracy(k: Call, out: Any, indices: Any, label: Any) -> Any:
+def accuracy(k: Call, out: Array, indices: Array, label: Array) -> tuple[Array, ...]:
     """Accuracy = share of rows whose label is among the indices."""
     xp = k.xp
     rows = indices.shape[0]
@@ -47,7 +46,7 @@ def _infer_auc(c: InferContext) -> None:
     grad=False,
     lod="none",
 )
-def auc(k: Call, predict: Any, label: Any, pos: Any, neg: Any) -> Any:
+def auc(k: Call, predict: Array, label: Array, pos: Array, neg: Array) -> tuple[Array, ...]:
     """AUC = the area under the ROC curve of all batches so far, or of the last slide_steps ones.
 
     The statistics count positives and negatives in each bucket of scores: with sliding, slide_steps rows of batches
@@ -67,7 +66,7 @@ def auc(k: Call, predict: Any, label: Any, pos: Any, neg: Any) -> Any:
     return k.dev.upload(_area(pos_sum, neg_sum)), k.dev.upload(pos), k.dev.upload(neg)
 
 
-def _slide(stat: Any, new: Any, buckets: int, slides: int) -> tuple[Any, Any]:
+def _slide(stat: Array, new: Array, buckets: int, slides: int) -> tuple[Array, Array]:
     """Return the statistics with the new batch, and the counts that matter now."""
     flat = stat.reshape(-1).copy()
     if slides == 0:
@@ -84,7 +83,7 @@ def _slide(stat: Any, new: Any, buckets: int, slides: int) -> tuple[Any, Any]:
     return flat.reshape(stat.shape), total.copy()
 
 
-def _area(pos: Any, neg: Any) -> Any:
+def _area(pos: Array, neg: Array) -> Array:
     ups, rights = np.cumsum(pos[::-1]).astype(np.float64), np.cumsum(neg[::-1]).astype(np.float64)
     before_up, before_right = np.r_[0.0, ups[:-1]], np.r_[0.0, rights[:-1]]
     area = ((rights - before_right) * (ups + before_up) / 2).sum()
@@ -107,7 +106,9 @@ def _infer_mean_iou(c: InferContext) -> None:
     grad=False,
     lod="none",
 )
-def mean_iou(k: Call, predictions: Any, labels: Any, in_wrongs: Any, in_corrects: Any, in_means: Any) -> Any:
+def mean_iou(
+    k: Call, predictions: Array, labels: Array, in_wrongs: Array, in_corrects: Array, in_means: Array
+) -> tuple[Array, ...]:
     """OutMeanIou = intersection over union, averaged over the classes that appear."""
     xp, classes = k.xp, k.attrs["num_classes"]
     guess, truth = predictions.reshape(-1), labels.reshape(-1)

@@ -13,6 +13,7 @@ from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.ops.sequence.ragged import last_level
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -22,7 +23,7 @@ def _infer_distance(c: InferContext) -> None:
     c.set("SequenceNum", (1,), VarType.INT64, 0)
 
 
-def _distance(guess: Any, truth: Any) -> int:
+def _distance(guess: Array, truth: Array) -> int:
     """Return the Levenshtein distance, row by row of the table."""
     steps = np.arange(truth.size + 1)
     line = steps.copy()

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -28,8 +29,15 @@ def _infer_pairs(c: InferContext) -> None:
     lod="none",
 )
 def positive_negative_pair(
-    k: Call, score: Any, label: Any, query: Any, positive: Any, negative: Any, neutral: Any, weight: Any
-) -> Any:
+    k: Call,
+    score: Array,
+    label: Array,
+    query: Array,
+    positive: Array,
+    negative: Array,
+    neutral: Array,
+    weight: Array | None,
+) -> KernelResult:
     """Count the pairs of one query with different labels that the scores order right, wrong or not at all."""
     s, y, q = (k.dev.download(v) for v in (score, label, query))
     value, y, q = s[:, k.attrs["column"]], y.reshape(-1), q.reshape(-1)
@@ -51,17 +59,17 @@ def _infer_precision(c: InferContext) -> None:
     c.set("AccumStatesInfo", (c.attrs["class_number"], 4), "float32")
 
 
-def _ratio(part: Any, rest: Any) -> Any:
+def _ratio(part: Array, rest: Any) -> Array:
     total = part + rest
     return np.where(total > 0, part / np.where(total > 0, total, 1), 1).astype(part.dtype)
 
 
-def _f1(precision: Any, recall: Any) -> Any:
+def _f1(precision: Array, recall: Array) -> Any:
     total = precision + recall
     return precision.dtype.type(2) * precision * recall / total if total > 0 else precision.dtype.type(0)
 
 
-def _metrics(states: Any) -> Any:
+def _metrics(states: Any) -> Array:
     """Return precision, recall and F1 averaged over classes, and of the sums over classes."""
     tp, fp, _, fn = states.T
     precision, recall = _ratio(tp, fp).mean(), _ratio(tp, fn).mean()
@@ -79,7 +87,9 @@ def _metrics(states: Any) -> Any:
     grad=False,
     lod="none",
 )
-def precision_recall(k: Call, probs: Any, indices: Any, labels: Any, weights: Any, before: Any) -> Any:
+def precision_recall(
+    k: Call, probs: Array, indices: Array, labels: Array, weights: Array | None, before: Array | None
+) -> KernelResult:
     """Precision, recall and F1 of a batch and since the start; the states are TP, FP, TN, FN of each class."""
     guess, truth = (k.dev.download(v).reshape(-1) for v in (indices, labels))
     dtype = k.dev.download(probs).dtype

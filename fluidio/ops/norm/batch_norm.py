@@ -6,10 +6,11 @@ import math
 from typing import Any
 
 from fluidio.ops.compiled import channels
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.trainers.sums import sum_over_trainers
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__ = ["BATCH_NORM_ATTRS", "batch_norm", "batch_norm_grad", "fast_grad", "fast_norm", "infer_batch_norm"]
 
@@ -44,7 +45,7 @@ def infer_batch_norm(c: InferContext) -> None:
 class _Layout:
     """X as an array in which the channels are one axis, and how to reduce to and broadcast from channels."""
 
-    def __init__(self, k: Call, x: Any) -> None:
+    def __init__(self, k: Call, x: Array) -> None:
         self._k = k
         self.xp = k.xp
         if x.ndim == 2 or k.attrs["data_layout"] == "NHWC":
@@ -55,17 +56,17 @@ class _Layout:
             self.wide = (1, -1, 1)
         self.count = x.size // self.flat[1]
 
-    def sum(self, array: Any) -> Any:
+    def sum(self, array: Array) -> Array:
         """Return the sums over all but the channels."""
         if len(self.flat) == 2:
             return array.sum(axis=0)
         return array.sum(axis=2).sum(axis=0)
 
-    def dot(self, a: Any, b: Any) -> Any:
+    def dot(self, a: Array, b: Array) -> Array:
         """Return the sums of products over all but the channels."""
         return self.xp.einsum("nc,nc->c" if len(self.flat) == 2 else "ncs,ncs->c", a, b)
 
-    def spread(self, channels: Any) -> Any:
+    def spread(self, channels: Array) -> Array:
         return channels.reshape(self.wide)
 
     def mean(self, *sums: Any) -> list[Any]:
@@ -93,7 +94,7 @@ def _is_moving(k: Call) -> bool:
     return bool(a["use_global_stats"] or (a["is_test"] and not a["trainable_statistics"]))
 
 
-def _carry_on(k: Call, moving: Any, new: Any, momentum_tensor: Any) -> None:
+def _carry_on(k: Call, moving: Array, new: Array, momentum_tensor: Array | None) -> None:
     momentum = k.attrs["momentum"] if momentum_tensor is None else momentum_tensor.reshape(-1)[0]
     moving *= momentum
     moving += new * (1 - float(momentum))
@@ -101,13 +102,13 @@ def _carry_on(k: Call, moving: Any, new: Any, momentum_tensor: Any) -> None:
 
 def fast_norm(
     k: Call,
-    x: Any,
-    scale: Any,
-    bias: Any,
-    mean: Any,
-    variance: Any,
-    momentum_tensor: Any,
-    added: Any = None,
+    x: Array,
+    scale: Array,
+    bias: Array,
+    mean: Array,
+    variance: Array,
+    momentum_tensor: Array,
+    added: Array | None = None,
     relu: bool = False,
 ) -> Any:
     """Return what `batch_norm` returns, by the C, plus something and through ReLU if asked for; None if that cannot."""
@@ -121,7 +122,9 @@ def fast_norm(
 
 
 @op("batch_norm", _INPUTS, _OUTPUTS, BATCH_NORM_ATTRS, infer=infer_batch_norm, grad=True)
-def batch_norm(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, momentum_tensor: Any) -> Any:
+def batch_norm(
+    k: Call, x: Array, scale: Array, bias: Array, mean: Array, variance: Array, momentum_tensor: Array
+) -> KernelResult:
     """Y = Scale (X - mean) / sqrt(variance + epsilon) + Bias, by the batch's statistics or the moving ones.
 
     SavedVariance holds 1 / sqrt(variance + epsilon).
@@ -151,15 +154,15 @@ def batch_norm(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any,
 
 def fast_grad(
     k: Call,
-    x: Any,
-    scale: Any,
-    bias: Any,
-    mean: Any,
-    variance: Any,
-    saved_mean: Any,
-    saved_inverse: Any,
-    dy: Any,
-    out: Any = None,
+    x: Array,
+    scale: Array,
+    bias: Array,
+    mean: Array | None,
+    variance: Array,
+    saved_mean: Array,
+    saved_inverse: Array,
+    dy: Array,
+    out: Array | None = None,
 ) -> Any:
     """Return what `batch_norm_grad` returns, by the C; with `out`, through the ReLU that made it. None: it cannot."""
     moving = _is_moving(k)
@@ -177,8 +180,16 @@ op("sync_batch_norm", _INPUTS, _OUTPUTS, BATCH_NORM_ATTRS, infer=infer_batch_nor
 @gradient("sync_batch_norm", _GRAD_INPUTS, _GRAD_OUTPUTS)
 @gradient("batch_norm", _GRAD_INPUTS, _GRAD_OUTPUTS)
 def batch_norm_grad(
-    k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, saved_mean: Any, saved_inverse: Any, dy: Any
-) -> Any:
+    k: Call,
+    x: Array,
+    scale: Array,
+    bias: Array,
+    mean: Array | None,
+    variance: Array,
+    saved_mean: Array,
+    saved_inverse: Array,
+    dy: Array,
+) -> KernelResult:
     found = fast_grad(k, x, scale, bias, mean, variance, saved_mean, saved_inverse, dy)
     if found is not None:
         return found

@@ -6,11 +6,14 @@ from typing import Any
 
 from fluidio.ops.kernel import Call
 from fluidio.ops.norm.batch_norm import batch_norm, batch_norm_grad, fast_grad, fast_norm
+from fluidio.tensor.array import Array
 
 __all__ = ["batch_norm_relu", "batch_norm_sum_relu", "relu_batch_norm_grad"]
 
 
-def batch_norm_relu(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, momentum: Any) -> Any:
+def batch_norm_relu(
+    k: Call, x: Array, scale: Array, bias: Array, mean: Array, variance: Array, momentum: Array
+) -> Array:
     """Return what `batch_norm` returns, Y no less than zero."""
     return batch_norm_sum_relu(k, x, scale, bias, mean, variance, momentum, None)
 
@@ -30,16 +33,16 @@ def batch_norm_sum_relu(
 
 def relu_batch_norm_grad(
     k: Call,
-    x: Any,
-    scale: Any,
-    bias: Any,
-    mean: Any,
-    variance: Any,
-    saved_mean: Any,
-    saved_inverse: Any,
-    dout: Any,
-    out: Any,
-) -> Any:
+    x: Array,
+    scale: Array,
+    bias: Array,
+    mean: Array,
+    variance: Array,
+    saved_mean: Array,
+    saved_inverse: Array,
+    dout: Array,
+    out: Array,
+) -> Array:
     """Return what `batch_norm_grad` returns for the gradient behind a ReLU and that ReLU's output."""
     statistics = mean, variance, saved_mean, saved_inverse
     found = fast_grad(k, x, scale, bias, *statistics, dout, out)

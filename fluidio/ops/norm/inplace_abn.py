@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.norm.batch_norm import BATCH_NORM_ATTRS, batch_norm, batch_norm_grad, infer_batch_norm
 from fluidio.ops.registry import gradient, op
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
 _ATTRS: dict[str, Any] = {**BATCH_NORM_ATTRS, "activation": "", "alpha": 0.1, "use_sync_bn": False}
 
 
-def _activated(k: Call, y: Any) -> Any:
+def _activated(k: Call, y: Array) -> Array:
     kind, alpha = k.attrs["activation"], y.dtype.type(k.attrs["alpha"])
     if kind == "leaky_relu":
         return k.xp.where(y > 0, y, y * alpha)
@@ -22,7 +23,7 @@ def _activated(k: Call, y: Any) -> Any:
     return y
 
 
-def _before(k: Call, y: Any, dy: Any) -> tuple[Any, Any]:
+def _before(k: Call, y: Array, dy: Array) -> tuple[Array, Array]:
     """Return the value before the activation and the gradient there."""
     kind, alpha = k.attrs["activation"], y.dtype.type(k.attrs["alpha"])
     if kind == "leaky_relu":
@@ -40,7 +41,9 @@ def _before(k: Call, y: Any, dy: Any) -> tuple[Any, Any]:
     infer=infer_batch_norm,
     grad=True,
 )
-def inplace_abn(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, momentum: Any) -> Any:
+def inplace_abn(
+    k: Call, x: Array, scale: Array, bias: Array, mean: Array, variance: Array, momentum: Array
+) -> KernelResult:
     """Y = the activation of a batch norm of X, in the place of X."""
     y, *rest = batch_norm(k, x, scale, bias, mean, variance, momentum)
     return (_activated(k, y), *rest)
@@ -52,8 +55,16 @@ def inplace_abn(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any
     "X@GRAD Scale@GRAD Bias@GRAD",
 )
 def inplace_abn_grad(
-    k: Call, y: Any, scale: Any, bias: Any, mean: Any, variance: Any, saved_mean: Any, saved_inverse: Any, dy: Any
-) -> Any:
+    k: Call,
+    y: Array,
+    scale: Array,
+    bias: Array,
+    mean: Array | None,
+    variance: Array,
+    saved_mean: Array,
+    saved_inverse: Array,
+    dy: Array,
+) -> Array:
     value, d = _before(k, y, dy)
     moving = k.attrs["use_global_stats"] or (k.attrs["is_test"] and not k.attrs["trainable_statistics"])
     middle, inverse = saved_mean, saved_inverse

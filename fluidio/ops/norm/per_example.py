@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import warnings
+from types import ModuleType
 from typing import Any
 
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array, ArrayLibrary
 
 __all__: list[str] = []
 
 
-def _standardise(xp: Any, rows: Any, epsilon: float) -> tuple[Any, Any, Any, Any]:
+def _standardise(xp: ArrayLibrary | ModuleType, rows: Array, epsilon: float) -> tuple[Array, Array, Array, Array]:
     """Return rows with mean 0 and variance 1 (fresh), their means, variances and 1 / sqrt(variance + epsilon)."""
     mean = rows.mean(axis=-1, keepdims=True)
     out = rows - mean
@@ -23,7 +25,7 @@ def _standardise(xp: Any, rows: Any, epsilon: float) -> tuple[Any, Any, Any, Any
     return out, mean, variance, inverse
 
 
-def _standardise_grad(xp: Any, normal: Any, inverse: Any, d: Any) -> Any:
+def _standardise_grad(xp: ArrayLibrary | ModuleType, normal: Array, inverse: Array, d: Array) -> Array:
     """Return the gradient of `_standardise` from its output and the gradient of that."""
     dx = d - d.mean(axis=-1, keepdims=True)
     dx -= normal * (xp.einsum("...i,...i->...", d, normal)[..., None] / d.shape[-1])
@@ -54,7 +56,7 @@ def _infer_layer_norm(c: InferContext) -> None:
     infer=_infer_layer_norm,
     grad=True,
 )
-def layer_norm(k: Call, x: Any, scale: Any, bias: Any) -> Any:
+def layer_norm(k: Call, x: Array, scale: Array | None, bias: Array | None) -> tuple[Array, ...]:
     """Y = each row (the dims from begin_norm_axis on) with mean 0 and variance 1, times Scale plus Bias."""
     begin = k.attrs["begin_norm_axis"]
     rows = x.reshape(math.prod(x.shape[:begin]), math.prod(x.shape[begin:]))
@@ -81,16 +83,16 @@ def layer_norm_grad(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance:
     return _standardise_grad(k.xp, normal, inverse, d).reshape(x.shape), dscale, dbias
 
 
-def _channels_first(k: Call, x: Any) -> Any:
+def _channels_first(k: Call, x: Array) -> Array:
     """Return X with its channels at axis 1."""
     return k.xp.moveaxis(x, -1, 1) if k.attrs.get("data_layout") == "NHWC" else x
 
 
-def _channels_back(k: Call, x: Any) -> Any:
+def _channels_back(k: Call, x: Array) -> Array:
     return k.xp.ascontiguousarray(k.xp.moveaxis(x, 1, -1)) if k.attrs.get("data_layout") == "NHWC" else x
 
 
-def _wide(scale: Any, ndim: int) -> Any:
+def _wide(scale: Array, ndim: int) -> Array:
     return scale.reshape(1, -1, *(1,) * (ndim - 2))
 
 
@@ -112,7 +114,7 @@ def _infer_group_norm(c: InferContext) -> None:
     infer=_infer_group_norm,
     grad=True,
 )
-def group_norm(k: Call, x: Any, scale: Any, bias: Any) -> Any:
+def group_norm(k: Call, x: Array, scale: Array | None, bias: Array | None) -> tuple[Array, ...]:
     """Y = each group of channels of each example with mean 0 and variance 1, times Scale plus Bias by channel."""
     first = _channels_first(k, x)
     rows = first.reshape(x.shape[0], k.attrs["groups"], -1)
@@ -125,11 +127,11 @@ def group_norm(k: Call, x: Any, scale: Any, bias: Any) -> Any:
     return _channels_back(k, out), mean[..., 0], variance[..., 0]
 
 
-def _sums_by_channel(array: Any) -> Any:
+def _sums_by_channel(array: Array) -> Array:
     return array.sum(axis=(0, *range(2, array.ndim)))
 
 
-def _normal_from_result(k: Call, y: Any, scale: Any, bias: Any) -> Any:
+def _normal_from_result(k: Call, y: Array, scale: Array | None, bias: Array | None) -> Array:
     """Return what Y was before Scale and Bias; a channel with Scale 0 counts as the mean."""
     normal = _channels_first(k, y)
     if bias is not None:
@@ -142,7 +144,9 @@ def _normal_from_result(k: Call, y: Any, scale: Any, bias: Any) -> Any:
 
 
 @gradient("group_norm", "X? Scale Bias Mean? Variance Y Y@GRAD", "X@GRAD Scale@GRAD Bias@GRAD")
-def group_norm_grad(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, y: Any, dy: Any) -> Any:
+def group_norm_grad(
+    k: Call, x: Array | None, scale: Array | None, bias: Array, mean: Array | None, variance: Array, y: Array, dy: Array
+) -> KernelResult:
     inverse = 1 / k.xp.sqrt(variance[..., None] + k.attrs["epsilon"])
     d = _channels_first(k, dy)
     if x is None or mean is None:  # Fluid: its gradient op has the result only
@@ -194,7 +198,7 @@ def _infer_instance_norm(c: InferContext) -> None:
     infer=_infer_instance_norm,
     grad=True,
 )
-def instance_norm(k: Call, x: Any, scale: Any, bias: Any) -> Any:
+def instance_norm(k: Call, x: Array, scale: Array | None, bias: Array | None) -> tuple[Array, ...]:
     """Y = each channel of each example with mean 0 and variance 1, times Scale plus Bias by channel."""
     rows = x.reshape(x.shape[0], x.shape[1], -1)
     out, mean, _, inverse = _standardise(k.xp, rows, k.attrs["epsilon"])
@@ -207,7 +211,9 @@ def instance_norm(k: Call, x: Any, scale: Any, bias: Any) -> Any:
 
 
 @gradient("instance_norm", "X Scale Bias SavedMean SavedVariance Y@GRAD", "X@GRAD Scale@GRAD Bias@GRAD")
-def instance_norm_grad(k: Call, x: Any, scale: Any, bias: Any, mean: Any, saved: Any, dy: Any) -> Any:
+def instance_norm_grad(
+    k: Call, x: Array, scale: Array | None, bias: Array, mean: Array, saved: Array, dy: Array
+) -> KernelResult:
     rows = x.reshape(x.shape[0], x.shape[1], -1)
     inverse = saved.reshape(*rows.shape[:2], 1)
     normal = (rows - mean.reshape(*rows.shape[:2], 1)) * inverse

@@ -7,11 +7,13 @@ the normalised numbers is dx = s P(u) for what arrives, u. Of L = <v, dx> this g
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.norm import batch_norm, per_example  # noqa: F401  (they bring the ops)
 from fluidio.ops.second_order import second
+from fluidio.tensor.array import Array, ArrayLibrary
 
 __all__: list[str] = []
 
@@ -19,7 +21,7 @@ __all__: list[str] = []
 class _Normalised:
     """Numbers that are normalised together along `axes`, and the sums that second derivatives need."""
 
-    def __init__(self, xp: Any, x: Any, axes: tuple[int, ...], epsilon: float) -> None:
+    def __init__(self, xp: ArrayLibrary | ModuleType, x: Array, axes: tuple[int, ...], epsilon: float) -> None:
         self.xp, self.axes = xp, axes
         centred = x - x.mean(axis=axes, keepdims=True)
         self.inverse = 1 / xp.sqrt((centred * centred).mean(axis=axes, keepdims=True) + epsilon)
@@ -28,10 +30,10 @@ class _Normalised:
     def mean(self, values: Any) -> Any:
         return values.mean(axis=self.axes, keepdims=True)
 
-    def project(self, values: Any) -> Any:
+    def project(self, values: Array) -> Array:
         return values - self.mean(values) - self.normal * self.mean(values * self.normal)
 
-    def to_input(self, v: Any, u: Any) -> Any:
+    def to_input(self, v: Array, u: Array) -> Array:
         pv, pu = self.project(v), self.project(u)
         square = self.inverse * self.inverse
         return -square * (
@@ -39,7 +41,15 @@ class _Normalised:
         )
 
 
-def _gradients(n: _Normalised, dy: Any, scale: Any, shift: Any, ddx: Any, ddscale: Any, others: tuple[int, ...]) -> Any:
+def _gradients(
+    n: _Normalised,
+    dy: Array,
+    scale: Array,
+    shift: Array | None,
+    ddx: Array | None,
+    ddscale: Array | None,
+    others: tuple[int, ...],
+) -> tuple[Array, ...]:
     """Return the gradients of X, Scale (before it is summed over `others`) and of what arrives at Y.
 
     Scale, and the gradients that arrive at it and the shift, are broadcast against X.
@@ -57,7 +67,7 @@ def _gradients(n: _Normalised, dy: Any, scale: Any, shift: Any, ddx: Any, ddscal
     return dx, dscale, ddy
 
 
-def _channels(values: Any, ndim: int) -> Any:
+def _channels(values: Array | None, ndim: int) -> Any:
     return None if values is None else values.reshape(1, -1, *(1,) * (ndim - 2))
 
 
@@ -66,7 +76,9 @@ _OUTPUTS = "DX=X DScale=Scale DDY=Y@GRAD"
 
 
 @second("instance_norm", _INPUTS, _OUTPUTS)
-def instance_norm_second(k: Call, x: Any, scale: Any, dy: Any, ddx: Any, ddscale: Any, ddbias: Any) -> Any:
+def instance_norm_second(
+    k: Call, x: Array, scale: Array | None, dy: Array, ddx: Array, ddscale: Array, ddbias: Array
+) -> KernelResult:
     n = _Normalised(k.xp, x, tuple(range(2, x.ndim)), k.attrs["epsilon"])
     one = x.dtype.type(1) if scale is None else _channels(scale, x.ndim)
     shift, bent = _channels(ddbias, x.ndim), _channels(ddscale, x.ndim)
@@ -75,7 +87,9 @@ def instance_norm_second(k: Call, x: Any, scale: Any, dy: Any, ddx: Any, ddscale
 
 
 @second("batch_norm", _INPUTS, _OUTPUTS, complete=True)
-def batch_norm_second(k: Call, x: Any, scale: Any, dy: Any, ddx: Any, ddscale: Any, ddbias: Any) -> Any:
+def batch_norm_second(
+    k: Call, x: Array, scale: Array, dy: Array, ddx: Array, ddscale: Array, ddbias: Array
+) -> tuple[Array, ...]:
     last = k.attrs["data_layout"] == "NHWC"
     x, dy, ddx = (v if v is None or not last else k.xp.moveaxis(v, -1, 1) for v in (x, dy, ddx))
     axes = (0, *range(2, x.ndim))
@@ -88,7 +102,9 @@ def batch_norm_second(k: Call, x: Any, scale: Any, dy: Any, ddx: Any, ddscale: A
 
 
 @second("layer_norm", _INPUTS, _OUTPUTS, complete=True)
-def layer_norm_second(k: Call, x: Any, scale: Any, dy: Any, ddx: Any, ddscale: Any, ddbias: Any) -> Any:
+def layer_norm_second(
+    k: Call, x: Array, scale: Array | None, dy: Array, ddx: Array | None, ddscale: Array, ddbias: Array
+) -> KernelResult:
     rows = 1
     for size in x.shape[: k.attrs["begin_norm_axis"]]:
         rows *= size

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.program.infer import InferContext
 from fluidio.tensor import SelectedRows
+from fluidio.tensor.array import Array, ArrayLibrary
 
 __all__: list[str] = []
 
@@ -20,20 +22,20 @@ def _infer_norm(c: InferContext) -> None:
 
 
 @op("norm", "X", "Out Norm", {"axis": -1, "epsilon": 1e-10, "is_test": False}, infer=_infer_norm, grad=True)
-def norm(k: Call, x: Any) -> Any:
+def norm(k: Call, x: Array) -> tuple[Array, Array]:
     """Out = X / Norm with Norm = sqrt(sum of squares along axis + epsilon)."""
     length = k.xp.sqrt((x * x).sum(axis=k.attrs["axis"], keepdims=True) + k.attrs["epsilon"])
     return x / length, length
 
 
 @gradient("norm", "X Norm Out@GRAD", "X@GRAD")
-def norm_grad(k: Call, x: Any, length: Any, dout: Any) -> Any:
+def norm_grad(k: Call, x: Array, length: Array, dout: Array) -> Array:
     out = x / length
     return (dout - out * (dout * out).sum(axis=k.attrs["axis"], keepdims=True)) / length
 
 
 @op("clip_by_norm", "X", "Out", {"max_norm": 1.0}, infer=same_as("X"), grad=False)
-def clip_by_norm(k: Call, x: Any) -> Any:
+def clip_by_norm(k: Call, x: Array) -> KernelResult:
     """Out = X scaled down to the length max_norm if it is longer.
 
     Fluid: no gradient passes through it.
@@ -44,13 +46,13 @@ def clip_by_norm(k: Call, x: Any) -> Any:
     return _clipped(k, x)
 
 
-def _clipped(k: Call, x: Any) -> Any:
+def _clipped(k: Call, x: Array) -> Array:
     limit = x.dtype.type(k.attrs["max_norm"])
     length = k.xp.sqrt((x * x).sum())
     return x * k.xp.where(length > limit, limit / k.xp.maximum(length, x.dtype.type(1e-30)), x.dtype.type(1))
 
 
-def _window_sums(xp: Any, x: Any, n: int) -> Any:
+def _window_sums(xp: ArrayLibrary | ModuleType, x: Array, n: int) -> Array:
     """Return for each channel (axis 1) the sum over its n neighbours, itself in the middle."""
     before = (n - 1) // 2
     padded = xp.pad(x, [(0, 0), (before, n - 1 - before)] + [(0, 0)] * (x.ndim - 2))
@@ -60,11 +62,11 @@ def _window_sums(xp: Any, x: Any, n: int) -> Any:
     return total
 
 
-def _first(k: Call, x: Any) -> Any:
+def _first(k: Call, x: Array) -> Array:
     return k.xp.moveaxis(x, -1, 1) if k.attrs["data_format"] == "NHWC" else x
 
 
-def _last(k: Call, x: Any) -> Any:
+def _last(k: Call, x: Array) -> Array:
     return k.xp.moveaxis(x, 1, -1) if k.attrs["data_format"] == "NHWC" else x
 
 
@@ -76,7 +78,7 @@ def _last(k: Call, x: Any) -> Any:
     infer=same_as("X", "Out", "MidOut"),
     grad=True,
 )
-def lrn(k: Call, x: Any) -> Any:
+def lrn(k: Call, x: Array) -> tuple[Array, Array]:
     """Out = X / MidOut^beta with MidOut = k + alpha times the sum of squares over n neighbouring channels."""
     a = k.attrs
     mid = a["k"] + a["alpha"] * _window_sums(k.xp, _first(k, x * x), a["n"])
@@ -85,7 +87,7 @@ def lrn(k: Call, x: Any) -> Any:
 
 
 @gradient("lrn", "X Out MidOut Out@GRAD", "X@GRAD")
-def lrn_grad(k: Call, x: Any, out: Any, mid: Any, dout: Any) -> Any:
+def lrn_grad(k: Call, x: Array, out: Array, mid: Array, dout: Array) -> Array:
     a = k.attrs
     shared = _first(k, dout * out / mid)[:, ::-1]  # neighbours seen from the other side
     spread = _last(k, _window_sums(k.xp, shared, a["n"])[:, ::-1])
@@ -96,7 +98,7 @@ def _infer_spectral(c: InferContext) -> None:
     c.same("Out", "Weight")
 
 
-def _iterate(k: Call, matrix: Any, u: Any, v: Any) -> tuple[Any, Any]:
+def _iterate(k: Call, matrix: Array, u: Array, v: Array) -> tuple[Array, Array]:
     """Return u and v after power_iters steps of the power method.
 
     Fluid: they are not kept, every run starts from the parameters.
@@ -110,12 +112,12 @@ def _iterate(k: Call, matrix: Any, u: Any, v: Any) -> tuple[Any, Any]:
     return u, v
 
 
-def _as_matrix(k: Call, weight: Any) -> Any:
+def _as_matrix(k: Call, weight: Array) -> Array:
     return k.xp.moveaxis(weight, k.attrs["dim"], 0).reshape(weight.shape[k.attrs["dim"]], -1)
 
 
 @op("spectral_norm", "Weight U V", "Out", {"dim": 0, "power_iters": 1, "eps": 1e-12}, infer=_infer_spectral, grad=True)
-def spectral_norm(k: Call, weight: Any, u: Any, v: Any) -> Any:
+def spectral_norm(k: Call, weight: Array, u: Array, v: Array) -> Array:
     """Out = Weight / sigma, sigma its largest singular value as the power method sees it."""
     matrix = _as_matrix(k, weight)
     u, v = _iterate(k, matrix, u, v)
@@ -123,7 +125,7 @@ def spectral_norm(k: Call, weight: Any, u: Any, v: Any) -> Any:
 
 
 @gradient("spectral_norm", "Weight U V Out@GRAD", "Weight@GRAD")
-def spectral_norm_grad(k: Call, weight: Any, u: Any, v: Any, dout: Any) -> Any:
+def spectral_norm_grad(k: Call, weight: Array, u: Array, v: Array, dout: Array) -> Array:
     matrix = _as_matrix(k, weight)
     u, v = _iterate(k, matrix, u, v)
     sigma = u @ matrix @ v
@@ -165,7 +167,7 @@ def data_norm(k: Call, x: Any, scale_w: Any, bias: Any, size: Any, total: Any, s
     return out if k.attrs["slot_dim"] <= 0 else out * _shown(k, x), means, scales
 
 
-def _shown(k: Call, x: Any) -> Any:
+def _shown(k: Call, x: Array) -> Array:
     """Return 1 for the columns of slots whose first one is not zero, else 0."""
     size = k.attrs["slot_dim"]
     first = k.xp.abs(x[:, ::size]) >= 1e-7
@@ -177,7 +179,7 @@ def _shown(k: Call, x: Any) -> Any:
     "X scale_w Means Scales Y@GRAD",
     "X@GRAD scale_w@GRAD bias@GRAD BatchSize@GRAD BatchSum@GRAD BatchSquareSum@GRAD",
 )
-def data_norm_grad(k: Call, x: Any, scale_w: Any, means: Any, scales: Any, dy: Any) -> Any:
+def data_norm_grad(k: Call, x: Array, scale_w: Array | None, means: Array, scales: Array, dy: Array) -> KernelResult:
     """Fluid: what stands in for the gradients of the sums is what the batch adds to them.
 
     With slots it is the mean over the rows that have the slot.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fluidio.ops.kernel import Call
 from fluidio.ops.optimize.momentum import dense, single
 from fluidio.ops.optimize.rows import searched
 from fluidio.ops.registry import gradient, op, updated
 from fluidio.program.infer import InferContext
 from fluidio.tensor import SelectedRows
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -23,7 +22,7 @@ __all__: list[str] = []
     grad=False,
     lod="none",
 )
-def adagrad(k: Call, param: Any, grad: Any, moment: Any, rate: Any) -> Any:
+def adagrad(k: Call, param: Array, grad: Array, moment: Array, rate: Array) -> tuple[Array, Array]:
     """m += g g; p -= lr g / (sqrt(m) + eps); sparse gradients touch their rows only."""
     epsilon = k.attrs["epsilon"]
     if isinstance(grad, SelectedRows):
@@ -45,7 +44,7 @@ def adagrad(k: Call, param: Any, grad: Any, moment: Any, rate: Any) -> Any:
     grad=False,
     lod="none",
 )
-def decayed_adagrad(k: Call, param: Any, grad: Any, moment: Any, rate: Any) -> Any:
+def decayed_adagrad(k: Call, param: Array, grad: Array, moment: Array, rate: Array) -> tuple[Array, Array]:
     """m = decay m + (1 - decay) g g; p -= lr g / (sqrt(m) + eps)."""
     grad, decay = dense(k, grad), single(k.attrs["decay"])
     moment *= decay
@@ -63,7 +62,7 @@ def decayed_adagrad(k: Call, param: Any, grad: Any, moment: Any, rate: Any) -> A
     grad=False,
     lod="none",
 )
-def adadelta(k: Call, param: Any, grad: Any, mean_grad: Any, mean_update: Any) -> Any:
+def adadelta(k: Call, param: Array, grad: Array, mean_grad: Array, mean_update: Array) -> tuple[Array, ...]:
     """Scale the gradient by the ratio of the running root means of updates and gradients; there is no rate.
 
     Fluid: the mean of the updates is carried on first, and the parameter moves by the new one; by the old one where the
@@ -91,7 +90,9 @@ def adadelta(k: Call, param: Any, grad: Any, mean_grad: Any, mean_update: Any) -
     grad=False,
     lod="none",
 )
-def rmsprop(k: Call, param: Any, square: Any, mean: Any, rate: Any, grad: Any, moment: Any) -> Any:
+def rmsprop(
+    k: Call, param: Array, square: Array, mean: Array, rate: Array, grad: Array, moment: Array
+) -> tuple[Array, ...]:
     """ms = decay ms + (1 - decay) g g; mom = mu mom + lr g / sqrt(ms + eps); p -= mom; centred: ms less the mean."""
     a, grad = k.attrs, searched(k, grad)
     decay = single(a["decay"])
@@ -117,7 +118,7 @@ def rmsprop(k: Call, param: Any, square: Any, mean: Any, rate: Any, grad: Any, m
     grad=False,
     lod="none",
 )
-def ftrl(k: Call, param: Any, squared: Any, linear: Any, grad: Any, rate: Any) -> Any:
+def ftrl(k: Call, param: Array, squared: Array, linear: Array, grad: Array, rate: Array) -> tuple[Array, ...]:
     """Follow the regularised leader; sparse gradients touch their rows only."""
     if not isinstance(grad, SelectedRows):
         return _ftrl(k, param, squared, linear, grad, rate)
@@ -128,7 +129,7 @@ def ftrl(k: Call, param: Any, squared: Any, linear: Any, grad: Any, rate: Any) -
     return param, squared, linear
 
 
-def _ftrl(k: Call, param: Any, squared: Any, linear: Any, grad: Any, rate: Any) -> Any:
+def _ftrl(k: Call, param: Array, squared: Array, linear: Array, grad: Array, rate: Array) -> tuple[Array, ...]:
     a, xp = k.attrs, k.xp
     l1, l2, power = a["l1"], a["l2"], -a["lr_power"]
     new = squared + grad * grad
@@ -153,8 +154,8 @@ _MOVE_EVERY = 16384  # Fluid: sum_1 is emptied into sum_2 so that small addends 
     lod="none",
 )
 def average_accumulates(
-    k: Call, param: Any, sum_1: Any, sum_2: Any, sum_3: Any, count: Any, old_count: Any, updates: Any
-) -> Any:
+    k: Call, param: Array, sum_1: Array, sum_2: Array, sum_3: Array, count: Array, old_count: Array, updates: Array
+) -> tuple[Array, ...]:
     """Add the parameter to its running sums and begin a new window when this one is long enough."""
     a = k.attrs
     updates += 1
@@ -179,7 +180,7 @@ def _one_number(c: InferContext) -> None:
 
 
 @op("squared_l2_norm", "X", "Out", infer=_one_number, grad=True, lod="none")
-def squared_l2_norm(k: Call, x: Any) -> Any:
+def squared_l2_norm(k: Call, x: Array) -> Array:
     """Out = the sum of the squares of X."""
     if isinstance(x, SelectedRows):
         x = x.merged(k.xp)[1]
@@ -187,5 +188,5 @@ def squared_l2_norm(k: Call, x: Any) -> Any:
 
 
 @gradient("squared_l2_norm", "X Out@GRAD", "X@GRAD", lod="none")
-def squared_l2_norm_grad(k: Call, x: Any, dout: Any) -> Any:
+def squared_l2_norm_grad(k: Call, x: Array, dout: Array) -> Array:
     return 2 * dout * x

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.optimize.momentum import momentum
 from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -26,7 +25,9 @@ def _infer(c: InferContext) -> None:
     grad=False,
     lod="none",
 )
-def dgc_momentum(k: Call, param: Any, grad: Any, velocity: Any, rate: Any, step: Any, ranks: Any) -> Any:
+def dgc_momentum(
+    k: Call, param: Array, grad: Array, velocity: Array, rate: Array, step: Array, ranks: Array
+) -> KernelResult:
     """Grad_out = Grad / nranks updates Param: by Momentum before the step `rampup_begin_step`, by SGD from then on."""
     begin = int(k.attrs["rampup_begin_step"])
     if begin < 0:

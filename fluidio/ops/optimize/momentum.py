@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.optimize.rows import searched
 from fluidio.ops.random import engine as random_engine
 from fluidio.ops.registry import op, updated
 from fluidio.tensor import SelectedRows
+from fluidio.tensor.array import Array, ArrayLibrary
 
 __all__ = ["dense", "single"]
 
@@ -21,13 +23,13 @@ def single(value: float) -> float:
     return float(np.float32(value))
 
 
-def dense(k: Call, grad: Any) -> Any:
+def dense(k: Call, grad: Array) -> Array:
     """Return a gradient as a whole matrix; rows that a sparse one leaves out are zeros."""
     return grad.to_dense(k.xp) if isinstance(grad, SelectedRows) else grad
 
 
 @op("sgd", "Param LearningRate Grad", "ParamOut", infer=updated, grad=False, lod="none")
-def sgd(k: Call, param: Any, rate: Any, grad: Any) -> Any:
+def sgd(k: Call, param: Array, rate: Array, grad: Array) -> Array:
     """ParamOut = Param - lr Grad; sparse gradients touch their rows only."""
     if isinstance(grad, SelectedRows):
         rows, values = grad.merged(k.xp)
@@ -52,7 +54,7 @@ def sgd(k: Call, param: Any, rate: Any, grad: Any) -> Any:
     grad=False,
     lod="none",
 )
-def momentum(k: Call, param: Any, grad: Any, velocity: Any, rate: Any) -> Any:
+def momentum(k: Call, param: Array, grad: Array, velocity: Array, rate: Array) -> tuple[Array, Array]:
     """v = mu v + g; p -= lr v, or lr (g + mu v) with Nesterov."""
     grad = searched(k, grad)
     mu = k.attrs["mu"]
@@ -79,7 +81,7 @@ def momentum(k: Call, param: Any, grad: Any, velocity: Any, rate: Any) -> Any:
     grad=False,
     lod="none",
 )
-def lars_momentum(k: Call, param: Any, grad: Any, velocity: Any, rate: Any) -> Any:
+def lars_momentum(k: Call, param: Array, grad: Array, velocity: Array, rate: Array) -> tuple[Array, Array]:
     """Momentum whose rate is scaled by |p| / (|g| + decay |p|) for each parameter."""
     a, xp = k.attrs, k.xp
     grad = dense(k, grad)
@@ -96,7 +98,7 @@ def lars_momentum(k: Call, param: Any, grad: Any, velocity: Any, rate: Any) -> A
 _TINY = 1e-38  # keeps a division defined whose result is thrown away
 
 
-def _norm(xp: Any, x: Any) -> Any:
+def _norm(xp: ArrayLibrary | ModuleType, x: Array) -> Array:
     return xp.sqrt((x * x).sum())
 
 
@@ -109,7 +111,7 @@ def _norm(xp: Any, x: Any) -> Any:
     grad=False,
     lod="none",
 )
-def dpsgd(k: Call, param: Any, grad: Any, rate: Any) -> Any:
+def dpsgd(k: Call, param: Array, grad: Array, rate: Array) -> Array:
     """SGD on a gradient clipped to norm `clip`, with one normal number of deviation sigma clip added to it all."""
     a = k.attrs
     if "rng" not in k.state:
@@ -130,8 +132,17 @@ def dpsgd(k: Call, param: Any, grad: Any, rate: Any) -> Any:
     lod="none",
 )
 def adam(
-    k: Call, param: Any, grad: Any, rate: Any, m1: Any, m2: Any, pow1: Any, pow2: Any, beta1: Any, beta2: Any
-) -> Any:
+    k: Call,
+    param: Array,
+    grad: Array,
+    rate: Array,
+    m1: Array,
+    m2: Array,
+    pow1: Array,
+    pow2: Array,
+    beta1: Array | None,
+    beta2: Array | None,
+) -> KernelResult:
     """Adam with the bias correction in the rate; the beta powers are updated here if the op has their outputs."""
     a, xp = k.attrs, k.xp
     b1 = single(a["beta1"]) if beta1 is None else float(k.dev.download(beta1).reshape(-1)[0])
@@ -163,7 +174,7 @@ def adam(
     return param, m1, m2, pow1, pow2
 
 
-def _corrected_rate(k: Call, rate: Any, pow1: Any, pow2: Any) -> Any:
+def _corrected_rate(k: Call, rate: Array, pow1: Array, pow2: Array) -> Array:
     if not k.dev.is_gpu and rate.size == pow1.size == pow2.size == 1:
         rate, pow1, pow2 = (a.reshape(-1)[0] for a in (rate, pow1, pow2))  # scalars: faster than arrays of one
     return rate * k.xp.sqrt(1 - pow2) / (1 - pow1)
@@ -183,7 +194,7 @@ def _pieces(k: Call, *arrays: Any) -> Iterator[tuple[Any, ...]]:
         yield tuple(a[start : start + _PIECE] for a in flat)
 
 
-def _update_moments(k: Call, grad: Any, m1: Any, m2: Any, b1: float, b2: float) -> Any:
+def _update_moments(k: Call, grad: Array, m1: Array, m2: Array, b1: float, b2: float) -> Array:
     """m1 = b1 m1 + (1 - b1) g, m2 = b2 m2 + (1 - b2) g g; return work memory of the gradient's shape."""
     xp = k.xp
     step = k.scratch("step", grad.shape, grad.dtype)
@@ -206,7 +217,9 @@ def _update_moments(k: Call, grad: Any, m1: Any, m2: Any, b1: float, b2: float) 
     grad=False,
     lod="none",
 )
-def adamax(k: Call, param: Any, grad: Any, rate: Any, moment: Any, inf_norm: Any, pow1: Any) -> Any:
+def adamax(
+    k: Call, param: Array, grad: Array, rate: Array, moment: Array, inf_norm: Array, pow1: Array
+) -> tuple[Array, ...]:
     """m = b1 m + (1 - b1) g; u = max(|g|, b2 u + eps); p -= lr / (1 - b1^t) m / u."""
     a, xp = k.attrs, k.xp
     grad = dense(k, grad)
@@ -229,7 +242,9 @@ def adamax(k: Call, param: Any, grad: Any, rate: Any, moment: Any, inf_norm: Any
     grad=False,
     lod="none",
 )
-def lamb(k: Call, param: Any, grad: Any, rate: Any, m1: Any, m2: Any, pow1: Any, pow2: Any) -> Any:
+def lamb(
+    k: Call, param: Array, grad: Array, rate: Array, m1: Array, m2: Array, pow1: Array, pow2: Array
+) -> tuple[Array, ...]:
     """Adam's direction, without bias correction, plus weight decay, scaled to the norm of the parameter."""
     a, xp = k.attrs, k.xp
     step = _update_moments(k, dense(k, grad), m1, m2, single(a["beta1"]), single(a["beta2"]))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -19,7 +18,7 @@ def _infer(c: InferContext) -> None:
             c.same(f"{slot}Out", slot)
 
 
-def _shrunk(k: Call, value: Any, rate: Any) -> Any:
+def _shrunk(k: Call, value: Array, rate: Array) -> Array:
     """Return the point that l1 and l2 pull the value to, at a rate."""
     l1, l2 = value.dtype.type(k.attrs["l1"]), value.dtype.type(k.attrs["l2"])
     size = k.xp.abs(value)
@@ -29,14 +28,14 @@ def _shrunk(k: Call, value: Any, rate: Any) -> Any:
 
 
 @op("proximal_gd", "Param Grad LearningRate", "ParamOut", _ATTRS, infer=_infer, grad=False)
-def proximal_gd(k: Call, param: Any, grad: Any, rate: Any) -> Any:
+def proximal_gd(k: Call, param: Array, grad: Array, rate: Array) -> Array:
     """ParamOut = a step of gradient descent, pulled towards 0 by l1 and l2."""
     step = rate.reshape(-1)[0]
     return _shrunk(k, param - step * grad, step)
 
 
 @op("proximal_adagrad", "Param Moment Grad LearningRate", "ParamOut MomentOut", _ATTRS, infer=_infer, grad=False)
-def proximal_adagrad(k: Call, param: Any, moment: Any, grad: Any, rate: Any) -> Any:
+def proximal_adagrad(k: Call, param: Array, moment: Array, grad: Array, rate: Array) -> tuple[Array, Array]:
     """ParamOut = a step of adagrad, pulled towards 0 by l1 and l2."""
     step = rate.reshape(-1)[0]
     total = moment + grad * grad

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 
 from fluidio.ops.kernel import Call
 from fluidio.tensor import SelectedRows
+from fluidio.tensor.array import Array
 
 __all__ = ["ALL_ROWS", "searched"]
 
@@ -17,7 +17,7 @@ ALL_ROWS = "fluidio_all_rows"  # an attribute of ours: use every row of a sparse
 _warned = False
 
 
-def searched(k: Call, grad: Any) -> Any:
+def searched(k: Call, grad: Array) -> Array:
     """Return a gradient as a whole matrix, with the rows of a sparse one that Fluid finds; others are zeros.
 
     Fluid: Momentum and RMSProp look each row up by a binary search, but rows that do not repeat are left unsorted.
@@ -34,7 +34,7 @@ def searched(k: Call, grad: Any) -> Any:
     return SelectedRows(rows, grad.height(), values).to_dense(k.xp)
 
 
-def _found(rows: Any) -> Any:
+def _found(rows: Array) -> Array:
     """Return which rows a binary search finds, going by the middle one as if they were sorted."""
     if rows.size < 2 or (np.diff(rows) > 0).all():
         return np.ones(rows.size, bool)

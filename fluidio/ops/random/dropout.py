@@ -11,6 +11,7 @@ from fluidio.ops.kernel import Call
 from fluidio.ops.random import engine as random_engine
 from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -22,7 +23,7 @@ def _infer_dropout(c: InferContext) -> None:
         c.set("Mask", c.shape("X"), VarType.UINT8, c.input("X").lod_level)
 
 
-def _mask(k: Call, shape: tuple[int, ...], seed_tensor: Any) -> Any:
+def _mask(k: Call, shape: tuple[int, ...], seed_tensor: Array | None) -> Array:
     """Return the mask of this run; a fixed seed gives the same one each time, so it is kept."""
     seed = k.attrs["seed"] if seed_tensor is None else int(k.dev.download(seed_tensor).reshape(-1)[0])
     fixed = seed != 0 if seed_tensor is not None else k.attrs["fix_seed"]
@@ -68,7 +69,7 @@ def dropout(k: Call, x: Any, seed: Any) -> Any:
 
 
 @gradient("dropout", "Mask Out@GRAD", "X@GRAD")
-def dropout_grad(k: Call, mask: Any, dout: Any) -> Any:
+def dropout_grad(k: Call, mask: Array | None, dout: Array) -> Array:
     p = np.float32(k.attrs["dropout_prob"])
     upscale = k.attrs["dropout_implementation"] == "upscale_in_train"
     if k.attrs["is_test"] or mask is None:

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fluidio.tensor.array import Array
+
 compiled: Any
 try:
     from fluidio.ops.compiled import _draws as compiled
@@ -63,7 +65,7 @@ def draws(seed: int, count: int, skip: int = 0) -> npt.NDArray[np.uint64]:
     return states
 
 
-def canonical(seed: int, count: int, dtype: npt.DTypeLike = np.float32, skip: int = 0) -> npt.NDArray[Any]:
+def canonical(seed: int, count: int, dtype: npt.DTypeLike = np.float32, skip: int = 0) -> Array:
     """Return `count` numbers in [0, 1], the first `skip` left out: float32 takes one draw each, float64 two.
 
     Fluid: 62 states give exactly 1.0 in float32; they are not clamped there, nor here.
@@ -122,7 +124,7 @@ def normal(seed: int, shape: Sequence[int], mean: float, std: float, dtype: npt.
     return z.astype(dtype, copy=False).reshape(shape)
 
 
-def _polar(u: npt.NDArray[Any], kind: Any) -> npt.NDArray[Any]:
+def _polar(u: Array, kind: Any) -> Array:
     """Return the normal pairs that pairs of numbers in [0, 1] give; not every pair gives one."""
     x, y = kind(2) * u[:, 0] - kind(1), kind(2) * u[:, 1] - kind(1)
     r2 = x * x + y * y
@@ -133,7 +135,7 @@ def _polar(u: npt.NDArray[Any], kind: Any) -> npt.NDArray[Any]:
     return np.stack([y * m, x * m], axis=1)
 
 
-def _log(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def _log(values: Array) -> npt.NDArray[np.float64]:
     """Return logarithms in float64; of float64 numbers those of the C library, from which NumPy's differ by an ulp."""
     if values.dtype == np.float64:
         return np.fromiter(map(math.log, values.tolist()), np.float64, values.size)
@@ -163,7 +165,7 @@ _DENOMINATOR = (
 )
 
 
-def _polynomial(coefficients: tuple[float, ...], r: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _polynomial(coefficients: tuple[float, ...], r: Array) -> Array:
     total = np.full_like(r, np.float32(coefficients[0]))
     for coefficient in coefficients[1:]:
         total *= r
@@ -171,7 +173,7 @@ def _polynomial(coefficients: tuple[float, ...], r: npt.NDArray[Any]) -> npt.NDA
     return total
 
 
-def truncated_normal(seed: int, shape: Sequence[int], mean: float, std: float) -> npt.NDArray[Any]:
+def truncated_normal(seed: int, shape: Sequence[int], mean: float, std: float) -> Array:
     """Return float32 normal numbers cut at two standard deviations, by the inverse distribution of one draw each.
 
     Fluid: its inverse error function uses the formula for the centre everywhere; so do we, for equal bits.
@@ -184,7 +186,7 @@ def truncated_normal(seed: int, shape: Sequence[int], mean: float, std: float) -
     return result.reshape(shape)
 
 
-def _truncated(u: npt.NDArray[Any], mean: float, std: float) -> npt.NDArray[Any]:
+def _truncated(u: Array, mean: float, std: float) -> Array:
     """Return the numbers of a cut normal distribution that numbers in [0, 1] stand for."""
     tiny = np.float32(1.17549435e-38)
     v = u * (np.float32(1) - tiny) + tiny

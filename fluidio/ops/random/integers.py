@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from fluidio.ops.kernel import Call
 from fluidio.ops.random.engine import draws, os_seed
 from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__ = ["Integers", "c_rand", "permutation"]
 
@@ -70,7 +70,7 @@ def c_rand(seed: int) -> Iterator[int]:
             yield state[place] >> 1
 
 
-def permutation(count: int, seed: int) -> Any:
+def permutation(count: int, seed: int) -> Array:
     """Return 0 ... count-1 shuffled: each number in turn changes places with one before it or itself."""
     order, numbers = list(range(count)), c_rand(seed)
     for i in range(1, count):
@@ -97,7 +97,7 @@ def _infer_randint(c: InferContext) -> None:
     grad=False,
     lod="none",
 )
-def randint(k: Call, shape_tensor: Any, shape_list: list[Any]) -> Any:
+def randint(k: Call, shape_tensor: Array | None, shape_list: list[Array]) -> Array:
     """Out = whole numbers in [low, high)."""
     a = k.attrs
     shape = list(a["shape"])
@@ -124,7 +124,7 @@ def _infer_randperm(c: InferContext) -> None:
     grad=False,
     lod="none",
 )
-def randperm(k: Call) -> Any:
+def randperm(k: Call) -> Array:
     """Out = 0 ... n-1 in a random order."""
     order = permutation(k.attrs["n"], k.attrs["seed"] or os_seed())
     return k.dev.upload(order.astype(to_numpy(k.attrs["dtype"])))

@@ -12,6 +12,7 @@ from fluidio.ops.kernel import Call
 from fluidio.ops.random import engine as random_engine
 from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -55,7 +56,7 @@ def random_crop(k: Call, x: Any, seed: Any) -> Any:
 _SPAN = 2147483645  # the engine's largest number minus its smallest
 
 
-def _offsets(seed: int, count: int, ranges: list[int]) -> tuple[Any, int]:
+def _offsets(seed: int, count: int, ranges: list[int]) -> tuple[Array, int]:
     """Return one offset for each instance and dim, and the seed of the next run."""
     needed = count * len(ranges)
     states = random_engine.draws(seed, needed + 64)

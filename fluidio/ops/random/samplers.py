@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.tensor.array import Array
+
 __all__ = ["AliasSampler", "LogUniformSampler", "UniformSampler", "alias_tables", "mt19937_64"]
 
 _SIZE, _HALF = 312, 156
@@ -15,12 +17,12 @@ _UPPER, _LOWER = np.uint64(0xFFFFFFFF80000000), np.uint64(0x7FFFFFFF)
 _TWIST = np.uint64(0xB5026F5AA96619E9)
 
 
-def _twisted(words: Any, following: Any) -> Any:
+def _twisted(words: Array, following: Array) -> Array:
     mixed = (words & _UPPER) | (following & _LOWER)
     return (mixed >> np.uint64(1)) ^ ((mixed & np.uint64(1)) * _TWIST)
 
 
-def _tempered(y: Any) -> Any:
+def _tempered(y: Array) -> Array:
     y = y ^ ((y >> np.uint64(29)) & np.uint64(0x5555555555555555))
     y = y ^ ((y << np.uint64(17)) & np.uint64(0x71D67FFFEDA60000))
     y = y ^ ((y << np.uint64(37)) & np.uint64(0xFFF7EEE000000000))
@@ -55,7 +57,7 @@ class UniformSampler:
             pass
         return word // scaling
 
-    def probability(self, classes: Any) -> Any:
+    def probability(self, classes: Array) -> Array:
         return np.full(np.shape(classes), np.float32(1.0 / (self.largest + 1)))
 
 
@@ -113,6 +115,6 @@ class LogUniformSampler:
     def sample(self) -> int:
         return (int(math.exp(next(self._words) / 18446744073709551616.0 * self._range)) - 1) % self.count
 
-    def probability(self, classes: Any) -> Any:
+    def probability(self, classes: Array) -> Array:
         numbers = np.asarray(classes, np.float64)
         return (np.log((numbers + 2.0) / (numbers + 1.0)) / self._range).astype(np.float32)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fluidio.ops.kernel import Call
 from fluidio.ops.random import engine as random_engine
 from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -19,7 +18,7 @@ def _infer_sampling(c: InferContext) -> None:
 
 
 @op("sampling_id", "X", "Out", {"min": 0.0, "max": 1.0, "seed": 0}, infer=_infer_sampling, grad=False, lod="none")
-def sampling_id(k: Call, x: Any) -> Any:
+def sampling_id(k: Call, x: Array) -> Array:
     """Out = for each row of probabilities a random column, drawn by them."""
     seed = k.attrs["seed"] or random_engine.os_seed()
     numbers = random_engine.uniform(seed, [x.shape[0]], k.attrs["min"], k.attrs["max"], x.dtype)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -22,7 +22,7 @@ def _infer(c: InferContext) -> None:
     c.set("SeedOut", c.shape("Seed") if c.has("Seed") else None, "int64")
 
 
-def _order(count: int, seed: int) -> tuple[Any, int]:
+def _order(count: int, seed: int) -> tuple[Array, int]:
     """Return a shuffle of 0 ... count-1 by C++'s default engine, and the seed that follows."""
     state = (seed & 0xFFFFFFFF) % _MODULUS or 1
     order = list(range(count))
@@ -45,7 +45,7 @@ def _order(count: int, seed: int) -> tuple[Any, int]:
     infer=_infer,
     grad=True,
 )
-def shuffle_batch(k: Call, x: Any, seed: Any) -> Any:
+def shuffle_batch(k: Call, x: Array, seed: Array | None) -> tuple[Array, ...]:
     """Out = the rows of X in a random order; ShuffleIdx = where each went; the seed moves on with every run."""
     rows = math.prod(x.shape[:-1])
     given = k.attrs["startup_seed"] if seed is None or not seed.size else int(k.dev.download(seed).reshape(-1)[0])
@@ -57,5 +57,5 @@ def shuffle_batch(k: Call, x: Any, seed: Any) -> Any:
 
 
 @gradient("shuffle_batch", "ShuffleIdx Out@GRAD", "X@GRAD")
-def shuffle_batch_grad(k: Call, where: Any, dout: Any) -> Any:
+def shuffle_batch_grad(k: Call, where: Array, dout: Array) -> Array:
     return dout.reshape(where.shape[0], -1)[where].reshape(dout.shape)

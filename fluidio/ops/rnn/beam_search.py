@@ -14,6 +14,7 @@ from fluidio.ops.registry import op
 from fluidio.ops.sequence.ragged import from_lengths, rows_lod
 from fluidio.program.infer import InferContext
 from fluidio.tensor import LoDTensorArray
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -34,7 +35,7 @@ def _infer_step(c: InferContext) -> None:
     grad=False,
     lod="kernel",
 )
-def beam_search(k: Call, pre_ids: Any, pre_scores: Any, ids: Any, scores: Any) -> Any:
+def beam_search(k: Call, pre_ids: Array, pre_scores: Array, ids: Array | None, scores: Array) -> tuple[Array, ...]:
     """Take the beam_size best continuations of each source sentence.
 
     The LoD of the result has two levels: the prefixes of each source, and the continuations of each prefix. A source
@@ -74,7 +75,7 @@ def beam_search(k: Call, pre_ids: Any, pre_scores: Any, ids: Any, scores: Any) -
     )
 
 
-def _best(total: Any, sources: Any, beam: int, word: Any, ended: Any, end: int) -> tuple[Any, Any]:
+def _best(total: Array, sources: Any, beam: int, word: Array, ended: Array, end: int) -> tuple[Array, Array]:
     """Return rows and columns of what is selected, by rows; within a row by score."""
     rows, columns = [], []
     for start, stop in zip(sources[:-1].tolist(), sources[1:].tolist()):
@@ -160,7 +161,7 @@ def _infer_tree(c: InferContext) -> None:
 
 
 @op("gather_tree", "Ids Parents", "Out", infer=_infer_tree, grad=False, lod="none")
-def gather_tree(k: Call, ids: Any, parents: Any) -> Any:
+def gather_tree(k: Call, ids: Array, parents: Array) -> Array:
     """Out = the ids [time, batch, beam] of full paths, following Parents from the last step to the first."""
     xp = k.xp
     out = xp.empty_like(ids)

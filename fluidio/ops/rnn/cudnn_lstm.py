@@ -6,6 +6,7 @@ output, then their recurrent weights, each [hidden, inputs]; then all biases in 
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array, ArrayLibrary
 
 __all__ = ["weight_size"]
 
@@ -38,7 +40,7 @@ def _infer(c: InferContext) -> None:
 class _Weights:
     """Views of the parts of a weight buffer, by layer and direction."""
 
-    def __init__(self, k: Call, width: int, flat: Any) -> None:
+    def __init__(self, k: Call, width: int, flat: Array) -> None:
         a = k.attrs
         self.directions = 2 if a["is_bidirec"] else 1
         hidden, layers = a["hidden_size"], a["num_layers"]
@@ -61,11 +63,19 @@ class _Weights:
             at += 8 * hidden
 
 
-def _sigmoid(xp: Any, x: Any) -> Any:
+def _sigmoid(xp: ArrayLibrary | ModuleType, x: Array) -> Array:
     return xp.tanh(x * x.dtype.type(0.5)) * x.dtype.type(0.5) + x.dtype.type(0.5)
 
 
-def _run(xp: Any, x: Any, weights: tuple[Any, Any], bias: tuple[Any, Any], h: Any, c: Any, reverse: bool) -> Any:
+def _run(
+    xp: ArrayLibrary | ModuleType,
+    x: Array,
+    weights: tuple[Array, Array],
+    bias: tuple[Array, Array],
+    h: Array,
+    c: Array,
+    reverse: bool,
+) -> Any:
     """Run one direction of one layer; return outputs, last states and what its gradient needs."""
     time = x.shape[0]
     size = h.shape[1]
@@ -89,7 +99,13 @@ def _run(xp: Any, x: Any, weights: tuple[Any, Any], bias: tuple[Any, Any], h: An
 
 
 def _back(
-    xp: Any, kept: Any, weights: tuple[Any, Any], dout: Any, dh: Any, dc: Any, reverse: bool
+    xp: ArrayLibrary | ModuleType,
+    kept: Array,
+    weights: tuple[Array, Array],
+    dout: Array,
+    dh: Array,
+    dc: Array,
+    reverse: bool,
 ) -> tuple[Any, Any, Any, tuple[Any, Any], Any]:
     """Return the gradients of input, first states, both matrices and bias."""
     x, gates, cells, (old_h, old_c) = kept
@@ -161,8 +177,16 @@ def cudnn_lstm(k: Call, x: Any, init_h: Any, init_c: Any, flat: Any, cache: Any)
     "Input@GRAD InitH@GRAD InitC@GRAD W@GRAD",
 )
 def cudnn_lstm_grad(
-    k: Call, x: Any, init_h: Any, init_c: Any, flat: Any, reserve: Any, dout: Any, dlast_h: Any, dlast_c: Any
-) -> Any:
+    k: Call,
+    x: Array,
+    init_h: Array,
+    init_c: Array,
+    flat: Array,
+    reserve: Array,
+    dout: Array,
+    dlast_h: Array,
+    dlast_c: Array,
+) -> tuple[Array, ...]:
     xp, a = k.xp, k.attrs
     kept, masks = reserve
     weights = _Weights(k, x.shape[2], flat.reshape(-1))

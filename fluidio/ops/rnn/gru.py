@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from fluidio.errors import EnforceNotMet
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.sequence.ragged import last_level
 from fluidio.ops.sequence.time_major import Activation, activation, recurrent_activation, time_major
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -29,7 +30,7 @@ def _infer_gru(c: InferContext) -> None:
         c.set(slot, (x.shape[0], width * size), x.dtype, x.lod_level if slot == "Hidden" else 0)
 
 
-def split_weight(weight: Any) -> tuple[Any, Any]:
+def split_weight(weight: Array) -> tuple[Array, Array]:
     """Return the [H, 2H] and the [H, H] part of a GRU weight, as views."""
     size = weight.shape[0]
     flat = weight.reshape(-1)
@@ -39,7 +40,7 @@ def split_weight(weight: Any) -> tuple[Any, Any]:
 class _Step:
     """One GRU step on a batch of rows; gates [3, rows, size] are updated in place."""
 
-    def __init__(self, k: Call, weight: Any, gate: Activation, candidate: Activation) -> None:
+    def __init__(self, k: Call, weight: Array, gate: Activation, candidate: Activation) -> None:
         self.k, self.xp = k, k.xp
         self.size = weight.shape[0]
         both, self.state_weight = split_weight(weight)
@@ -47,14 +48,14 @@ class _Step:
         self.gate, self.candidate = gate, candidate
         self.origin = k.attrs["origin_mode"]
 
-    def split(self, x: Any) -> Any:
+    def split(self, x: Array) -> Array:
         """Return [rows, 3 * size] as [3, rows, size]."""
         return self.xp.ascontiguousarray(x.reshape(-1, 3, self.size).transpose(1, 0, 2))
 
     def join(self, gates: Any) -> Any:
         return gates.transpose(1, 0, 2).reshape(-1, 3 * self.size)
 
-    def forward(self, g: Any, old: Any, reset_out: Any, out: Any, work: Any) -> None:
+    def forward(self, g: Array, old: Array, reset_out: Array, out: Array, work: Any) -> None:
         """Fill `reset_out` and `out`; `work` is [2, rows, size] of scratch memory."""
         xp = self.xp
         g[:2] += xp.matmul(old, self.gates_weight, out=work)
@@ -68,7 +69,7 @@ class _Step:
         out *= u
         out += c if self.origin else old
 
-    def prepare(self, gates: Any, old: Any) -> None:
+    def prepare(self, gates: Array, old: Array) -> None:
         """Compute for all rows what the way back needs: slopes of the gates and the share that is kept."""
         u, r, c = gates
         self.keep = u if self.origin else 1 - u
@@ -79,7 +80,7 @@ class _Step:
         self.state_back = self.xp.ascontiguousarray(self.state_weight.T)
         self.gates_back = self.xp.ascontiguousarray(self.gates_weight.transpose(0, 2, 1))
 
-    def backward(self, rows: slice, dh: Any, dg: Any) -> Any:
+    def backward(self, rows: slice, dh: Array, dg: Array) -> Array:
         """Fill dg with the gradient of the pre-activations and return that of the old state."""
         xp = self.xp
         xp.multiply(dh, self.to_update[rows], out=dg[0])
@@ -92,7 +93,7 @@ class _Step:
         dold += xp.multiply(dh, self.keep[rows], out=dreset)
         return dold
 
-    def weight_grad(self, weight: Any, old: Any, reset: Any, dg: Any) -> Any:
+    def weight_grad(self, weight: Array, old: Array, reset: Array, dg: Array) -> Array:
         size, xp = self.size, self.xp
         whole = xp.empty(weight.size, weight.dtype)
         whole[: 2 * size * size].reshape(size, 2, size)[...] = (old.T @ dg[:2]).transpose(1, 0, 2)
@@ -109,7 +110,7 @@ class _Step:
     grad=True,
     lod="kernel",
 )
-def gru(k: Call, x: Any, h0: Any, weight: Any, bias: Any) -> Any:
+def gru(k: Call, x: Array, h0: Array, weight: Array, bias: Array | None) -> tuple[Array, ...]:
     """Hidden = a GRU over each sequence; Input holds the input's part of the gates already."""
     a = k.attrs
     batches = time_major(last_level(k, "Input", x.shape[0]), a["is_reverse"])
@@ -156,7 +157,17 @@ def _tell_of_first_step() -> None:
     "Input@GRAD H0@GRAD Weight@GRAD Bias@GRAD",
     carried="Hidden",
 )
-def gru_grad(k: Call, x: Any, h0: Any, weight: Any, bias: Any, gates: Any, reset: Any, hidden: Any, dout: Any) -> Any:
+def gru_grad(
+    k: Call,
+    x: Array,
+    h0: Array | None,
+    weight: Array,
+    bias: Array,
+    gates: Array | None,
+    reset: Array,
+    hidden: Array,
+    dout: Array,
+) -> KernelResult:
     a = k.attrs
     if gates is None:
         raise EnforceNotMet("the gradient needs BatchGate, which the forward op does not keep")
@@ -203,7 +214,7 @@ def _infer_gru_unit(c: InferContext) -> None:
     c.set("Hidden", (x.shape[0], size), x.dtype, 0)
 
 
-def _unit(k: Call, weight: Any) -> _Step:
+def _unit(k: Call, weight: Array) -> _Step:
     a = k.attrs
     return _Step(k, weight, activation(_BY_NUMBER[a["gate_activation"]]), activation(_BY_NUMBER[a["activation"]]))
 
@@ -216,7 +227,7 @@ def _unit(k: Call, weight: Any) -> _Step:
     infer=_infer_gru_unit,
     grad=True,
 )
-def gru_unit(k: Call, x: Any, old: Any, weight: Any, bias: Any) -> Any:
+def gru_unit(k: Call, x: Array, old: Array, weight: Array, bias: Array | None) -> tuple[Array, ...]:
     """Hidden = one step of a GRU for each row."""
     step = _unit(k, weight)
     gates = step.split(x if bias is None else x + bias.reshape(-1))
@@ -230,7 +241,9 @@ def gru_unit(k: Call, x: Any, old: Any, weight: Any, bias: Any) -> Any:
     "Input HiddenPrev Weight Bias Gate ResetHiddenPrev Hidden@GRAD",
     "Input@GRAD HiddenPrev@GRAD Weight@GRAD Bias@GRAD",
 )
-def gru_unit_grad(k: Call, x: Any, old: Any, weight: Any, bias: Any, gates: Any, reset: Any, dh: Any) -> Any:
+def gru_unit_grad(
+    k: Call, x: Array, old: Array, weight: Array, bias: Array, gates: Array, reset: Array, dh: Array
+) -> KernelResult:
     step = _unit(k, weight)
     split = step.split(gates)
     step.prepare(split, old)
@@ -246,7 +259,7 @@ def _infer_lstm_unit(c: InferContext) -> None:
         c.set(slot, c.shape("C_prev"), c.dtype("C_prev"), 0)
 
 
-def _parts(k: Call, x: Any) -> tuple[Any, Any, Any, Any]:
+def _parts(k: Call, x: Array) -> tuple[Array, Array, Array, Array]:
     """Return input, forget, output gates and candidate of an lstm_unit."""
     size = x.shape[1] // 4
     xp = k.xp
@@ -258,7 +271,7 @@ def _parts(k: Call, x: Any) -> tuple[Any, Any, Any, Any]:
 
 
 @op("lstm_unit", "X C_prev", "C H", {"forget_bias": 0.0}, infer=_infer_lstm_unit, grad=True)
-def lstm_unit(k: Call, x: Any, old: Any) -> Any:
+def lstm_unit(k: Call, x: Array, old: Array) -> tuple[Array, Array]:
     """C, H = one step of an LSTM for each row; X holds input, forget, output gate and candidate."""
     i, f, o, c = _parts(k, x)
     new = f * old + i * c
@@ -266,7 +279,7 @@ def lstm_unit(k: Call, x: Any, old: Any) -> Any:
 
 
 @gradient("lstm_unit", "X C_prev C C@GRAD H@GRAD", "X@GRAD C_prev@GRAD")
-def lstm_unit_grad(k: Call, x: Any, old: Any, new: Any, dnew: Any, dh: Any) -> Any:
+def lstm_unit_grad(k: Call, x: Array, old: Array, new: Array, dnew: Array, dh: Array) -> tuple[Array, Array]:
     i, f, o, c = _parts(k, x)
     seen = k.xp.tanh(new)
     dc = dh * o * (1 - seen * seen) + dnew

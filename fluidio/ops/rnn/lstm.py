@@ -16,6 +16,7 @@ from fluidio.ops.rnn.lstm_steps import ALL_GATES, Cell, all_gates_backward, forw
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import GradOp
 from fluidio.program.operator import Operator
+from fluidio.tensor.array import Array
 
 __all__ = ["ALL_GATES"]
 
@@ -62,7 +63,7 @@ def _grad_without_cells(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     grad=_grad_without_cells,
     lod="kernel",
 )
-def lstm(k: Call, x: Any, h0: Any, c0: Any, weight: Any, bias: Any) -> Any:
+def lstm(k: Call, x: Array, h0: Array, c0: Array, weight: Array, bias: Array) -> tuple[Array, ...]:
     """Hidden, Cell = an LSTM over each sequence; Input holds the input's part of the gates already.
 
     Fluid: nothing that is computed from Cell passes a gradient back. Where the hidden size is a multiple of 8, its CPU
@@ -81,18 +82,18 @@ def lstm(k: Call, x: Any, h0: Any, c0: Any, weight: Any, bias: Any) -> Any:
 )
 def lstm_grad(
     k: Call,
-    x: Any,
-    h0: Any,
-    c0: Any,
-    weight: Any,
-    bias: Any,
-    hidden: Any,
-    cells: Any,
-    gates: Any,
-    seen: Any,
-    dhidden: Any,
-    dcell: Any,
-) -> Any:
+    x: Array,
+    h0: Array,
+    c0: Array,
+    weight: Array,
+    bias: Array,
+    hidden: Array,
+    cells: Array,
+    gates: Array,
+    seen: Array,
+    dhidden: Array,
+    dcell: Array,
+) -> Array:
     k.out_lods["Input@GRAD"] = k.lod("Input")
     cell = Cell(k, x, weight, bias)
     hidden, cells = hidden.take(cell.rows, axis=0), cells.take(cell.rows, axis=0)
@@ -107,19 +108,19 @@ def _trains_output_gate_only(k: Call, cell: Cell) -> bool:
 def _backward(
     k: Call,
     cell: Cell,
-    x: Any,
-    h0: Any,
-    c0: Any,
-    weight: Any,
-    bias: Any,
-    gates: Any,
-    cells: Any,
-    seen: Any,
-    outputs: Any,
-    project: Any,
-    hidden: Any,
-    dout: Any,
-    dcell: Any,
+    x: Array,
+    h0: Array,
+    c0: Array,
+    weight: Array,
+    bias: Array,
+    gates: Array | None,
+    cells: Array,
+    seen: Array | None,
+    outputs: Array,
+    project: Array | None,
+    hidden: Array,
+    dout: Array,
+    dcell: Array,
 ) -> Any:
     """Return the gradients of Input, H0, C0, Weight, Bias and ProjWeight."""
     if gates is None or seen is None:
@@ -157,7 +158,7 @@ def _tell_of_output_gate(k: Call, size: int) -> None:
     grad=_grad_without_cells,
     lod="kernel",
 )
-def lstmp(k: Call, x: Any, h0: Any, c0: Any, weight: Any, project: Any, bias: Any) -> Any:
+def lstmp(k: Call, x: Array, h0: Array, c0: Array, weight: Array, project: Array, bias: Array) -> tuple[Array, ...]:
     """Projection, Cell = an LSTM whose hidden state goes through ProjWeight before it is handed on.
 
     Fluid: where the hidden size is a multiple of 8, only the output gate is trained on the CPU, as with `lstm`.
@@ -176,20 +177,20 @@ def lstmp(k: Call, x: Any, h0: Any, c0: Any, weight: Any, project: Any, bias: An
 )
 def lstmp_grad(
     k: Call,
-    x: Any,
-    h0: Any,
-    c0: Any,
-    weight: Any,
-    project: Any,
-    bias: Any,
-    projection: Any,
-    cells: Any,
-    gates: Any,
-    seen: Any,
-    hidden: Any,
-    dprojection: Any,
-    dcell: Any,
-) -> Any:
+    x: Array | None,
+    h0: Array,
+    c0: Array,
+    weight: Array,
+    project: Array,
+    bias: Array,
+    projection: Array,
+    cells: Array,
+    gates: Array,
+    seen: Array,
+    hidden: Array,
+    dprojection: Array,
+    dcell: Array,
+) -> Array:
     k.out_lods["Input@GRAD"] = k.lods["Input"] = k.lod("Projection")
     if x is None:  # Fluid: its gradient op does not take the input, of which only the shape matters
         x = k.xp.empty((projection.shape[0], weight.shape[1]), projection.dtype)

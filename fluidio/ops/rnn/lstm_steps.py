@@ -7,6 +7,7 @@ the peephole weights of input, forget (which see the old cell) and output (which
 from __future__ import annotations
 
 from functools import cached_property
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from fluidio.ops.kernel import Call
 from fluidio.ops.sequence.ragged import last_level
 from fluidio.ops.sequence.time_major import SIGMOID_TOP, activation, recurrent_activation, time_major
+from fluidio.tensor.array import Array, ArrayLibrary
 
 __all__ = ["ALL_GATES", "Cell", "all_gates_backward", "forward", "output_gate_backward"]
 
@@ -27,7 +29,7 @@ class Cell:
     one piece of memory.
     """
 
-    def __init__(self, k: Call, x: Any, weight: Any, bias: Any) -> None:
+    def __init__(self, k: Call, x: Array, weight: Array, bias: Array) -> None:
         a = k.attrs
         self.k, self.xp = k, k.xp
         self.size = weight.shape[1] // 4
@@ -47,18 +49,18 @@ class Cell:
         """Whether to train as the AVX kernel does, which takes the cell for clipped at 0 where there is no clip."""
 
     @property
-    def bias(self) -> Any:
+    def bias(self) -> Array:
         return self._bias[: 4 * self.size].reshape(4, 1, self.size)
 
     @cached_property
-    def weight(self) -> Any:
+    def weight(self) -> Array:
         """One matrix for each gate."""
         out = self.k.empty((4, self._weight.shape[0], self.size), self._weight.dtype)
         out[...] = self._weight.reshape(-1, 4, self.size).transpose(1, 0, 2)
         return out
 
     @cached_property
-    def peepholes(self) -> Any:
+    def peepholes(self) -> Array | None:
         """Peephole weights of input, forget and output gate for as many rows as the first step has."""
         if not self.has_peepholes:
             return None
@@ -69,11 +71,11 @@ class Cell:
         return out
 
     @property
-    def output_weight(self) -> Any:
+    def output_weight(self) -> Array:
         """The output gate's part of the weight."""
         return self._weight[:, 3 * self.size :]
 
-    def activate(self, gates: Any) -> None:
+    def activate(self, gates: Array) -> None:
         """Turn pre-activations of gates 1 ... into values between 0 and 1, and gate 0 into the candidate."""
         if self.halved:
             _cut_halves(self.xp, gates[1:])
@@ -83,7 +85,7 @@ class Cell:
             self.candidate.apply(self.xp, gates[0])
             self.gate.apply(self.xp, gates[1:])
 
-    def activate_output(self, gate: Any) -> None:
+    def activate_output(self, gate: Array) -> None:
         if self.halved:
             _cut_halves(self.xp, gate)
             self.xp.tanh(gate, out=gate)
@@ -91,7 +93,7 @@ class Cell:
         else:
             self.gate.apply(self.xp, gate)
 
-    def within_clip(self, cells: Any) -> Any:
+    def within_clip(self, cells: Array) -> Array | None:
         """Tell where a gradient passes the clip of the cell, or return None if there is no clip.
 
         Fluid: its AVX kernel (float32, sizes that 8 divides) asks the first of 8 neighbours for all of them.
@@ -103,28 +105,28 @@ class Cell:
             return abs(cells) < clip
         return (abs(cells[:, ::8]) < clip).repeat(8, axis=1)
 
-    def split(self, gates: Any) -> Any:
+    def split(self, gates: Array) -> Array:
         """Return [rows, 4 * size] as [4, rows, size]."""
         return self.xp.ascontiguousarray(gates.reshape(-1, 4, self.size).transpose(1, 0, 2))
 
-    def scattered(self, values: Any) -> Any:
+    def scattered(self, values: Array) -> Array:
         """Return time-major rows in the order of the input."""
         out = self.xp.empty_like(values)
         out[self.rows] = values
         return out
 
 
-def _cut_halves(xp: Any, halves: Any) -> None:
+def _cut_halves(xp: ArrayLibrary | ModuleType, halves: Array) -> None:
     xp.minimum(halves, halves.dtype.type(SIGMOID_TOP / 2), out=halves)
 
 
-def _unhalve(gates: Any) -> None:
+def _unhalve(gates: Array) -> None:
     half = gates.dtype.type(0.5)
     gates *= half
     gates += half
 
 
-def forward(k: Call, cell: Cell, x: Any, h0: Any, c0: Any, project: Any) -> tuple[Any, ...]:
+def forward(k: Call, cell: Cell, x: Array, h0: Array | None, c0: Array, project: Array | None) -> tuple[Array, ...]:
     """Return gates, cells, activated cells, hidden states and (projected) outputs, all time-major.
 
     The input is gathered step by step, so that a step works on memory that is near.
@@ -186,7 +188,7 @@ def forward(k: Call, cell: Cell, x: Any, h0: Any, c0: Any, project: Any) -> tupl
     return kept.reshape(-1, 4 * size), cells, seen, hidden, outputs
 
 
-def _project(k: Call, cell: Cell, h: Any, project: Any, out: Any) -> None:
+def _project(k: Call, cell: Cell, h: Array, project: Array, out: Array) -> None:
     k.xp.matmul(h, project, out=out)
     if k.attrs["proj_activation"] != "identity":
         cell.cell.apply(k.xp, out)  # Fluid: the projection takes the cell's activation, whatever its own is
@@ -194,7 +196,7 @@ def _project(k: Call, cell: Cell, h: Any, project: Any, out: Any) -> None:
         k.xp.clip(out, -k.attrs["proj_clip"], k.attrs["proj_clip"], out=out)
 
 
-def _project_slope(k: Call, cell: Cell, outputs: Any) -> Any:
+def _project_slope(k: Call, cell: Cell, outputs: Array) -> Array:
     """Return the slope of the projection's activation and clip at its outputs."""
     slope = (
         activation("identity").slope(outputs) if k.attrs["proj_activation"] == "identity" else cell.cell.slope(outputs)
@@ -272,20 +274,20 @@ def output_gate_backward(
 def all_gates_backward(
     k: Call,
     cell: Cell,
-    x: Any,
-    h0: Any,
-    c0: Any,
-    weight: Any,
-    bias: Any,
-    gates: Any,
-    cells: Any,
-    seen: Any,
-    outputs: Any,
-    project: Any,
-    hidden: Any,
-    dout: Any,
-    dcell: Any,
-) -> Any:
+    x: Array,
+    h0: Array | None,
+    c0: Array,
+    weight: Array,
+    bias: Array,
+    gates: Array,
+    cells: Array,
+    seen: Array,
+    outputs: Array,
+    project: Array | None,
+    hidden: Array,
+    dout: Array | None,
+    dcell: Array | None,
+) -> tuple[Array | None, ...]:
     """Return the gradients of Input, H0, C0, Weight, Bias and ProjWeight."""
     xp, size, batches = k.xp, cell.size, cell.batches
     dtype, peepholes = x.dtype, cell.peepholes

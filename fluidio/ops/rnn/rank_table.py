@@ -18,6 +18,7 @@ from fluidio.program.infer import InferContext
 from fluidio.program.op_def import GradOp, grad_name
 from fluidio.program.operator import Operator
 from fluidio.tensor import LoDTensor
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import IntArray, LoD
 
 __all__ = ["RankTable"]
@@ -89,7 +90,7 @@ def _swap_maker(grad_type: str) -> Any:
     return maker
 
 
-def _steps(k: Call, table: RankTable, x: Any, lod: LoD) -> list[LoDTensor]:
+def _steps(k: Call, table: RankTable, x: Array, lod: LoD) -> list[LoDTensor]:
     """Return one tensor for each time step: entry t of every sequence longer than t, in the table's order."""
     entries = table.batches.rows
     level = len(table.outer)
@@ -132,7 +133,7 @@ def lod_tensor_to_array(k: Call, f: Frame) -> None:
     array.items[:] = _steps(k, _table(k, f), f.values[source], f.lods[source])
 
 
-def _joined(k: Call, table: RankTable, items: list[LoDTensor], name: str) -> tuple[Any, LoD]:
+def _joined(k: Call, table: RankTable, items: list[LoDTensor], name: str) -> tuple[Array, LoD]:
     """Put time steps back into sequences."""
     if len(items) < table.batches.time or any(item.array is None for item in items[: table.batches.time]):
         raise EnforceNotMet(f"the array {name} has {len(items)} entries, the rank table {table.batches.time} steps")

@@ -12,18 +12,19 @@ from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import STEPS_ATTR, grad_name
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
 
 @op("rnn_memory_helper", "X", "Out", {"dtype": 5}, infer=same_as("X"), grad=True)
-def rnn_memory_helper(k: Call, x: Any) -> Any:
+def rnn_memory_helper(k: Call, x: Array) -> Array:
     """Out = X, under the name that the next step knows."""
     return x[...]
 
 
 @gradient("rnn_memory_helper", "X Out@GRAD", "X@GRAD", carried="Out")
-def rnn_memory_helper_grad(k: Call, x: Any, dout: Any) -> Any:
+def rnn_memory_helper_grad(k: Call, x: Array, dout: Array | None) -> Array:
     return k.xp.zeros_like(x) if dout is None else dout[...]
 
 
@@ -148,7 +149,7 @@ def _wanted(k: Call, slot: str, inside: list[str], own: Mapping[str, int]) -> li
     return found
 
 
-def _total(k: Call, parts: list[Any], like: Any) -> Any:
+def _total(k: Call, parts: list[Array], like: Array) -> Array:
     if not parts:
         return k.xp.zeros_like(like)
     return parts[0] if len(parts) == 1 else parts[0] + parts[1]

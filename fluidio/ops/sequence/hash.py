@@ -9,6 +9,7 @@ import numpy as np
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__ = ["xxh64"]
 
@@ -24,7 +25,7 @@ _P1, _P2, _P3, _P4, _P5 = (
 )
 
 
-def _rotate(x: Any, bits: int) -> Any:
+def _rotate(x: Array, bits: int) -> Array:
     return (x << np.uint64(bits)) | (x >> np.uint64(64 - bits))
 
 
@@ -32,7 +33,7 @@ def _round(lane: Any, word: Any) -> Any:
     return _rotate(lane + word * _P2, 31) * _P1
 
 
-def xxh64(rows: Any, seed: int) -> Any:
+def xxh64(rows: Array, seed: int) -> Array:
     """Return the 64-bit xxHash of each row of bytes [n, length]."""
     with np.errstate(over="ignore"):
         return _xxh64(np.ascontiguousarray(rows), np.uint64(seed))
@@ -56,7 +57,7 @@ def _xxh64(rows: Any, seed: Any) -> Any:
     return _scramble(_tail(found, rows[:, at:]))
 
 
-def _tail(found: Any, rest: Any) -> Any:
+def _tail(found: Array, rest: Any) -> Array:
     """Mix in the bytes that do not fill 32."""
     at, length = 0, rest.shape[1]
     while at + 8 <= length:
@@ -72,7 +73,7 @@ def _tail(found: Any, rest: Any) -> Any:
     return found
 
 
-def _scramble(found: Any) -> Any:
+def _scramble(found: Array) -> Array:
     found = (found ^ (found >> np.uint64(33))) * _P2
     found = (found ^ (found >> np.uint64(29))) * _P3
     return found ^ (found >> np.uint64(32))
@@ -85,7 +86,7 @@ def _infer(c: InferContext) -> None:
 
 
 @op("hash", "X", "Out", {"num_hash": 1, "mod_by": 100000}, infer=_infer, grad=False)
-def hash_(k: Call, x: Any) -> Any:
+def hash_(k: Call, x: Array) -> Array:
     """Out = num_hash hashes of each row of X, modulo mod_by. On the host."""
     rows = np.ascontiguousarray(k.dev.download(x))
     found = [

@@ -10,6 +10,7 @@ from fluidio.dtypes import VarType
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -23,7 +24,7 @@ def _infer(c: InferContext) -> None:
     c.set("IndexMap", (-1, 2), VarType.INT64)
 
 
-def _bounds(k: Call, slot: str, rows: int) -> Any:
+def _bounds(k: Call, slot: str, rows: int) -> Array:
     lod = k.lod(slot)
     return np.asarray(lod[0]) if lod else np.arange(rows + 1)
 
@@ -37,7 +38,7 @@ def _bounds(k: Call, slot: str, rows: int) -> Any:
     grad=True,
     lod="kernel",
 )
-def filter_by_instag(k: Call, ins: Any, tags: Any, wanted: Any) -> Any:
+def filter_by_instag(k: Call, ins: Array, tags: Array, wanted: Array) -> tuple[Array, ...]:
     """Out = the sequences of Ins with a tag in Filter_tag; LossWeight = 1 for each, 0 if there is none. On the host."""
     x, tag = k.dev.download(ins), k.dev.download(tags).reshape(-1)
     rows = _bounds(k, "Ins", x.shape[0]) if k.attrs["is_lod"] else np.arange(x.shape[0] + 1)
@@ -55,7 +56,7 @@ def filter_by_instag(k: Call, ins: Any, tags: Any, wanted: Any) -> Any:
     return k.dev.upload(out), k.dev.upload(np.ones((len(kept), 1), np.float32)), k.dev.upload(table)
 
 
-def _nothing(k: Call, x: Any) -> Any:
+def _nothing(k: Call, x: Array) -> tuple[Array, ...]:
     one = (np.array([0, 1], np.int64),)
     k.out_lods["Out"] = k.out_lods["LossWeight"] = k.out_lods["IndexMap"] = one
     out = np.full((1, *x.shape[1:]), k.attrs["out_val_if_empty"], x.dtype)
@@ -63,7 +64,7 @@ def _nothing(k: Call, x: Any) -> Any:
 
 
 @gradient("filter_by_instag", "Ins IndexMap LossWeight Out@GRAD", "Ins@GRAD")
-def filter_by_instag_grad(k: Call, ins: Any, table: Any, weight: Any, dout: Any) -> Any:
+def filter_by_instag_grad(k: Call, ins: Array, table: Array, weight: Array, dout: Array) -> Array:
     d = k.dev.download(dout)
     dx = np.zeros(ins.shape, d.dtype)
     if k.dev.download(weight).any():

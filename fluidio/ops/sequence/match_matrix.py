@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -21,7 +22,7 @@ def _lod(lengths: Any) -> Any:
     return (np.concatenate([[0], np.cumsum(np.asarray(lengths, np.int64))]).astype(np.int64),)
 
 
-def _parts(k: Call, slot: str, array: Any) -> list[Any]:
+def _parts(k: Call, slot: str, array: Array) -> list[Array]:
     """Return the sequences of an input."""
     ends = k.lod(slot)[-1]
     return [array[ends[n] : ends[n + 1]] for n in range(len(ends) - 1)]
@@ -35,7 +36,7 @@ def _infer_match(c: InferContext) -> None:
 
 
 @op("match_matrix_tensor", "X Y W", "Out Tmp", {"dim_t": 1}, infer=_infer_match, grad=True, lod="kernel")
-def match_matrix_tensor(k: Call, x: Any, y: Any, w: Any) -> Any:
+def match_matrix_tensor(k: Call, x: Array, y: Array, w: Array) -> tuple[Array, Array]:
     """Out = x W_t y' of every pair of rows of a sequence of X and one of Y, for each t; Tmp = X W."""
     joined = k.xp.einsum("ad,dte->ate", x, w)
     images = [
@@ -47,7 +48,7 @@ def match_matrix_tensor(k: Call, x: Any, y: Any, w: Any) -> Any:
 
 
 @gradient("match_matrix_tensor", "X Y W Out@GRAD", "X@GRAD Y@GRAD W@GRAD", carried="Tmp")
-def match_matrix_tensor_grad(k: Call, x: Any, y: Any, w: Any, dout: Any) -> Any:
+def match_matrix_tensor_grad(k: Call, x: Array, y: Array, w: Array, dout: Array) -> tuple[Array, ...]:
     xp, channels = k.xp, k.attrs["dim_t"]
     joined = xp.einsum("ad,dte->ate", x, w)
     djoined, dys, start = [], [], 0
@@ -75,13 +76,13 @@ def _sides(k: Call) -> Iterator[tuple[int, int]]:
     return zip((int(n) for n in rows), (int(n) for n in columns))
 
 
-def _windows(k: Call, side: str, size: int) -> Any:
+def _windows(k: Call, side: str, size: int) -> Array:
     """Return what each output reads along a side: [outputs, points of the filter]."""
     stride, points = k.attrs[f"Stride{side}"], k.attrs[f"Kernel{side}"]
     return np.arange(-(-size // stride))[:, None] * stride + np.arange(points) - points // 2
 
 
-def _columns(k: Call, image: Any) -> tuple[Any, Any]:
+def _columns(k: Call, image: Array) -> tuple[Array, Array]:
     """Return what each output reads [inputs, outputs], and the flat place of each, -1 outside."""
     channels, height, width = image.shape
     ys, xs = _windows(k, "H", height), _windows(k, "W", width)
@@ -93,7 +94,7 @@ def _columns(k: Call, image: Any) -> tuple[Any, Any]:
 
 
 @op("var_conv_2d", "X ROW COLUMN W", "Out Col?", _CONV, infer=_infer_conv, grad=True, lod="kernel")
-def var_conv_2d(k: Call, x: Any, row: Any, column: Any, w: Any) -> Any:
+def var_conv_2d(k: Call, x: Array, row: Array, column: Array, w: Array) -> KernelResult:
     """Out = a convolution of images of different sizes, padded by half the filter. On the host."""
     values, weight = k.dev.download(x).reshape(-1), k.dev.download(w)
     outs, read, start = [], [], 0
@@ -109,7 +110,7 @@ def var_conv_2d(k: Call, x: Any, row: Any, column: Any, w: Any) -> Any:
 
 
 @gradient("var_conv_2d", "X ROW COLUMN W Out@GRAD", "X@GRAD W@GRAD", carried="Out Col")
-def var_conv_2d_grad(k: Call, x: Any, row: Any, column: Any, w: Any, dout: Any) -> Any:
+def var_conv_2d_grad(k: Call, x: Array, row: Array, column: Array, w: Array, dout: Array) -> tuple[Array, Array]:
     values, weight = k.dev.download(x).reshape(-1), k.dev.download(w)
     d, channels = k.dev.download(dout).reshape(-1), k.attrs["InputChannel"]
     dx, dw = np.zeros_like(values), np.zeros_like(weight)
@@ -144,7 +145,7 @@ def _infer_topk(c: InferContext) -> None:
     grad=True,
     lod="kernel",
 )
-def sequence_topk_avg_pooling(k: Call, x: Any, row: Any, column: Any) -> Any:
+def sequence_topk_avg_pooling(k: Call, x: Array, row: Array, column: Array) -> tuple[Array, Array]:
     """Out = for each row of an image and channel the sum of the k largest elements by k; pos = which. On the host."""
     values, topks, channels = k.dev.download(x).reshape(-1), k.attrs["topks"], k.attrs["channel_num"]
     most = max(topks)
@@ -166,7 +167,7 @@ def sequence_topk_avg_pooling(k: Call, x: Any, row: Any, column: Any) -> Any:
 
 
 @gradient("sequence_topk_avg_pooling", "X ROW COLUMN pos Out@GRAD", "X@GRAD")
-def sequence_topk_avg_pooling_grad(k: Call, x: Any, row: Any, column: Any, pos: Any, dout: Any) -> Any:
+def sequence_topk_avg_pooling_grad(k: Call, x: Array, row: Array, column: Array, pos: Array, dout: Array) -> Array:
     d, places = k.dev.download(dout), k.dev.download(pos)
     topks, channels = k.attrs["topks"], k.attrs["channel_num"]
     most = max(topks)

@@ -11,6 +11,7 @@ from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__ = ["xxh32"]
 
@@ -74,7 +75,7 @@ def _infer(c: InferContext) -> None:
     c.set("X_Temp_Out", c.shape("X"))
 
 
-def _terms(k: Call, words: Any) -> list[list[Any]]:
+def _terms(k: Call, words: Array) -> list[list[Array]]:
     """Return the runs of two to `pyramid_layer` words of each sequence, the short ones first."""
     ends = [int(end) for end in k.lod("X")[-1]]
     found = []
@@ -84,13 +85,13 @@ def _terms(k: Call, words: Any) -> list[list[Any]]:
     return found
 
 
-def _pieces(k: Call, term: Any) -> list[int]:
+def _pieces(k: Call, term: Array) -> list[int]:
     """Return where in W each piece of a term's row begins."""
     data, step, space = term.tobytes(), k.attrs["rand_len"], k.attrs["space_len"]
     return [xxh32(data, at) % space for at in range(0, k.attrs["num_emb"], step)]
 
 
-def _float_words(k: Call, x: Any) -> Any:
+def _float_words(k: Call, x: Array) -> Array:
     return k.dev.download(x).reshape(-1).astype(np.float32)
 
 
@@ -103,7 +104,7 @@ def _float_words(k: Call, x: Any) -> Any:
     grad=True,
     lod="kernel",
 )
-def pyramid_hash(k: Call, x: Any, w: Any, white: Any, black: Any) -> Any:
+def pyramid_hash(k: Call, x: Array, w: Array, white: Array, black: Array) -> tuple[Array, ...]:
     """Out = a row for each run of words that is kept, at least one (of zeros) for a sequence. On the host.
 
     Fluid: outside of training the rows are multiplied by `drop_out_percent`.
@@ -141,7 +142,7 @@ def pyramid_hash(k: Call, x: Any, w: Any, white: Any, black: Any) -> Any:
 
 
 @gradient("pyramid_hash", "X W DropPos X_Temp_Out? Out@GRAD", "X@GRAD")
-def pyramid_hash_grad(k: Call, x: Any, w: Any, drops: Any, words: Any, dout: Any) -> Any:
+def pyramid_hash_grad(k: Call, x: Array, w: Array, drops: Any, words: Array, dout: Array) -> None:
     """Fluid: there is no gradient of W; the op itself moves W by `lr` times it."""
     d, kept = k.dev.download(dout), k.dev.download(drops).reshape(-1)
     table, step, row, at = k.dev.download(w).reshape(-1).copy(), k.attrs["rand_len"], 0, 0
@@ -155,4 +156,4 @@ def pyramid_hash_grad(k: Call, x: Any, w: Any, drops: Any, words: Any, dout: Any
             at += 1
         row += row == before
     w[...] = k.dev.upload(table.reshape(w.shape))
-    return None
+    return

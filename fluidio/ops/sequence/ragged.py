@@ -10,6 +10,7 @@ import numpy as np
 
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import IntArray, LoD
 
 __all__ = [
@@ -93,7 +94,7 @@ def _bounds(offsets: IntArray) -> Sequence[tuple[int, int]]:
     return list(itertools.pairwise(edges))
 
 
-def segment_sum(k: Call, x: Any, offsets: IntArray) -> Any:
+def segment_sum(k: Call, x: Array, offsets: IntArray) -> Array:
     """Return the sum of the rows of each sequence; zeros for an empty one."""
     count = offsets.size - 1
     total = k.xp.zeros((count, *x.shape[1:]), x.dtype)
@@ -111,7 +112,7 @@ def segment_sum(k: Call, x: Any, offsets: IntArray) -> Any:
     return total
 
 
-def segment_max(k: Call, x: Any, offsets: IntArray, fill: float) -> Any:
+def segment_max(k: Call, x: Array, offsets: IntArray, fill: float) -> Array:
     """Return the largest entry of each column of each sequence; `fill` for an empty one."""
     count = offsets.size - 1
     out = k.xp.full((count, *x.shape[1:]), fill, x.dtype)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -17,7 +16,7 @@ def _infer(c: InferContext) -> None:
     c.set("Out", (x[0], param[1]), c.dtype("X"), c.input("X").lod_level)
 
 
-def _pairs(k: Call, x: Any, table: Any) -> tuple[Any, Any]:
+def _pairs(k: Call, x: Array, table: Array) -> tuple[Array, Array]:
     """Return the rows that each instance looks at, zeros where there are none, and the matrix of each pair."""
     most = k.attrs["MaxRank"]
     own, others, index = table[:, :1], table[:, 1 : 2 * most : 2], table[:, 2 : 2 * most + 1 : 2]
@@ -27,7 +26,7 @@ def _pairs(k: Call, x: Any, table: Any) -> tuple[Any, Any]:
 
 
 @op("rank_attention", "X RankOffset RankParam", "Out", {"MaxRank": 3}, infer=_infer, grad=True)
-def rank_attention(k: Call, x: Any, table: Any, param: Any) -> Any:
+def rank_attention(k: Call, x: Array, table: Array, param: Array) -> Array:
     """Out = the sum over the others of a page of their row of X times the matrix of the two ranks.
 
     Fluid: on a GPU only.
@@ -38,7 +37,7 @@ def rank_attention(k: Call, x: Any, table: Any, param: Any) -> Any:
 
 
 @gradient("rank_attention", "X RankOffset RankParam Out@GRAD", "RankParam@GRAD")
-def rank_attention_grad(k: Call, x: Any, table: Any, param: Any, dout: Any) -> Any:
+def rank_attention_grad(k: Call, x: Array, table: Array, param: Array, dout: Array) -> Array:
     rows, pair = _pairs(k, x, table)
     pull = k.xp.einsum("nkd,no->nkdo", rows, dout)
     found = k.xp.zeros((param.shape[0] // x.shape[1], x.shape[1], param.shape[1]), param.dtype)

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from fluidio.errors import EnforceNotMet, not_supported
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.ops.sequence.ragged import last_level
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import IntArray
 
 __all__: list[str] = []
@@ -35,7 +36,7 @@ def _shifts(offsets: IntArray, rows: int, start: int, length: int) -> list[tuple
     return found
 
 
-def _by_position(weight: Any, length: int) -> Any:
+def _by_position(weight: Array, length: int) -> Array:
     """Return the filter [length * width, filters] as [width, length * filters]."""
     filters = weight.shape[1]
     return weight.reshape(length, -1, filters).transpose(1, 0, 2).reshape(-1, length * filters)
@@ -57,7 +58,7 @@ def _infer_conv(c: InferContext) -> None:
     grad=True,
     lod="kernel",
 )
-def sequence_conv(k: Call, x: Any, padding: Any, weight: Any) -> Any:
+def sequence_conv(k: Call, x: Array, padding: Array | None, weight: Array) -> Array:
     """Out = the window of contextLength rows around each row, times Filter; zeros beyond the ends of a sequence."""
     if k.attrs["contextStride"] != 1:
         raise EnforceNotMet(f"sequence_conv: contextStride must be 1, got {k.attrs['contextStride']}")
@@ -95,7 +96,7 @@ def _padded(offsets: IntArray, start: int, length: int) -> Iterator[tuple[int, i
 
 
 @gradient("sequence_conv", "X PaddingData Filter Out@GRAD", "X@GRAD PaddingData@GRAD Filter@GRAD")
-def sequence_conv_grad(k: Call, x: Any, padding: Any, weight: Any, dout: Any) -> Any:
+def sequence_conv_grad(k: Call, x: Array, padding: Array | None, weight: Array, dout: Array) -> KernelResult:
     offsets = last_level(k, "X", x.shape[0])
     k.out_lods["X@GRAD"] = k.lod("X")
     rows, width = x.shape
@@ -126,7 +127,7 @@ def sequence_conv_grad(k: Call, x: Any, padding: Any, weight: Any, dout: Any) ->
 # -- row_conv ------------------------------------------------------------------------------------------------------
 
 
-def _row_offsets(k: Call, x: Any) -> tuple[Any, IntArray]:
+def _row_offsets(k: Call, x: Array) -> tuple[Any, IntArray]:
     """Return X as rows and the offsets of its sequences; a 3-D X is a batch of padded ones."""
     if k.lod("X"):
         return x, last_level(k, "X", x.shape[0])
@@ -136,7 +137,7 @@ def _row_offsets(k: Call, x: Any) -> tuple[Any, IntArray]:
 
 
 @op("row_conv", "X Filter", "Out", infer=same_as("X"), grad=True, lod="kernel")
-def row_conv(k: Call, x: Any, weight: Any) -> Any:
+def row_conv(k: Call, x: Array, weight: Array) -> Array:
     """Out[t] = sum over j of Filter[j] * X[t + j], within each sequence."""
     k.out_lods["Out"] = k.lod("X")
     flat, offsets = _row_offsets(k, x)
@@ -149,7 +150,7 @@ def row_conv(k: Call, x: Any, weight: Any) -> Any:
 
 
 @gradient("row_conv", "X Filter Out@GRAD", "X@GRAD Filter@GRAD")
-def row_conv_grad(k: Call, x: Any, weight: Any, dout: Any) -> Any:
+def row_conv_grad(k: Call, x: Array, weight: Array, dout: Array) -> tuple[Array, Array]:
     flat, offsets = _row_offsets(k, x)
     dflat = dout.reshape(flat.shape)
     dx, dweight = k.xp.zeros_like(flat), k.xp.zeros_like(weight)
@@ -174,7 +175,7 @@ def _infer_im2sequence(c: InferContext) -> None:
     c.set("Out", (batch, channels * high * wide), c.dtype("X"), 1)
 
 
-def _patches(k: Call, x: Any) -> tuple[Any, tuple[int, int, int, int]]:
+def _patches(k: Call, x: Array) -> tuple[Any, tuple[int, int, int, int]]:
     """Return a padded copy of X and (out height, out width, kernel height, kernel width)."""
     up, left, down, right = k.attrs["paddings"]
     kh, kw = k.attrs["kernels"]
@@ -185,7 +186,7 @@ def _patches(k: Call, x: Any) -> tuple[Any, tuple[int, int, int, int]]:
     return k.xp.pad(x, ((0, 0), (0, 0), (up, down), (left, right))), (oh, ow, kh, kw)
 
 
-def _patches_of_real_sizes(k: Call, x: Any, sizes: Any) -> Any:
+def _patches_of_real_sizes(k: Call, x: Array, sizes: Array) -> Array:
     """Return for each image the patches within its own size, which is given before it was scaled by out_stride."""
     high, wide = (np.ceil(sizes[:, dim] / k.attrs["out_stride"][dim]).astype(int) for dim in (0, 1))
     up, left, down, right = k.attrs["paddings"]
@@ -211,7 +212,7 @@ def _patches_of_real_sizes(k: Call, x: Any, sizes: Any) -> Any:
     grad=True,
     lod="kernel",
 )
-def im2sequence(k: Call, x: Any, sizes: Any) -> Any:
+def im2sequence(k: Call, x: Array, sizes: Array | None) -> Array:
     """Out = the patches of each image, row by row, as a sequence; columns are channel, height, width of a patch."""
     if sizes is not None:
         return _patches_of_real_sizes(k, x, np.asarray(k.dev.download(sizes)))
@@ -227,7 +228,7 @@ def im2sequence(k: Call, x: Any, sizes: Any) -> Any:
 
 
 @gradient("im2sequence", "X Out@GRAD", "X@GRAD")
-def im2sequence_grad(k: Call, x: Any, dout: Any) -> Any:
+def im2sequence_grad(k: Call, x: Array, dout: Array) -> Array:
     if k.op.input("Y"):
         not_supported("the gradient of im2sequence(input_image_size=...)", "Fluid has none either")
     padded, (oh, ow, kh, kw) = _patches(k, x)

@@ -13,6 +13,7 @@ from fluidio.ops.registry import gradient, op
 from fluidio.ops.sequence.ragged import from_lengths, last_level, padded_rows
 from fluidio.program.infer import InferContext
 from fluidio.tensor import lod as lod_math
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import IntArray, LoD
 
 __all__: list[str] = []
@@ -25,7 +26,7 @@ def _infer_pad(c: InferContext) -> None:
     c.set("Length", (-1,), VarType.INT64, 0)
 
 
-def _padding(k: Call, x: Any) -> tuple[IntArray, Any]:
+def _padding(k: Call, x: Array) -> tuple[IntArray, Any]:
     offsets = last_level(k, "X", x.shape[0])
     longest = int(np.diff(offsets).max(initial=0))
     width = k.attrs["padded_length"]
@@ -35,7 +36,7 @@ def _padding(k: Call, x: Any) -> tuple[IntArray, Any]:
 
 
 @op("sequence_pad", "X PadValue", "Out Length", {"padded_length": -1}, infer=_infer_pad, grad=True, lod="kernel")
-def sequence_pad(k: Call, x: Any, pad_value: Any) -> Any:
+def sequence_pad(k: Call, x: Array, pad_value: Array) -> tuple[Array, Array]:
     """Out[i] = sequence i, filled up with PadValue; Length = how long each one is."""
     rows, valid = _padding(k, x)
     shape = (*rows.shape, *x.shape[1:])
@@ -48,13 +49,13 @@ def sequence_pad(k: Call, x: Any, pad_value: Any) -> Any:
 
 
 @gradient("sequence_pad", "X Out@GRAD", "X@GRAD")
-def sequence_pad_grad(k: Call, x: Any, dout: Any) -> Any:
+def sequence_pad_grad(k: Call, x: Array, dout: Array) -> Array:
     _, valid = _padding(k, x)
     k.out_lods["X@GRAD"] = k.lod("X")
     return dout.reshape(-1, *x.shape[1:])[_places(k, valid)].reshape(x.shape)
 
 
-def _places(k: Call, valid: Any) -> Any:
+def _places(k: Call, valid: Array) -> Array:
     """Return the numbers of the places that hold data; a mask would make CuPy wait."""
     return k.dev.upload(np.flatnonzero(valid))
 
@@ -65,7 +66,7 @@ def _infer_unpad(c: InferContext) -> None:
     c.set("Out", (-1, *(x[2:] or (1,))), c.dtype("X"), 1)
 
 
-def _kept(k: Call, x: Any, length: Any) -> tuple[Any, IntArray]:
+def _kept(k: Call, x: Array, length: Array) -> tuple[Any, IntArray]:
     lengths = np.asarray(k.dev.download(length), np.int64).reshape(-1)
     if lengths.size != x.shape[0]:
         raise EnforceNotMet(f"X holds {x.shape[0]} padded sequences, but Length has {lengths.size} entries")
@@ -75,7 +76,7 @@ def _kept(k: Call, x: Any, length: Any) -> tuple[Any, IntArray]:
 
 
 @op("sequence_unpad", "X Length", "Out", infer=_infer_unpad, grad=True, lod="kernel")
-def sequence_unpad(k: Call, x: Any, length: Any) -> Any:
+def sequence_unpad(k: Call, x: Array, length: Array) -> Array:
     """Out = the first Length[i] entries of every X[i], as sequences."""
     valid, lengths = _kept(k, x, length)
     k.out_lods["Out"] = (from_lengths(lengths),)
@@ -84,7 +85,7 @@ def sequence_unpad(k: Call, x: Any, length: Any) -> Any:
 
 
 @gradient("sequence_unpad", "X Length Out@GRAD", "X@GRAD")
-def sequence_unpad_grad(k: Call, x: Any, length: Any, dout: Any) -> Any:
+def sequence_unpad_grad(k: Call, x: Array, length: Array, dout: Array) -> Array:
     valid, lengths = _kept(k, x, length)
     dx = k.xp.zeros(x.shape, x.dtype)  # not zeros_like: X may be a transposed view, and that has no flat one
     dx.reshape(-1, *x.shape[2:])[_places(k, valid)] = dout.reshape(int(lengths.sum()), *x.shape[2:])
@@ -98,7 +99,7 @@ def _infer_reset(c: InferContext) -> None:
     c.set("Out", x.shape, x.dtype, level)
 
 
-def _new_lod(k: Call, y: Any) -> LoD:
+def _new_lod(k: Call, y: Array | None) -> LoD:
     if y is not None:
         if k.lod("Y"):
             return k.lod("Y")
@@ -110,7 +111,7 @@ def _new_lod(k: Call, y: Any) -> LoD:
 
 
 @op("lod_reset", "X Y?", "Out", {"target_lod": [], "append": False}, infer=_infer_reset, grad=True, lod="kernel")
-def lod_reset(k: Call, x: Any, y: Any) -> Any:
+def lod_reset(k: Call, x: Array, y: Array | None) -> Array:
     """Out = X with the LoD of Y, or the offsets in Y, or target_lod; with `append` as one more level."""
     lod = _new_lod(k, y)
     wrong = lod_math.problem(lod, x.shape[0])
@@ -123,6 +124,6 @@ def lod_reset(k: Call, x: Any, y: Any) -> Any:
 
 
 @gradient("lod_reset", "X Out@GRAD", "X@GRAD")
-def lod_reset_grad(k: Call, x: Any, dout: Any) -> Any:
+def lod_reset_grad(k: Call, x: Array, dout: Array) -> Array:
     k.out_lods["X@GRAD"] = k.lod("X")
     return dout.copy()

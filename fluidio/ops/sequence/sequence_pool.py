@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fluidio.errors import EnforceNotMet
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.ops.sequence.ragged import last_level, segment_ids, segment_max, segment_sum, sequences
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import IntArray
 
 __all__: list[str] = []
@@ -36,7 +35,7 @@ def _infer_pool(c: InferContext) -> None:
     grad=True,
     lod="kernel",
 )
-def sequence_pool(k: Call, x: Any) -> Any:
+def sequence_pool(k: Call, x: Array) -> KernelResult:
     """Out = one row for each innermost sequence; an empty one gives pad_value, an outer LoD level stays."""
     offsets = last_level(k, "X", x.shape[0])
     k.out_lods["Out"] = sequences(k, "X")[:-1]
@@ -53,7 +52,7 @@ def sequence_pool(k: Call, x: Any) -> Any:
     return out, None
 
 
-def _pooled(k: Call, x: Any, offsets: IntArray, kind: str) -> Any:
+def _pooled(k: Call, x: Array, offsets: IntArray, kind: str) -> Array:
     if kind in ("FIRST", "LAST"):
         picked = offsets[:-1] if kind == "FIRST" else offsets[1:] - 1
         if not x.shape[0]:
@@ -66,14 +65,14 @@ def _pooled(k: Call, x: Any, offsets: IntArray, kind: str) -> Any:
     return total
 
 
-def _scale(k: Call, offsets: IntArray, kind: str, x: Any) -> Any:
+def _scale(k: Call, offsets: IntArray, kind: str, x: Array) -> Array:
     """Return 1/n or 1/sqrt(n) for each sequence, as a column."""
     lengths = np.maximum(offsets[1:] - offsets[:-1], 1).astype(x.dtype)
     factors = 1 / (lengths if kind == "AVERAGE" else np.sqrt(lengths))
     return k.dev.upload(factors.astype(x.dtype).reshape(-1, *(1,) * (x.ndim - 1)))
 
 
-def _max_rows(k: Call, x: Any, out: Any, offsets: IntArray) -> Any:
+def _max_rows(k: Call, x: Array, out: Array, offsets: IntArray) -> Array:
     """Return the first row that holds the maximum, for each sequence and column; -1 for an empty sequence."""
     ids = segment_ids(offsets)
     index = k.xp.full(out.shape, -1, np.int32)
@@ -93,7 +92,7 @@ def _max_rows(k: Call, x: Any, out: Any, offsets: IntArray) -> Any:
 
 
 @gradient("sequence_pool", "X MaxIndex Out@GRAD", "X@GRAD")
-def sequence_pool_grad(k: Call, x: Any, max_rows: Any, dout: Any) -> Any:
+def sequence_pool_grad(k: Call, x: Array, max_rows: Array, dout: Array) -> Array:
     offsets = last_level(k, "X", x.shape[0])
     k.out_lods["X@GRAD"] = k.lod("X")
     kind = k.attrs["pooltype"].upper()
@@ -110,7 +109,7 @@ def sequence_pool_grad(k: Call, x: Any, max_rows: Any, dout: Any) -> Any:
     return dout[k.dev.upload(segment_ids(offsets))]
 
 
-def _max_grad(k: Call, x: Any, max_rows: Any, dout: Any) -> Any:
+def _max_grad(k: Call, x: Array, max_rows: Array | None, dout: Array) -> Array:
     if max_rows is None:
         raise EnforceNotMet("sequence_pool(is_test=True) with pool_type max cannot be differentiated")
     dx = k.xp.zeros(x.shape, x.dtype)  # not zeros_like: X may be a transposed view, and that has no flat one
@@ -128,7 +127,7 @@ def _max_grad(k: Call, x: Any, max_rows: Any, dout: Any) -> Any:
 
 
 @op("sequence_softmax", "X", "Out", {"use_cudnn": False}, infer=same_as("X"), grad=True, lod="kernel")
-def sequence_softmax(k: Call, x: Any) -> Any:
+def sequence_softmax(k: Call, x: Array) -> Array:
     """Out = softmax over the rows of each innermost sequence; X has one column."""
     offsets = last_level(k, "X", x.shape[0])
     if x.size != x.shape[0]:
@@ -142,7 +141,7 @@ def sequence_softmax(k: Call, x: Any) -> Any:
 
 
 @gradient("sequence_softmax", "X Out Out@GRAD", "X@GRAD")
-def sequence_softmax_grad(k: Call, x: Any, out: Any, dout: Any) -> Any:
+def sequence_softmax_grad(k: Call, x: Array, out: Array, dout: Array) -> Array:
     k.out_lods["X@GRAD"] = k.lod("X")
     offsets = last_level(k, "X", x.shape[0])
     ids = k.dev.upload(segment_ids(offsets))

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import numpy as np
 
 from fluidio.dtypes import VarType
 from fluidio.errors import EnforceNotMet
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.ops.sequence.ragged import from_lengths, last_level, ranges, rows_lod, segment_sum, sequences
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import GradOp, grad_name
 from fluidio.program.operator import Operator
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import NO_LOD, IntArray, LoD
 
 __all__: list[str] = []
 
 
-def gathered_grad(k: Call, x: Any, rows: IntArray, dout: Any) -> Any:
+def gathered_grad(k: Call, x: Array, rows: IntArray, dout: Array) -> Array:
     """Return the gradient of `x[rows]`: rows taken several times are summed."""
     dx = k.xp.zeros_like(x)
     if rows.size:
@@ -41,7 +41,7 @@ def _infer_expand_as(c: InferContext) -> None:
     c.set("Out", (-1, *x.shape[1:]), x.dtype, c.input("Y").lod_level)
 
 
-def _reference(k: Call, x: Any) -> tuple[IntArray, IntArray | None]:
+def _reference(k: Call, x: Array) -> tuple[IntArray, IntArray | None]:
     """Return the offsets of the level of Y that counts, and those of X's sequences; None where X has rows alone."""
     lod_y = sequences(k, "Y")
     lod_x = k.lod("X")
@@ -69,7 +69,7 @@ def _expansion(offsets: IntArray, groups: IntArray) -> tuple[IntArray, IntArray]
 
 
 @op("sequence_expand", "X Y", "Out", {"ref_level": -1}, infer=_infer_expand, grad=True, lod="kernel")
-def sequence_expand(k: Call, x: Any, y: Any) -> Any:
+def sequence_expand(k: Call, x: Array, y: Array) -> Array:
     """Out = each row (or sequence) of X as often as the sequence of Y at ref_level is long."""
     offsets, groups = _reference(k, x)
     if groups is None:
@@ -80,7 +80,7 @@ def sequence_expand(k: Call, x: Any, y: Any) -> Any:
     return x[k.dev.upload(rows)]
 
 
-def _repeated(k: Call, x: Any, offsets: IntArray) -> Any:
+def _repeated(k: Call, x: Array, offsets: IntArray) -> Array:
     """Return row i as often as sequence i is long."""
     if k.dev.is_gpu:
         return x[k.dev.upload(np.repeat(np.arange(x.shape[0]), offsets[1:] - offsets[:-1]))]
@@ -88,7 +88,7 @@ def _repeated(k: Call, x: Any, offsets: IntArray) -> Any:
 
 
 @gradient("sequence_expand", "X Y Out@GRAD", "X@GRAD")
-def sequence_expand_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
+def sequence_expand_grad(k: Call, x: Array, y: Array, dout: Array) -> Array:
     k.out_lods["X@GRAD"] = k.lod("X")
     offsets, groups = _reference(k, x)
     if groups is None:
@@ -97,14 +97,14 @@ def sequence_expand_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
 
 
 @op("sequence_expand_as", "X Y", "Out", infer=_infer_expand_as, grad=True, lod="kernel")
-def sequence_expand_as(k: Call, x: Any, y: Any) -> Any:
+def sequence_expand_as(k: Call, x: Array, y: Array) -> Array:
     """Out = row i of X as often as sequence i of Y is long."""
     offsets = _as_offsets(k, x)
     k.out_lods["Out"] = (offsets,)
     return _repeated(k, x, offsets)
 
 
-def _as_offsets(k: Call, x: Any) -> IntArray:
+def _as_offsets(k: Call, x: Array) -> IntArray:
     lod_y = sequences(k, "Y")
     if len(lod_y) != 1:
         raise EnforceNotMet(f"sequence_expand_as takes Y with one LoD level, it has {len(lod_y)}")
@@ -114,7 +114,7 @@ def _as_offsets(k: Call, x: Any) -> IntArray:
 
 
 @gradient("sequence_expand_as", "X Y Out@GRAD", "X@GRAD")
-def sequence_expand_as_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
+def sequence_expand_as_grad(k: Call, x: Array, y: Array, dout: Array) -> Array:
     k.out_lods["X@GRAD"] = k.lod("X")
     return segment_sum(k, dout.reshape(-1, *x.shape[1:]), _as_offsets(k, x))
 
@@ -136,7 +136,7 @@ def _reverse_back(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 
 
 @op("sequence_reverse", "X Like?", "Y", infer=same_as("X", "Y"), grad=_reverse_back, lod="kernel")
-def sequence_reverse(k: Call, x: Any, like: Any) -> Any:
+def sequence_reverse(k: Call, x: Array, like: Array) -> Array:
     """Y = X with the rows of each innermost sequence in reverse order; Like has the LoD where X has none."""
     k.out_lods["Y"] = k.lods["X"] = k.lod("X") or k.lod("Like")
     return x[k.dev.upload(_reversed_rows(last_level(k, "X", x.shape[0])))]
@@ -153,7 +153,7 @@ def _infer_concat(c: InferContext) -> None:
     )
 
 
-def _woven(k: Call, xs: list[Any]) -> tuple[IntArray, LoD]:
+def _woven(k: Call, xs: list[Array]) -> tuple[IntArray, LoD]:
     """Return for each output row its number in the concatenated inputs, and the LoD of the result."""
     lods = k.lods["X"]
     for lod, name in zip(lods, k.op.input("X")):
@@ -169,7 +169,7 @@ def _woven(k: Call, xs: list[Any]) -> tuple[IntArray, LoD]:
 
 
 @op("sequence_concat", "X*", "Out", infer=_infer_concat, grad=True, lod="kernel")
-def sequence_concat(k: Call, xs: list[Any]) -> Any:
+def sequence_concat(k: Call, xs: list[Array]) -> Array:
     """Out = sequence i of every input, one after the other, for each i."""
     rows, lod = _woven(k, xs)
     k.out_lods["Out"] = lod
@@ -177,7 +177,7 @@ def sequence_concat(k: Call, xs: list[Any]) -> Any:
 
 
 @gradient("sequence_concat", "X Out@GRAD", "X@GRAD")
-def sequence_concat_grad(k: Call, xs: list[Any], dout: Any) -> Any:
+def sequence_concat_grad(k: Call, xs: list[Array], dout: Array) -> KernelResult:
     rows, _ = _woven(k, xs)
     k.out_lods["X@GRAD"] = list(k.lods["X"])
     whole = k.xp.empty_like(dout)
@@ -194,7 +194,7 @@ def _infer_slice(c: InferContext) -> None:
     c.set("Out", c.shape("X"), c.dtype("X"), 0)  # Fluid: declared without LoD
 
 
-def _slice_rows(k: Call, x: Any, offset: Any, length: Any) -> tuple[IntArray, LoD]:
+def _slice_rows(k: Call, x: Array, offset: Array, length: Array) -> tuple[IntArray, LoD]:
     offsets = last_level(k, "X", x.shape[0])
     begin = np.asarray(k.dev.download(offset), np.int64).reshape(-1)
     count = np.asarray(k.dev.download(length), np.int64).reshape(-1)
@@ -210,7 +210,7 @@ def _slice_rows(k: Call, x: Any, offset: Any, length: Any) -> tuple[IntArray, Lo
 
 
 @op("sequence_slice", "X Offset Length", "Out", infer=_infer_slice, grad=True, lod="kernel")
-def sequence_slice(k: Call, x: Any, offset: Any, length: Any) -> Any:
+def sequence_slice(k: Call, x: Array, offset: Array, length: Array) -> Array:
     """Out = Length[i] rows of sequence i from Offset[i] on."""
     rows, lod = _slice_rows(k, x, offset, length)
     k.out_lods["Out"] = lod
@@ -218,7 +218,7 @@ def sequence_slice(k: Call, x: Any, offset: Any, length: Any) -> Any:
 
 
 @gradient("sequence_slice", "X Offset Length Out@GRAD", "X@GRAD")
-def sequence_slice_grad(k: Call, x: Any, offset: Any, length: Any, dout: Any) -> Any:
+def sequence_slice_grad(k: Call, x: Array, offset: Array, length: Array, dout: Array) -> Array:
     rows, _ = _slice_rows(k, x, offset, length)
     k.out_lods["X@GRAD"] = k.lod("X")
     dx = k.xp.zeros_like(x)
@@ -234,7 +234,7 @@ def _infer_reshape(c: InferContext) -> None:
 
 
 @op("sequence_reshape", "X", "Out", {"new_dim": 1}, infer=_infer_reshape, grad=True, lod="kernel")
-def sequence_reshape(k: Call, x: Any) -> Any:
+def sequence_reshape(k: Call, x: Array) -> Array:
     """Out = X with rows of new_dim numbers; each sequence keeps its numbers."""
     offsets = last_level(k, "X", x.shape[0])
     new, old = k.attrs["new_dim"], int(np.prod(x.shape[1:]))
@@ -247,7 +247,7 @@ def sequence_reshape(k: Call, x: Any) -> Any:
 
 
 @gradient("sequence_reshape", "X Out@GRAD", "X@GRAD")
-def sequence_reshape_grad(k: Call, x: Any, dout: Any) -> Any:
+def sequence_reshape_grad(k: Call, x: Array, dout: Array) -> Array:
     k.out_lods["X@GRAD"] = k.lod("X")
     return dout.reshape(x.shape)[:]
 
@@ -257,7 +257,7 @@ def _infer_enumerate(c: InferContext) -> None:
 
 
 @op("sequence_enumerate", "X", "Out", {"win_size": 1, "pad_value": 0}, infer=_infer_enumerate, grad=False, lod="kernel")
-def sequence_enumerate(k: Call, x: Any) -> Any:
+def sequence_enumerate(k: Call, x: Array) -> Array:
     """Out = the ids from each position on, win_size of them, pad_value behind the end of the sequence."""
     offsets = last_level(k, "X", x.shape[0])
     k.out_lods["Out"] = k.lod("X")
@@ -269,7 +269,7 @@ def sequence_enumerate(k: Call, x: Any) -> Any:
 
 
 @op("sequence_erase", "X", "Out", {"tokens": []}, infer=_infer_rows, grad=False, lod="kernel")
-def sequence_erase(k: Call, x: Any) -> Any:
+def sequence_erase(k: Call, x: Array) -> Array:
     """Out = X without the rows that hold one of the tokens."""
     lod = sequences(k, "X")
     ids = np.asarray(k.dev.download(x)).reshape(-1)
@@ -283,7 +283,7 @@ def sequence_erase(k: Call, x: Any) -> Any:
 
 
 @op("sequence_scatter", "X Ids Updates", "Out", infer=same_as("X"), grad=True, lod="kernel")
-def sequence_scatter(k: Call, x: Any, ids: Any, updates: Any) -> Any:
+def sequence_scatter(k: Call, x: Array, ids: Array, updates: Array) -> Array:
     """Out = X with sequence i of Updates added to row i at the columns of sequence i of Ids."""
     k.out_lods["Out"] = k.lod("X")
     out = x.copy()
@@ -291,7 +291,7 @@ def sequence_scatter(k: Call, x: Any, ids: Any, updates: Any) -> Any:
     return out
 
 
-def _scatter_at(k: Call, x: Any, ids: Any) -> Any:
+def _scatter_at(k: Call, x: Array, ids: Array) -> Array:
     offsets = rows_lod(sequences(k, "Ids"), 0)
     if offsets.size - 1 != x.shape[0]:
         raise EnforceNotMet(f"X has {x.shape[0]} rows, but Ids has {offsets.size - 1} sequences")
@@ -303,7 +303,7 @@ def _scatter_at(k: Call, x: Any, ids: Any) -> Any:
 
 
 @gradient("sequence_scatter", "X Ids Updates Out@GRAD", "X@GRAD Updates@GRAD")
-def sequence_scatter_grad(k: Call, x: Any, ids: Any, updates: Any, dout: Any) -> Any:
+def sequence_scatter_grad(k: Call, x: Array, ids: Array, updates: Array, dout: Array) -> tuple[Array, Array]:
     k.out_lods["X@GRAD"] = k.lod("X")
     return dout.copy(), dout.reshape(-1)[_scatter_at(k, x, ids)].reshape(updates.shape)
 
@@ -322,7 +322,7 @@ def _infer_mask(c: InferContext) -> None:
     grad=False,
     lod="none",
 )
-def sequence_mask(k: Call, x: Any, longest: Any) -> Any:
+def sequence_mask(k: Call, x: Array, longest: Array | None) -> Array:
     """Y[..., j] = 1 where j < X; maxlen columns, or as many as the largest X."""
     from fluidio.dtypes import to_numpy
 

@@ -10,13 +10,16 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.sequence import vector_gates
+from fluidio.tensor.array import Array, ArrayLibrary
 from fluidio.tensor.lod import IntArray
 
 __all__ = ["ACTIVATIONS", "Activation", "TimeMajor", "activation", "time_major"]
@@ -72,7 +75,7 @@ class TimeMajor:
                 found[target + column * width] = columns * self.rows + column
         return found
 
-    def start_state(self, k: Call, given: Any, width: int, dtype: Any) -> Any:
+    def start_state(self, k: Call, given: Array | None, width: int, dtype: npt.DTypeLike) -> Array:
         """Return the state before the first step, one row for each sequence that is not empty."""
         if given is None:
             return k.xp.zeros((self.first, width), dtype)
@@ -82,7 +85,7 @@ class TimeMajor:
             )
         return given[k.dev.upload(self.order[: self.first])]
 
-    def previous(self, k: Call, values: Any, start: Any) -> Any:
+    def previous(self, k: Call, values: Array, start: Array) -> Array:
         """Return for every row the value of its sequence one step before; `start` before the first step."""
         out = k.xp.empty_like(values)
         out[: self.first] = start
@@ -116,7 +119,7 @@ class Activation:
     slope: Callable[[Any], Any]
 
 
-def _sigmoid(xp: Any, x: Any) -> None:
+def _sigmoid(xp: ArrayLibrary | ModuleType, x: Array) -> None:
     half = x.dtype.type(0.5)
     x *= half
     xp.tanh(x, out=x)
@@ -128,20 +131,20 @@ SIGMOID_TOP = 13.0
 """Fluid: the sigmoid of recurrent ops takes no larger number, so a gate is 0.9999977 at most."""
 
 
-def _cut_sigmoid(xp: Any, x: Any) -> None:
+def _cut_sigmoid(xp: ArrayLibrary | ModuleType, x: Array) -> None:
     xp.minimum(x, x.dtype.type(SIGMOID_TOP), out=x)
     _sigmoid(xp, x)
 
 
-def _tanh(xp: Any, x: Any) -> None:
+def _tanh(xp: ArrayLibrary | ModuleType, x: Array) -> None:
     xp.tanh(x, out=x)
 
 
-def _relu(xp: Any, x: Any) -> None:
+def _relu(xp: ArrayLibrary | ModuleType, x: Array) -> None:
     xp.maximum(x, x.dtype.type(0), out=x)
 
 
-def _identity(xp: Any, x: Any) -> None:
+def _identity(xp: ArrayLibrary | ModuleType, x: Array) -> None:
     return None
 
 

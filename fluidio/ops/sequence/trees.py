@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fluidio.dtypes import VarType, to_numpy
 from fluidio.errors import EnforceNotMet
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.random.engine import os_seed
 from fluidio.ops.random.samplers import UniformSampler
 from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -24,7 +26,7 @@ def _infer_conv(c: InferContext) -> None:
     c.set("Out", (*nodes[:2], weight[2], weight[3]), c.dtype("NodesVector"))
 
 
-def _children(edges: Any) -> list[list[int]]:
+def _children(edges: Array) -> list[list[int]]:
     """Return the children of each node, from edges (parent, child) counted from 1 up to the first (0, 0)."""
     real = []
     for parent, child in edges:
@@ -37,7 +39,7 @@ def _children(edges: Any) -> list[list[int]]:
     return found
 
 
-def _shares(edges: Any, nodes: int, depth: int, dtype: Any) -> Any:
+def _shares(edges: Array, nodes: int, depth: int, dtype: npt.DTypeLike) -> Array:
     """Return how much each node counts in each patch [patches, left/right/top, nodes]."""
     children = _children(edges)
     found = np.zeros((nodes, 3, nodes), dtype)
@@ -55,20 +57,20 @@ def _shares(edges: Any, nodes: int, depth: int, dtype: Any) -> Any:
     return found
 
 
-def _patches(k: Call, nodes: Any, edges: Any) -> Any:
+def _patches(k: Call, nodes: Array, edges: Array) -> Array:
     table = k.dev.download(edges)
     return np.stack([_shares(t, nodes.shape[1], k.attrs["max_depth"], nodes.dtype) for t in table])
 
 
 @op("tree_conv", "NodesVector EdgeSet Filter", "Out", {"max_depth": 2}, infer=_infer_conv, grad=True, lod="none")
-def tree_conv(k: Call, nodes: Any, edges: Any, weight: Any) -> Any:
+def tree_conv(k: Call, nodes: Array, edges: Array, weight: Array) -> Array:
     """Out = for each node the nodes below it down to max_depth, by their place to the left, to the right and on top."""
     x, w = k.dev.download(nodes), k.dev.download(weight)
     patches = np.einsum("bpkn,bnf->bpfk", _patches(k, x, edges), x)
     return k.dev.upload(np.einsum("bpfk,fkos->bpos", patches, w))
 
 
-def _read_by_gradient(k: Call, weight: Any) -> Any:
+def _read_by_gradient(k: Call, weight: Array) -> Array:
     """Return Filter as [features, outputs, filters, left/right/top].
 
     Fluid: its gradient takes the numbers in the order of this shape instead of turning them into it, so that the
@@ -81,7 +83,7 @@ def _read_by_gradient(k: Call, weight: Any) -> Any:
 
 
 @gradient("tree_conv", "NodesVector EdgeSet Filter Out@GRAD", "NodesVector@GRAD Filter@GRAD")
-def tree_conv_grad(k: Call, nodes: Any, edges: Any, weight: Any, dout: Any) -> Any:
+def tree_conv_grad(k: Call, nodes: Array, edges: Array, weight: Array, dout: Array) -> KernelResult:
     x, w, d = k.dev.download(nodes), k.dev.download(weight), k.dev.download(dout)
     shares = _patches(k, x, edges)
     dx = dw = None
@@ -109,7 +111,7 @@ def _infer_child(c: InferContext) -> None:
     grad=False,
     lod="none",
 )
-def tdm_child(k: Call, x: Any, tree: Any) -> Any:
+def tdm_child(k: Call, x: Array, tree: Array) -> tuple[Array, Array]:
     """Child = the children of each node, zeros if it has none; LeafMask = which of them stand for an item."""
     xp, count = k.xp, k.attrs["child_nums"]
     _check_ids(k.dev.download(x), tree.shape[0])
@@ -120,7 +122,7 @@ def tdm_child(k: Call, x: Any, tree: Any) -> Any:
     return xp.ascontiguousarray(child).astype(dtype), leaf.astype(dtype)
 
 
-def _check_ids(ids: Any, count: int) -> None:
+def _check_ids(ids: Array, count: int) -> None:
     if ids.size and (ids.min() < 0 or ids.max() >= count):
         bad = ids.min() if ids.min() < 0 else ids.max()
         raise EnforceNotMet(f"id {bad} is out of range: the tree has {count} nodes")
@@ -148,7 +150,7 @@ def _infer_sampler(c: InferContext) -> None:
     grad=False,
     lod="none",
 )
-def tdm_sampler(k: Call, x: Any, travel: Any, layer: Any) -> Any:
+def tdm_sampler(k: Call, x: Array, travel: Array, layer: Any) -> KernelResult:
     """Out = for each item and layer of the tree its ancestor (label 1) and other nodes of the layer (label 0)."""
     a = k.attrs
     ids, way, nodes = (k.dev.download(v) for v in (x, travel, layer))
@@ -174,7 +176,7 @@ def tdm_sampler(k: Call, x: Any, travel: Any, layer: Any) -> Any:
     return tuple(k.dev.upload(v.astype(dtype)) for v in (out, labels, there))
 
 
-def _of_layer(own: int, nodes: Any, count: int, sampler: UniformSampler, positive: bool) -> list[int]:
+def _of_layer(own: int, nodes: Array, count: int, sampler: UniformSampler, positive: bool) -> list[int]:
     """Return the node on the way to an item and others of its layer; zeros if the way has ended above."""
     if own == 0:
         return [0] * (count + positive)

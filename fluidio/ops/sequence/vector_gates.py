@@ -7,9 +7,12 @@ for states that are small themselves; optimizers that divide by the size of the 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+
+from fluidio.tensor.array import Array, ArrayLibrary
 
 compiled: Any
 try:
@@ -25,17 +28,17 @@ _LN2_HIGH, _LN2_LOW = _F(0.693359375), _F(-2.12194440e-4)
 _TERMS = [_F(c) for c in (1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)]
 
 
-def tanh(xp: Any, x: Any) -> None:
+def tanh(xp: ArrayLibrary | ModuleType, x: Array) -> None:
     """Replace float32 numbers by their tanh."""
     _apply("tanh", _tanh, x)
 
 
-def sigmoid(xp: Any, x: Any) -> None:
+def sigmoid(xp: ArrayLibrary | ModuleType, x: Array) -> None:
     """Replace float32 numbers by their sigmoid; numbers are taken from -40 to 13."""
     _apply("sigmoid", _sigmoid, x)
 
 
-def _apply(name: str, plain: Callable[[Any], Any], x: Any) -> None:
+def _apply(name: str, plain: Callable[[Any], Any], x: Array) -> None:
     if compiled is not None and x.flags.c_contiguous:
         getattr(compiled, name)(x)
     elif compiled is None or x.ndim < 2:
@@ -45,15 +48,15 @@ def _apply(name: str, plain: Callable[[Any], Any], x: Any) -> None:
             _apply(name, plain, part)
 
 
-def _tanh(x: Any) -> Any:
+def _tanh(x: Array) -> Array:
     return _F(2) / (_F(1) + _exp(_F(-2) * x)) - _F(1)
 
 
-def _sigmoid(x: Any) -> Any:
+def _sigmoid(x: Array) -> Array:
     return _F(1) / (_F(1) + _exp(-np.clip(x, _F(-40), _F(13))))
 
 
-def _exp(x: Any) -> Any:
+def _exp(x: Array) -> Array:
     """Return 2^n times a polynomial of what is left."""
     x = np.clip(x, -_LARGEST, _LARGEST)
     n = np.floor(x * _LOG2E + _F(0.5))

@@ -7,6 +7,7 @@ from typing import Any
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -34,7 +35,7 @@ def _infer_embed(c: InferContext) -> None:
 
 
 @op("diag_embed", "Input", "Out", _DIMS, infer=_infer_embed, grad=False, lod="none")
-def diag_embed(k: Call, x: Any) -> Any:
+def diag_embed(k: Call, x: Array) -> Array:
     """Out = matrices over dim1 and dim2 with the last dim of Input on a diagonal."""
     xp, offset, n = k.xp, k.attrs["offset"], x.shape[-1]
     side = n + abs(offset)
@@ -60,14 +61,14 @@ def _infer_trace(c: InferContext) -> None:
 
 
 @op("trace", "Input", "Out", {"offset": 0, "dim1": -2, "dim2": -1}, infer=_infer_trace, grad=True, lod="none")
-def trace(k: Call, x: Any) -> Any:
+def trace(k: Call, x: Array) -> Array:
     """Out = the sums of a diagonal over dim1 and dim2."""
     found = k.xp.trace(x, k.attrs["offset"], *_ascending(k.attrs, x.ndim), dtype=x.dtype)
     return k.xp.asarray(found).reshape(found.shape or (1,))
 
 
 @gradient("trace", "Input Out@GRAD", "Input@GRAD")
-def trace_grad(k: Call, x: Any, dout: Any) -> Any:
+def trace_grad(k: Call, x: Array, dout: Array) -> Array:
     dx = k.xp.zeros_like(x)
     moved = k.xp.moveaxis(dx, _ascending(k.attrs, x.ndim), (-2, -1))
     rows, columns = moved.shape[-2:]
@@ -77,17 +78,17 @@ def trace_grad(k: Call, x: Any, dout: Any) -> Any:
     return dx
 
 
-def _triangle(k: Call, x: Any) -> Any:
+def _triangle(k: Call, x: Array) -> Array:
     cut = k.xp.tril if k.attrs["lower"] else k.xp.triu
     return cut(x, k.attrs["diagonal"])
 
 
 @op("tril_triu", "X", "Out", {"diagonal": 0, "lower": True}, infer=same_as("X"), grad=True)
-def tril_triu(k: Call, x: Any) -> Any:
+def tril_triu(k: Call, x: Array) -> Array:
     """Out = X with zeros above (lower) or below a diagonal."""
     return _triangle(k, x)
 
 
 @gradient("tril_triu", "X Out@GRAD", "X@GRAD")
-def tril_triu_grad(k: Call, x: Any, dout: Any) -> Any:
+def tril_triu_grad(k: Call, x: Array, dout: Array) -> Array:
     return _triangle(k, dout)

@@ -15,6 +15,7 @@ from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import GradOp, grad_name
 from fluidio.program.operator import Operator
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -30,7 +31,7 @@ def host_ints(k: Call, tensor: Any, several: list[Any] | None = None) -> list[in
     return None
 
 
-def steady(k: Call, x: Any, slot: str = "X") -> Any:
+def steady(k: Call, x: Array, slot: str = "X") -> Array:
     """Return an input of which the output will be a view; a copy if it is a parameter, which changes in place later."""
     changes = k.state.get("changes")
     if changes is None:
@@ -39,7 +40,7 @@ def steady(k: Call, x: Any, slot: str = "X") -> Any:
     return x.copy() if changes else x
 
 
-def keep_lod(k: Call, x: Any, out: Any, slot: str = "X", to: str = "Out") -> Any:
+def keep_lod(k: Call, x: Array, out: Array, slot: str = "X", to: str = "Out") -> Array:
     """Hand the LoD on if the rows are still the same; return `out`."""
     if x.shape[:1] == out.shape[:1]:
         k.out_lods[to] = k.lod(slot)
@@ -79,13 +80,13 @@ def _register(
         c.set("Out", shape, c.dtype("X"), c.input("X").lod_level)
 
     @op(name, inputs, "Out", attrs, infer=described, grad=True, lod="kernel")
-    def plain(k: Call, x: Any, one: Any = None, several: Any = None) -> Any:
+    def plain(k: Call, x: Array, one: Array | None = None, several: Any = None) -> Array:
         return keep_lod(k, x, steady(k, x).reshape(target(k, x, one, several)))
 
     plain.__doc__ = f"Out = X after {name}."
 
     @gradient(name, "X Out@GRAD", "X@GRAD", lod="share", carried=carried)
-    def plain_grad(k: Call, x: Any, dout: Any) -> Any:
+    def plain_grad(k: Call, x: Array, dout: Array) -> Array:
         return dout.reshape(x.shape)
 
     @op(f"{name}2", inputs, "Out XShape?", attrs, infer=described, grad=True, lod="kernel")
@@ -98,7 +99,7 @@ def _register(
     second.__doc__ = f"Out = X after {name}; XShape carries X's shape to the gradient."
 
     @gradient(f"{name}2", "XShape Out@GRAD", "X@GRAD", lod="kernel")
-    def second_grad(k: Call, x_shape: Any, dout: Any) -> Any:
+    def second_grad(k: Call, x_shape: Array, dout: Array) -> Array:
         k.out_lods["X@GRAD"] = k.lod("XShape")
         return dout.reshape(x_shape.shape[1:])
 
@@ -146,7 +147,7 @@ def _infer_squeeze(c: InferContext) -> tuple[int, ...]:
     return _squeezed(c.attrs["axes"], c.shape("X"), c)
 
 
-def _squeeze_target(k: Call, x: Any, one: Any, several: Any) -> tuple[int, ...]:
+def _squeeze_target(k: Call, x: Array, one: Array, several: Any) -> tuple[int, ...]:
     return _squeezed(k.attrs["axes"], x.shape)
 
 
@@ -197,7 +198,7 @@ def _infer_flatten(c: InferContext) -> tuple[int, ...]:
     return _flattened(c.shape("X"), c.attrs["axis"])
 
 
-def _flatten_target(k: Call, x: Any, one: Any, several: Any) -> tuple[int, ...]:
+def _flatten_target(k: Call, x: Array, one: Array, several: Any) -> tuple[int, ...]:
     return _flattened(x.shape, k.attrs["axis"])
 
 
@@ -220,29 +221,29 @@ def _infer_transpose(c: InferContext) -> None:
     c.set("XShape", (0, *shape), c.dtype("X"))
 
 
-def _back(axis: Sequence[int]) -> Any:
+def _back(axis: Sequence[int]) -> Array:
     return np.argsort(axis)
 
 
 @op("transpose", "X", "Out", {"axis": []}, infer=_infer_transpose, grad=True)
-def transpose(k: Call, x: Any) -> Any:
+def transpose(k: Call, x: Array) -> Array:
     """Out = X with its dims in the order of axis."""
     return steady(k, x).transpose(k.attrs["axis"])
 
 
 @gradient("transpose", "Out@GRAD", "X@GRAD", carried="X Out")
-def transpose_grad(k: Call, dout: Any) -> Any:
+def transpose_grad(k: Call, dout: Array) -> Array:
     return dout.transpose(_back(k.attrs["axis"]))
 
 
 @op("transpose2", "X", "Out XShape?", {"axis": [], "data_format": "AnyLayout"}, infer=_infer_transpose, grad=True)
-def transpose2(k: Call, x: Any) -> Any:
+def transpose2(k: Call, x: Array) -> tuple[Array, Array]:
     """Out = X with its dims in the order of axis."""
     return steady(k, x).transpose(k.attrs["axis"]), k.xp.empty((0, *x.shape), x.dtype)
 
 
 @gradient("transpose2", "XShape Out@GRAD", "X@GRAD")
-def transpose2_grad(k: Call, x_shape: Any, dout: Any) -> Any:
+def transpose2_grad(k: Call, x_shape: Array, dout: Array) -> Array:
     return dout.transpose(_back(k.attrs["axis"]))
 
 
@@ -251,7 +252,7 @@ def _infer_shape(c: InferContext) -> None:
 
 
 @op("shape", "Input", "Out", infer=_infer_shape, grad=False, lod="none")
-def shape(k: Call, x: Any) -> Any:
+def shape(k: Call, x: Array) -> Array:
     """Out = the dims of Input as int32, on the host."""
     return np.array(x.shape, np.int32)
 
@@ -261,7 +262,7 @@ def _infer_size(c: InferContext) -> None:
 
 
 @op("size", "Input", "Out", infer=_infer_size, grad=False, lod="none")
-def size(k: Call, x: Any) -> Any:
+def size(k: Call, x: Array) -> Array:
     """Out = the number of elements."""
     return k.xp.full(1, x.size, np.int64)
 
@@ -281,6 +282,6 @@ def _infer_reverse(c: InferContext) -> None:
 
 
 @op("reverse", "X", "Out", {"axis": []}, infer=_infer_reverse, grad=_reverse_grad)
-def reverse(k: Call, x: Any) -> Any:
+def reverse(k: Call, x: Array) -> Array:
     """Out = X read backwards along the axes."""
     return k.xp.flip(steady(k, x), tuple({axis % x.ndim for axis in k.attrs["axis"]}))

@@ -7,12 +7,13 @@ from typing import Any
 from fluidio.distributed.table import Table
 from fluidio.dtypes import VarType, to_numpy
 from fluidio.errors import EnforceNotMet
-from fluidio.ops.kernel import NEVER, Call
+from fluidio.ops.kernel import NEVER, Call, KernelResult
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.shape.dims import host_ints
 from fluidio.ops.shape.gather import check_index
 from fluidio.program.infer import InferContext
 from fluidio.tensor import SelectedRows
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -25,7 +26,7 @@ _ATTRS: dict[str, Any] = {
 }
 
 
-def _rows_of_trainers(k: Call, table: Table, rows: Any) -> Any:
+def _rows_of_trainers(k: Call, table: Table, rows: Array) -> Array:
     """Return rows of a table that is divided among trainers; in a training step all of them look some up."""
     trains = any(op.type == "exchange_parts" for op in k.op.block.program.global_block().ops)
     return k.dev.upload(table.look_up(k.dev.download(rows), together=trains))
@@ -66,7 +67,7 @@ def _register(name: str, ids_end_in_one: bool) -> None:
         c.set("W@GRAD", w.shape, w.dtype, 0, type=kind)
 
     @gradient(name, "W Ids Out@GRAD", "W@GRAD", infer=infer_grad, lod="none")
-    def lookup_grad(k: Call, w: Any, ids: Any, dout: Any) -> Any:
+    def lookup_grad(k: Call, w: Array, ids: Array, dout: Array) -> KernelResult:
         rows = ids.reshape(-1)
         values = dout.reshape(rows.shape[0], w.shape[1])
         padding = k.attrs["padding_idx"]

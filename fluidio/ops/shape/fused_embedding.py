@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from fluidio.dtypes import VarType
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.shape.gather import check_index
 from fluidio.program.infer import InferContext
 from fluidio.tensor import SelectedRows
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -24,14 +25,14 @@ def _infer(c: InferContext) -> None:
     c.set("Out", (-1, ids[1] * table[1]), c.dtype("W"))
 
 
-def _owner(k: Call) -> Any:
+def _owner(k: Call) -> Array:
     """Return the sequence of each row of Ids."""
     ends = k.lod("Ids")[0]
     return k.xp.asarray(np.repeat(np.arange(len(ends) - 1), np.diff(ends)))
 
 
 @op("fused_embedding_seq_pool", "W Ids", "Out", _ATTRS, infer=_infer, grad=True, lod="kernel")
-def fused_embedding_seq_pool(k: Call, w: Any, ids: Any) -> Any:
+def fused_embedding_seq_pool(k: Call, w: Array, ids: Array) -> Array:
     """Out = for each sequence the sum of the rows of W that Ids names; padding_idx counts as zeros."""
     rows = ids.reshape(-1)
     check_index(k, rows, w.shape[0], "id")
@@ -50,7 +51,7 @@ def _infer_grad(c: InferContext) -> None:
 
 
 @gradient("fused_embedding_seq_pool", "W Ids Out@GRAD", "W@GRAD", infer=_infer_grad)
-def fused_embedding_seq_pool_grad(k: Call, w: Any, ids: Any, dout: Any) -> Any:
+def fused_embedding_seq_pool_grad(k: Call, w: Array, ids: Array, dout: Array) -> KernelResult:
     rows = ids.reshape(-1)
     values = dout[_owner(k)].reshape(rows.shape[0], w.shape[1])
     if k.attrs["is_sparse"]:

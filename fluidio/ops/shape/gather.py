@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from fluidio.errors import EnforceNotMet
-from fluidio.ops.kernel import NEVER, Call
+from fluidio.ops.kernel import NEVER, Call, KernelResult
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
 
-def check_index(k: Call, index: Any, size: int, what: str) -> None:
+def check_index(k: Call, index: Array, size: int, what: str) -> None:
     """Refuse indices outside [0, size); on a GPU the next fetch does, so that the stream does not stop for it."""
     if k.dev.is_gpu:
         k.dev.check_range(index, size, NEVER, k.op)
@@ -37,7 +37,7 @@ def _infer_gather(c: InferContext) -> None:
 
 
 @op("gather", "X Index", "Out", {"overwrite": True}, infer=_infer_gather, grad=True, lod="none")
-def gather(k: Call, x: Any, index: Any) -> Any:
+def gather(k: Call, x: Array, index: Array) -> Array:
     """Out = the rows of X that Index names."""
     rows = index.reshape(-1)
     check_index(k, rows, x.shape[0], "index")
@@ -45,7 +45,7 @@ def gather(k: Call, x: Any, index: Any) -> Any:
 
 
 @gradient("gather", "X Index Out@GRAD", "X@GRAD")
-def gather_grad(k: Call, x: Any, index: Any, dout: Any) -> Any:
+def gather_grad(k: Call, x: Array, index: Array, dout: Array) -> Array:
     dx = k.xp.zeros_like(x)
     if k.attrs["overwrite"]:
         # Fluid: of several picks of one row only the last one's gradient counts, unless overwrite=False.
@@ -55,7 +55,7 @@ def gather_grad(k: Call, x: Any, index: Any, dout: Any) -> Any:
     return dx
 
 
-def _flat_index(k: Call, shape: tuple[int, ...], index: Any) -> tuple[Any, int]:
+def _flat_index(k: Call, shape: tuple[int, ...], index: Array) -> tuple[Array, int]:
     """Return row numbers into the first dims of `shape` flattened, and how many dims those are."""
     depth = index.shape[-1]
     flat = k.xp.zeros(index.shape[:-1], np.int64)
@@ -73,7 +73,7 @@ def _infer_gather_nd(c: InferContext) -> None:
 
 
 @op("gather_nd", "X Index", "Out", infer=_infer_gather_nd, grad=True, lod="none")
-def gather_nd(k: Call, x: Any, index: Any) -> Any:
+def gather_nd(k: Call, x: Array, index: Array) -> Array:
     """Out = the pieces of X at the positions in the last dim of Index."""
     flat, depth = _flat_index(k, x.shape, index)
     rows = x.reshape(math.prod(x.shape[:depth]), *x.shape[depth:])
@@ -81,7 +81,7 @@ def gather_nd(k: Call, x: Any, index: Any) -> Any:
 
 
 @gradient("gather_nd", "X Index Out@GRAD", "X@GRAD")
-def gather_nd_grad(k: Call, x: Any, index: Any, dout: Any) -> Any:
+def gather_nd_grad(k: Call, x: Array, index: Array, dout: Array) -> Array:
     flat, depth = _flat_index(k, x.shape, index)
     dx = k.xp.zeros((math.prod(x.shape[:depth]), *x.shape[depth:]), x.dtype)
     k.dev.scatter_add(dx, flat, dout.reshape(flat.shape[0], *x.shape[depth:]))
@@ -98,7 +98,7 @@ def _infer_scatter(c: InferContext) -> None:
 
 
 @op("scatter", "X Ids Updates", "Out", {"overwrite": True}, infer=_infer_scatter, grad=True)
-def scatter(k: Call, x: Any, ids: Any, updates: Any) -> Any:
+def scatter(k: Call, x: Array, ids: Array, updates: Array) -> Array:
     """Out = X with the rows Ids replaced by Updates, or with overwrite=False set to the sum of theirs.
 
     Fluid: with overwrite=False the named rows of X count as zero.
@@ -115,7 +115,7 @@ def scatter(k: Call, x: Any, ids: Any, updates: Any) -> Any:
 
 
 @gradient("scatter", "Ids Updates Out@GRAD", "X@GRAD Updates@GRAD")
-def scatter_grad(k: Call, ids: Any, updates: Any, dout: Any) -> Any:
+def scatter_grad(k: Call, ids: Array, updates: Array, dout: Array) -> KernelResult:
     # Fluid: X@GRAD is Out@GRAD as it is, the replaced rows included.
     return (
         dout[...] if k.wants("X@GRAD") else None,
@@ -124,7 +124,7 @@ def scatter_grad(k: Call, ids: Any, updates: Any, dout: Any) -> Any:
 
 
 @op("scatter_nd_add", "X Index Updates", "Out", infer=same_as("X"), grad=True)
-def scatter_nd_add(k: Call, x: Any, index: Any, updates: Any) -> Any:
+def scatter_nd_add(k: Call, x: Array, index: Array, updates: Array) -> Array:
     """Out = X plus Updates at the positions in the last dim of Index."""
     flat, depth = _flat_index(k, x.shape, index)
     out = x.copy().reshape(math.prod(x.shape[:depth]), *x.shape[depth:])
@@ -133,7 +133,7 @@ def scatter_nd_add(k: Call, x: Any, index: Any, updates: Any) -> Any:
 
 
 @gradient("scatter_nd_add", "Index Updates Out@GRAD", "X@GRAD Updates@GRAD")
-def scatter_nd_add_grad(k: Call, index: Any, updates: Any, dout: Any) -> Any:
+def scatter_nd_add_grad(k: Call, index: Array, updates: Array, dout: Array) -> KernelResult:
     dupdates = None
     if k.wants("Updates@GRAD"):
         flat, depth = _flat_index(k, dout.shape, index)

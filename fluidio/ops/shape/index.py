@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.shape.gather import check_index
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -20,14 +19,14 @@ def _infer_sample(c: InferContext) -> None:
 
 
 @op("index_sample", "X Index", "Out", infer=_infer_sample, grad=True, lod="none")
-def index_sample(k: Call, x: Any, index: Any) -> Any:
+def index_sample(k: Call, x: Array, index: Array) -> Array:
     """Out = in each row the elements of X that the same row of Index names."""
     check_index(k, index, x.shape[1], "index")
     return k.xp.take_along_axis(x, index.astype("int64", copy=False), axis=1)
 
 
 @gradient("index_sample", "X Index Out@GRAD", "X@GRAD")
-def index_sample_grad(k: Call, x: Any, index: Any, dout: Any) -> Any:
+def index_sample_grad(k: Call, x: Array, index: Array, dout: Array) -> Array:
     flat = k.xp.zeros(x.size, dout.dtype)
     places = k.xp.arange(x.shape[0])[:, None] * x.shape[1] + index
     k.dev.scatter_add(flat, places.reshape(-1), dout.reshape(-1))
@@ -44,7 +43,7 @@ def _infer_select(c: InferContext) -> None:
 
 
 @op("index_select", "X Index", "Out", {"dim": 0}, infer=_infer_select, grad=True, lod="none")
-def index_select(k: Call, x: Any, index: Any) -> Any:
+def index_select(k: Call, x: Array, index: Array) -> Array:
     """Out = the slices of X along dim that Index names."""
     dim, rows = k.attrs["dim"], index.reshape(-1)
     check_index(k, rows, x.shape[dim], "index")
@@ -52,7 +51,7 @@ def index_select(k: Call, x: Any, index: Any) -> Any:
 
 
 @gradient("index_select", "X Index Out@GRAD", "X@GRAD")
-def index_select_grad(k: Call, x: Any, index: Any, dout: Any) -> Any:
+def index_select_grad(k: Call, x: Array, index: Array, dout: Array) -> Array:
     xp, dim = k.xp, k.attrs["dim"]
     moved = xp.ascontiguousarray(xp.moveaxis(dout, dim, 0))
     dx = xp.zeros((x.shape[dim], *moved.shape[1:]), dout.dtype)

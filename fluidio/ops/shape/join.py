@@ -7,18 +7,19 @@ from typing import Any
 import numpy as np
 
 from fluidio.errors import EnforceNotMet
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.shape.dims import steady
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import EMPTY, GradOp, grad_name
 from fluidio.program.operator import Operator
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import NO_LOD, LoD, merge
 
 __all__: list[str] = []
 
 
-def _axis(k: Call, tensor: Any, dims: int) -> int:
+def _axis(k: Call, tensor: Array | None, dims: int) -> int:
     axis = k.attrs["axis"] if tensor is None else int(k.dev.download(tensor).reshape(-1)[0])
     return int(axis) % dims
 
@@ -63,7 +64,7 @@ def concat(k: Call, xs: list[Any], axis_tensor: Any) -> Any:
 
 
 @gradient("concat", "X AxisTensor Out@GRAD", "X@GRAD", lod="share")
-def concat_grad(k: Call, xs: list[Any], axis_tensor: Any, dout: Any) -> Any:
+def concat_grad(k: Call, xs: list[Array], axis_tensor: Array, dout: Array) -> Array:
     axis = _axis(k, axis_tensor, dout.ndim)
     ends = np.cumsum([x.shape[axis] for x in xs])[:-1]
     return k.xp.split(dout, ends.tolist(), axis=axis)
@@ -118,7 +119,7 @@ def _split_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     grad=_split_grad,
     lod="none",
 )
-def split(k: Call, x: Any, axis_tensor: Any, sections_list: list[Any]) -> Any:
+def split(k: Call, x: Array, axis_tensor: Array, sections_list: list[Array]) -> Array:
     """Out = X cut along axis into equal parts or given sections."""
     axis = _axis(k, axis_tensor, x.ndim)
     given = [int(k.dev.download(s).reshape(-1)[0]) for s in sections_list] if sections_list else k.attrs["sections"]
@@ -144,7 +145,7 @@ def stack(k: Call, xs: list[Any]) -> Any:
 
 
 @gradient("stack", "Y@GRAD", "X@GRAD")
-def stack_grad(k: Call, dy: Any) -> Any:
+def stack_grad(k: Call, dy: Array) -> KernelResult:
     return list(k.xp.moveaxis(dy, k.attrs["axis"], 0))
 
 
@@ -158,14 +159,14 @@ def _infer_unstack(c: InferContext) -> None:
 
 
 @op("unstack", "X", "Y*", {"axis": 0, "num": 0}, infer=_infer_unstack, grad=True, lod="none")
-def unstack(k: Call, x: Any) -> Any:
+def unstack(k: Call, x: Array) -> KernelResult:
     """Y = the slices of X along axis, which disappears."""
     parts = k.xp.moveaxis(steady(k, x), k.attrs["axis"], 0)
     return [part.reshape(parts.shape[1:]) for part in parts]
 
 
 @gradient("unstack", "Y@GRAD", "X@GRAD")
-def unstack_grad(k: Call, dys: list[Any]) -> Any:
+def unstack_grad(k: Call, dys: list[Array]) -> Array:
     return k.xp.stack(dys, axis=k.attrs["axis"])
 
 
@@ -175,13 +176,13 @@ def _infer_multiplex(c: InferContext) -> None:
 
 
 @op("multiplex", "Ids X*", "Out", infer=_infer_multiplex, grad=True, lod="none")
-def multiplex(k: Call, ids: Any, xs: list[Any]) -> Any:
+def multiplex(k: Call, ids: Array, xs: list[Array]) -> Array:
     """Out = row i of the input that Ids[i] names."""
     which = ids.reshape(-1)
     return k.xp.stack(xs)[which, k.xp.arange(which.shape[0])]
 
 
 @gradient("multiplex", "Ids Out@GRAD", "X@GRAD")
-def multiplex_grad(k: Call, ids: Any, dout: Any) -> Any:
+def multiplex_grad(k: Call, ids: Array, dout: Array) -> KernelResult:
     which = ids.reshape(-1, *(1,) * (dout.ndim - 1))
     return [dout * (which == i) for i in range(len(k.op.output("X@GRAD")))]

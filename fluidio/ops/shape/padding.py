@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 from fluidio.errors import EnforceNotMet
@@ -9,6 +10,7 @@ from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.shape.dims import host_ints, keep_lod
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array, ArrayLibrary
 
 __all__: list[str] = []
 
@@ -29,18 +31,18 @@ def _infer_pad(c: InferContext) -> None:
 
 
 @op("pad", "X", "Out", {"paddings": [], "pad_value": 0.0}, infer=_infer_pad, grad=True, lod="kernel")
-def pad(k: Call, x: Any) -> Any:
+def pad(k: Call, x: Array) -> Array:
     """Out = X with pad_value around it."""
     out = k.xp.pad(x, _pairs(k.attrs["paddings"]), constant_values=x.dtype.type(k.attrs["pad_value"]))
     return keep_lod(k, x, out)
 
 
 @gradient("pad", "Out@GRAD", "X@GRAD")
-def pad_grad(k: Call, dout: Any) -> Any:
+def pad_grad(k: Call, dout: Array) -> Array:
     return dout[_inner(dout.shape, _pairs(k.attrs["paddings"]))]
 
 
-def _pairs_2d(k: Call, tensor: Any) -> list[tuple[int, int]]:
+def _pairs_2d(k: Call, tensor: Array) -> list[tuple[int, int]]:
     top, bottom, left, right = host_ints(k, tensor) or k.attrs["paddings"]
     middle = [(top, bottom), (left, right)]
     return [(0, 0), (0, 0), *middle] if k.attrs["data_format"] == "NCHW" else [(0, 0), *middle, (0, 0)]
@@ -64,7 +66,7 @@ def _infer_pad2d(c: InferContext) -> None:
     infer=_infer_pad2d,
     grad=True,
 )
-def pad2d(k: Call, x: Any, paddings: Any) -> Any:
+def pad2d(k: Call, x: Array, paddings: Array) -> Array:
     """Out = images with a border: constant, reflected or the edge repeated."""
     pairs, mode = _pairs_2d(k, paddings), k.attrs["mode"]
     if mode == "constant":
@@ -75,7 +77,7 @@ def pad2d(k: Call, x: Any, paddings: Any) -> Any:
 
 
 @gradient("pad2d", "X Paddings Out@GRAD", "X@GRAD")
-def pad2d_grad(k: Call, x: Any, paddings: Any, dout: Any) -> Any:
+def pad2d_grad(k: Call, x: Array, paddings: Array, dout: Array) -> Array:
     pairs, mode = _pairs_2d(k, paddings), k.attrs["mode"]
     if mode == "constant":
         return dout[_inner(dout.shape, pairs)]
@@ -85,7 +87,7 @@ def pad2d_grad(k: Call, x: Any, paddings: Any, dout: Any) -> Any:
     return dout
 
 
-def _fold(xp: Any, d: Any, axis: int, before: int, after: int, mode: str) -> Any:
+def _fold(xp: ArrayLibrary | ModuleType, d: Array, axis: int, before: int, after: int, mode: str) -> Array:
     """Add what lies in the border to the elements it was copied from."""
     d = xp.moveaxis(d, axis, 0)
     size = d.shape[0] - before - after
@@ -106,7 +108,7 @@ def _infer_like(c: InferContext) -> None:
 
 
 @op("pad_constant_like", "X Y", "Out", {"pad_value": 0.0}, infer=_infer_like, grad=True)
-def pad_constant_like(k: Call, x: Any, y: Any) -> Any:
+def pad_constant_like(k: Call, x: Array, y: Array) -> Array:
     """Out = Y filled up with pad_value to the shape of X."""
     pairs = [(0, have - want) for have, want in zip(x.shape, y.shape)]
     if any(after < 0 for _, after in pairs):
@@ -115,7 +117,7 @@ def pad_constant_like(k: Call, x: Any, y: Any) -> Any:
 
 
 @gradient("pad_constant_like", "Y Out@GRAD", "Y@GRAD")
-def pad_constant_like_grad(k: Call, y: Any, dout: Any) -> Any:
+def pad_constant_like_grad(k: Call, y: Array, dout: Array) -> Array:
     return dout[tuple(slice(0, size) for size in y.shape)]
 
 
@@ -139,12 +141,12 @@ def _infer_expand(c: InferContext) -> None:
     grad=True,
     lod="kernel",
 )
-def expand(k: Call, x: Any, one: Any, several: Any) -> Any:
+def expand(k: Call, x: Array, one: Array, several: Any) -> Array:
     """Out = X repeated expand_times along each dim."""
     return keep_lod(k, x, k.xp.tile(x, _times(k, one, several)))
 
 
-def _folded(dout: Any, shape: tuple[int, ...]) -> Any:
+def _folded(dout: Array, shape: tuple[int, ...]) -> Array:
     """Sum what was repeated."""
     parts: list[int] = []
     for size, total in zip(shape, dout.shape):
@@ -153,7 +155,7 @@ def _folded(dout: Any, shape: tuple[int, ...]) -> Any:
 
 
 @gradient("expand", "X ExpandTimes expand_times_tensor Out@GRAD", "X@GRAD", lod="share")
-def expand_grad(k: Call, x: Any, one: Any, several: Any, dout: Any) -> Any:
+def expand_grad(k: Call, x: Array, one: Array, several: Any, dout: Array) -> Array:
     return _folded(dout, x.shape)
 
 
@@ -162,7 +164,7 @@ def _infer_expand_as(c: InferContext) -> None:
 
 
 @op("expand_as", "X target_tensor", "Out", infer=_infer_expand_as, grad=True, lod="kernel")
-def expand_as(k: Call, x: Any, target: Any) -> Any:
+def expand_as(k: Call, x: Array, target: Array) -> Array:
     """Out = X repeated to the shape of the target."""
     if x.ndim != target.ndim or any(t % s if s else t for s, t in zip(x.shape, target.shape)):
         raise EnforceNotMet(f"X {list(x.shape)} cannot be repeated to the target's shape {list(target.shape)}")
@@ -171,5 +173,5 @@ def expand_as(k: Call, x: Any, target: Any) -> Any:
 
 
 @gradient("expand_as", "X target_tensor Out@GRAD", "X@GRAD", lod="share")
-def expand_as_grad(k: Call, x: Any, target: Any, dout: Any) -> Any:
+def expand_as_grad(k: Call, x: Array, target: Array, dout: Array) -> Array:
     return _folded(dout, x.shape)

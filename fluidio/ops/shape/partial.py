@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -40,7 +41,7 @@ def partial_concat(k: Call, parts: list[Any]) -> Any:
 
 
 @gradient("partial_concat", "X Out@GRAD", "X@GRAD")
-def partial_concat_grad(k: Call, parts: list[Any], dout: Any) -> Any:
+def partial_concat_grad(k: Call, parts: list[Array], dout: Array) -> KernelResult:
     chosen = _columns(k.attrs, parts[0].shape[1])
     size = chosen.stop - chosen.start
     found = []
@@ -59,7 +60,7 @@ def partial_sum(k: Call, parts: list[Any]) -> Any:
 
 
 @gradient("partial_sum", "X Out@GRAD", "X@GRAD")
-def partial_sum_grad(k: Call, parts: list[Any], dout: Any) -> Any:
+def partial_sum_grad(k: Call, parts: list[Array], dout: Array) -> KernelResult:
     chosen = _columns(k.attrs, parts[0].shape[1])
     found = []
     for part in parts:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fluidio.ops.kernel import Call
 from fluidio.ops.second_order import linear, second
 from fluidio.ops.shape import dims, join, padding, slicing  # noqa: F401  (they bring the ops)
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
 
 def _reshape(name: str) -> None:
     @second(name, "DOut=Out@GRAD DDX=+X@GRAD", "DDOut=Out@GRAD")
-    def kernel(k: Call, dout: Any, ddx: Any) -> Any:
+    def kernel(k: Call, dout: Array, ddx: Array) -> Array:
         return ddx.reshape(dout.shape)
 
 
@@ -26,7 +25,7 @@ linear("concat", "X=+X@GRAD AxisTensor", complete=True)
 
 def _transposed(name: str) -> None:
     @second(name, "DDX=+X@GRAD", "DDOut=Out@GRAD", complete=True)
-    def kernel(k: Call, ddx: Any) -> Any:
+    def kernel(k: Call, ddx: Array) -> Array:
         return k.xp.ascontiguousarray(ddx.transpose(k.attrs["axis"]))
 
 

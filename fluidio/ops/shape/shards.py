@@ -9,16 +9,17 @@ import numpy as np
 
 from fluidio.dtypes import VarType, to_numpy
 from fluidio.errors import EnforceNotMet
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
 from fluidio.tensor import SelectedRows
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
 
 @op("split_ids", "Ids*", "Out*", infer=None, grad=False, lod="none")
-def split_ids(k: Call, ids: list[Any]) -> Any:
+def split_ids(k: Call, ids: list[Array]) -> Any:
     """Out[i] = the different ids, in order, whose remainder by the number of outputs is i; sparse rows go along."""
     count = len(k.outs["Out"])
     if isinstance(ids[0], SelectedRows):
@@ -27,12 +28,12 @@ def split_ids(k: Call, ids: list[Any]) -> Any:
     return [k.dev.upload(known[known % count == part].reshape(-1, 1)) for part in range(count)]
 
 
-def _rows_where(rows: SelectedRows, chosen: Any) -> SelectedRows:
+def _rows_where(rows: SelectedRows, chosen: Array) -> SelectedRows:
     return SelectedRows(rows.index[chosen], rows.height(), rows.value[chosen])
 
 
 @op("merge_ids", "Ids* Rows* X*", "Out*", infer=None, grad=False, lod="none")
-def merge_ids(k: Call, ids: list[Any], rows: list[Any], values: list[Any]) -> Any:
+def merge_ids(k: Call, ids: list[Array], rows: list[Array], values: list[Array]) -> KernelResult:
     """Out[i] = for each of Ids[i] the row of X that stands where Rows has the id."""
     known = np.concatenate([k.dev.download(one).reshape(-1) for one in rows])
     table = k.xp.concatenate([one.reshape(-1, one.shape[-1]) for one in values])
@@ -76,7 +77,7 @@ def split_selected_rows(k: Call, x: SelectedRows) -> Any:
     grad=False,
     lod="none",
 )
-def coalesce_tensor(k: Call, parts: list[Any]) -> Any:
+def coalesce_tensor(k: Call, parts: list[Array]) -> KernelResult:
     """FusedOutput = room for all inputs, one behind the other; Output = their pieces of it.
 
     Fluid: each piece begins at a multiple of 256 bytes.
@@ -98,7 +99,7 @@ def coalesce_tensor(k: Call, parts: list[Any]) -> Any:
 
 
 @op("ref_by_trainer_id", "X* TrainerId", "Out", infer=None, grad=False, lod="none")
-def ref_by_trainer_id(k: Call, xs: list[Any], trainer: Any) -> Any:
+def ref_by_trainer_id(k: Call, xs: list[Array], trainer: Any) -> Array:
     """Out = the input of one trainer."""
     number = int(k.dev.download(trainer).reshape(-1)[0])
     if not 0 <= number < len(xs):
@@ -118,7 +119,7 @@ def _infer_made(c: InferContext) -> None:
 
 
 @op("fake_init", "", "Out", {"shape": [], "dtype": VarType.FP32}, infer=_infer_made, grad=False, lod="none")
-def fake_init(k: Call) -> Any:
+def fake_init(k: Call) -> Array:
     """Out = room of the shape; a server fills it."""
     return k.xp.zeros(k.attrs["shape"], to_numpy(k.attrs["dtype"]))
 
@@ -130,7 +131,7 @@ def _infer_dequant(c: InferContext) -> None:
 
 
 @op("lookup_table_dequant", "W Ids", "Out", {"padding_idx": -1}, infer=_infer_dequant, grad=False, lod="none")
-def lookup_table_dequant(k: Call, table: Any, ids: Any) -> Any:
+def lookup_table_dequant(k: Call, table: Array, ids: Array) -> Array:
     """Out = rows of a table of bytes: a row begins with its least and largest number, bytes divide what is between."""
     flat = ids.reshape(-1)
     rows = table[flat]
@@ -157,7 +158,7 @@ def _infer_clip(c: InferContext) -> None:
     grad=False,
     lod="none",
 )
-def dgc_clip_by_norm(k: Call, step: Any, x: Any) -> Any:
+def dgc_clip_by_norm(k: Call, step: Array, x: Array) -> Array:
     """Out = X cut to a norm once the step has come where compression begins; X as it is before.
 
     Fluid: it leaves Out empty before.
@@ -173,7 +174,7 @@ def _infer_answer(c: InferContext) -> None:
 
 
 @op("equal_reduce", "X Y", "Out", {"axis": -1}, infer=_infer_answer, grad=False, lod="none")
-def equal_reduce(k: Call, x: Any, y: Any) -> Any:
+def equal_reduce(k: Call, x: Array, y: Array) -> Array:
     """Out = whether all elements are equal."""
     same = k.xp.asarray(x.shape == y.shape and bool((x == y).all()))
     return same.reshape(1)

@@ -10,6 +10,7 @@ from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.shape.dims import host_ints, keep_lod, steady
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -52,7 +53,7 @@ def _infer_slice(c: InferContext) -> None:
     _set_dims(c, shape)
 
 
-def _slices(k: Call, x: Any, starts: list[int], ends: list[int]) -> tuple[slice, ...]:
+def _slices(k: Call, x: Array, starts: list[int], ends: list[int]) -> tuple[slice, ...]:
     index = [slice(None)] * x.ndim
     for axis, start, end in zip(k.attrs["axes"], starts, ends):
         if start == -1 and end == 0 and axis in k.attrs["decrease_axis"]:
@@ -61,7 +62,7 @@ def _slices(k: Call, x: Any, starts: list[int], ends: list[int]) -> tuple[slice,
     return tuple(index)
 
 
-def _dropped(k: Call, out: Any) -> Any:
+def _dropped(k: Call, out: Array) -> Array:
     """Return `out` without the dims that the index took one entry of."""
     drop = k.attrs["decrease_axis"]
     if not drop:
@@ -82,7 +83,7 @@ def _bounds(k: Call, st: Any, et: Any, sl: Any, el: Any) -> tuple[list[int], lis
     grad=True,
     lod="kernel",
 )
-def slice_(k: Call, x: Any, st: Any, et: Any, sl: Any, el: Any) -> Any:
+def slice_(k: Call, x: Array, st: Array, et: Array, sl: Array, el: Array) -> Array:
     """Out = Input[starts:ends] along the axes; the decrease_axis dims disappear."""
     out = steady(k, x, "Input")[_slices(k, x, *_bounds(k, st, et, sl, el))]
     out = _dropped(k, out)
@@ -91,7 +92,7 @@ def slice_(k: Call, x: Any, st: Any, et: Any, sl: Any, el: Any) -> Any:
 
 
 @gradient("slice", f"Input {_TENSORS.replace('*', '').replace('?', '')} Out@GRAD", "Input@GRAD")
-def slice_grad(k: Call, x: Any, st: Any, et: Any, sl: Any, el: Any, dout: Any) -> Any:
+def slice_grad(k: Call, x: Array, st: Array, et: Array, sl: Array, el: Array, dout: Array) -> Array:
     dx = k.xp.zeros_like(x)
     index = _slices(k, x, *_bounds(k, st, et, sl, el))
     dx[index] = dout.reshape(dx[index].shape)
@@ -171,13 +172,13 @@ _STRIDED = "StartsTensor? EndsTensor? StridesTensor? StartsTensorList*? EndsTens
     grad=True,
     lod="none",
 )
-def strided_slice(k: Call, x: Any, *tensors: Any) -> Any:
+def strided_slice(k: Call, x: Array, *tensors: Any) -> Array:
     """Out = Input[starts:ends:strides] along the axes; the decrease_axis dims disappear."""
     return _dropped(k, steady(k, x, "Input")[_strided_index(k, x, *tensors)])
 
 
 @gradient("strided_slice", f"Input {_STRIDED.replace('*', '').replace('?', '')} Out@GRAD", "Input@GRAD")
-def strided_slice_grad(k: Call, x: Any, *rest: Any) -> Any:
+def strided_slice_grad(k: Call, x: Array, *rest: Any) -> Array:
     *tensors, dout = rest
     dx = k.xp.zeros_like(x)
     index = _strided_index(k, x, *tensors)
@@ -185,7 +186,7 @@ def strided_slice_grad(k: Call, x: Any, *rest: Any) -> Any:
     return dx
 
 
-def _crop(x: Any, offsets: list[int], shape: list[int]) -> tuple[slice, ...]:
+def _crop(x: Array, offsets: list[int], shape: list[int]) -> tuple[slice, ...]:
     """Return the index of a crop; a dim of -1 or 0 reaches to the end."""
     for size, offset, wanted in zip(x.shape, offsets, shape):
         if offset < 0 or (wanted > 0 and offset + wanted > size):
@@ -200,7 +201,7 @@ def _infer_crop(c: InferContext) -> None:
     c.set("Out", shape, c.dtype("X"), c.input("X").lod_level)
 
 
-def _crop_index(k: Call, x: Any, y: Any, offsets: Any) -> tuple[slice, ...]:
+def _crop_index(k: Call, x: Array, y: Array | None, offsets: Array) -> tuple[slice, ...]:
     start = host_ints(k, offsets) or k.attrs["offsets"] or [0] * x.ndim
     if y is not None:
         return _crop(x, start, list(y.shape))
@@ -209,13 +210,13 @@ def _crop_index(k: Call, x: Any, y: Any, offsets: Any) -> tuple[slice, ...]:
 
 
 @op("crop", "X Y? Offsets?", "Out", {"offsets": [], "shape": []}, infer=_infer_crop, grad=True)
-def crop(k: Call, x: Any, y: Any, offsets: Any) -> Any:
+def crop(k: Call, x: Array, y: Array, offsets: Array) -> Array:
     """Out = the piece of X of the given shape (or Y's) at offsets."""
     return steady(k, x)[_crop_index(k, x, y, offsets)]
 
 
 @gradient("crop", "X Y Offsets Out@GRAD", "X@GRAD")
-def crop_grad(k: Call, x: Any, y: Any, offsets: Any, dout: Any) -> Any:
+def crop_grad(k: Call, x: Array, y: Array, offsets: Array, dout: Array) -> Array:
     dx = k.xp.zeros_like(x)
     dx[_crop_index(k, x, y, offsets)] = dout
     return dx
@@ -246,13 +247,13 @@ _CROP = "X Shape? Offsets? ShapeTensor*? OffsetsTensor*?"
 
 
 @op("crop_tensor", _CROP, "Out", {"offsets": [], "shape": []}, infer=_infer_crop_tensor, grad=True)
-def crop_tensor(k: Call, x: Any, *tensors: Any) -> Any:
+def crop_tensor(k: Call, x: Array, *tensors: Any) -> Array:
     """Out = the piece of X of the given shape at offsets; both may be tensors."""
     return steady(k, x)[_crop_tensor_index(k, x, *tensors)]
 
 
 @gradient("crop_tensor", f"{_CROP.replace('*', '').replace('?', '')} Out@GRAD", "X@GRAD")
-def crop_tensor_grad(k: Call, x: Any, *rest: Any) -> Any:
+def crop_tensor_grad(k: Call, x: Array, *rest: Any) -> Array:
     *tensors, dout = rest
     dx = k.xp.zeros_like(x)
     dx[_crop_tensor_index(k, x, *tensors)] = dout

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import EMPTY, GradOp, grad_name
 from fluidio.program.operator import Operator
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -21,19 +20,19 @@ def _flip_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 
 
 @op("flip", "X", "Out", {"dims": []}, infer=same_as("X"), grad=_flip_grad)
-def flip(k: Call, x: Any) -> Any:
+def flip(k: Call, x: Array) -> Array:
     """Out = X backwards along the dims."""
     return k.xp.flip(x, tuple({dim % x.ndim for dim in k.attrs["dims"]}))
 
 
 @op("roll", "X", "Out", {"shifts": [], "dims": []}, infer=same_as("X"), grad=True)
-def roll(k: Call, x: Any) -> Any:
+def roll(k: Call, x: Array) -> Array:
     """Out = X moved along the dims; what leaves at one end comes back at the other."""
     return k.xp.roll(x, tuple(k.attrs["shifts"]), tuple(k.attrs["dims"]))
 
 
 @gradient("roll", "X Out@GRAD", "X@GRAD")
-def roll_grad(k: Call, x: Any, dout: Any) -> Any:
+def roll_grad(k: Call, x: Array, dout: Array) -> Array:
     return k.xp.roll(dout, tuple(-n for n in k.attrs["shifts"]), tuple(k.attrs["dims"]))
 
 
@@ -46,14 +45,14 @@ def _infer_meshgrid(c: InferContext) -> None:
 
 
 @op("meshgrid", "X*", "Out*", infer=_infer_meshgrid, grad=True, lod="none")
-def meshgrid(k: Call, parts: list[Any]) -> Any:
+def meshgrid(k: Call, parts: list[Array]) -> KernelResult:
     """Out = each vector of X along its own dim, repeated along those of the others."""
     grids = k.xp.meshgrid(*(part.reshape(-1) for part in parts), indexing="ij")
     return [k.xp.ascontiguousarray(grid) for grid in grids]
 
 
 @gradient("meshgrid", "X Out@GRAD", "X@GRAD")
-def meshgrid_grad(k: Call, parts: list[Any], douts: list[Any]) -> Any:
+def meshgrid_grad(k: Call, parts: list[Array], douts: list[Array]) -> KernelResult:
     found = []
     for index, (part, dout) in enumerate(zip(parts, douts)):
         others = tuple(axis for axis in range(len(parts)) if axis != index)
@@ -79,7 +78,7 @@ def _unbind_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 
 
 @op("unbind", "X", "Out*", {"axis": 0}, infer=_infer_unbind, grad=_unbind_grad, lod="none")
-def unbind(k: Call, x: Any) -> Any:
+def unbind(k: Call, x: Array) -> KernelResult:
     """Out = the slices of X along the axis, without it."""
     parts = k.xp.moveaxis(x, k.attrs["axis"], 0)
     return [k.xp.ascontiguousarray(part).reshape(parts.shape[1:]) for part in parts]

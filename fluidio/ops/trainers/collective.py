@@ -14,6 +14,7 @@ from fluidio.ops.registry import op, same_as
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import GRAD_SUFFIX, GradOp
 from fluidio.program.operator import Operator
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -34,11 +35,11 @@ def _grad_by(grad_type: str) -> Any:
     return make
 
 
-def _meet(k: Call, array: Any) -> Communicator:
+def _meet(k: Call, array: Array) -> Communicator:
     return group().meet(Intent.COLLECTIVE, signature_of([k.op.type, array.shape, array.dtype.str]))
 
 
-def _reduce(k: Call, x: Any, reduction: Reduction) -> Any:
+def _reduce(k: Call, x: Array, reduction: Reduction) -> Array:
     array = np.array(k.dev.download(x))
     _meet(k, array).all_reduce(array, reduction).wait()
     return k.dev.upload(array)
@@ -73,13 +74,13 @@ def _allreduce_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     grad=_allreduce_grad,
     side_effect=True,
 )
-def allreduce(k: Call, x: Any) -> Any:
+def allreduce(k: Call, x: Array) -> Array:
     """Sum (0), multiply (1), or take the largest (2) or smallest (3) over all trainers."""
     return _reduce(k, x, _REDUCTIONS[k.attrs["reduce_type"]])
 
 
 @op("c_broadcast", "X", "Out", {**_RING, "root": 0}, infer=same_as("X"), grad=False, side_effect=True)
-def c_broadcast(k: Call, x: Any) -> Any:
+def c_broadcast(k: Call, x: Array) -> Array:
     """Return what trainer `root` has."""
     array = np.array(k.dev.download(x))
     trainers = _meet(k, array)
@@ -152,7 +153,7 @@ def c_reducescatter(k: Call, x: Any) -> Any:
 
 def _register_nothing(name: str, attrs: dict[str, Any]) -> None:
     @op(name, "X", "Out", attrs, infer=same_as("X"), grad=False)
-    def nothing(k: Call, x: Any) -> Any:
+    def nothing(k: Call, x: Array) -> Array:
         return cast("Any", x)
 
 

@@ -21,6 +21,7 @@ from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.tensor import SelectedRows
 from fluidio.tensor.add_rows import add_rows
+from fluidio.tensor.array import Array
 
 __all__ = ["summed"]
 
@@ -46,7 +47,7 @@ class _UnderWay:
     lod="none",
     side_effect=True,
 )
-def exchange_start(k: Call, gradients: list[Any]) -> Any:
+def exchange_start(k: Call, gradients: list[Array]) -> Any:
     """Begin to sum gradients over all trainers, in one piece of memory."""
     trainers = _meet(k) if k.attrs["is_first"] else group().communicator
     shapes = _parse_shapes(k.attrs["shapes"])
@@ -62,7 +63,7 @@ def exchange_start(k: Call, gradients: list[Any]) -> Any:
 
 
 def _start_on_gpu(
-    k: Call, trainers: Communicator, nccl: Nccl, gradients: list[Any], shapes: list[tuple[int, ...]]
+    k: Call, trainers: Communicator, nccl: Nccl, gradients: list[Array], shapes: list[tuple[int, ...]]
 ) -> _UnderWay:
     """Begin to sum gradients where they are."""
     dtype = next((g.dtype for g in gradients if g is not None), np.dtype(np.float32))
@@ -75,7 +76,7 @@ def _start_on_gpu(
 
 
 @op("exchange_wait", "Handle", "Out*", infer=None, grad=False, lod="none", side_effect=True)
-def exchange_wait(k: Call, under_way: _UnderWay) -> list[Any]:
+def exchange_wait(k: Call, under_way: _UnderWay) -> list[Array]:
     """Return the mean gradients, when they are here."""
     under_way.work.wait()
     flat = k.dev.upload(under_way.flat.astype(under_way.dtype, copy=False))
@@ -100,7 +101,7 @@ def exchange_rows(k: Call, gradients: list[SelectedRows]) -> list[SelectedRows]:
     return [_gather_rows(k, trainers, g, counts[:, i]) for i, g in enumerate(gradients)]
 
 
-def _gather_rows(k: Call, trainers: Communicator, gradient: SelectedRows, counts: Any) -> SelectedRows:
+def _gather_rows(k: Call, trainers: Communicator, gradient: SelectedRows, counts: Array) -> SelectedRows:
     index = np.asarray(k.dev.download(gradient.index), np.int64)
     value = np.ascontiguousarray(k.dev.download(gradient.value))
     rows = trainers.all_gather(_padded(index, counts.max()))
@@ -112,7 +113,7 @@ def _gather_rows(k: Call, trainers: Communicator, gradient: SelectedRows, counts
     return SelectedRows(k.dev.upload(rows), gradient.height(), k.dev.upload(sums))
 
 
-def summed(rows: Any, values: Any) -> tuple[Any, Any]:
+def summed(rows: Array, values: Array) -> tuple[Array, Array]:
     """Return each row once, in ascending order, with the sum of its values, as the `sum` of Fluid's servers does."""
     unique, inverse = np.unique(rows, return_inverse=True)
     sums = np.zeros((unique.size, *values.shape[1:]), values.dtype)
@@ -120,7 +121,7 @@ def summed(rows: Any, values: Any) -> tuple[Any, Any]:
     return unique, sums
 
 
-def _padded(array: Any, length: int) -> Any:
+def _padded(array: Array, length: int) -> Array:
     """Return an array of this length; what is added is not looked at."""
     if len(array) == length:
         return np.ascontiguousarray(array)
@@ -130,13 +131,13 @@ def _padded(array: Any, length: int) -> Any:
 
 
 @op("exchange_first", "X*", "Out*", {"signature": 0}, infer=None, grad=False, lod="none", side_effect=True)
-def exchange_first(k: Call, values: list[Any]) -> list[Any]:
+def exchange_first(k: Call, values: list[Array]) -> list[Array]:
     """Return what the first trainer has, so that all begin alike."""
     trainers = _meet(k, Intent.BROADCAST)
     return values if len(trainers.members) == 1 else _of_the_first(k, trainers, values)
 
 
-def _of_the_first(k: Call, trainers: Communicator, values: list[Any]) -> list[Any]:
+def _of_the_first(k: Call, trainers: Communicator, values: list[Array]) -> list[Array]:
     arrays = [np.array(k.dev.download(value)) for value in values]
     for dtype in sorted({array.dtype.str for array in arrays}):
         alike = [array for array in arrays if array.dtype.str == dtype]
@@ -148,7 +149,7 @@ def _of_the_first(k: Call, trainers: Communicator, values: list[Any]) -> list[An
 
 
 @op("exchange_agree", "X*", "Out*", {"signature": 0}, infer=None, grad=False, lod="none", side_effect=True)
-def exchange_agree(k: Call, values: list[Any]) -> list[Any]:
+def exchange_agree(k: Call, values: list[Array]) -> list[Array]:
     """In the first step, return what the first trainer has if the trainers differ; later, what is given.
 
     They differ where the startup program ran before it was shared, or only one of them has loaded a model.
@@ -200,7 +201,7 @@ def _parse_shapes(numbers: Sequence[int]) -> list[tuple[int, ...]]:
     return shapes
 
 
-def _flatten(gradients: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> Any:
+def _flatten(gradients: Sequence[Array], shapes: Sequence[tuple[int, ...]]) -> Array:
     """Return gradients in one piece of fresh memory; one that was not computed in this step counts as 0."""
     dtype = next((g.dtype for g in gradients if g is not None), np.dtype(np.float32))
     sizes = [math.prod(shape) for shape in shapes]

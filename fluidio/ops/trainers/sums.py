@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from fluidio.distributed import Intent, group, signature_of
 from fluidio.ops.kernel import Call
+from fluidio.tensor.array import Array
 
 __all__ = ["sum_over_trainers"]
 
 
-def sum_over_trainers(k: Call, arrays: Sequence[Any]) -> list[Any]:
+def sum_over_trainers(k: Call, arrays: Sequence[Array]) -> list[Array]:
     """Return the sums of arrays of one dtype, in one exchange."""
     sizes = [array.size for array in arrays]
     flat = np.concatenate([k.dev.download(array).reshape(-1) for array in arrays])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fluidio.distributed import group
 from fluidio.distributed.table import Table, deliver_rows, divide, settle
@@ -15,6 +16,7 @@ from fluidio.ops.random import engine
 from fluidio.ops.registry import op
 from fluidio.ops.trainers.exchange import summed
 from fluidio.tensor import SelectedRows
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -58,7 +60,7 @@ def divide_table(k: Call, frame: Any) -> None:
     frame.values[slot] = variable.value.table
 
 
-def _drawn_rows(k: Call, height: int, inner: tuple[int, ...], dtype: Any, parts: int, index: int) -> Any:
+def _drawn_rows(k: Call, height: int, inner: tuple[int, ...], dtype: npt.DTypeLike, parts: int, index: int) -> Array:
     """Return the rows that this trainer would keep of the whole table, drawn a block at a time."""
     seed = k.attrs["seed"] or engine.os_seed()
     width = int(np.prod(inner))
@@ -93,7 +95,7 @@ def exchange_parts(k: Call, tables: list[Table], gradient: SelectedRows) -> tupl
 
 
 @op("keep_parts", "X* Parts*", "", infer=None, grad=False, lod="none", side_effect=True)
-def keep_parts(k: Call, tables: list[Table], parts: list[Any]) -> tuple[()]:
+def keep_parts(k: Call, tables: list[Table], parts: list[Array]) -> tuple[()]:
     """Keep what an update has made of the parts of tables."""
     for table, part in zip(tables, parts):
         table.part = k.dev.download(part)

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.random.engine import canonical, os_seed
 from fluidio.ops.registry import op
 from fluidio.ops.vision.detection_boxes import overlaps
 from fluidio.ops.vision.proposals import offsets
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__ = ["encode", "sampled"]
 
 _NEAR = 1e-5
 
 
-def encode(boxes: Any, truth: Any) -> Any:
+def encode(boxes: Array, truth: Array) -> Array:
     """Return the deltas that make the true boxes of boxes, in whole pixels."""
     size, goal = boxes[:, 2:] - boxes[:, :2] + 1, truth[:, 2:] - truth[:, :2] + 1
     middle, wanted = boxes[:, :2] + size * 0.5, truth[:, :2] + goal * 0.5
     return np.concatenate([(wanted - middle) / size, np.log(goal / size)], axis=1).astype(boxes.dtype)
 
 
-def sampled(indices: Any, count: int, random: bool) -> Any:
+def sampled(indices: Array, count: int, random: bool) -> Array:
     """Return `count` of the indices: the first ones, or each with the same chance."""
     chosen = np.array(indices)
     if chosen.size <= count:
@@ -42,7 +41,7 @@ def sampled(indices: Any, count: int, random: bool) -> Any:
 class _Image:
     """The anchors inside one image and the true boxes that count there."""
 
-    def __init__(self, anchors: Any, truth: Any, crowd: Any, info: Any, straddle: float) -> None:
+    def __init__(self, anchors: Array, truth: Array, crowd: Array, info: Array, straddle: float) -> None:
         self.truth = truth[crowd == 0] * info[2]
         self.inside = np.arange(anchors.shape[0])
         if straddle >= 0:
@@ -53,19 +52,19 @@ class _Image:
         self.best = self.table.max(axis=1, initial=0)  # an image without objects is all background
         self.nearest = self.table.argmax(axis=1) if self.truth.size else np.zeros(self.inside.size, np.int64)
 
-    def foreground(self, threshold: float) -> Any:
+    def foreground(self, threshold: float) -> Array:
         """Return the anchors that overlap a true box enough, or as much as any anchor does."""
         as_any = (np.abs(self.table - self.table.max(axis=0, initial=0)) < _NEAR).any(axis=1)
         return np.flatnonzero(as_any | (self.best >= np.float32(threshold)))
 
-    def background(self, threshold: float) -> Any:
+    def background(self, threshold: float) -> Array:
         return np.flatnonzero(self.best < np.float32(threshold))
 
 
 class _Chosen:
     """The anchors of one image that take part, and with what label."""
 
-    def __init__(self, image: _Image, foreground: Any, background: Any) -> None:
+    def __init__(self, image: _Image, foreground: Array, background: Array) -> None:
         label = np.full(image.best.size, -1, np.int32)
         label[foreground] = 1
         # Fluid: an anchor that is in both is background, and the first foreground anchor stands in for it, unweighted.
@@ -88,7 +87,7 @@ def _infer(c: InferContext) -> None:
     c.set("ForegroundNumber", (rows, 1), "int32")
 
 
-def _per_image(k: Call, anchor: Any, boxes: Any, crowd: Any, info: Any, straddle: float) -> list[_Image]:
+def _per_image(k: Call, anchor: Array, boxes: Array, crowd: Array, info: Array, straddle: float) -> list[_Image]:
     a, b, w, i = (k.dev.download(x) for x in (anchor, boxes, crowd, info))
     ends = k.lod("GtBoxes")[-1]
     w = w.reshape(-1)
@@ -98,7 +97,7 @@ def _per_image(k: Call, anchor: Any, boxes: Any, crowd: Any, info: Any, straddle
     ]
 
 
-def _collected(k: Call, images: list[_Image], chosen: list[_Chosen], count: int, labels: list[Any]) -> list[Any]:
+def _collected(k: Call, images: list[_Image], chosen: list[_Chosen], count: int, labels: list[Array]) -> list[Array]:
     """Return the five outputs that both ops have, and set their LoDs."""
     location, score, target, weight = [], [], [], []
     for n, (image, pick) in enumerate(zip(images, chosen)):
@@ -140,7 +139,7 @@ _OUTPUTS = "LocationIndex ScoreIndex TargetBBox TargetLabel BBoxInsideWeight"
     grad=False,
     lod="kernel",
 )
-def rpn_target_assign(k: Call, anchor: Any, boxes: Any, crowd: Any, info: Any) -> Any:
+def rpn_target_assign(k: Call, anchor: Array, boxes: Array, crowd: Array, info: Array) -> KernelResult:
     """Choose anchors that show objects or background, and say what they should predict."""
     a = k.attrs
     images = _per_image(k, anchor, boxes, crowd, info, a["rpn_straddle_thresh"])
@@ -166,7 +165,9 @@ def rpn_target_assign(k: Call, anchor: Any, boxes: Any, crowd: Any, info: Any) -
     grad=False,
     lod="kernel",
 )
-def retinanet_target_assign(k: Call, anchor: Any, boxes: Any, labels: Any, crowd: Any, info: Any) -> Any:
+def retinanet_target_assign(
+    k: Call, anchor: Array, boxes: Array, labels: Array, crowd: Array, info: Array
+) -> KernelResult:
     """As rpn_target_assign with every anchor that counts and the classes of the true boxes; and how many are not
     background, plus one."""
     a = k.attrs

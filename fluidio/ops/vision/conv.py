@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from fluidio.errors import EnforceNotMet
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.vision import fast_conv, windows
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -66,7 +67,7 @@ class Geometry:
     matrix. Others stay [images, channels, *spatial]. Large images come one by one, in bands of rows.
     """
 
-    def __init__(self, k: Call, shape: tuple[int, ...], w: Any) -> None:
+    def __init__(self, k: Call, shape: tuple[int, ...], w: Array) -> None:
         a = k.attrs
         self.kernel = w.shape[2:]
         self.strides = a["strides"]
@@ -106,7 +107,7 @@ class Geometry:
         """Return the shape in which some images lie in memory."""
         return (self.channels, *sizes, images) if self.turned else (images, self.channels, *sizes)
 
-    def turn(self, k: Call, x: Any) -> Any:
+    def turn(self, k: Call, x: Array) -> Array:
         """Return images [N, C, *] as a view in the order in which they lie in memory."""
         return k.xp.moveaxis(x, 0, -1) if self.turned else x
 
@@ -120,7 +121,7 @@ class Geometry:
         loaded[self.inner] = self.turn(k, x)
         return loaded
 
-    def _rows(self, images: Any, band: tuple[int, int]) -> Any:
+    def _rows(self, images: Array, band: tuple[int, int]) -> Array:
         start = band[0] * self.strides[0]
         return images[:, start:] if self.turned else images[:, :, start:]
 
@@ -135,14 +136,14 @@ class Geometry:
         lead = (self.groups,) if self.turned else (images.shape[0], self.groups)
         return columns.reshape(*lead, self.depth, -1)
 
-    def add(self, images: Any, columns: Any, band: tuple[int, int]) -> None:
+    def add(self, images: Array, columns: Array, band: tuple[int, int]) -> None:
         """Add columns to the elements of the images that they were taken from."""
         outs = [band[1] - band[0], *self.outs[1:]]
         n = images.shape[-1] if self.turned else images.shape[0]
         wide = columns.reshape(self.shape(n, (*self.kernel, *outs)))
         windows.add_back(self._rows(images, band), self.lead, wide, self.kernel, self.strides, self.dilations, outs)
 
-    def outputs(self, k: Call, y: Any, band: tuple[int, int]) -> Any:
+    def outputs(self, k: Call, y: Array, band: tuple[int, int]) -> Array:
         """Return a band of outputs of some images as [groups, filters, places * N], or [N, groups, filters, places]."""
         rows = y[:, :, band[0] : band[1]]
         each = y.shape[1] // self.groups
@@ -154,11 +155,11 @@ class Geometry:
         return buffer.reshape(self.groups, each, -1)
 
 
-def _filters(w: Any, g: Geometry) -> Any:
+def _filters(w: Array, g: Geometry) -> Array:
     return w.reshape(g.groups, w.shape[0] // g.groups, g.depth)
 
 
-def correlate(k: Call, x: Any, w: Any, g: Geometry) -> Any:
+def correlate(k: Call, x: Array, w: Array, g: Geometry) -> Array:
     """Return the convolution of X [N, C, *] with W [F, C / groups, *]."""
     if fast_conv.is_for(k, g, x, w):
         return fast_conv.correlate(x, w, g)
@@ -180,7 +181,7 @@ def correlate(k: Call, x: Any, w: Any, g: Geometry) -> Any:
     return out
 
 
-def spread(k: Call, y: Any, w: Any, g: Geometry) -> Any:
+def spread(k: Call, y: Array, w: Array, g: Geometry) -> Array:
     """Return the transposed convolution: X@GRAD of `correlate` for an output gradient Y."""
     if fast_conv.is_for(k, g, y, w):
         return fast_conv.spread(y, w, g)
@@ -199,7 +200,7 @@ def spread(k: Call, y: Any, w: Any, g: Geometry) -> Any:
     return x
 
 
-def filter_gradient(k: Call, x: Any, y: Any, w: Any, g: Geometry) -> Any:
+def filter_gradient(k: Call, x: Array, y: Array, w: Array, g: Geometry) -> Array:
     """Return W@GRAD of `correlate` for inputs X and output gradients Y."""
     if fast_conv.is_for(k, g, x, y, w):
         return fast_conv.filter_gradient(x, y, w, g)
@@ -213,12 +214,12 @@ def filter_gradient(k: Call, x: Any, y: Any, w: Any, g: Geometry) -> Any:
     return total.reshape(w.shape)
 
 
-def first(k: Call, x: Any) -> Any:
+def first(k: Call, x: Array) -> Array:
     """Return X with its channels at axis 1, whatever the data_format."""
     return k.xp.ascontiguousarray(k.xp.moveaxis(x, -1, 1)) if channels_last(k.attrs) else k.xp.ascontiguousarray(x)
 
 
-def back(k: Call, x: Any) -> Any:
+def back(k: Call, x: Array) -> Array:
     return k.xp.ascontiguousarray(k.xp.moveaxis(x, 1, -1)) if channels_last(k.attrs) else x
 
 
@@ -231,7 +232,7 @@ def _register(name: str, dims: int) -> None:
         return back(k, out)
 
     @gradient(name, "Input Filter Output@GRAD", "Input@GRAD Filter@GRAD")
-    def kernel_grad(k: Call, x: Any, w: Any, dout: Any) -> Any:
+    def kernel_grad(k: Call, x: Array, w: Array, dout: Array) -> KernelResult:
         x, dout = first(k, x), first(k, dout)
         g = Geometry(k, x.shape, w)
         return (

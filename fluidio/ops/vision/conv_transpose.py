@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from fluidio.errors import EnforceNotMet
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.vision import windows
 from fluidio.ops.vision.conv import Geometry, back, channels_last, correlate, filter_gradient, first, spread
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -63,7 +64,7 @@ def _infer(c: InferContext) -> None:
     c.set("Output", shape, c.dtype("Input"), c.input("Input").lod_level)
 
 
-def geometry(k: Call, x: Any, w: Any) -> Geometry:
+def geometry(k: Call, x: Array, w: Array) -> Geometry:
     """Return the geometry of the convolution that leads from the output back to the input."""
     outs = _sizes(k.attrs, x.shape[2:], w.shape[2:])
     return Geometry(k, (x.shape[0], w.shape[1] * k.attrs["groups"], *outs), w)
@@ -77,7 +78,7 @@ def _register(name: str, dims: int) -> None:
         return back(k, spread(k, x, w, geometry(k, x, w)))
 
     @gradient(name, "Input Filter Output@GRAD", "Input@GRAD Filter@GRAD")
-    def kernel_grad(k: Call, x: Any, w: Any, dout: Any) -> Any:
+    def kernel_grad(k: Call, x: Array, w: Array, dout: Array) -> KernelResult:
         if not dout.size:
             return k.xp.zeros_like(x), k.xp.zeros_like(w)
         x, dout = first(k, x), first(k, dout)
@@ -118,7 +119,7 @@ def _infer_unfold(c: InferContext) -> None:
     grad=True,
     lod="none",
 )
-def unfold(k: Call, x: Any) -> Any:
+def unfold(k: Call, x: Array) -> Array:
     """Y = all windows of X as columns [N, channels * kernel, windows]."""
     a = k.attrs
     pads, outs = _unfold_parts(a, x.shape[2:])
@@ -128,7 +129,7 @@ def unfold(k: Call, x: Any) -> Any:
 
 
 @gradient("unfold", "X Y@GRAD", "X@GRAD")
-def unfold_grad(k: Call, x: Any, dy: Any) -> Any:
+def unfold_grad(k: Call, x: Array, dy: Array) -> Array:
     a = k.attrs
     pads, outs = _unfold_parts(a, x.shape[2:])
     padded = k.xp.zeros((*x.shape[:2], *(n + p + q for n, (p, q) in zip(x.shape[2:], pads))), x.dtype)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fluidio.errors import EnforceNotMet
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -38,7 +40,7 @@ def _infer(c: InferContext) -> None:
 class _Samples:
     """The places that are read and their weights, for every deformable group, point of the filter and output."""
 
-    def __init__(self, k: Call, x: Any, offset: Any, mask: Any, kernel: tuple[int, int]) -> None:
+    def __init__(self, k: Call, x: Array, offset: Array, mask: Array | None, kernel: tuple[int, int]) -> None:
         a = k.attrs
         images, _, self.height, self.width = x.shape
         out = offset.shape[2:]
@@ -64,7 +66,9 @@ class _Samples:
                 yield index, wy * wx * there, slope_y * there, slope_x * there
 
 
-def _grid(attrs: dict[str, Any], kernel: tuple[int, int], out: tuple[int, ...], side: int, dtype: Any) -> Any:
+def _grid(
+    attrs: dict[str, Any], kernel: tuple[int, int], out: tuple[int, ...], side: int, dtype: npt.DTypeLike
+) -> Array:
     """Return where an unmoved filter reads along one side: [points, rows, columns]."""
     point = np.arange(kernel[0] * kernel[1])
     step = point // kernel[1] if side == 0 else point % kernel[1]
@@ -73,12 +77,12 @@ def _grid(attrs: dict[str, Any], kernel: tuple[int, int], out: tuple[int, ...], 
     return (start.reshape(shape) + (step * attrs["dilations"][side])[:, None, None]).astype(dtype)
 
 
-def _by_group(x: Any, groups: int) -> Any:
+def _by_group(x: Array, groups: int) -> Array:
     """Return the image as [images, deformable groups, channels, pixels]."""
     return x.reshape(x.shape[0], groups, x.shape[1] // groups, -1)
 
 
-def _read(flat: Any, index: Any) -> Any:
+def _read(flat: Array, index: Array) -> Array:
     """Return pixels [images, groups, channels, points, rows, columns] at flat indices without the channels."""
     spread = index.reshape(*index.shape[:2], 1, -1)
     taken = np.take_along_axis(flat, np.broadcast_to(spread, (*flat.shape[:3], spread.shape[-1])), axis=3)
@@ -97,7 +101,7 @@ def _columns(k: Call, x: Any, offset: Any, mask: Any, weight: Any) -> tuple[Any,
     return samples, values, weight.reshape(groups, weight.shape[0] // groups, -1)
 
 
-def _grouped(array: Any, groups: int) -> Any:
+def _grouped(array: Array, groups: int) -> Array:
     """Return columns by deformable group, channel, point and place as [images, groups, inputs, places]."""
     images, places = array.shape[0], array.shape[-2] * array.shape[-1]
     return array.reshape(images, groups, -1, places)
@@ -134,7 +138,7 @@ def _backward(k: Call, x: Any, offset: Any, mask: Any, weight: Any, dout: Any) -
     return dflat.reshape(image.shape), slopes.reshape(moves.shape), dmask, dweight
 
 
-def _add_at(dflat: Any, index: Any, values: Any) -> None:
+def _add_at(dflat: Array, index: Array, values: Array) -> None:
     for n in range(dflat.shape[0]):
         for g in range(dflat.shape[1]):
             places = index[n, g].reshape(-1)
@@ -148,24 +152,24 @@ def _wanted(k: Call, **found: Any) -> tuple[Any, ...]:
 
 
 @op("deformable_conv", "Input Offset Mask Filter", "Output", _ATTRS, infer=_infer, grad=True, lod="none")
-def deformable_conv(k: Call, x: Any, offset: Any, mask: Any, weight: Any) -> Any:
+def deformable_conv(k: Call, x: Array, offset: Array, mask: Array, weight: Array) -> Array:
     """Output = a convolution that reads each sample at a place moved by Offset and times Mask."""
     return _forward(k, x, offset, mask, weight)
 
 
 @gradient("deformable_conv", "Input Offset Mask Filter Output@GRAD", "Input@GRAD Offset@GRAD Mask@GRAD Filter@GRAD")
-def deformable_conv_grad(k: Call, x: Any, offset: Any, mask: Any, weight: Any, dout: Any) -> Any:
+def deformable_conv_grad(k: Call, x: Array, offset: Array, mask: Array, weight: Array, dout: Array) -> KernelResult:
     dx, doffset, dmask, dweight = _backward(k, x, offset, mask, weight, dout)
     return _wanted(k, Input=dx, Offset=doffset, Mask=dmask, Filter=dweight)
 
 
 @op("deformable_conv_v1", "Input Offset Filter", "Output", _ATTRS, infer=_infer, grad=True, lod="none")
-def deformable_conv_v1(k: Call, x: Any, offset: Any, weight: Any) -> Any:
+def deformable_conv_v1(k: Call, x: Array, offset: Array, weight: Array) -> Array:
     """Output = a convolution that reads each sample at a place moved by Offset."""
     return _forward(k, x, offset, None, weight)
 
 
 @gradient("deformable_conv_v1", "Input Offset Filter Output@GRAD", "Input@GRAD Offset@GRAD Filter@GRAD")
-def deformable_conv_v1_grad(k: Call, x: Any, offset: Any, weight: Any, dout: Any) -> Any:
+def deformable_conv_v1_grad(k: Call, x: Array, offset: Array, weight: Array, dout: Array) -> KernelResult:
     dx, doffset, _, dweight = _backward(k, x, offset, None, weight, dout)
     return _wanted(k, Input=dx, Offset=doffset, Filter=dweight)

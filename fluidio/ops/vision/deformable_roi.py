@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.vision.roi import region_images
 from fluidio.ops.vision.roi_parts import rounded
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -37,7 +38,7 @@ def _infer(c: InferContext) -> None:
 class _Cell:
     """What one cell of one region reads: samples [count] with four neighbours, for the channels of one class."""
 
-    def __init__(self, y: Any, x: Any, height: int, width: int) -> None:
+    def __init__(self, y: Array, x: Array, height: int, width: int) -> None:
         good = (x >= -0.5) & (x <= width - 0.5) & (y >= -0.5) & (y <= height - 0.5)
         y, x = np.clip(y[good], 0, height - 1), np.clip(x[good], 0, width - 1)
         self.count = y.size
@@ -59,7 +60,7 @@ class _Cell:
 class _Region:
     """One region: where its cells lie and which channels and moves belong to them."""
 
-    def __init__(self, k: Call, box: Any, trans: Any, shape: tuple[int, ...]) -> None:
+    def __init__(self, k: Call, box: Array, trans: Array | None, shape: tuple[int, ...]) -> None:
         self.a, self.shape, self.trans = k.attrs, shape, trans
         kind = box.dtype.type
         scale = kind(self.a["spatial_scale"])
@@ -90,7 +91,7 @@ class _Region:
                 yield n, i, j, part, outs, channels, _Cell(ys.reshape(-1), xs.reshape(-1), *self.shape[2:])
 
 
-def _regions(k: Call, x: Any, rois: Any, trans: Any) -> Any:
+def _regions(k: Call, x: Array, rois: Array, trans: Array) -> Any:
     boxes = k.dev.download(rois)
     moves = None if k.attrs["no_trans"] else k.dev.download(trans)
     for n, (image, box) in enumerate(zip(region_images(k, rois, None), boxes)):
@@ -106,7 +107,7 @@ def _regions(k: Call, x: Any, rois: Any, trans: Any) -> Any:
     grad=True,
     lod="kernel",
 )
-def deformable_psroi_pooling(k: Call, x: Any, rois: Any, trans: Any) -> Any:
+def deformable_psroi_pooling(k: Call, x: Array, rois: Array, trans: Array) -> tuple[Array, Array]:
     """Output = the mean of samples in each cell of a grid over each region, moved by Trans; TopCount = their number."""
     a, features = k.attrs, k.dev.download(x)
     out = np.zeros((rois.shape[0], a["output_dim"], a["pooled_height"], a["pooled_width"]), features.dtype)
@@ -122,7 +123,9 @@ def deformable_psroi_pooling(k: Call, x: Any, rois: Any, trans: Any) -> Any:
 
 
 @gradient("deformable_psroi_pooling", "Input ROIs Trans TopCount Output@GRAD", "Input@GRAD Trans@GRAD")
-def deformable_psroi_pooling_grad(k: Call, x: Any, rois: Any, trans: Any, count: Any, dout: Any) -> Any:
+def deformable_psroi_pooling_grad(
+    k: Call, x: Array, rois: Array, trans: Array, count: Array, dout: Array
+) -> KernelResult:
     features, d = k.dev.download(x), k.dev.download(dout)
     dx, dtrans = np.zeros_like(features), np.zeros(trans.shape, d.dtype)
     for n, image, region in _regions(k, features, rois, trans):

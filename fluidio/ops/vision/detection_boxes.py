@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array, ArrayLibrary
 
 __all__: list[str] = []
 
@@ -60,7 +63,7 @@ def _infer_prior_box(c: InferContext) -> None:
     _infer_priors(c, len(_half_sizes(a)))
 
 
-def _centres(k: Call, feature: Any, image: Any) -> tuple[Any, Any, float, float]:
+def _centres(k: Call, feature: Array, image: Array) -> tuple[Any, Any, float, float]:
     """Return the centres of all cells in pixels, and the size of a cell."""
     height, width = feature.shape[2:]
     step_w, step_h = k.attrs["step_w"], k.attrs["step_h"]
@@ -71,7 +74,7 @@ def _centres(k: Call, feature: Any, image: Any) -> tuple[Any, Any, float, float]
     return xs, ys, step_w, step_h
 
 
-def _with_variances(k: Call, boxes: Any, dtype: Any) -> Any:
+def _with_variances(k: Call, boxes: Array, dtype: npt.DTypeLike) -> tuple[Array, Array]:
     variances = np.broadcast_to(np.array(k.attrs["variances"], dtype), boxes.shape).copy()
     return k.dev.upload(boxes.astype(dtype)), k.dev.upload(variances)
 
@@ -96,7 +99,7 @@ def _with_variances(k: Call, boxes: Any, dtype: Any) -> Any:
     grad=False,
     lod="none",
 )
-def prior_box(k: Call, feature: Any, image: Any) -> Any:
+def prior_box(k: Call, feature: Array, image: Array) -> KernelResult:
     """Boxes [H, W, priors, 4] = boxes of several sizes and shapes around the centre of each cell, in parts of Image."""
     xs, ys, _, _ = _centres(k, feature, image)
     halves = np.array(_half_sizes(k.attrs))
@@ -133,7 +136,7 @@ def _infer_density(c: InferContext) -> None:
     grad=False,
     lod="none",
 )
-def density_prior_box(k: Call, feature: Any, image: Any) -> Any:
+def density_prior_box(k: Call, feature: Array, image: Array) -> KernelResult:
     """Boxes = boxes of fixed sizes, several of them spread evenly over each cell."""
     a = k.attrs
     xs, ys, step_w, step_h = _centres(k, feature, image)
@@ -174,7 +177,7 @@ def _infer_anchors(c: InferContext) -> None:
     grad=False,
     lod="none",
 )
-def anchor_generator(k: Call, feature: Any) -> Any:
+def anchor_generator(k: Call, feature: Array) -> KernelResult:
     """Anchors [H, W, anchors, 4] = boxes in pixels around the centre of each cell."""
     a = k.attrs
     step_w, step_h = a["stride"]
@@ -194,13 +197,13 @@ def anchor_generator(k: Call, feature: Any) -> Any:
     return _with_variances(k, boxes, feature.dtype)
 
 
-def overlaps(xp: Any, x: Any, y: Any, normalized: bool) -> Any:
+def overlaps(xp: ArrayLibrary | ModuleType, x: Array, y: Array, normalized: bool) -> Array:
     """Return intersection over union of each box of X with each of Y."""
     shared, union = shared_and_union(xp, x, y, normalized)
     return shared / xp.maximum(union, 1e-12).astype(x.dtype, copy=False)
 
 
-def shared_and_union(xp: Any, x: Any, y: Any, normalized: bool) -> tuple[Any, Any]:
+def shared_and_union(xp: ArrayLibrary | ModuleType, x: Array, y: Array, normalized: bool) -> tuple[Array, Array]:
     """Return the areas of intersection and union of each box of X with each of Y."""
     extra = 0 if normalized else 1
     low = xp.maximum(x[:, None, :2], y[None, :, :2])
@@ -208,7 +211,7 @@ def shared_and_union(xp: Any, x: Any, y: Any, normalized: bool) -> tuple[Any, An
     sides = xp.maximum(high - low + extra, 0)
     shared = sides[..., 0] * sides[..., 1]
 
-    def area(b: Any) -> Any:
+    def area(b: Array) -> Array:
         return (b[:, 2] - b[:, 0] + extra) * (b[:, 3] - b[:, 1] + extra)
 
     return shared, area(x)[:, None] + area(y)[None, :] - shared
@@ -219,7 +222,7 @@ def _infer_iou(c: InferContext) -> None:
 
 
 @op("iou_similarity", "X Y", "Out", {"box_normalized": True}, infer=_infer_iou, grad=False)
-def iou_similarity(k: Call, x: Any, y: Any) -> Any:
+def iou_similarity(k: Call, x: Array, y: Array) -> Array:
     """Out[i, j] = intersection over union of box i of X and box j of Y."""
     shared, union = shared_and_union(k.xp, x, y, k.attrs["box_normalized"])
     return shared / (union + x.dtype.type(1e-10))
@@ -243,7 +246,7 @@ def _infer_box_coder(c: InferContext) -> None:
     grad=False,
     lod="kernel",
 )
-def box_coder(k: Call, prior: Any, prior_variance: Any, target: Any) -> Any:
+def box_coder(k: Call, prior: Array, prior_variance: Array | None, target: Array) -> Array:
     """OutputBox = boxes as offsets from priors (encode), or offsets as boxes (decode)."""
     xp, a = k.xp, k.attrs
     k.out_lods["OutputBox"] = k.lod("TargetBox" if a["code_type"] == "encode_center_size" else "PriorBox")
@@ -279,7 +282,7 @@ def _infer_box_clip(c: InferContext) -> None:
 
 
 @op("box_clip", "Input ImInfo", "Output", infer=_infer_box_clip, grad=False, lod="kernel")
-def box_clip(k: Call, boxes: Any, info: Any) -> Any:
+def box_clip(k: Call, boxes: Array, info: Array) -> Array:
     """Output = boxes cut to their image, whose height, width and scale ImInfo gives for each sequence."""
     lod = k.lod("Input")
     k.out_lods["Output"] = lod

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fluidio.dtypes import VarType
 from fluidio.errors import EnforceNotMet
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import op
 from fluidio.ops.vision.detection_boxes import overlaps
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -45,7 +47,7 @@ class _Counts:
             for label in range(min(len(kept), len(ends) - 1)):
                 kept[label] += [(float(s), int(f)) for s, f in rows[ends[label] : ends[label + 1]]]
 
-    def tables(self, dtype: Any) -> list[tuple[Any, Any]]:
+    def tables(self, dtype: npt.DTypeLike) -> list[tuple[Any, Any]]:
         """Return true and false positives as rows with LoD by class."""
         found = []
         for kept in (self.right, self.wrong):
@@ -53,7 +55,7 @@ class _Counts:
             found.append((rows, (np.cumsum([0, *map(len, kept)]).astype(np.int64),)))
         return found
 
-    def count(self, detections: Any, truth: Any, attrs: dict[str, Any]) -> None:
+    def count(self, detections: Array, truth: Array, attrs: dict[str, Any]) -> None:
         """Count the detections of one image."""
         labels, boxes = truth[:, 0].astype(int), truth[:, -4:]
         hard = truth[:, 1] > 0.5 if truth.shape[1] == 6 else np.zeros(truth.shape[0], bool)
@@ -111,7 +113,9 @@ class _Counts:
     grad=False,
     lod="kernel",
 )
-def detection_map(k: Call, detections: Any, truth: Any, has_state: Any, pos: Any, right: Any, wrong: Any) -> Any:
+def detection_map(
+    k: Call, detections: Array, truth: Array, has_state: Array | None, pos: Array, right: Array, wrong: Array
+) -> KernelResult:
     """MAP = the mean over classes of average precision; the other outputs are the counts to go on with."""
     found, boxes = k.dev.download(detections), k.dev.download(truth)
     ends, true_ends = k.lod("DetectRes"), k.lod("Label")

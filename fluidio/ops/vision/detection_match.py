@@ -12,6 +12,7 @@ from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -33,7 +34,7 @@ def _infer_match(c: InferContext) -> None:
     grad=False,
     lod="kernel",
 )
-def bipartite_match(k: Call, distances: Any) -> Any:
+def bipartite_match(k: Call, distances: Array) -> tuple[Array, Array]:
     """For each column the row it is matched with (-1: none), row by row of the largest distances first.
 
     With match_type "per_prediction" columns left over take their nearest row if it is above dist_threshold.
@@ -56,7 +57,7 @@ def bipartite_match(k: Call, distances: Any) -> Any:
     return k.dev.upload(indices), k.dev.upload(found)
 
 
-def _match(part: Any, indices: Any, found: Any) -> None:
+def _match(part: Array, indices: Array, found: Array) -> None:
     """Take pairs from the largest distance down, each row and column once."""
     left = set(range(part.shape[0]))
     for flat in np.argsort(-part, axis=None, kind="stable"):
@@ -83,7 +84,7 @@ def _infer_assign(c: InferContext) -> None:
     grad=False,
     lod="kernel",
 )
-def target_assign(k: Call, x: Any, matches: Any, negatives: Any) -> Any:
+def target_assign(k: Call, x: Array, matches: Array, negatives: Array | None) -> tuple[Array, Array]:
     """Out = for each prediction the row of X it is matched with, else mismatch_value; OutWeight says which count."""
     rows, match = k.dev.download(x), k.dev.download(matches)
     lod = k.lod("X")
@@ -122,7 +123,9 @@ def _infer_mine(c: InferContext) -> None:
     grad=False,
     lod="kernel",
 )
-def mine_hard_examples(k: Call, class_loss: Any, place_loss: Any, matches: Any, distances: Any) -> Any:
+def mine_hard_examples(
+    k: Call, class_loss: Array, place_loss: Array | None, matches: Array, distances: Array
+) -> tuple[Array, Array]:
     """NegIndices = for each image the negatives with the largest losses, a few for each positive."""
     a = k.attrs
     loss, match, distance = (k.dev.download(v) for v in (class_loss, matches, distances))

@@ -14,6 +14,7 @@ from fluidio.ops.registry import op
 from fluidio.ops.sequence.ragged import last_level
 from fluidio.ops.vision.nms import keep_apart
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -28,7 +29,7 @@ _ATTRS: dict[str, Any] = {
 }
 
 
-def suppress(boxes: Any, scores: Any, attrs: dict[str, Any]) -> Any:
+def suppress(boxes: Array, scores: Array, attrs: dict[str, Any]) -> Array:
     """Return the numbers of the boxes of one class that stay, best first."""
     candidates = np.flatnonzero(scores > attrs["score_threshold"])
     order = candidates[np.argsort(-scores[candidates], kind="stable")]
@@ -37,7 +38,7 @@ def suppress(boxes: Any, scores: Any, attrs: dict[str, Any]) -> Any:
     return order[keep_apart(boxes[order], attrs["nms_threshold"], attrs["nms_eta"], attrs["normalized"])]
 
 
-def _of_image(boxes: Any, scores: Any, attrs: dict[str, Any]) -> tuple[Any, Any]:
+def _of_image(boxes: Array, scores: Array, attrs: dict[str, Any]) -> tuple[Array, Array]:
     """Return the detections [label, score, box] of one image and the numbers of their boxes, class by class.
 
     Boxes are [n, 4] for all classes or [n, classes, 4], scores [classes, n].
@@ -76,7 +77,7 @@ def _infer(c: InferContext) -> None:
     c.set("Index", (boxes[1], 1), VarType.INT64, 1)  # Fluid: and yet the numbers are int32
 
 
-def _images(k: Call, boxes: Any, scores: Any) -> tuple[list[tuple[Any, Any]], list[int]]:
+def _images(k: Call, boxes: Array, scores: Array) -> tuple[list[tuple[Any, Any]], list[int]]:
     """Return boxes and scores [classes, n] of each image, and the number of its first box."""
     if boxes.ndim == 3 and scores.ndim == 3:
         return list(zip(boxes, scores)), [i * boxes.shape[1] for i in range(boxes.shape[0])]
@@ -89,7 +90,7 @@ def _images(k: Call, boxes: Any, scores: Any) -> tuple[list[tuple[Any, Any]], li
     return [(boxes[a:b], scores[a:b].T) for a, b in pairs], [a * classes for a, _ in pairs]
 
 
-def _detect(k: Call, boxes: Any, scores: Any) -> tuple[Any, Any]:
+def _detect(k: Call, boxes: Array, scores: Array) -> tuple[Array, Array]:
     b, s = k.dev.download(boxes), k.dev.download(scores)
     images, starts = _images(k, b, s)
     found = [_of_image(*image, k.attrs) for image in images]
@@ -105,13 +106,13 @@ def _detect(k: Call, boxes: Any, scores: Any) -> tuple[Any, Any]:
 
 
 @op("multiclass_nms", "BBoxes Scores", "Out", _ATTRS, infer=_infer, grad=False, lod="kernel")
-def multiclass_nms(k: Call, boxes: Any, scores: Any) -> Any:
+def multiclass_nms(k: Call, boxes: Array, scores: Array) -> Array:
     """Out = rows [label, score, box] of what is left of overlapping boxes; one sequence for each image."""
     return k.dev.upload(_detect(k, boxes, scores)[0])
 
 
 @op("multiclass_nms2", "BBoxes Scores", "Out Index?", _ATTRS, infer=_infer, grad=False, lod="kernel")
-def multiclass_nms2(k: Call, boxes: Any, scores: Any) -> Any:
+def multiclass_nms2(k: Call, boxes: Array, scores: Array) -> tuple[Array, Array]:
     """Out, Index = as multiclass_nms, and the number of each box among those of all images; nothing is no row."""
     rows, places = _detect(k, boxes, scores)
     if rows.shape[1] == 1:

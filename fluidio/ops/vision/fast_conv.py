@@ -14,6 +14,7 @@ import numpy as np
 
 from fluidio.ops.kernel import Call
 from fluidio.ops.threads import share
+from fluidio.tensor.array import Array
 
 if TYPE_CHECKING:
     from fluidio.ops.vision.conv import Geometry
@@ -42,7 +43,7 @@ def is_for(k: Call, g: Geometry, *arrays: Any) -> bool:
     )
 
 
-def _taps(rows: Sequence[tuple[int, int]], cols: Sequence[tuple[int, int]], width: int) -> Any:
+def _taps(rows: Sequence[tuple[int, int]], cols: Sequence[tuple[int, int]], width: int) -> Array:
     """Return y, x and place in the filter of each pair of (place in the kernel, offset) along both dims."""
     return np.array([(y, x, i * width + j) for (i, y), (j, x) in product(rows, cols)], np.int64)
 
@@ -68,7 +69,7 @@ def _run(images: Any, filters: Any, out: Any, taps: Any, g: Geometry, grid: Any,
     share(sizes[0] * grid[0], -(-_WORTH_A_THREAD // work), part)
 
 
-def correlate(x: Any, w: Any, g: Geometry) -> Any:
+def correlate(x: Array, w: Array, g: Geometry) -> Array:
     """Return the convolution of X [N, C, H, W] with W [F, C / groups, *kernel]."""
     out = np.empty((g.images, w.shape[0], *g.outs), np.float32)
     area = g.kernel[0] * g.kernel[1]
@@ -77,7 +78,7 @@ def correlate(x: Any, w: Any, g: Geometry) -> Any:
     return out
 
 
-def spread(y: Any, w: Any, g: Geometry) -> Any:
+def spread(y: Array, w: Array, g: Geometry) -> Array:
     """Return the transposed convolution: X@GRAD of `correlate` for an output gradient Y."""
     x = np.empty((g.images, g.channels, *g.sizes), np.float32)
     area = g.kernel[0] * g.kernel[1]
@@ -92,7 +93,7 @@ def spread(y: Any, w: Any, g: Geometry) -> Any:
     return x
 
 
-def filter_gradient(x: Any, y: Any, w: Any, g: Geometry) -> Any:
+def filter_gradient(x: Array, y: Array, w: Array, g: Geometry) -> Array:
     """Return W@GRAD of `correlate` for inputs X and output gradients Y."""
     out = np.empty(w.shape, np.float32)
     taps = _taps(_forward(g, 0), _forward(g, 1), g.kernel[1])

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.ops.shape.dims import host_ints
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -18,7 +19,7 @@ def _infer_affine(c: InferContext) -> None:
     c.set("Output", (c.shape("Theta")[0], -1, -1, 2), c.dtype("Theta"), 0)  # Fluid: whatever output_shape says
 
 
-def _plane(k: Call, theta: Any, shape: Any) -> tuple[Any, int, int]:
+def _plane(k: Call, theta: Array, shape: Array) -> tuple[Any, int, int]:
     """Return all pixels as rows (x, y, 1) with x and y in [-1, 1], and height and width."""
     height, width = (host_ints(k, shape) or k.attrs["output_shape"])[2:]
     x, y = np.linspace(-1, 1, width), np.linspace(-1, 1, height)
@@ -35,14 +36,14 @@ def _plane(k: Call, theta: Any, shape: Any) -> tuple[Any, int, int]:
     grad=True,
     lod="none",
 )
-def affine_grid(k: Call, theta: Any, shape: Any) -> Any:
+def affine_grid(k: Call, theta: Array, shape: Array) -> Array:
     """Output = where each pixel of an image comes from under the affine maps Theta [N, 2, 3]."""
     rows, height, width = _plane(k, theta, shape)
     return k.xp.matmul(rows, theta.swapaxes(1, 2)).reshape(-1, height, width, 2)
 
 
 @gradient("affine_grid", "Theta OutputShape Output@GRAD", "Theta@GRAD")
-def affine_grid_grad(k: Call, theta: Any, shape: Any, dout: Any) -> Any:
+def affine_grid_grad(k: Call, theta: Array, shape: Array, dout: Array) -> Array:
     rows, _, _ = _plane(k, theta, shape)
     return k.xp.matmul(dout.reshape(dout.shape[0], -1, 2).swapaxes(1, 2), rows)
 
@@ -58,7 +59,7 @@ def _infer_sampler(c: InferContext) -> None:
 class _Samples:
     """The four pixels around each place of a grid: their positions, weights, and whether they are in the image."""
 
-    def __init__(self, k: Call, x: Any, grid: Any) -> None:
+    def __init__(self, k: Call, x: Array, grid: Array) -> None:
         xp = k.xp
         n, _, height, width = x.shape
         self.scale = ((width - 1) / 2, (height - 1) / 2)
@@ -83,7 +84,7 @@ class _Samples:
 
 
 @op("grid_sampler", "X Grid", "Output", {"use_cudnn": True}, infer=_infer_sampler, grad=True, lod="none")
-def grid_sampler(k: Call, x: Any, grid: Any) -> Any:
+def grid_sampler(k: Call, x: Array, grid: Array) -> Array:
     """Output = X read at the places of Grid ([-1, 1] is the image, zeros outside), between pixels by weights."""
     samples = _Samples(k, x, grid)
     total: Any = 0
@@ -93,7 +94,7 @@ def grid_sampler(k: Call, x: Any, grid: Any) -> Any:
 
 
 @gradient("grid_sampler", "X Grid Output@GRAD", "X@GRAD Grid@GRAD")
-def grid_sampler_grad(k: Call, x: Any, grid: Any, dout: Any) -> Any:
+def grid_sampler_grad(k: Call, x: Array, grid: Array, dout: Array) -> KernelResult:
     xp, samples = k.xp, _Samples(k, x, grid)
     d = dout.transpose(0, 2, 3, 1)
     dx = xp.zeros((x.shape[0] * x.shape[2] * x.shape[3], x.shape[1]), x.dtype)
@@ -112,7 +113,7 @@ def grid_sampler_grad(k: Call, x: Any, grid: Any, dout: Any) -> Any:
 
 
 @op("add_position_encoding", "X", "Out", {"alpha": 1.0, "beta": 1.0}, infer=same_as("X"), grad=True, lod="kernel")
-def add_position_encoding(k: Call, x: Any) -> Any:
+def add_position_encoding(k: Call, x: Array) -> Array:
     """Out = alpha X plus beta times sines and cosines of the position in the sequence."""
     lod = k.lod("X")
     k.out_lods["Out"] = lod
@@ -129,7 +130,7 @@ def add_position_encoding(k: Call, x: Any) -> Any:
 
 
 @gradient("add_position_encoding", "Out@GRAD", "X@GRAD", lod="none")
-def add_position_encoding_grad(k: Call, dout: Any) -> Any:
+def add_position_encoding_grad(k: Call, dout: Array) -> Array:
     return k.attrs["alpha"] * dout
 
 
@@ -137,18 +138,18 @@ def _infer_fsp(c: InferContext) -> None:
     c.set("Out", (c.shape("X")[0], c.shape("X")[1], c.shape("Y")[1]), c.dtype("X"), 0)
 
 
-def _flat(x: Any) -> Any:
+def _flat(x: Array) -> Array:
     return x.reshape(*x.shape[:2], -1)
 
 
 @op("fsp", "X Y", "Out", infer=_infer_fsp, grad=True, lod="none")
-def fsp(k: Call, x: Any, y: Any) -> Any:
+def fsp(k: Call, x: Array, y: Array) -> Array:
     """Out = products of each channel of X with each of Y, averaged over the pixels."""
     return k.xp.matmul(_flat(x), _flat(y).swapaxes(1, 2)) / (x.shape[2] * x.shape[3])
 
 
 @gradient("fsp", "X Y Out@GRAD", "X@GRAD Y@GRAD")
-def fsp_grad(k: Call, x: Any, y: Any, dout: Any) -> Any:
+def fsp_grad(k: Call, x: Array, y: Array, dout: Array) -> KernelResult:
     d = dout / (x.shape[2] * x.shape[3])
     return (
         k.xp.matmul(d, _flat(y)).reshape(x.shape) if k.wants("X@GRAD") else None,

@@ -6,18 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import op
 from fluidio.ops.vision.detection_boxes import overlaps
 from fluidio.ops.vision.proposals import offsets
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__ = ["filled"]
 
 _FINE = 5  # outlines are drawn on a grid five times as fine
 
 
-def _outline(points: Any) -> tuple[Any, Any]:
+def _outline(points: Array) -> tuple[Array, Array]:
     """Return the places of the fine grid on the outline of a polygon, in order."""
     corners = np.trunc(_FINE * points + 0.5).astype(np.int64)
     us, vs = [], []
@@ -37,7 +38,7 @@ def _outline(points: Any) -> tuple[Any, Any]:
     return np.concatenate(us), np.concatenate(vs)
 
 
-def filled(points: Any, side: int) -> Any:
+def filled(points: Array, side: int) -> Array:
     """Return the mask [side, side] of a polygon [n, 2], as COCO's tools draw it."""
     u, v = _outline(points.astype(np.float64))
     crossed = np.flatnonzero(u[1:] != u[:-1]) + 1
@@ -49,19 +50,19 @@ def filled(points: Any, side: int) -> Any:
     return (np.cumsum(turns) % 2).reshape(side, side).T
 
 
-def _in_region(polygons: list[Any], box: Any, side: int) -> Any:
+def _in_region(polygons: list[Array], box: Array, side: int) -> Array:
     """Return the mask of an object's polygons within a box."""
     size = np.maximum(box[2:] - box[:2], 1)
     drawn = [filled((polygon - box[:2]) * box.dtype.type(side) / size, side) for polygon in polygons]
     return (np.sum(drawn, axis=0) > 0).astype(np.int32)
 
 
-def _bounds(polygons: list[Any]) -> Any:
+def _bounds(polygons: list[Array]) -> Array:
     points = np.concatenate(polygons)
     return np.concatenate([points.min(axis=0), points.max(axis=0)])
 
 
-def _of_image(attrs: dict[str, Any], objects: list[list[Any]], rois: Any, labels: Any, scale: Any) -> list[Any]:
+def _of_image(attrs: dict[str, Any], objects: list[list[Any]], rois: Array, labels: Array, scale: Array) -> list[Array]:
     """Return the three outputs of one image."""
     side, classes = attrs["resolution"], attrs["num_classes"]
     chosen = np.flatnonzero(labels > 0)
@@ -95,7 +96,9 @@ def _infer(c: InferContext) -> None:
     grad=False,
     lod="kernel",
 )
-def generate_mask_labels(k: Call, info: Any, kinds: Any, crowd: Any, segments: Any, rois: Any, labels: Any) -> Any:
+def generate_mask_labels(
+    k: Call, info: Array, kinds: Array, crowd: Array, segments: Array, rois: Array, labels: Array
+) -> KernelResult:
     """Say of the regions that show objects which mask each should predict."""
     i, c, w, g, r, chosen = (k.dev.download(x) for x in (info, kinds, crowd, segments, rois, labels))
     by_image, by_object, by_polygon = k.lod("GtSegms")

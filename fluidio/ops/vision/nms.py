@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.tensor.array import Array
+
 compiled: Any
 try:
     from fluidio.ops.compiled import _suppress as compiled
@@ -15,14 +17,14 @@ except ImportError:
 __all__ = ["area", "compiled", "jaccard", "keep_apart"]
 
 
-def area(boxes: Any, normalized: bool) -> Any:
+def area(boxes: Array, normalized: bool) -> Array:
     """Return the areas of boxes; 0 for one that is turned inside out."""
     extra = boxes.dtype.type(0 if normalized else 1)
     sides = boxes[..., 2:] - boxes[..., :2]
     return np.where((sides < 0).any(axis=-1), 0, (sides[..., 0] + extra) * (sides[..., 1] + extra))
 
 
-def jaccard(box: Any, others: Any, normalized: bool) -> Any:
+def jaccard(box: Array, others: Any, normalized: bool) -> Array:
     """Return intersection over union of one box with others; boxes that do not meet have 0."""
     extra = box.dtype.type(0 if normalized else 1)
     low, high = np.maximum(box[:2], others[:, :2]), np.minimum(box[2:], others[:, 2:])
@@ -32,7 +34,7 @@ def jaccard(box: Any, others: Any, normalized: bool) -> Any:
         return shared / (area(box, normalized) + area(others, normalized) - shared)
 
 
-def keep_apart(boxes: Any, threshold: float, eta: float, normalized: bool, most: int = -1) -> list[int]:
+def keep_apart(boxes: Array, threshold: float, eta: float, normalized: bool, most: int = -1) -> list[int]:
     """Return the numbers of the boxes, best first, that overlap no kept one by more than the threshold.
 
     With eta < 1 the threshold shrinks by it with each kept box while it is above 0.5.

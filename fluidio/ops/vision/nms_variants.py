@@ -11,6 +11,7 @@ from fluidio.ops.registry import op
 from fluidio.ops.vision.nms import jaccard, keep_apart
 from fluidio.ops.vision.proposals import offsets
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -23,13 +24,13 @@ def _infer(c: InferContext) -> None:
     c.set("Index", (boxes[1], 1), "int64", level)
 
 
-def _ordered(scores: Any, threshold: float, most: int) -> Any:
+def _ordered(scores: Array, threshold: float, most: int) -> Array:
     candidates = np.flatnonzero(scores > np.float32(threshold))
     order = candidates[np.argsort(-scores[candidates], kind="stable")]
     return order[:most] if most > -1 else order
 
 
-def _decayed(boxes: Any, scores: Any, attrs: dict[str, Any]) -> Any:
+def _decayed(boxes: Array, scores: Array, attrs: dict[str, Any]) -> Array:
     """Return the scores, best first, lowered by the overlaps with better boxes."""
     count = boxes.shape[0]
     table = np.stack([jaccard(box, boxes, attrs["normalized"]) for box in boxes])
@@ -44,7 +45,7 @@ def _decayed(boxes: Any, scores: Any, attrs: dict[str, Any]) -> Any:
     return scores * decay.min(axis=1)
 
 
-def _matrix(boxes: Any, scores: Any, attrs: dict[str, Any]) -> tuple[Any, Any]:
+def _matrix(boxes: Array, scores: Array, attrs: dict[str, Any]) -> tuple[Array, Array]:
     """Return the detections of one image and the numbers of their boxes."""
     kinds, values, picks = [], [], []
     for kind in range(scores.shape[0]):
@@ -84,7 +85,7 @@ def _matrix(boxes: Any, scores: Any, attrs: dict[str, Any]) -> tuple[Any, Any]:
     grad=False,
     lod="kernel",
 )
-def matrix_nms(k: Call, boxes: Any, scores: Any) -> Any:
+def matrix_nms(k: Call, boxes: Array, scores: Array) -> tuple[Array, Array]:
     """Out = rows [label, score, box] with scores lowered where better boxes overlap; Index = the boxes' numbers."""
     b, s = k.dev.download(boxes), k.dev.download(scores)
     found = [_matrix(b[n], s[n], k.attrs) for n in range(b.shape[0])]
@@ -94,7 +95,7 @@ def matrix_nms(k: Call, boxes: Any, scores: Any) -> Any:
     return k.dev.upload(rows), k.dev.upload(places.astype(np.int32).reshape(-1, 1))
 
 
-def _clipped(subject: Any, clip: Any) -> Any:
+def _clipped(subject: Array, clip: Array) -> Array:
     """Return the part of a polygon within a convex one, both counter-clockwise."""
     points = list(subject)
     for a, b in zip(clip, np.roll(clip, -1, axis=0)):
@@ -112,27 +113,27 @@ def _clipped(subject: Any, clip: Any) -> Any:
     return np.array(points)
 
 
-def _signed_area(points: Any) -> float:
+def _signed_area(points: Array) -> float:
     if len(points) < 3:
         return 0.0
     x, y = points[:, 0], points[:, 1]
     return float((x * np.roll(y, -1) - np.roll(x, -1) * y).sum() / 2)
 
 
-def _polygon_overlap(a: Any, b: Any) -> float:
+def _polygon_overlap(a: Array, b: Array) -> float:
     first, second = (p.reshape(-1, 2).astype(np.float64) for p in (a, b))
     first, second = (p if _signed_area(p) >= 0 else p[::-1] for p in (first, second))
     shared = _signed_area(_clipped(first, second))
     return shared / max(_signed_area(first) + _signed_area(second) - shared, 1e-12)
 
 
-def _overlap(a: Any, b: Any, normalized: bool) -> float:
+def _overlap(a: Array, b: Array, normalized: bool) -> float:
     if a.size > 4:
         return _polygon_overlap(a, b)
     return float(jaccard(a, b[None], normalized)[0])
 
 
-def _merged(boxes: Any, scores: Any, attrs: dict[str, Any]) -> tuple[Any, Any, Any]:
+def _merged(boxes: Array, scores: Array, attrs: dict[str, Any]) -> tuple[Array, Array, Array]:
     """Join each box with the one before it where they overlap; return boxes, scores and which of them stand."""
     boxes, scores = boxes.copy(), scores.copy()
     stands = np.zeros(scores.size, bool)
@@ -149,7 +150,7 @@ def _merged(boxes: Any, scores: Any, attrs: dict[str, Any]) -> tuple[Any, Any, A
     return boxes, scores, stands
 
 
-def _polygons_apart(boxes: Any, attrs: dict[str, Any]) -> list[int]:
+def _polygons_apart(boxes: Array, attrs: dict[str, Any]) -> list[int]:
     kept: list[int] = []
     threshold = attrs["nms_threshold"]
     for i in range(boxes.shape[0]):
@@ -160,7 +161,7 @@ def _polygons_apart(boxes: Any, attrs: dict[str, Any]) -> list[int]:
     return kept
 
 
-def _local(boxes: Any, scores: Any, attrs: dict[str, Any]) -> Any:
+def _local(boxes: Array, scores: Array, attrs: dict[str, Any]) -> Array:
     """Return the detections of one image."""
     found, values = [], []
     for kind in range(scores.shape[0]):
@@ -198,7 +199,7 @@ def _local(boxes: Any, scores: Any, attrs: dict[str, Any]) -> Any:
     grad=False,
     lod="kernel",
 )
-def locality_aware_nms(k: Call, boxes: Any, scores: Any) -> Any:
+def locality_aware_nms(k: Call, boxes: Array, scores: Array) -> Array:
     """Out = rows [label, score, box] after neighbours in the list that overlap have been joined."""
     b, s = k.dev.download(boxes), k.dev.download(scores)
     found = [_local(b[n], s[n], k.attrs) for n in range(b.shape[0])]

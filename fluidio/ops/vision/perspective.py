@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.ops.vision.roi import region_images
 from fluidio.ops.vision.roi_parts import rounded
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -18,7 +19,7 @@ _NEAR = 1e-4
 
 
 @op("polygon_box_transform", "Input", "Output", infer=same_as("Input", "Output"), grad=False)
-def polygon_box_transform(k: Call, x: Any) -> Any:
+def polygon_box_transform(k: Call, x: Array) -> Array:
     """Output = 4 times the column (even channels) or the row (odd ones) minus Input."""
     xp = k.xp
     out = xp.empty_like(x)
@@ -27,7 +28,7 @@ def polygon_box_transform(k: Call, x: Any) -> Any:
     return out
 
 
-def _matrix(x: Any, y: Any, height: int, width: int) -> Any:
+def _matrix(x: Array, y: Array, height: int, width: int) -> Array:
     """Return the nine numbers that take places of the flat image to those of a quadrilateral."""
     sides = np.sqrt((x - np.roll(x, -1)) ** 2 + (y - np.roll(y, -1)) ** 2)
     tall, wide = (sides[1] + sides[3]) / 2, (sides[0] + sides[2]) / 2
@@ -49,7 +50,7 @@ def _matrix(x: Any, y: Any, height: int, width: int) -> Any:
     return np.array([*found, m6, m7, 1.0], x.dtype)
 
 
-def _inside(px: Any, py: Any, x: Any, y: Any) -> Any:
+def _inside(px: Array, py: Array, x: Array, y: Array) -> Array:
     """Tell which points lie in a quadrilateral or on its edge."""
     on_edge, crossings = np.zeros(px.shape, bool), np.zeros(px.shape, np.int64)
     for (xs, ys), (xe, ye) in zip(zip(x, y), zip(np.roll(x, -1), np.roll(y, -1))):
@@ -67,7 +68,7 @@ def _inside(px: Any, py: Any, x: Any, y: Any) -> Any:
 class _Reading:
     """Where the places of one flat region are read, and with what weights."""
 
-    def __init__(self, k: Call, quad: Any, height: int, width: int) -> None:
+    def __init__(self, k: Call, quad: Array, height: int, width: int) -> None:
         rows, columns = k.attrs["transformed_height"], k.attrs["transformed_width"]
         corners = quad.reshape(4, 2) * quad.dtype.type(k.attrs["spatial_scale"])
         self.matrix = m = _matrix(corners[:, 0], corners[:, 1], rows, columns)
@@ -110,7 +111,7 @@ def _infer(c: InferContext) -> None:
     grad=True,
     lod="kernel",
 )
-def roi_perspective_transform(k: Call, x: Any, rois: Any) -> Any:
+def roi_perspective_transform(k: Call, x: Array, rois: Array) -> KernelResult:
     """Out = each quadrilateral region made a rectangle; Mask = where it is; TransformMatrix = how. On the host."""
     features, quads = k.dev.download(x), k.dev.download(rois)
     height, width = features.shape[2:]
@@ -141,7 +142,7 @@ def _of_no_region(k: Call, x: Any) -> Any:
 
 
 @gradient("roi_perspective_transform", "X ROIs Out2InIdx Out2InWeights Out@GRAD", "X@GRAD")
-def roi_perspective_transform_grad(k: Call, x: Any, rois: Any, index: Any, weights: Any, dout: Any) -> Any:
+def roi_perspective_transform_grad(k: Call, x: Array, rois: Array, index: Array, weights: Array, dout: Array) -> Array:
     places, shares, d = (k.dev.download(v) for v in (index, weights, dout))
     dx = np.zeros((x.shape[0], x.shape[1], x.shape[2] * x.shape[3]), d.dtype)
     for n, image in enumerate(region_images(k, rois, None)):

@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.compiled import channels
@@ -15,6 +16,7 @@ from fluidio.ops.registry import gradient, op
 from fluidio.ops.vision import windows
 from fluidio.ops.vision.conv import channels_last
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -116,20 +118,20 @@ class _Geometry:
         return total
 
 
-def _counts(k: Call, g: _Geometry, dtype: Any) -> Any:
+def _counts(k: Call, g: _Geometry, dtype: npt.DTypeLike) -> Array:
     counts = g.counts(k.attrs["exclusive"], dtype)
     return k.dev.upload(counts) if isinstance(counts, np.ndarray) else counts
 
 
-def _first(k: Call, x: Any) -> Any:
+def _first(k: Call, x: Array) -> Array:
     return k.xp.moveaxis(x, -1, 1) if channels_last(k.attrs) else x
 
 
-def _back(k: Call, x: Any) -> Any:
+def _back(k: Call, x: Array) -> Array:
     return k.xp.ascontiguousarray(k.xp.moveaxis(x, 1, -1)) if channels_last(k.attrs) else x
 
 
-def _max(k: Call, x: Any, g: _Geometry) -> Any:
+def _max(k: Call, x: Array, g: _Geometry) -> Array:
     if g.whole:
         return x.max(axis=tuple(range(2, x.ndim)), keepdims=True)
     if len(g.sizes) == 2 and x.size and channels.fits(x):
@@ -147,7 +149,7 @@ def _max(k: Call, x: Any, g: _Geometry) -> Any:
     return out
 
 
-def _max_grad(k: Call, x: Any, out: Any, dout: Any, g: _Geometry) -> Any:
+def _max_grad(k: Call, x: Array, out: Array, dout: Array, g: _Geometry) -> Array:
     """Give each window's gradient to its first largest element."""
     if len(g.sizes) == 2 and x.size and channels.fits(x, out, dout):
         return channels.max_pool_grad(x, out, dout, g.numbers())
@@ -166,7 +168,7 @@ def _max_grad(k: Call, x: Any, out: Any, dout: Any, g: _Geometry) -> Any:
     return dx
 
 
-def max_places(k: Call, x: Any, out: Any, values: Any) -> Any:
+def max_places(k: Call, x: Array, out: Array, values: Array) -> Array:
     """Return the value that stands where each window has its first largest element."""
     x, out, values = _first(k, x), _first(k, out), _first(k, values)
     g = _Geometry(k, x.shape[2:])
@@ -179,7 +181,7 @@ def max_places(k: Call, x: Any, out: Any, values: Any) -> Any:
     return _back(k, found)
 
 
-def forward(k: Call, x: Any) -> Any:
+def forward(k: Call, x: Array) -> Array:
     """Return the largest element or the mean of each window."""
     x = _first(k, x)
     if k.attrs["adaptive"] and k.attrs["pooling_type"] == "avg":
@@ -188,7 +190,7 @@ def forward(k: Call, x: Any) -> Any:
     return _back(k, _max(k, x, g) if k.attrs["pooling_type"] == "max" else _mean(k, x, g))
 
 
-def _mean(k: Call, x: Any, g: _Geometry) -> Any:
+def _mean(k: Call, x: Array, g: _Geometry) -> Array:
     if g.whole:
         return x.mean(axis=tuple(range(2, x.ndim)), keepdims=True)
     out = k.xp.zeros((*x.shape[:2], *g.outs), x.dtype)
@@ -198,7 +200,7 @@ def _mean(k: Call, x: Any, g: _Geometry) -> Any:
     return out
 
 
-def _mean_grad(k: Call, x: Any, dout: Any, g: _Geometry) -> Any:
+def _mean_grad(k: Call, x: Array, dout: Array, g: _Geometry) -> Array:
     share = dout * (1 / _counts(k, g, np.dtype(np.float32)))  # Fluid: the factor has 32 bits
     if g.whole:
         return k.xp.broadcast_to(share, x.shape).copy()
@@ -213,7 +215,7 @@ def _stretches(size: int, parts: int) -> list[tuple[int, int]]:
     return [(i * size // parts, -(-(i + 1) * size // parts)) for i in range(parts)]
 
 
-def _adaptive(k: Call, x: Any, sizes: list[tuple[int, int]], transpose: bool) -> Any:
+def _adaptive(k: Call, x: Array, sizes: list[tuple[int, int]], transpose: bool) -> Array:
     """Average the stretches, or with `transpose` spread gradients over them."""
     if transpose:
         area = np.ones((), np.float32)
@@ -237,7 +239,7 @@ def _register(name: str, dims: int) -> None:
         return forward(k, x)
 
     @gradient(name, "X Out Out@GRAD", "X@GRAD")
-    def kernel_grad(k: Call, x: Any, out: Any, dout: Any) -> Any:
+    def kernel_grad(k: Call, x: Array, out: Array, dout: Array) -> Array:
         x, out, dout = _first(k, x), _first(k, out), _first(k, dout)
         if k.attrs["adaptive"] and k.attrs["pooling_type"] == "avg":
             return _back(k, _adaptive(k, dout, list(zip(x.shape[2:], _parts(k.attrs, x.shape[2:]))), True))
@@ -247,7 +249,7 @@ def _register(name: str, dims: int) -> None:
         )
 
 
-def _adaptive_forward(k: Call, x: Any) -> Any:
+def _adaptive_forward(k: Call, x: Array) -> Array:
     return _adaptive(k, x, list(zip(x.shape[2:], _parts(k.attrs, x.shape[2:]))), False)
 
 
@@ -293,13 +295,13 @@ def _register_with_index(name: str, dims: int) -> None:
             box = tuple(slice(*cells[dim][0][i]) for dim, i in enumerate(place))
             window = x[(slice(None), slice(None), *box)].reshape(*x.shape[:2], -1)
             best = window.argmax(axis=-1)
-            at = (slice(None), slice(None), *place)
+            at: tuple[slice | int, ...] = (slice(None), slice(None), *place)
             out[at] = k.xp.take_along_axis(window, best[..., None], axis=-1)[..., 0]
             mask[at] = positions[box].reshape(-1)[best]
         return out, mask
 
     @gradient(name, "X Mask Out@GRAD", "X@GRAD")
-    def kernel_grad(k: Call, x: Any, mask: Any, dout: Any) -> Any:
+    def kernel_grad(k: Call, x: Array, mask: Array, dout: Array) -> Array:
         images, area = x.shape[0] * x.shape[1], windows.volume(x.shape[2:])
         rows = k.xp.arange(images, dtype=np.int64)[:, None] * area
         index = (rows + mask.reshape(images, -1)).reshape(-1)

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import op
 from fluidio.ops.vision.anchor_targets import encode, sampled
 from fluidio.ops.vision.detection_boxes import overlaps
 from fluidio.ops.vision.proposals import offsets
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -26,7 +27,7 @@ def _infer(c: InferContext) -> None:
         c.set(slot, (-1, width), c.dtype("GtBoxes"))
 
 
-def _sorted_out(attrs: dict[str, Any], boxes: Any, truth: Any, crowd: Any) -> tuple[Any, Any, Any]:
+def _sorted_out(attrs: dict[str, Any], boxes: Array, truth: Array, crowd: Array) -> tuple[Array, Array, Array]:
     """Return the boxes that show something, the true box of each, and those that show background."""
     table = overlaps(np, boxes, truth, False)
     best = table.max(axis=1, initial=0)  # an image without objects is all background
@@ -46,7 +47,9 @@ def _sorted_out(attrs: dict[str, Any], boxes: Any, truth: Any, crowd: Any) -> tu
     return foreground[picked], owner[picked], background
 
 
-def _of_image(attrs: dict[str, Any], rois: Any, kinds: Any, crowd: Any, truth: Any, scale: Any) -> list[Any]:
+def _of_image(
+    attrs: dict[str, Any], rois: Array, kinds: Array, crowd: Array, truth: Array, scale: Array
+) -> list[Array]:
     """Return the five outputs of one image."""
     boxes = rois / scale
     if attrs["is_cascade_rcnn"]:
@@ -91,7 +94,9 @@ def _of_image(attrs: dict[str, Any], rois: Any, kinds: Any, crowd: Any, truth: A
     grad=False,
     lod="kernel",
 )
-def generate_proposal_labels(k: Call, rois: Any, kinds: Any, crowd: Any, truth: Any, info: Any) -> Any:
+def generate_proposal_labels(
+    k: Call, rois: Array, kinds: Array, crowd: Array, truth: Array, info: Array
+) -> KernelResult:
     """Choose regions that show objects or background, and say their class and what box they should predict."""
     r, c, w, t, i = (k.dev.download(x) for x in (rois, kinds, crowd, truth, info))
     mine, theirs = k.lod("RpnRois")[-1], k.lod("GtBoxes")[-1]

@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 
 from fluidio.errors import EnforceNotMet
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import op
 from fluidio.ops.vision.nms import area, keep_apart
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__ = ["decode", "offsets"]
 
 _LARGEST_LOG = math.log(1000.0 / 16.0)
 
 
-def decode(anchors: Any, deltas: Any, variances: Any = None, largest: float = math.inf) -> Any:
+def decode(anchors: Array, deltas: Array, variances: Array | None = None, largest: float = math.inf) -> Array:
     """Return the boxes that deltas make of anchors, in whole pixels: a side of n pixels goes from 0 to n - 1."""
     kind = anchors.dtype.type
     size = anchors[:, 2:] - anchors[:, :2] + kind(1)
@@ -39,7 +40,9 @@ def _infer_generate(c: InferContext) -> None:
     c.set("RpnRoiProbs", (-1, 1), c.dtype("Scores"))
 
 
-def _of_image(attrs: dict[str, Any], scores: Any, deltas: Any, info: Any, anchors: Any, variances: Any) -> Any:
+def _of_image(
+    attrs: dict[str, Any], scores: Array, deltas: Array, info: Array, anchors: Array, variances: Array
+) -> tuple[Array, Array]:
     """Return the boxes and scores that are left of one image's."""
     order = np.argsort(-scores, kind="stable")
     if 0 < attrs["pre_nms_topN"] < order.size:
@@ -55,7 +58,7 @@ def _of_image(attrs: dict[str, Any], scores: Any, deltas: Any, info: Any, anchor
     return boxes, left
 
 
-def _large_enough(boxes: Any, info: Any, min_size: float) -> Any:
+def _large_enough(boxes: Array, info: Array, min_size: float) -> Array:
     """Tell which boxes have min_size in the original image and their centre within the scaled one."""
     sides = boxes[:, 2:] - boxes[:, :2]
     original = sides / info[2] + 1
@@ -72,7 +75,9 @@ def _large_enough(boxes: Any, info: Any, min_size: float) -> Any:
     grad=False,
     lod="kernel",
 )
-def generate_proposals(k: Call, scores: Any, deltas: Any, info: Any, anchors: Any, variances: Any) -> Any:
+def generate_proposals(
+    k: Call, scores: Array, deltas: Array, info: Array, anchors: Array, variances: Array
+) -> tuple[Array, ...]:
     """RpnRois, RpnRoiProbs = the best boxes of each image that do not overlap; RpnRoisLod = where each image ends."""
     s, d, i, a, v = (k.dev.download(x) for x in (scores, deltas, info, anchors, variances))
     a, v = a.reshape(-1, 4), v.reshape(-1, 4)
@@ -94,7 +99,7 @@ def _infer_distribute(c: InferContext) -> None:
     c.set("RestoreIndex", (-1, 1), "int32")
 
 
-def _images(k: Call, slot: str, rows: int) -> Any:
+def _images(k: Call, slot: str, rows: int) -> Array:
     """Return the image of each row."""
     lod = k.lod(slot)
     if not lod:
@@ -111,7 +116,7 @@ def _images(k: Call, slot: str, rows: int) -> Any:
     grad=False,
     lod="kernel",
 )
-def distribute_fpn_proposals(k: Call, rois: Any) -> Any:
+def distribute_fpn_proposals(k: Call, rois: Array) -> KernelResult:
     """MultiFpnRois = the boxes by size, each level of its own; RestoreIndex = where each went."""
     a, boxes = k.attrs, k.dev.download(rois)
     image = _images(k, "FpnRois", boxes.shape[0])
@@ -139,7 +144,7 @@ def _infer_collect(c: InferContext) -> None:
     grad=False,
     lod="kernel",
 )
-def collect_fpn_proposals(k: Call, rois: list[Any], scores: list[Any]) -> Any:
+def collect_fpn_proposals(k: Call, rois: list[Array], scores: list[Array]) -> Array:
     """FpnRois = the boxes of all levels with the best scores, image by image.
 
     Fluid: boxes behind an image without any counted as those of another image, and images at the end that were left
@@ -168,7 +173,9 @@ def _infer_assign(c: InferContext) -> None:
     infer=_infer_assign,
     grad=False,
 )
-def box_decoder_and_assign(k: Call, prior: Any, variance: Any, target: Any, scores: Any) -> Any:
+def box_decoder_and_assign(
+    k: Call, prior: Array, variance: Array | None, target: Array, scores: Array
+) -> tuple[Array, Array]:
     """DecodeBox = the box of every class; OutputAssignBox = that of the best class that is not background."""
     p, t, s = (k.dev.download(x) for x in (prior, target, scores))
     rows, classes = s.shape

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -20,7 +19,7 @@ def _infer_pixel_shuffle(c: InferContext) -> None:
 
 
 @op("pixel_shuffle", "X", "Out", {"upscale_factor": 1}, infer=_infer_pixel_shuffle, grad=True)
-def pixel_shuffle(k: Call, x: Any) -> Any:
+def pixel_shuffle(k: Call, x: Array) -> Array:
     """Out = channels spread over squares of upscale_factor pixels."""
     r = k.attrs["upscale_factor"]
     n, c, h, w = x.shape
@@ -29,14 +28,14 @@ def pixel_shuffle(k: Call, x: Any) -> Any:
 
 
 @gradient("pixel_shuffle", "Out@GRAD", "X@GRAD")
-def pixel_shuffle_grad(k: Call, dout: Any) -> Any:
+def pixel_shuffle_grad(k: Call, dout: Array) -> Array:
     r = k.attrs["upscale_factor"]
     n, c, h, w = dout.shape
     parts = dout.reshape(n, c, h // r, r, w // r, r).transpose(0, 1, 3, 5, 2, 4)
     return parts.reshape(n, c * r * r, h // r, w // r)
 
 
-def _shuffled(x: Any, groups: int) -> Any:
+def _shuffled(x: Array, groups: int) -> Array:
     n, c, *rest = x.shape
     return x.reshape(n, groups, c // groups, *rest).swapaxes(1, 2).reshape(x.shape)
 
@@ -48,13 +47,13 @@ def _infer_shuffle(c: InferContext) -> None:
 
 
 @op("shuffle_channel", "X", "Out", {"group": 1}, infer=_infer_shuffle, grad=True)
-def shuffle_channel(k: Call, x: Any) -> Any:
+def shuffle_channel(k: Call, x: Array) -> Array:
     """Out = X with its channels dealt out over the groups."""
     return _shuffled(x, k.attrs["group"])
 
 
 @gradient("shuffle_channel", "Out@GRAD", "X@GRAD")
-def shuffle_channel_grad(k: Call, dout: Any) -> Any:
+def shuffle_channel_grad(k: Call, dout: Array) -> Array:
     # Fluid: dealt out once more instead of back, which is the same only for group * group channels.
     return _shuffled(dout, k.attrs["group"])
 
@@ -68,7 +67,7 @@ def _infer_space_to_depth(c: InferContext) -> None:
 
 
 @op("space_to_depth", "X", "Out", {"blocksize": 2}, infer=_infer_space_to_depth, grad=True)
-def space_to_depth(k: Call, x: Any) -> Any:
+def space_to_depth(k: Call, x: Array) -> Array:
     """Out = squares of blocksize pixels as channels.
 
     Fluid: Out [N, C b b, H / b, W / b] is filled in the order of an array [N, C / (b b), H b, W b]; so it is here.
@@ -81,14 +80,14 @@ def space_to_depth(k: Call, x: Any) -> Any:
 
 
 @gradient("space_to_depth", "X Out@GRAD", "X@GRAD")
-def space_to_depth_grad(k: Call, x: Any, dout: Any) -> Any:
+def space_to_depth_grad(k: Call, x: Array, dout: Array) -> Array:
     b = k.attrs["blocksize"]
     n, c, h, w = x.shape
     parts = dout.reshape(n, c // (b * b), h, b, w, b).transpose(0, 3, 5, 1, 2, 4)
     return parts.reshape(x.shape)
 
 
-def _moved(k: Call, x: Any, step: int) -> Any:
+def _moved(k: Call, x: Array, step: int) -> Array:
     """Return frames with their first share of channels from `step` later, the second from `step` before."""
     segments, ratio = k.attrs["seg_num"], k.attrs["shift_ratio"]
     frames = x.reshape(-1, segments, *x.shape[1:])
@@ -102,30 +101,30 @@ def _moved(k: Call, x: Any, step: int) -> Any:
 
 
 @op("temporal_shift", "X", "Out", {"seg_num": 1, "shift_ratio": 0.25}, infer=same_as("X"), grad=True)
-def temporal_shift(k: Call, x: Any) -> Any:
+def temporal_shift(k: Call, x: Array) -> Array:
     """Out = frames that borrow some channels from the frame before and some from the one after."""
     return _moved(k, x, 1)
 
 
 @gradient("temporal_shift", "Out@GRAD", "X@GRAD")
-def temporal_shift_grad(k: Call, dout: Any) -> Any:
+def temporal_shift_grad(k: Call, dout: Array) -> Array:
     return _moved(k, dout, -1)
 
 
-def _wide(k: Call, channels: Any, ndim: int) -> Any:
+def _wide(k: Call, channels: Array, ndim: int) -> Array:
     shape = [1] * ndim
     shape[_channel_axis(k, ndim)] = -1
     return channels.reshape(shape)
 
 
 @op("affine_channel", "X Scale Bias", "Out", {"data_layout": "AnyLayout"}, infer=same_as("X"), grad=True)
-def affine_channel(k: Call, x: Any, scale: Any, bias: Any) -> Any:
+def affine_channel(k: Call, x: Array, scale: Array, bias: Array) -> Array:
     """Out = Scale X + Bias by channel."""
     return x * _wide(k, scale, x.ndim) + _wide(k, bias, x.ndim)
 
 
 @gradient("affine_channel", "X Scale Out@GRAD", "X@GRAD Scale@GRAD Bias@GRAD")
-def affine_channel_grad(k: Call, x: Any, scale: Any, dout: Any) -> Any:
+def affine_channel_grad(k: Call, x: Array, scale: Array, dout: Array) -> KernelResult:
     wide = _wide(k, scale, x.ndim)
     axes = tuple(axis for axis in range(x.ndim) if axis != _channel_axis(k, x.ndim))
     return (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
@@ -12,6 +13,7 @@ from fluidio.ops.registry import gradient, op
 from fluidio.ops.shape.dims import host_ints
 from fluidio.ops.vision.conv import channels_last
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -63,7 +65,7 @@ def _sizes(k: Call, sizes: tuple[int, ...], out_size: Any, size_list: Any, scale
     return outs
 
 
-def _matrix(k: Call, size: int, out: int, dtype: Any) -> Any:
+def _matrix(k: Call, size: int, out: int, dtype: npt.DTypeLike) -> Array:
     """Return the matrix [out, size] that resizes one axis; kept for the next run."""
     a = k.attrs
     key = ("resize", size, out, dtype)
@@ -95,7 +97,7 @@ def _matrix(k: Call, size: int, out: int, dtype: Any) -> Any:
     return k.state[key]
 
 
-def _add_cubic(matrix: Any, source: Any) -> None:
+def _add_cubic(matrix: Array, source: Array) -> None:
     """Add the weights of the four pixels around each place; pixels beyond the edge are those on it."""
     sharp = matrix.dtype.type(-0.75)
     low = np.floor(source)
@@ -108,7 +110,7 @@ def _add_cubic(matrix: Any, source: Any) -> None:
         np.add.at(matrix, (rows, np.clip(low + step, 0, matrix.shape[1] - 1).astype(np.int64)), weight)
 
 
-def _apply(k: Call, x: Any, sizes: tuple[int, ...], outs: list[int], transpose: bool) -> Any:
+def _apply(k: Call, x: Array, sizes: tuple[int, ...], outs: list[int], transpose: bool) -> Array:
     """Resize each spatial axis in turn; with `transpose` go back with gradients."""
     start = 1 if channels_last(_layout(k.attrs)) else 2
     for dim, (size, out) in enumerate(zip(sizes, outs)):
@@ -125,7 +127,7 @@ def _spatial(k: Call, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def _register(name: str) -> None:
     @op(name, "X OutSize? SizeTensor*? Scale?", "Out", _ATTRS, infer=_infer, grad=True)
-    def kernel(k: Call, x: Any, out_size: Any, size_list: Any, scale: Any) -> Any:
+    def kernel(k: Call, x: Array, out_size: Array, size_list: Any, scale: Array) -> Array:
         """Out = X resized."""
         sizes = _spatial(k, x.shape)
         if x.dtype.kind in "iu":  # Fluid: computed in floats and cut
@@ -134,7 +136,7 @@ def _register(name: str) -> None:
         return _apply(k, x, sizes, _sizes(k, sizes, out_size, size_list, scale), False)
 
     @gradient(name, "X Out@GRAD", "X@GRAD", carried="OutSize SizeTensor Scale")
-    def kernel_grad(k: Call, x: Any, dout: Any) -> Any:
+    def kernel_grad(k: Call, x: Array, dout: Array) -> Array:
         return _apply(k, dout, _spatial(k, x.shape), list(_spatial(k, dout.shape)), True)
 
 

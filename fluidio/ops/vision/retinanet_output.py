@@ -11,6 +11,7 @@ from fluidio.ops.registry import op
 from fluidio.ops.vision.nms import keep_apart
 from fluidio.ops.vision.proposals import decode, offsets
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -19,7 +20,7 @@ def _infer(c: InferContext) -> None:
     c.set("Out", (c.inputs("BBoxes")[0].shape[1], 6), c.inputs("BBoxes")[0].dtype)
 
 
-def _best(scores: Any, deltas: Any, anchors: Any, threshold: float, most: int) -> tuple[Any, Any, Any]:
+def _best(scores: Array, deltas: Array, anchors: Array, threshold: float, most: int) -> tuple[Array, Array, Array]:
     """Return boxes, classes and scores of a level's best predictions."""
     flat = scores.reshape(-1)
     candidates = np.flatnonzero(flat > np.float32(threshold))
@@ -30,14 +31,14 @@ def _best(scores: Any, deltas: Any, anchors: Any, threshold: float, most: int) -
     return decode(anchors[anchor], deltas[anchor]), kind, flat[order]
 
 
-def _within(boxes: Any, info: Any) -> Any:
+def _within(boxes: Array, info: Array) -> Array:
     """Return the boxes in the original image, cut at its edges."""
     sides = np.floor(info[[1, 0]] / info[2] + np.float32(0.5))
     limit = np.concatenate([sides, sides]) - 1
     return np.maximum(np.minimum(boxes / info[2], limit), 0)
 
 
-def _of_image(attrs: dict[str, Any], levels: list[tuple[Any, Any, Any]], info: Any, classes: int) -> Any:
+def _of_image(attrs: dict[str, Any], levels: list[tuple[Any, Any, Any]], info: Array, classes: int) -> Array:
     boxes = _within(np.concatenate([level[0] for level in levels]), info)
     kinds = np.concatenate([level[1] for level in levels])
     scores = np.concatenate([level[2] for level in levels])
@@ -63,7 +64,9 @@ def _of_image(attrs: dict[str, Any], levels: list[tuple[Any, Any, Any]], info: A
     grad=False,
     lod="kernel",
 )
-def retinanet_detection_output(k: Call, deltas: list[Any], scores: list[Any], anchors: list[Any], info: Any) -> Any:
+def retinanet_detection_output(
+    k: Call, deltas: list[Array], scores: list[Array], anchors: list[Array], info: Array
+) -> Array:
     """Out = rows [class, score, box] of the boxes of all levels that do not overlap; one sequence for each image."""
     d, s, a = ([k.dev.download(x) for x in group] for group in (deltas, scores, anchors))
     i = k.dev.download(info)

@@ -6,11 +6,13 @@ import math
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__ = ["region_images"]
 
@@ -24,7 +26,7 @@ def _infer(c: InferContext) -> None:
     c.set("Argmax", shape, lod_level=0)  # Fluid: the layer declares int32, and int64 comes out
 
 
-def region_images(k: Call, rois: Any, lengths: Any) -> Any:
+def region_images(k: Call, rois: Array, lengths: Array | None) -> Array:
     """Return the image of each region, from the LoD of the regions or a tensor of offsets."""
     lod = k.lod("ROIs")
     if lengths is not None:
@@ -44,7 +46,7 @@ _POOL = {"spatial_scale": 1.0, "pooled_height": 1, "pooled_width": 1}
 
 
 @op("roi_pool", "X ROIs RoisLod?", "Out Argmax?", _POOL, infer=_infer, grad=True, lod="kernel")
-def roi_pool(k: Call, x: Any, rois: Any, lengths: Any) -> Any:
+def roi_pool(k: Call, x: Array, rois: Array, lengths: Array) -> tuple[Array, Array]:
     """Out = the largest element of each cell of a grid over each region; Argmax says where it is. On the host."""
     a, features = k.attrs, k.dev.download(x)
     height, width = features.shape[2:]
@@ -75,7 +77,7 @@ def _span(start: int, index: int, cell: float, size: int) -> tuple[int, int]:
 
 
 @gradient("roi_pool", "X ROIs RoisLod Argmax Out@GRAD", "X@GRAD")
-def roi_pool_grad(k: Call, x: Any, rois: Any, lengths: Any, where: Any, dout: Any) -> Any:
+def roi_pool_grad(k: Call, x: Array, rois: Array, lengths: Array, where: Array, dout: Array) -> Array:
     places, d = k.dev.download(where), k.dev.download(dout)
     images, channels, height, width = x.shape
     dx = np.zeros((images, channels, height * width), d.dtype)
@@ -89,7 +91,7 @@ def roi_pool_grad(k: Call, x: Any, rois: Any, lengths: Any, where: Any, dout: An
 class _Samples:
     """The places at which the cells of one region are read, as matrices over the window of pixels that it touches."""
 
-    def __init__(self, attrs: dict[str, Any], box: Any, height: int, width: int, dtype: Any) -> None:
+    def __init__(self, attrs: dict[str, Any], box: Array, height: int, width: int, dtype: npt.DTypeLike) -> None:
         rows, columns = attrs["pooled_height"], attrs["pooled_width"]
         left, top, right, bottom = (float(v) * attrs["spatial_scale"] for v in box)
         region_h, region_w = max(bottom - top, 1.0), max(right - left, 1.0)
@@ -101,7 +103,7 @@ class _Samples:
         self.window = (slice(None), down, across)
 
 
-def _weights(start: float, cell: float, cells: int, count: int, size: int, dtype: Any) -> tuple[Any, slice]:
+def _weights(start: float, cell: float, cells: int, count: int, size: int, dtype: npt.DTypeLike) -> tuple[Any, slice]:
     """Return the matrix [cells, pixels] that averages `count` samples in each cell along one side, and the pixels."""
     places = start + (np.arange(cells)[:, None] + (np.arange(count) + 0.5)[None, :] / count) * cell
     inside = (places >= -1.0) & (places <= size)
@@ -119,7 +121,7 @@ def _weights(start: float, cell: float, cells: int, count: int, size: int, dtype
 
 
 @op("roi_align", "X ROIs RoisLod?", "Out", {**_POOL, "sampling_ratio": -1}, infer=_infer, grad=True, lod="kernel")
-def roi_align(k: Call, x: Any, rois: Any, lengths: Any) -> Any:
+def roi_align(k: Call, x: Array, rois: Array, lengths: Array) -> Array:
     """Out = the mean of samples between pixels in each cell of a grid over each region. On the host."""
     features, boxes = k.dev.download(x), k.dev.download(rois)
     out = np.empty((boxes.shape[0], x.shape[1], k.attrs["pooled_height"], k.attrs["pooled_width"]), features.dtype)
@@ -130,7 +132,7 @@ def roi_align(k: Call, x: Any, rois: Any, lengths: Any) -> Any:
 
 
 @gradient("roi_align", "X ROIs RoisLod Out@GRAD", "X@GRAD")
-def roi_align_grad(k: Call, x: Any, rois: Any, lengths: Any, dout: Any) -> Any:
+def roi_align_grad(k: Call, x: Array, rois: Array, lengths: Array, dout: Array) -> Array:
     boxes, d = k.dev.download(rois), k.dev.download(dout)
     dx = np.zeros(x.shape, d.dtype)
     for n, (image, box) in enumerate(zip(region_images(k, rois, lengths), boxes)):

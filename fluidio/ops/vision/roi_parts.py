@@ -6,17 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.ops.kernel import Call
+from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.vision.roi import region_images
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__ = ["rounded"]
 
 _POOL = {"spatial_scale": 1.0, "pooled_height": 1, "pooled_width": 1}
 
 
-def rounded(values: Any) -> Any:
+def rounded(values: Array) -> Array:
     """Round half away from zero, as C does."""
     return np.copysign(np.floor(np.abs(values) + values.dtype.type(0.5)), values)
 
@@ -29,7 +30,7 @@ def _infer_ps(c: InferContext) -> None:
     c.set("Out", shape, c.dtype("X"))
 
 
-def _spans(start: Any, end: Any, cells: int, size: int) -> list[tuple[int, int]]:
+def _spans(start: Array, end: Array, cells: int, size: int) -> list[tuple[int, int]]:
     """Return the pixels of each cell along one side, within the image."""
     kind = start.dtype.type
     step = max(end - start, kind(0.1)) / kind(cells)
@@ -38,7 +39,7 @@ def _spans(start: Any, end: Any, cells: int, size: int) -> list[tuple[int, int]]
     return [(int(a), int(b)) for a, b in zip(np.clip(low, 0, size), np.clip(high, 0, size))]
 
 
-def _windows(attrs: dict[str, Any], box: Any, height: int, width: int) -> list[tuple[int, int, slice, slice, int]]:
+def _windows(attrs: dict[str, Any], box: Array, height: int, width: int) -> list[tuple[int, int, slice, slice, int]]:
     """Return row, column, the two ranges of pixels and the number of pixels of each cell that is not empty."""
     scale = box.dtype.type(attrs["spatial_scale"])
     left, top = rounded(box[:2]) * scale
@@ -52,7 +53,7 @@ def _windows(attrs: dict[str, Any], box: Any, height: int, width: int) -> list[t
 
 
 @op("psroi_pool", "X ROIs", "Out", {**_POOL, "output_channels": 1}, infer=_infer_ps, grad=True, lod="kernel")
-def psroi_pool(k: Call, x: Any, rois: Any) -> Any:
+def psroi_pool(k: Call, x: Array, rois: Array) -> Array:
     """Out = the mean of each cell of a grid over each region, each cell with channels of its own."""
     a, boxes = k.attrs, k.dev.download(rois)
     rows, columns = a["pooled_height"], a["pooled_width"]
@@ -65,7 +66,7 @@ def psroi_pool(k: Call, x: Any, rois: Any) -> Any:
 
 
 @gradient("psroi_pool", "X ROIs Out@GRAD", "X@GRAD")
-def psroi_pool_grad(k: Call, x: Any, rois: Any, dout: Any) -> Any:
+def psroi_pool_grad(k: Call, x: Array, rois: Array, dout: Array) -> Array:
     a, boxes, d = k.attrs, k.dev.download(rois), k.dev.download(dout)
     dx = np.zeros((x.shape[0], *d.shape[1:], *x.shape[2:]), d.dtype)
     for n, (image, box) in enumerate(zip(region_images(k, rois, None), boxes)):
@@ -79,12 +80,12 @@ def _infer_pr(c: InferContext) -> None:
     c.set("Out", (rois[0], x[1], c.attrs["pooled_height"], c.attrs["pooled_width"]), c.dtype("X"))
 
 
-def _hat(distance: Any) -> Any:
+def _hat(distance: Array) -> Array:
     """Return the value at a distance of the line that goes from 1 at a pixel to 0 at its neighbours."""
     return np.maximum(1 - np.abs(distance), 0)
 
 
-def _hat_sum(distance: Any) -> Any:
+def _hat_sum(distance: Array) -> Array:
     """Return the integral of `_hat` up to a distance."""
     t = np.clip(distance, -1, 1)
     return np.where(t < 0, (1 + t) ** 2 / 2, 1 - (1 - t) ** 2 / 2)
@@ -103,13 +104,13 @@ class _Cells:
         self.share = np.arange(count + 1) / count
 
 
-def _cells(k: Call, box: Any, height: int, width: int) -> tuple[_Cells, _Cells]:
+def _cells(k: Call, box: Array, height: int, width: int) -> tuple[_Cells, _Cells]:
     a = k.attrs
     left, top, right, bottom = (float(v) * float(np.float32(a["spatial_scale"])) for v in box)
     return _Cells(top, bottom, a["pooled_height"], height), _Cells(left, right, a["pooled_width"], width)
 
 
-def _numbered(k: Call, rois: Any, counts: Any) -> Any:
+def _numbered(k: Call, rois: Array, counts: Array | None) -> Array:
     """Return the image of each region from its LoD or from the number of regions of each image."""
     if counts is None:
         return region_images(k, rois, None)
@@ -118,7 +119,7 @@ def _numbered(k: Call, rois: Any, counts: Any) -> Any:
 
 
 @op("prroi_pool", "X ROIs BatchRoINums?", "Out", _POOL, infer=_infer_pr, grad=True, lod="kernel")
-def prroi_pool(k: Call, x: Any, rois: Any, counts: Any) -> Any:
+def prroi_pool(k: Call, x: Array, rois: Array, counts: Array) -> Array:
     """Out = the mean of the image between its pixels, an integral, over each cell of a grid over each region."""
     features, boxes = k.dev.download(x), k.dev.download(rois)
     out = np.zeros((boxes.shape[0], x.shape[1], k.attrs["pooled_height"], k.attrs["pooled_width"]), features.dtype)
@@ -131,7 +132,7 @@ def prroi_pool(k: Call, x: Any, rois: Any, counts: Any) -> Any:
 
 
 @gradient("prroi_pool", "X Out ROIs BatchRoINums Out@GRAD", "X@GRAD ROIs@GRAD")
-def prroi_pool_grad(k: Call, x: Any, out: Any, rois: Any, counts: Any, dout: Any) -> Any:
+def prroi_pool_grad(k: Call, x: Array, out: Array, rois: Array, counts: Array, dout: Array) -> KernelResult:
     features, pooled, boxes, d = (k.dev.download(v) for v in (x, out, rois, dout))
     dx, drois = np.zeros(x.shape, d.dtype), np.zeros(boxes.shape, d.dtype)
     for n, (image, box) in enumerate(zip(_numbered(k, rois, counts), boxes)):
@@ -146,7 +147,7 @@ def prroi_pool_grad(k: Call, x: Any, out: Any, rois: Any, counts: Any, dout: Any
     )
 
 
-def _edges_grad(image: Any, pooled: Any, d: Any, rows: _Cells, columns: _Cells) -> Any:
+def _edges_grad(image: Array, pooled: Array, d: Array, rows: _Cells, columns: _Cells) -> Array:
     """Return the gradient of a region's left, top, right and bottom: each moves every edge by its share."""
     size = rows.width * columns.width
     along_x = rows.matrix @ image @ columns.edges.T  # what lies on each upright edge of each row

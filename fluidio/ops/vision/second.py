@@ -13,6 +13,7 @@ from fluidio.ops.second_order import linear, second, total
 from fluidio.ops.vision import conv_transpose, pool, resize  # noqa: F401  (they bring the ops)
 from fluidio.ops.vision.conv import Geometry, back, correlate, filter_gradient, first, spread
 from fluidio.ops.vision.pool import max_places
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -22,7 +23,7 @@ _OUTPUTS = "DInput=Input DFilter=Filter DDOutput=Output@GRAD"
 
 def _conv_second(name: str) -> None:
     @second(name, _INPUTS, _OUTPUTS)
-    def kernel(k: Call, x: Any, w: Any, dout: Any, ddx: Any, ddw: Any) -> Any:
+    def kernel(k: Call, x: Array, w: Array, dout: Array, ddx: Array | None, ddw: Array | None) -> tuple[Array, ...]:
         x, dout = first(k, x), first(k, dout)
         ddx = None if ddx is None else first(k, ddx)
         g = Geometry(k, x.shape, w)
@@ -40,7 +41,7 @@ _conv_second("conv3d")
 
 def _transposed_second(name: str, geometry: Callable[[Call, Any, Any], Geometry]) -> None:
     @second(name, _INPUTS, _OUTPUTS, complete=True)
-    def kernel(k: Call, x: Any, w: Any, dout: Any, ddx: Any, ddw: Any) -> Any:
+    def kernel(k: Call, x: Array, w: Array, dout: Array, ddx: Array | None, ddw: Array | None) -> tuple[Array, ...]:
         x, dout = first(k, x), first(k, dout)
         ddx = None if ddx is None else first(k, ddx)
         g = geometry(k, x, w)
@@ -58,7 +59,7 @@ for _name in ("conv2d_transpose", "depthwise_conv2d_transpose", "conv3d_transpos
 
 def _pool_second(name: str) -> None:
     @second(name, "X Out DDX=+X@GRAD", "DDOut=Out@GRAD", complete=True)
-    def kernel(k: Call, x: Any, out: Any, ddx: Any) -> Any:
+    def kernel(k: Call, x: Array, out: Array, ddx: Array) -> Array:
         return max_places(k, x, out, ddx) if k.attrs["pooling_type"] == "max" else pool.forward(k, ddx)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
@@ -23,7 +24,7 @@ def _infer_unpool(c: InferContext) -> None:
 
 
 @op("unpool", "X Indices", "Out", _UNPOOL, infer=_infer_unpool, grad=True, lod="none")
-def unpool(k: Call, x: Any, places: Any) -> Any:
+def unpool(k: Call, x: Array, places: Any) -> Array:
     """Out = zeros with each element of X at the place that pooling took it from."""
     a, xp = k.attrs, k.xp
     sides = [(n - 1) * s - 2 * p + w for n, w, s, p in zip(x.shape[2:], a["ksize"], a["strides"], a["paddings"])]
@@ -35,7 +36,7 @@ def unpool(k: Call, x: Any, places: Any) -> Any:
 
 
 @gradient("unpool", "X Indices Out@GRAD", "X@GRAD", carried="Out")
-def unpool_grad(k: Call, x: Any, places: Any, dout: Any) -> Any:
+def unpool_grad(k: Call, x: Array, places: Any, dout: Array) -> Array:
     maps = x.shape[0] * x.shape[1]
     flat = dout.reshape(maps, -1)
     return k.xp.take_along_axis(flat, places.reshape(maps, -1).astype("int64"), axis=1).reshape(x.shape)
@@ -55,7 +56,7 @@ def _cells(size: int, bins: int) -> list[tuple[int, int]]:
     return [(max(start, 0), min(start + window, size)) for start in starts]
 
 
-def _levels(k: Call, x: Any) -> Any:
+def _levels(k: Call, x: Array) -> Any:
     """Yield the place among the outputs of a map, and the window, of every cell."""
     first, cells = 0, []
     for level in range(k.attrs["pyramid_height"]):
@@ -68,14 +69,14 @@ def _levels(k: Call, x: Any) -> Any:
     return cells
 
 
-def _place(x: Any, first: int, number: int, bins: int) -> slice:
+def _place(x: Array, first: int, number: int, bins: int) -> slice:
     """Return the columns of Out that hold one cell of all channels."""
     start = first * x.shape[1] + number
     return slice(start, start + bins * x.shape[1], bins)
 
 
 @op("spp", "X", "Out", {"pyramid_height": 1, "pooling_type": "max"}, infer=_infer_spp, grad=True, lod="none")
-def spp(k: Call, x: Any) -> Any:
+def spp(k: Call, x: Array) -> Array:
     """Out = maxima or means over the whole image, its quarters, their quarters and so on."""
     cells = _levels(k, x)
     out = k.xp.zeros((x.shape[0], x.shape[1] * len(cells)), x.dtype)
@@ -92,7 +93,7 @@ def spp(k: Call, x: Any) -> Any:
 
 
 @gradient("spp", "X Out Out@GRAD", "X@GRAD")
-def spp_grad(k: Call, x: Any, out: Any, dout: Any) -> Any:
+def spp_grad(k: Call, x: Array, out: Array, dout: Array) -> Array:
     dx = k.xp.zeros_like(x)
     for first, number, bins, rows, columns in _levels(k, x):
         window, d = x[:, :, rows, columns], dout[:, _place(x, first, number, bins)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from fluidio.ops.kernel import Call
 from fluidio.ops.math.activation import sigmoid
 from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
+from fluidio.tensor.array import Array, ArrayLibrary
 
 __all__: list[str] = []
 
@@ -34,7 +36,7 @@ def _infer_box(c: InferContext) -> None:
     grad=False,
     lod="none",
 )
-def yolo_box(k: Call, x: Any, sizes: Any) -> Any:
+def yolo_box(k: Call, x: Array, sizes: Array) -> tuple[Array, Array]:
     """Boxes, Scores = the boxes in pixels that the features mean; zeros where the confidence is below conf_thresh."""
     xp, a = k.xp, k.attrs
     n, _, h, w = x.shape
@@ -58,11 +60,11 @@ def yolo_box(k: Call, x: Any, sizes: Any) -> Any:
     return boxes.reshape(n, count, 4).astype(x.dtype, copy=False), scores.reshape(n, count, a["class_num"])
 
 
-def _each(xp: Any, values: Any) -> Any:
+def _each(xp: ArrayLibrary | ModuleType, values: Array) -> Array:
     return xp.asarray(values).reshape(1, -1, 1, 1)
 
 
-def _centres(xp: Any, parts: Any, scale: float) -> tuple[Any, Any]:
+def _centres(xp: ArrayLibrary | ModuleType, parts: Array, scale: float) -> tuple[Array, Array]:
     """Return the centres of the predicted boxes in cells."""
     h, w = parts.shape[-2:]
     bias = -0.5 * (scale - 1)
@@ -81,7 +83,7 @@ def _infer_loss(c: InferContext) -> None:
     c.set("GTMatchMask", boxes[:2], VarType.INT32, 0)
 
 
-def _overlap(a: Any, b: Any) -> Any:
+def _overlap(a: Array, b: Array) -> Array:
     """Return intersection over union of boxes given by centre and size, broadcast against each other."""
     sides = [
         np.maximum(
@@ -98,7 +100,7 @@ def _overlap(a: Any, b: Any) -> Any:
 class _Targets:
     """The true boxes that fall to one of this output's anchors: where, and what they should be."""
 
-    def __init__(self, k: Call, x: Any, boxes: Any, labels: Any, scores: Any, match: Any) -> None:
+    def __init__(self, k: Call, x: Array, boxes: Array, labels: Array, scores: Array, match: Array) -> None:
         a = k.attrs
         h, w = x.shape[2:]
         anchors = np.array(a["anchors"], x.dtype).reshape(-1, 2)
@@ -118,18 +120,18 @@ class _Targets:
         hot = labels[self.image, self.box][:, None] == np.arange(a["class_num"])[None, :]
         self.classes = np.where(hot, 1 - smooth, smooth).astype(x.dtype)
 
-    def pick(self, parts: Any) -> Any:
+    def pick(self, parts: Array) -> Array:
         """Return the predictions [targets, 5 + classes] at the targets."""
         return parts[self.image, self.anchor, :, self.row, self.column]
 
 
-def _host(k: Call, x: Any, boxes: Any, labels: Any, scores: Any) -> tuple[Any, Any, Any, Any]:
+def _host(k: Call, x: Array, boxes: Array, labels: Array, scores: Array | None) -> tuple[Array, Array, Array, Array]:
     found = [k.dev.download(v) for v in (x, boxes, labels)]
     weights = np.ones(found[1].shape[:2], found[0].dtype) if scores is None else k.dev.download(scores)
     return found[0], found[1], found[2].reshape(found[1].shape[:2]), weights.reshape(found[1].shape[:2])
 
 
-def _parts(k: Call, x: Any) -> Any:
+def _parts(k: Call, x: Array) -> Array:
     return x.reshape(x.shape[0], len(k.attrs["anchor_mask"]), 5 + k.attrs["class_num"], *x.shape[2:])
 
 
@@ -137,7 +139,7 @@ def _entropy(logit: Any, target: Any) -> Any:
     return np.maximum(logit, 0) - logit * target + np.log1p(np.exp(-np.abs(logit)))
 
 
-def _masks(k: Call, x: Any, boxes: Any, scores: Any) -> tuple[Any, Any]:
+def _masks(k: Call, x: Array, boxes: Array, scores: Array) -> tuple[Array, Array]:
     """Return the objectness wanted in each cell (-1: of no account) and the anchor of each true box (-1: none)."""
     a = k.attrs
     n, _, h, w = x.shape
@@ -192,7 +194,7 @@ def _masks(k: Call, x: Any, boxes: Any, scores: Any) -> tuple[Any, Any]:
     grad=True,
     lod="none",
 )
-def yolov3_loss(k: Call, x: Any, boxes: Any, labels: Any, scores: Any) -> Any:
+def yolov3_loss(k: Call, x: Array, boxes: Array, labels: Array, scores: Array) -> tuple[Array, ...]:
     """Loss = for each image the errors of places, sizes, objectness and classes."""
     features, gt, kind, weight = _host(k, x, boxes, labels, scores)
     wanted, match = _masks(k, features, gt, weight)
@@ -210,7 +212,9 @@ def yolov3_loss(k: Call, x: Any, boxes: Any, labels: Any, scores: Any) -> Any:
 
 
 @gradient("yolov3_loss", "X GTBox GTLabel GTScore ObjectnessMask GTMatchMask Loss@GRAD", "X@GRAD")
-def yolov3_loss_grad(k: Call, x: Any, boxes: Any, labels: Any, scores: Any, wanted: Any, match: Any, dloss: Any) -> Any:
+def yolov3_loss_grad(
+    k: Call, x: Array, boxes: Array, labels: Array, scores: Array, wanted: Array, match: Array, dloss: Array
+) -> Array:
     features, gt, kind, weight = _host(k, x, boxes, labels, scores)
     objects, d = k.dev.download(wanted), k.dev.download(dloss).reshape(-1)
     parts = _parts(k, features)

@@ -63,7 +63,7 @@ def asarray(a: Any, *args: Any, **kwargs: Any) -> Any:
         return np.asarray(a, dtype=np.object_, **kwargs)
 
 
-def permutation(x: Any) -> Any:
+def permutation(x: object) -> Any:
     """Return np.random.permutation(x), also of rows of different lengths."""
     return np.random.permutation(x if isinstance(x, (int, np.integer)) else asarray(x))
 
@@ -151,18 +151,18 @@ def find_common_type(array_types: Any, scalar_types: Any) -> Any:
     return np.result_type(*array_types, *scalar_types)
 
 
-def copy_transposed(a: Any) -> Any:
+def copy_transposed(a: object) -> Any:
     """Return a transposed copy."""
     return np.asarray(a).T.copy()
 
 
-def trapz(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
+def trapz(y: object, x: object = None, dx: float = 1.0, axis: int = -1) -> Any:
     """Integrate by the trapezoidal rule."""
     rule: Any = getattr(np, "trapezoid", None) or getattr(np, "trapz")  # noqa: B009  (one of them, by version)
     return rule(y, x=x, dx=dx, axis=axis)
 
 
-def issctype(rep: Any) -> bool:
+def issctype(rep: object) -> bool:
     """Tell whether `rep` is a scalar type or a dtype."""
     return isinstance(rep, np.dtype) or (isinstance(rep, type) and issubclass(rep, np.generic))
 

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-def _bytes(value: Any) -> Any:
+def _bytes(value: object) -> Any:
     return value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
 
 
@@ -46,49 +46,49 @@ class _Hash:
     def __init__(self, name: str, data: Any = b"") -> None:
         self._hash = hashlib.new(name, _bytes(data))
 
-    def update(self, data: Any) -> None:
+    def update(self, data: object) -> None:
         self._hash.update(_bytes(data))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._hash, name)
 
 
-def new(name: str, data: Any = b"") -> Any:
+def new(name: str, data: object = b"") -> Any:
     """Return hashlib.new(...)."""
     return _Hash(name, data)
 
 
-def md5(data: Any = b"") -> Any:
+def md5(data: object = b"") -> Any:
     """Return hashlib.md5(...)."""
     return _Hash("md5", data)
 
 
-def sha1(data: Any = b"") -> Any:
+def sha1(data: object = b"") -> Any:
     """Return hashlib.sha1(...)."""
     return _Hash("sha1", data)
 
 
-def sha224(data: Any = b"") -> Any:
+def sha224(data: object = b"") -> Any:
     """Return hashlib.sha224(...)."""
     return _Hash("sha224", data)
 
 
-def sha256(data: Any = b"") -> Any:
+def sha256(data: object = b"") -> Any:
     """Return hashlib.sha256(...)."""
     return _Hash("sha256", data)
 
 
-def sha384(data: Any = b"") -> Any:
+def sha384(data: object = b"") -> Any:
     """Return hashlib.sha384(...)."""
     return _Hash("sha384", data)
 
 
-def sha512(data: Any = b"") -> Any:
+def sha512(data: object = b"") -> Any:
     """Return hashlib.sha512(...)."""
     return _Hash("sha512", data)
 
 
-def b64encode(s: Any, altchars: Any = None) -> Any:
+def b64encode(s: object, altchars: object = None) -> Any:
     """Return base64.b64encode(...)."""
     return ByteText(base64.b64encode(_bytes(s), _bytes(altchars)))
 
@@ -98,7 +98,7 @@ def b64decode(s: Any, altchars: Any = None) -> Any:
     return ByteText(base64.b64decode(s, _bytes(altchars)))
 
 
-def urlsafe_b64encode(s: Any) -> Any:
+def urlsafe_b64encode(s: object) -> Any:
     """Return base64.urlsafe_b64encode(...)."""
     return ByteText(base64.urlsafe_b64encode(_bytes(s)))
 
@@ -143,7 +143,7 @@ def _signed(value: int) -> int:
     return value - (1 << 32) if value >= 1 << 31 else value
 
 
-def hexlify(data: Any) -> Any:
+def hexlify(data: object) -> Any:
     """Return binascii.hexlify(...)."""
     return ByteText(binascii.hexlify(_bytes(data)))
 

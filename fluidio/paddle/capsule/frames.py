@@ -33,11 +33,11 @@ class _ByLabelOrPosition:
         axes = [_axis(self._frame.axes[n], part) for n, part in enumerate(parts)]
         return self._frame.iloc, tuple(axes) if len(axes) > 1 else axes[0]
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         place, where = self._key(key)
         return place[where]
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         place, where = self._key(key)
         place[where] = value
 
@@ -87,11 +87,11 @@ def _read(name: str, args: Any, kwargs: Any) -> Any:
     return getattr(pandas, name)(*args, **kwargs)
 
 
-def read_csv(*args: Any, **kwargs: Any) -> Any:
+def read_csv(*args: object, **kwargs: object) -> Any:
     """Read a file; error_bad_lines=False is on_bad_lines now."""
     return _read("read_csv", args, kwargs)
 
 
-def read_table(*args: Any, **kwargs: Any) -> Any:
+def read_table(*args: object, **kwargs: object) -> Any:
     """Read a file; error_bad_lines=False is on_bad_lines now."""
     return _read("read_table", args, kwargs)

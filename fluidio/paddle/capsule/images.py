@@ -49,13 +49,15 @@ def fromimage(im: Any, flatten: bool = False, mode: str | None = None) -> Any:
     return np.array(im.convert("F") if flatten else im.convert("L") if im.mode == "1" else im)
 
 
-def imread(name: Any, flatten: bool = False, mode: str | None = None) -> Any:
+def imread(name: object, flatten: bool = False, mode: str | None = None) -> Any:
     """Return the array of an image file."""
     with _pillow().open(name) as image:
         return fromimage(image, flatten, mode)
 
 
-def toimage(arr: Any, high: int = 255, low: int = 0, cmin: Any = None, cmax: Any = None, **kwargs: Any) -> Any:
+def toimage(
+    arr: object, high: int = 255, low: int = 0, cmin: object = None, cmax: object = None, **kwargs: object
+) -> Any:
     """Return the image of an array: [h, w], [h, w, 3 or 4] or [3 or 4, h, w]."""
     data = np.asarray(arr)
     if data.ndim == 3 and data.shape[2] not in (3, 4) and data.shape[0] in (3, 4):
@@ -64,7 +66,7 @@ def toimage(arr: Any, high: int = 255, low: int = 0, cmin: Any = None, cmax: Any
     return image.convert(kwargs["mode"]) if kwargs.get("mode") else image
 
 
-def imsave(name: Any, arr: Any, format: str | None = None) -> None:
+def imsave(name: object, arr: object, format: str | None = None) -> None:
     """Write an array as an image file."""
     toimage(arr).save(name, format)
 
@@ -80,7 +82,7 @@ def imresize(arr: Any, size: Any, interp: str = "bilinear", mode: str | None = N
     return fromimage(image.resize(width_height, resample=_FILTERS[interp]))
 
 
-def imrotate(arr: Any, angle: float, interp: str = "bilinear") -> Any:
+def imrotate(arr: object, angle: float, interp: str = "bilinear") -> Any:
     """Return a rotated array."""
     return fromimage(toimage(arr).rotate(angle, resample=_FILTERS[interp]))
 

@@ -21,7 +21,7 @@ _STARTS = (
 _PNM = {b"1": "pbm", b"4": "pbm", b"2": "pgm", b"5": "pgm", b"3": "ppm", b"6": "ppm"}
 
 
-def what(file: Any, h: bytes | None = None) -> str | None:
+def what(file: object, h: bytes | None = None) -> str | None:
     """Return png, jpeg, gif, ... for a path, an open file or the first bytes `h`; None for anything else."""
     start = _start(file) if h is None else h
     if start[:2] == b"\xff\xd8" or start[6:10] in (b"JFIF", b"Exif"):

@@ -15,7 +15,7 @@ new_module = ModuleType
 reload = importlib.reload
 
 
-def load_source(name: str, pathname: str, file: Any = None) -> ModuleType:
+def load_source(name: str, pathname: str, file: object = None) -> ModuleType:
     """Load a file as a module of that name."""
     from fluidio.paddle.sources import CapsuleLoader
 

@@ -31,12 +31,12 @@ class _Sizes(dict[Any, int]):
 nbytes = _Sizes()
 
 
-def issubsctype(arg1: Any, arg2: Any) -> bool:
+def issubsctype(arg1: object, arg2: object) -> bool:
     """Tell whether one scalar type is a subclass of another."""
     return issubclass(_sctype(arg1), _sctype(arg2))
 
 
-def _sctype(rep: Any) -> Any:
+def _sctype(rep: object) -> Any:
     return rep if isinstance(rep, type) and issubclass(rep, np.generic) else obj2sctype(rep)
 
 
@@ -67,18 +67,18 @@ def recfromtxt(fname: Any, **kwargs: Any) -> Any:
     return np.rec.array(np.genfromtxt(fname, **{"dtype": None, "encoding": "utf-8", **kwargs}))
 
 
-def recfromcsv(fname: Any, **kwargs: Any) -> Any:
+def recfromcsv(fname: object, **kwargs: object) -> Any:
     """Return the records of a file of comma-separated values."""
     defaults = {"case_sensitive": "lower", "names": True, "delimiter": ","}
     return recfromtxt(fname, **{**defaults, **kwargs})
 
 
-def deprecate(*args: Any, **kwargs: Any) -> Any:
+def deprecate(*args: object, **kwargs: object) -> Any:
     """Return the function as it is, or a decorator that does so."""
     if args and callable(args[0]):
         return args[0]
 
-    def same(function: Callable[..., Any]) -> Callable[..., Any]:
+    def same(function: Callable[..., object]) -> Callable[..., Any]:
         return functools.wraps(function)(function)
 
     return same

@@ -9,7 +9,7 @@ from typing import Any
 __all__ = ["dump", "load", "loads"]
 
 
-def _binary(file: Any) -> Any:
+def _binary(file: object) -> Any:
     inner = getattr(file, "buffer", file)
     return inner.raw if isinstance(inner, io.BufferedReader) and type(inner) is not io.BufferedReader else inner
 

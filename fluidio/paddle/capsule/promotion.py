@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.tensor.array import DType
+
 __all__ = ["FUNCTIONS", "NAMES", "OPERATORS", "clip", "in_place", "promoted", "sum_numbers", "two", "where"]
 
 _NUMPY = (np.ndarray, np.generic)
@@ -34,7 +36,7 @@ def promoted(left: Any, right: Any) -> tuple[Any, Any]:
     return _scalar(left, right), _scalar(right, left)
 
 
-def _beside(dtype: np.dtype[Any], value: Any) -> Any:
+def _beside(dtype: DType, value: object) -> Any:
     """Return a scalar as it counts beside an array of a dtype."""
     if type(value) is int:
         return value if dtype.kind not in "iu" or _fits(dtype, value) else _widened(dtype, value)
@@ -50,12 +52,12 @@ def _beside(dtype: np.dtype[Any], value: Any) -> Any:
     return plain
 
 
-def _fits(dtype: np.dtype[Any], value: int) -> bool:
+def _fits(dtype: DType, value: int) -> bool:
     limits = np.iinfo(dtype)
     return bool(limits.min <= value <= limits.max)
 
 
-def _widened(dtype: np.dtype[Any], value: int) -> Any:
+def _widened(dtype: DType, value: int) -> Any:
     target = np.result_type(dtype, np.min_scalar_type(value))
     return target.type(value) if target.kind in "iuf" else value
 
@@ -70,10 +72,10 @@ def _scalar(value: Any, other: Any) -> Any:
     return make(value)
 
 
-def two(function: Callable[..., Any]) -> Callable[..., Any]:
+def two(function: Callable[..., object]) -> Callable[..., Any]:
     """Return a function of two operands, with the dtypes of NumPy 1."""
 
-    def with_promotion(left: Any, right: Any, *args: Any, **kwargs: Any) -> Any:
+    def with_promotion(left: object, right: object, *args: object, **kwargs: object) -> Any:
         return function(*promoted(left, right), *args, **kwargs)
 
     return with_promotion
@@ -143,7 +145,7 @@ _IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def in_place(name: str, left: Any, right: Any) -> Any:
+def in_place(name: str, left: object, right: object) -> Any:
     """Return the value of `left` after an assignment such as `left += right`."""
     if type(left) not in _PLAIN or type(right) not in _PLAIN:
         left, right = promoted(left, right)

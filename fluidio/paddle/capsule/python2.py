@@ -44,7 +44,7 @@ __all__ = [
 basestring = (str, bytes)
 
 
-def _is_integer(value: Any) -> bool:
+def _is_integer(value: object) -> bool:
     return isinstance(value, (int, np.integer)) or (isinstance(value, np.ndarray) and value.dtype.kind in "iu")
 
 
@@ -72,7 +72,7 @@ def round_away(number: Any, ndigits: Any = 0) -> Any:
     return float(Decimal(value).quantize(Decimal(1).scaleb(-int(ndigits)), ROUND_HALF_UP))
 
 
-def _as_list(value: Any) -> Any:
+def _as_list(value: object) -> Any:
     return list(value) if isinstance(value, (KeysView, ValuesView, ItemsView)) else value
 
 
@@ -91,21 +91,21 @@ def items_of(mapping: Any) -> Any:
     return _as_list(mapping.items())
 
 
-def _old_or_new(value: Any, old: str, new: str) -> Any:
+def _old_or_new(value: object, old: str, new: str) -> Any:
     return getattr(value, old)() if hasattr(value, old) else iter(getattr(value, new)())
 
 
-def iteritems(mapping: Any) -> Any:
+def iteritems(mapping: object) -> Any:
     """Iterate over the items."""
     return _old_or_new(mapping, "iteritems", "items")
 
 
-def itervalues(mapping: Any) -> Any:
+def itervalues(mapping: object) -> Any:
     """Iterate over the values."""
     return _old_or_new(mapping, "itervalues", "values")
 
 
-def iterkeys(mapping: Any) -> Any:
+def iterkeys(mapping: object) -> Any:
     """Iterate over the keys."""
     return _old_or_new(mapping, "iterkeys", "keys")
 
@@ -116,7 +116,7 @@ def has_key(mapping: Any, *args: Any, **kwargs: Any) -> Any:
     return args[0] in mapping if own is None else own(*args, **kwargs)
 
 
-def message(value: Any) -> Any:
+def message(value: object) -> Any:
     """Return value.message; the one argument of an exception that has no such attribute."""
     if not isinstance(value, BaseException) or hasattr(value, "message"):
         return getattr(value, "message")  # noqa: B009  (not every exception has it)
@@ -139,17 +139,17 @@ def coerce(left: Any, right: Any) -> tuple[Any, Any]:
     return kind(left), kind(right)
 
 
-def isSequenceType(value: Any) -> bool:
+def isSequenceType(value: object) -> bool:
     """Tell whether a value can be indexed by numbers."""
     return hasattr(value, "__getitem__") and not isinstance(value, Mapping)
 
 
-def isMappingType(value: Any) -> bool:
+def isMappingType(value: object) -> bool:
     """Tell whether a value can be indexed by keys."""
     return isinstance(value, Mapping)
 
 
-def isNumberType(value: Any) -> bool:
+def isNumberType(value: object) -> bool:
     """Tell whether a value is a number."""
     return hasattr(value, "__int__") or hasattr(value, "__complex__")
 
@@ -202,5 +202,5 @@ def reload(module: Any) -> Any:
     return module if module is sys else importlib.reload(module)
 
 
-def nothing(*args: Any, **kwargs: Any) -> None:
+def nothing(*args: object, **kwargs: object) -> None:
     """Do nothing: what was asked for has no meaning any more."""

@@ -16,7 +16,7 @@ def __getattr__(name: str) -> Callable[..., Any]:
     function = getattr(math, name)
 
     @functools.wraps(function)
-    def of_scalars(*args: Any) -> Any:
+    def of_scalars(*args: object) -> Any:
         return function(*map(scalar, args))
 
     globals()[name] = of_scalars

@@ -13,22 +13,22 @@ __all__ = ["format_text", "percent", "scalar", "storable", "to_float", "to_int"]
 _SPEC = re.compile(r"%(?:\((?P<key>[^)]*)\))?[#0\- +]*(?P<width>\*|\d+)?(?:\.(?P<digits>\*|\d+))?[hlL]?(?P<kind>.)")
 
 
-def scalar(value: Any) -> Any:
+def scalar(value: object) -> Any:
     """Return the element of a one-element array; everything else as it is."""
     return value.reshape(-1)[0] if isinstance(value, np.ndarray) and value.ndim and value.size == 1 else value
 
 
-def to_float(value: Any = 0.0) -> float:
+def to_float(value: object = 0.0) -> float:
     """Return float(value), also of a one-element array of any rank."""
     return float(scalar(value))
 
 
-def to_int(value: Any = 0) -> int:
+def to_int(value: object = 0) -> int:
     """Return int(value), also of a one-element array of any rank."""
     return int(scalar(value))
 
 
-def storable(target: Any, value: Any) -> Any:
+def storable(target: object, value: object) -> Any:
     """Return what `target[i] = value` can store: a one-element array goes into an array of numbers as a number."""
     if isinstance(target, np.ndarray) and target.dtype != object and isinstance(value, np.ndarray):
         return scalar(value)
@@ -47,7 +47,7 @@ def percent(text: Any, values: Any) -> Any:
     return text % tuple(v if k in "sr" else scalar(v) for v, k in zip(given, kinds + ["s"] * len(given)))
 
 
-def _holds_array(values: Any) -> bool:
+def _holds_array(values: object) -> bool:
     given = values if isinstance(values, tuple) else values.values() if isinstance(values, dict) else (values,)
     return any(isinstance(value, np.ndarray) for value in given)
 
@@ -64,7 +64,7 @@ def _kinds(match: re.Match[str]) -> list[str]:
 
 
 class _Formatter(string.Formatter):
-    def format_field(self, value: Any, format_spec: str) -> str:
+    def format_field(self, value: object, format_spec: str) -> str:
         return format(scalar(value) if format_spec else value, format_spec)
 
 

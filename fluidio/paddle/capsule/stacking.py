@@ -15,7 +15,7 @@ def __getattr__(name: str) -> Callable[..., Any]:
     function = getattr(np, name)
 
     @functools.wraps(function)
-    def of_any(arrays: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
+    def of_any(arrays: Iterable[object], *args: object, **kwargs: object) -> Any:
         return function(arrays if isinstance(arrays, (np.ndarray, list, tuple)) else list(arrays), *args, **kwargs)
 
     globals()[name] = of_any

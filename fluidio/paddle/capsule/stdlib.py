@@ -39,13 +39,13 @@ __all__ = [
 ArgSpec = namedtuple("ArgSpec", "args varargs keywords defaults")
 
 
-def getargspec(func: Any) -> ArgSpec:
+def getargspec(func: object) -> ArgSpec:
     """Return args, varargs, keywords and defaults of a function."""
     spec = inspect.getfullargspec(func)
     return ArgSpec(spec.args, spec.varargs, spec.varkw, spec.defaults)
 
 
-def linux_distribution(*args: Any, **kwargs: Any) -> tuple[str, str, str]:
+def linux_distribution(*args: object, **kwargs: object) -> tuple[str, str, str]:
     """Return name, version and code name of the system."""
     try:
         release = platform.freedesktop_os_release()
@@ -66,16 +66,16 @@ def shuffle(x: Any, random: Any) -> None:
         x[i], x[j] = x[j], x[i]
 
 
-def _whole(value: Any) -> Any:
+def _whole(value: object) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def randint(a: Any, b: Any) -> int:
+def randint(a: object, b: object) -> int:
     """Return a random integer of [a, b], whose ends may be whole floats."""
     return random.randint(_whole(a), _whole(b))
 
 
-def randrange(*args: Any) -> int:
+def randrange(*args: object) -> int:
     """Return a random integer of a range, whose ends may be whole floats."""
     return random.randrange(*map(_whole, args))
 
@@ -102,12 +102,12 @@ def unescape(parser: Any, *args: Any, **kwargs: Any) -> Any:
     return parser.unescape(*args, **kwargs) if hasattr(parser, "unescape") else html.unescape(*args, **kwargs)
 
 
-def factorial(x: Any) -> int:
+def factorial(x: object) -> int:
     """Return math.factorial(x); x may be a whole float."""
     return math.factorial(_whole(x))
 
 
-def find_loader(name: str, path: Any = None) -> Any:
+def find_loader(name: str, path: object = None) -> Any:
     """Return the loader of a module, or None."""
     spec = importlib.util.find_spec(name)
     return spec.loader if spec is not None else None

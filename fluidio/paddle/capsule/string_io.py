@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["StringIO"]
 
 
-def StringIO(buffer: Any = None) -> Any:
+def StringIO(buffer: object = None) -> Any:
     """Return a buffer over bytes or text; an empty one takes either."""
     if isinstance(buffer, bytes):
         return io.BytesIO(buffer)

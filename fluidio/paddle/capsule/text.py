@@ -41,7 +41,7 @@ class ByteText(bytes):
     def __hash__(self) -> int:
         return hash(self._text())  # equal to the str it equals
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: object) -> bool:
         return self._text() < str(other)
 
     def __contains__(self, part: Any) -> bool:
@@ -53,7 +53,7 @@ class ByteText(bytes):
     def __radd__(self, other: Any) -> Any:
         return other + self._text()
 
-    def __mod__(self, values: Any) -> Any:
+    def __mod__(self, values: object) -> Any:
         return self._text() % values
 
     def __getitem__(self, index: Any) -> Any:
@@ -65,7 +65,7 @@ class ByteText(bytes):
 
 
 def _text_method(name: str) -> Any:
-    def method(self: ByteText, *args: Any, **kwargs: Any) -> Any:
+    def method(self: ByteText, *args: object, **kwargs: object) -> Any:
         if args and isinstance(args[0], bytes):
             return getattr(bytes, name)(self, *args, **kwargs)
         return getattr(str(self), name)(*args, **kwargs)
@@ -100,7 +100,7 @@ def _recode(function: Any, value: Any, codec: str) -> Any:
     return ByteText(function(data, codec))
 
 
-def to_unicode(value: Any = "", encoding: str = "ascii", errors: str = "strict") -> str:
+def to_unicode(value: object = "", encoding: str = "ascii", errors: str = "strict") -> str:
     """Return unicode(value, encoding)."""
     if isinstance(value, ByteText) and encoding == "ascii":
         return str(value)
@@ -160,7 +160,7 @@ class _Writes:
     def write(self, data: Any, /) -> Any:
         return super().write(_as_bytes(data))  # type: ignore[misc]
 
-    def writelines(self, lines: Iterable[Any], /) -> None:
+    def writelines(self, lines: Iterable[object], /) -> None:
         for line in lines:
             self.write(line)
 
@@ -188,7 +188,7 @@ def _as_line(line: bytes) -> str:
     return line.decode("utf-8", "surrogateescape")
 
 
-def _as_bytes(data: Any) -> Any:
+def _as_bytes(data: object) -> Any:
     return data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
 
 

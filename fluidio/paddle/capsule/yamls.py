@@ -13,11 +13,11 @@ def _yaml() -> Any:
     return yaml
 
 
-def yaml_load(stream: Any, Loader: Any = None) -> Any:
+def yaml_load(stream: object, Loader: object = None) -> Any:
     """Return the value in a stream; the default loader makes plain data, as it has since PyYAML 5.1."""
     return _yaml().load(stream, Loader=Loader or _yaml().FullLoader)
 
 
-def yaml_load_all(stream: Any, Loader: Any = None) -> Any:
+def yaml_load_all(stream: object, Loader: object = None) -> Any:
     """Return the values in a stream."""
     return _yaml().load_all(stream, Loader=Loader or _yaml().FullLoader)

@@ -59,7 +59,7 @@ def crop_img(im: Any, inner_size: int, color: bool = True, test: bool = True) ->
     return picture
 
 
-def preprocess_img(im: Any, img_mean: Any, crop_size: int, is_train: bool, color: bool = True) -> Any:
+def preprocess_img(im: object, img_mean: object, crop_size: int, is_train: bool, color: bool = True) -> Any:
     """Crop, subtract the mean and flatten."""
     picture = crop_img(np.asarray(im, np.float32), crop_size, color, test=not is_train)
     return (picture - img_mean).flatten()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 __all__ = ["init"]
 
 
-def init(**_: Any) -> None:
+def init(**_: object) -> None:
     """Accept paddle.v2's process setup; nothing is needed here."""

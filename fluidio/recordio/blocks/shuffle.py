@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from fluidio.recordio.decode.block import Column, check_same_layout
 from fluidio.recordio.decode.spans import ColumnSource, Part, Pieces, Scattered, Span, Strided, repeat, unfilled
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import IntArray
 
 __all__ = ["permuted"]
@@ -72,7 +72,7 @@ def _place(source: ColumnSource, start: int, stop: int) -> _Place:
     return _Place((whole.reshape(-1).view(np.uint8).data,), first, edges[:-1], edges[1:], column)
 
 
-def _row_size(data: npt.NDArray[Any]) -> int:
+def _row_size(data: Array) -> int:
     return data.dtype.itemsize * math.prod(data.shape[1:])
 
 
@@ -98,5 +98,5 @@ def _frame(columns: list[Column], order: IntArray) -> Column:
     return whole.take(order, _no_rows)
 
 
-def _no_rows(data: npt.NDArray[Any], starts: IntArray, lengths: IntArray) -> npt.NDArray[Any]:
+def _no_rows(data: Array, starts: IntArray, lengths: IntArray) -> Array:
     return unfilled((int(lengths.sum()), *data.shape[1:]), data.dtype)

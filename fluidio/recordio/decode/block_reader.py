@@ -44,7 +44,7 @@ class BlockReader:
 
     def __init__(
         self,
-        path: Any,
+        path: object,
         *,
         on_error: OnError = "raise",
         verify_inner: bool = False,

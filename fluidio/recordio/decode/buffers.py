@@ -93,7 +93,7 @@ class Pool:
                 return memory
         return None
 
-    def _give_back(self, watch: Any) -> None:
+    def _give_back(self, watch: object) -> None:
         _, memory = self._leased.pop(id(watch))
         self._free.append(memory)
         while len(self._free) > 1 and sum(map(len, self._free)) > _KEPT:

@@ -23,6 +23,7 @@ from fluidio.recordio.format.compressors import CodecError
 from fluidio.recordio.format.records import RecordTable
 from fluidio.recordio.format.tensor_codec import TensorHead, decode_record, parse_head
 from fluidio.tensor import lod as lod_math
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import LoD
 
 __all__ = ["Decoder", "RecordError"]
@@ -120,7 +121,7 @@ class Decoder:
         if run:
             yield _stack(run)
 
-    def _record(self, payload: memoryview, table: RecordTable, index: int) -> list[tuple[npt.NDArray[Any], LoD]]:
+    def _record(self, payload: memoryview, table: RecordTable, index: int) -> list[tuple[Array, LoD]]:
         begin, end = table.bounds(index)
         tensors, position = decode_record(payload, begin, end)
         for slot, (array, lod) in enumerate(tensors):
@@ -206,7 +207,7 @@ def _fits(plan: _Plan, payload: memoryview, table: RecordTable) -> bool:
     )
 
 
-def _stack(records: list[list[tuple[npt.NDArray[Any], LoD]]]) -> RecordBlock:
+def _stack(records: list[list[tuple[Array, LoD]]]) -> RecordBlock:
     """Return records of one layout as a block."""
     count = len(records)
     columns = []

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from fluidio.recordio.decode.buffers import Pool
 from fluidio.recordio.format.tensor_codec import TensorHead
+from fluidio.tensor.array import Array, DType
 from fluidio.tensor.lod import IntArray
 from fluidio.varint import varint
 
@@ -100,14 +101,12 @@ def prefixes(
 
 
 @functools.lru_cache(maxsize=256)
-def untyped(size: int) -> np.dtype[Any]:
+def untyped(size: int) -> DType:
     """Return the type of `size` bytes that are copied as they are."""
     return np.dtype(f"V{size}")
 
 
-def copy(
-    payload: memoryview, first: int, stride: int, size: int, target: npt.NDArray[Any], at: int, count: int
-) -> None:
+def copy(payload: memoryview, first: int, stride: int, size: int, target: Array, at: int, count: int) -> None:
     """Copy items of `size` bytes, `stride` bytes from one to the next, to items at, at + 1, ... of the target."""
     if compiled is not None:
         compiled.copy(payload, first, stride, size, target, at, count)
@@ -122,7 +121,7 @@ def copy(
     np.ndarray(found.shape, found.dtype, target, at * size)[:] = found
 
 
-def putter(table: npt.NDArray[Any], put: Callable[[int, Any], object]) -> Callable[[int, Any], object]:
+def putter(table: Array, put: Callable[[int, Any], object]) -> Callable[[int, Any], object]:
     """Return what does `put(row, value)`, quicker for arrays of just the type and the shape of the table's rows."""
     if compiled is None or table.dtype.kind not in "biuf":
         return put
@@ -156,9 +155,7 @@ def join(cuts: list[Cuts], like: npt.NDArray[Any], pool: Pool, out: npt.NDArray[
     return data
 
 
-def pick(
-    payloads: tuple[memoryview, ...], which: IntArray, starts: IntArray, stops: IntArray, target: npt.NDArray[Any]
-) -> None:
+def pick(payloads: tuple[memoryview, ...], which: IntArray, starts: IntArray, stops: IntArray, target: Array) -> None:
     """Fill the target with pieces of several payloads, one after another."""
     view = target.reshape(-1).view(np.uint8)
     if hasattr(compiled, "pick"):  # not in a module that was built for an older fluidio
@@ -170,7 +167,7 @@ def pick(
         memory[start:end] = payloads[number][first:last]
 
 
-def _join(cuts: list[Cuts], like: npt.NDArray[Any], pool: Pool, out: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
+def _join(cuts: list[Cuts], like: Array, pool: Pool, out: Array | None) -> Array:
     pieces = [whole[a:b] for whole, starts, stops in cuts for a, b in zip(starts, stops)]
     if out is None and like.nbytes < _LARGE * len(pieces):
         # Joining slices beats indexing with 8 bytes of index for every 8 bytes of data.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator
+from os import PathLike
 from typing import Any
 
 from fluidio import pickles
@@ -17,7 +18,7 @@ __all__ = ["sample_reader"]
 
 
 def sample_reader(
-    paths: Any, *, allow_pickle: bool = False, on_error: OnError = "raise"
+    paths: object, *, allow_pickle: bool = False, on_error: OnError = "raise"
 ) -> Callable[[], Iterator[Any]]:
     """Return a reader creator over the pickled samples in some files.
 
@@ -40,7 +41,7 @@ def sample_reader(
     return reader
 
 
-def _samples(path: Any, allow_pickle: bool, on_error: OnError) -> Iterator[Any]:
+def _samples(path: str | PathLike[str], allow_pickle: bool, on_error: OnError) -> Iterator[Any]:
     if isinstance(path, Task):
         with File(path, on_error=on_error) as file:
             for record in file:

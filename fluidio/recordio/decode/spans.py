@@ -18,6 +18,7 @@ from fluidio.recordio.decode.block import Allocate, Column, Layout, RecordBlock,
 from fluidio.recordio.decode.buffers import Pool
 from fluidio.recordio.decode.loops import Cuts, Places, copy, join, pick
 from fluidio.recordio.format.tensor_codec import TensorHead
+from fluidio.tensor.array import Array, DType
 from fluidio.tensor.lod import IntArray
 
 _NOTHING = bytes(16)
@@ -73,7 +74,7 @@ class Scattered(NamedTuple):
     stops: IntArray
     column: Column
 
-    def copy(self, start: int, stop: int, target: npt.NDArray[Any]) -> None:
+    def copy(self, start: int, stop: int, target: Array) -> None:
         """Copy the data of some records."""
         chosen = slice(start, stop)
         pick(self.payloads, self.which[chosen], self.starts[chosen], self.stops[chosen], target)
@@ -91,7 +92,7 @@ class Scattered(NamedTuple):
 ColumnSource = Strided | Pieces | Scattered | Column
 
 
-def unfilled(shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def unfilled(shape: tuple[int, ...], dtype: DType) -> Array:
     """Return an array that has a shape and a type, but no memory of its own."""
     return np.ndarray(shape, dtype, _NOTHING, 0, (0,) * len(shape))
 

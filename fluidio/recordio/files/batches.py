@@ -8,6 +8,7 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import partial
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from fluidio.recordio.files.source import is_url, opened
 from fluidio.recordio.files.tasks import Task
 from fluidio.recordio.format.chunks import OnError
 from fluidio.recordio.write.encode import is_dense
+from fluidio.tensor.array import Array
 
 __all__ = ["iter_batches", "iter_blocks", "iter_parts", "load"]
 
@@ -38,7 +40,7 @@ _LARGE_FILE = 1 << 22
 
 
 def load(
-    paths: Any,
+    paths: object,
     *,
     on_error: OnError = "raise",
     verify_inner: bool = False,
@@ -88,7 +90,7 @@ def _believable(files: list[Any], like: RecordBlock) -> int:
     return min(sum(count for count, _ in found), usual // record)
 
 
-def _announced(file: Any) -> tuple[int, int]:
+def _announced(file: object) -> tuple[int, int]:
     """Return how many records a file's headers announce, and how many bytes it has."""
     if isinstance(file, Task):
         with opened(file.path) as source:
@@ -119,7 +121,7 @@ def _fill(first: RecordBlock, rest: Iterator[RecordBlock], expected: int) -> Rec
     return RecordBlock.concat([RecordBlock(filled, done), *others])
 
 
-def _moved(array: np.ndarray[Any, Any], used: int, rows: int) -> np.ndarray[Any, Any]:
+def _moved(array: Array, used: int, rows: int) -> Array:
     """Return the `used` first rows in an array with room for `rows`."""
     larger = np.empty((rows, *array.shape[1:]), array.dtype)
     larger[:used] = array[:used]
@@ -127,7 +129,7 @@ def _moved(array: np.ndarray[Any, Any], used: int, rows: int) -> np.ndarray[Any,
 
 
 def iter_batches(
-    paths: Any,
+    paths: object,
     batch_size: int,
     *,
     shuffle: bool | int = False,
@@ -191,7 +193,7 @@ def iter_batches(
 
 
 def iter_blocks(
-    paths: Any, *, on_error: OnError = "raise", verify_inner: bool = False, threads: int | None = None
+    paths: object, *, on_error: OnError = "raise", verify_inner: bool = False, threads: int | None = None
 ) -> Iterator[RecordBlock]:
     """Yield the blocks of some files in order."""
     buffers = Pool()
@@ -200,7 +202,7 @@ def iter_blocks(
 
 
 def iter_parts(
-    paths: Any,
+    paths: object,
     buffers: Pool,
     *,
     on_error: OnError = "raise",
@@ -231,7 +233,7 @@ def iter_parts(
         helpers.stop()
 
 
-def _is_large(path: Any) -> bool:
+def _is_large(path: str | PathLike[str]) -> bool:
     """Tell whether threads are worth it: a local file of several chunks."""
     path = path.path if isinstance(path, Task) else path
     try:

@@ -60,7 +60,7 @@ class File:
 
     def __init__(
         self,
-        path: Any,
+        path: object,
         mode: Literal["r", "w", "a"] = "r",
         *,
         max_chunk_size: int | None = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-from typing import Any
 
 import numpy as np
 
@@ -70,7 +69,7 @@ class ChunkIndex:
 
 
 def build_index(
-    what: Any, *, on_error: OnError = "raise", partial: bool = False, dialect: Dialect | None = None
+    what: object, *, on_error: OnError = "raise", partial: bool = False, dialect: Dialect | None = None
 ) -> ChunkIndex:
     """Return the index of a path, URL, file object or ByteSource.
 

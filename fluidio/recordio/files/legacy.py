@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from os import PathLike
 from typing import Any
 
 from fluidio.recordio.files.file import File
@@ -14,7 +15,7 @@ from fluidio.recordio.write.writer import Writer
 __all__ = ["Index", "Scanner", "reader", "writer"]
 
 
-def writer(path: Any) -> Writer:
+def writer(path: object) -> Writer:
     """Open a file for writing in the dialect of pip `recordio`: `write(record)`, `close()`."""
     return Writer(path, "snappy", None, dialect="go")
 
@@ -28,7 +29,7 @@ class reader:
     Fluid: pip `recordio` turned every error into the end of the data; here it is raised.
     """
 
-    def __init__(self, paths: Any) -> None:
+    def __init__(self, paths: object) -> None:
         self._records: Iterator[bytes] = self._all(expand(paths, commas=True))
 
     @staticmethod
@@ -50,7 +51,7 @@ class reader:
 class Index(ChunkIndex):
     """The index of one file: `num_chunks`, `num_records`, `locate(record)`."""
 
-    def __init__(self, path: Any) -> None:
+    def __init__(self, path: str | PathLike[str]) -> None:
         found = open_index(path)
         super().__init__(found.offsets, found.counts, found.ends, found.dialect, found.problem)
 
@@ -67,7 +68,7 @@ class Scanner:
         length: how many; -1 for all that follow.
     """
 
-    def __init__(self, path: Any, start: int = 0, length: int = -1) -> None:
+    def __init__(self, path: str | PathLike[str], start: int = 0, length: int = -1) -> None:
         self._file = File(path)
         self._records = self._file.get_reader(start, None if length < 0 else start + length)
         self._current: bytes | None = None

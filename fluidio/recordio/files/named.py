@@ -31,7 +31,7 @@ class Names:
         slots: Sequence[Field | None] = self.slots if self.slots is not None else [None] * len(batch)
         return self.named([_value(slot, value) for slot, value in itertools.zip_longest(slots, batch)][: len(batch)])
 
-    def named(self, values: Sequence[Any]) -> dict[str, Any]:
+    def named(self, values: Sequence[object]) -> dict[str, Any]:
         """Return name -> value as they are."""
         if self.slots is None:
             return {f"slot_{number}": value for number, value in enumerate(values)}
@@ -42,12 +42,12 @@ class Names:
         return dict(zip(names, values))
 
 
-def names_of(paths: Sequence[Any]) -> Names:
+def names_of(paths: Sequence[object]) -> Names:
     """Return what is told about the slots of some files; they are slot_0, slot_1, ... when nothing is."""
     return Names(slots_of(paths), str(paths[0]) if paths else "")
 
 
-def _value(slot: Field | None, value: Any) -> Any:
+def _value(slot: Field | None, value: object) -> Any:
     if slot is None or not slot.text or not isinstance(value, tuple):
         return value
     data, lod = value

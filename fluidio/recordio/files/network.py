@@ -99,8 +99,8 @@ class ExplainedStore:
         found = getattr(self._inner, name)
         return self._explained(found, name == "open") if callable(found) else found
 
-    def _explained(self, call: Callable[..., Any], opens: bool) -> Callable[..., Any]:
-        def explained(*args: Any, **options: Any) -> Any:
+    def _explained(self, call: Callable[..., object], opens: bool) -> Callable[..., Any]:
+        def explained(*args: object, **options: object) -> Any:
             with plain_errors(self._url):
                 result = call(*args, **options)
             return ExplainedStore(result, self._url) if opens else result

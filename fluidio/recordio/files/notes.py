@@ -40,7 +40,7 @@ def read_manifest(output: str) -> dict[str, Any] | None:
     return found
 
 
-def _check_name(shard: Any, path: str) -> None:
+def _check_name(shard: object, path: str) -> None:
     """Refuse a shard that is no file beside its manifest: what it names is read, and replaced by the next set."""
     name = shard.get("name") if isinstance(shard, dict) else None
     if not isinstance(name, str) or name in ("", ".", "..") or re.search(r"[/\\\0]", name):
@@ -59,7 +59,7 @@ def slots_beside(path: str) -> list[Field] | None:
     return schema.from_json(beside) if beside else None
 
 
-def slots_of(paths: Iterable[Any]) -> list[Field] | None:
+def slots_of(paths: Iterable[object]) -> list[Field] | None:
     """Return the slots that are told of all files alike, None when they are not; a shard set is asked once."""
     asked: set[str] = set()
     noted: list[Field] | None = None

@@ -45,7 +45,7 @@ def expand(paths: Any, *, commas: bool = False, notes: bool = False) -> list[Any
     return [name for names in found for name in names]
 
 
-def _is_named(part: Any, names: list[Any]) -> bool:
+def _is_named(part: object, names: list[Any]) -> bool:
     """Tell whether a path is a file's own name, not a glob."""
     return isinstance(part, (str, os.PathLike)) and names == [os.fspath(part)]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator
-from typing import Any
 
 from fluidio.recordio.files.index import ChunkIndex
 from fluidio.recordio.files.paths import expand
@@ -16,7 +15,7 @@ from fluidio.recordio.format.chunks import OnError
 __all__ = ["after", "chunk_tasks", "count_batches", "partition", "tasks"]
 
 
-def tasks(files: Any, records_per_task: int, *, on_error: OnError = "raise") -> list[Task]:
+def tasks(files: object, records_per_task: int, *, on_error: OnError = "raise") -> list[Task]:
     """Return ranges of at most `records_per_task` records, in order; none crosses the end of a file.
 
     Example:
@@ -32,7 +31,7 @@ def tasks(files: Any, records_per_task: int, *, on_error: OnError = "raise") -> 
     ]
 
 
-def partition(files: Any, n: int, i: int, *, on_error: OnError = "raise") -> list[Task]:
+def partition(files: object, n: int, i: int, *, on_error: OnError = "raise") -> list[Task]:
     """Return part `i` of `n`: consecutive records, sizes differing by at most one, together exactly everything."""
     if not 0 <= i < n:
         raise ValueError(f"part {i} of {n} does not exist")
@@ -51,7 +50,7 @@ def partition(files: Any, n: int, i: int, *, on_error: OnError = "raise") -> lis
 
 
 def count_batches(
-    files: Any,
+    files: object,
     batch_size: int,
     *,
     part: tuple[int, int] | None = None,
@@ -65,7 +64,7 @@ def count_batches(
     return found // batch_size if drop_last else -(-found // batch_size)
 
 
-def after(files: Any, records: int, *, on_error: OnError = "raise") -> list[Task]:
+def after(files: object, records: int, *, on_error: OnError = "raise") -> list[Task]:
     """Return what comes after the first `records` records."""
     out = []
     for path, index, start, stop in _whole(files, on_error):
@@ -76,7 +75,7 @@ def after(files: Any, records: int, *, on_error: OnError = "raise") -> list[Task
     return out
 
 
-def chunk_tasks(files: Any, *, on_error: OnError = "raise") -> list[Task]:
+def chunk_tasks(files: object, *, on_error: OnError = "raise") -> list[Task]:
     """Return one task for each chunk."""
     out = []
     for path, index, start, stop in _whole(files, on_error):
@@ -88,7 +87,7 @@ def chunk_tasks(files: Any, *, on_error: OnError = "raise") -> list[Task]:
     return out
 
 
-def _whole(files: Any, on_error: OnError) -> Iterator[tuple[str, ChunkIndex, int, int]]:
+def _whole(files: object, on_error: OnError) -> Iterator[tuple[str, ChunkIndex, int, int]]:
     for item in expand(files):
         if isinstance(item, Task):
             yield item.path, open_index(item.path, on_error=on_error), item.start, item.stop

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import Any
 
 from fluidio.errors import RecordIOError
 from fluidio.recordio.files.source import open_source
@@ -25,7 +24,7 @@ class Salvage:
     damage: list[RecordIOError] = field(default_factory=list)
 
 
-def repair(damaged: Any, target: str | os.PathLike[str]) -> Salvage:
+def repair(damaged: object, target: str | os.PathLike[str]) -> Salvage:
     """Copy every good chunk of `damaged` to the new file `target`.
 
     A chunk is good when its checksum fits and its records fill it exactly; nothing is guessed. The target appears

@@ -27,7 +27,7 @@ class Batches(Iterator[Any]):
     def __init__(
         self,
         make: Callable[[Part, int], Iterator[Any]],
-        facts: Mapping[str, Any],
+        facts: Mapping[str, object],
         part: Part,
         count: Callable[[Part], int],
     ) -> None:

@@ -13,7 +13,6 @@ import json
 import os
 import struct
 import zlib
-from typing import Any
 
 import numpy as np
 
@@ -34,7 +33,7 @@ _MAGIC = b"fluidio-index-2\n"
 
 
 def open_index(
-    what: Any, *, on_error: OnError = "raise", sidecar: bool | None = None, partial: bool = False
+    what: object, *, on_error: OnError = "raise", sidecar: bool | None = None, partial: bool = False
 ) -> ChunkIndex:
     """Return the index of a file, from its sidecar when that holds good, else by hopping.
 

@@ -8,6 +8,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterator
+from os import PathLike
 from typing import Any, BinaryIO, Protocol, cast, runtime_checkable
 
 from fluidio.errors import RecordIOError, missing_dependency
@@ -167,7 +168,7 @@ class StreamSource:
             self._stream.seek(self._base)
 
 
-def _can_seek(stream: Any) -> bool:
+def _can_seek(stream: object) -> bool:
     seekable = getattr(stream, "seekable", None)
     return bool(seekable()) if seekable is not None else hasattr(stream, "seek")
 
@@ -241,7 +242,7 @@ class RemoteSource:
         self._window = (0, b"")
 
 
-def is_url(path: Any) -> bool:
+def is_url(path: str | PathLike[str]) -> bool:
     """Tell whether a path is for fsspec (`s3://`, `http://`, `memory://`, ...)."""
     return isinstance(path, str) and "://" in path
 
@@ -296,7 +297,7 @@ def _from_pipe(path: str) -> StreamSource:
 
 
 @contextlib.contextmanager
-def opened(what: Any) -> Iterator[Any]:
+def opened(what: object) -> Iterator[Any]:
     """Open a source for a block and close it if it was opened here."""
     source = open_source(what)
     try:

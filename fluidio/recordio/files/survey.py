@@ -96,7 +96,7 @@ class Survey:
         return framed(records_page([self.path], verify=self.verified))
 
 
-def survey(what: Any, *, verify: bool = False, preview: int = 3) -> Survey:
+def survey(what: object, *, verify: bool = False, preview: int = 3) -> Survey:
     """Return a Survey of one file.
 
     Args:

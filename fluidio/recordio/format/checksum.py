@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 try:
     from isal.isal_zlib import crc32 as _crc32
@@ -21,7 +21,7 @@ _crc32c: Checksum | None = None
 CRC32_IS_FAST: bool = _crc32 is not zlib.crc32
 
 
-def crc32c(data: Any, value: int = 0) -> int:
+def crc32c(data: object, value: int = 0) -> int:
     """Return the CRC-32C; its package is imported at the first call, because it takes a fifth of `import fluidio`."""
     global _crc32c
     function = _crc32c
@@ -32,7 +32,7 @@ def crc32c(data: Any, value: int = 0) -> int:
     return function(data, value)
 
 
-def masked_crc32c(data: Any) -> int:
+def masked_crc32c(data: object) -> int:
     """Return the rotated and shifted CRC-32C that both snappy stream formats (and TFRecord) store."""
     value = crc32c(data)
     return (((value >> 15) | (value << 17)) + 0xA282EAD8) & 0xFFFFFFFF

@@ -51,7 +51,7 @@ class ChunkReader:
 
     def __init__(
         self,
-        what: Any,
+        what: object,
         *,
         on_error: OnError = "raise",
         verify_inner: bool = False,

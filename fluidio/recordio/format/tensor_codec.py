@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from fluidio.dtypes import VarType, to_numpy, to_vartype
 from fluidio.recordio.format.compressors import Bytes, CodecError
+from fluidio.tensor.array import DType
 from fluidio.tensor.lod import NO_LOD, LoD
 from fluidio.varint import read_varint, varint
 
@@ -76,12 +77,12 @@ def encode_desc(dtype: npt.DTypeLike, dims: Sequence[int]) -> bytes:
 
 
 @functools.lru_cache(maxsize=4096)
-def _without_lod(dtype: np.dtype[Any], dims: tuple[int, ...]) -> bytes:
+def _without_lod(dtype: DType, dims: tuple[int, ...]) -> bytes:
     desc = encode_desc(dtype, dims)
     return _NO_LOD_HEAD + _version_size.pack(0, len(desc)) + desc
 
 
-def tensor_prefix(dtype: np.dtype[Any], dims: tuple[int, ...], lod: LoD = NO_LOD) -> bytes:
+def tensor_prefix(dtype: DType, dims: tuple[int, ...], lod: LoD = NO_LOD) -> bytes:
     """Return all bytes of a tensor before its data."""
     if not lod:
         return _without_lod(dtype, dims)
@@ -193,7 +194,7 @@ def _unpack(form: struct.Struct, data: Bytes, offset: int, end: int, what: str) 
 
 
 @functools.lru_cache(maxsize=1024)  # most tensors of a file have a shape that was seen before
-def _parse_desc(desc: bytes) -> tuple[np.dtype[Any], tuple[int, ...]]:
+def _parse_desc(desc: bytes) -> tuple[DType, tuple[int, ...]]:
     """Return dtype and dims; fields may come in any order, dims packed or not, unknown fields are passed over."""
     dtype: np.dtype[Any] | None = None
     dims: list[int] = []

@@ -5,13 +5,13 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 from mmap import mmap
-from typing import Any
 
 import numpy as np
 
 from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.recordio.format.tensor_codec import TENSOR_DTYPES
 from fluidio.recordio.write.narrowing import unmasked
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import LoD, from_offsets, problem
 
 __all__ = ["check_columns", "check_dtype", "checked_tensor", "columns_of", "copied"]
@@ -19,7 +19,7 @@ __all__ = ["check_columns", "check_dtype", "checked_tensor", "columns_of", "copi
 _WIDER = {"uint16": "int32", "uint32": "int64", "uint64": "int64", "float128": "float64"}
 
 
-def copied(record: Any) -> bytes:
+def copied(record: object) -> bytes:
     """Return the bytes of a record that its owner may change before the chunk is complete."""
     if isinstance(record, (bytearray, memoryview, array, mmap)):
         return bytes(record)
@@ -27,7 +27,7 @@ def copied(record: Any) -> bytes:
     raise TypeError(f"a record is bytes or str, not {type(record).__name__}: {hint}")
 
 
-def columns_of(columns: Any) -> list[Column]:
+def columns_of(columns: object) -> list[Column]:
     if isinstance(columns, (np.ndarray, Column, str, bytes)) or not isinstance(columns, Iterable):
         raise TypeError(
             f"write_block() takes a list with an array for each slot, not {type(columns).__name__}: "
@@ -44,7 +44,7 @@ def columns_of(columns: Any) -> list[Column]:
     return [each if isinstance(each, Column) else Column(each) for each in found]
 
 
-def checked_tensor(pair: Any) -> tuple[np.ndarray[Any, Any], LoD]:
+def checked_tensor(pair: object) -> tuple[Array, LoD]:
     """Return an (array, LoD) pair that can be written.
 
     Raises:
@@ -67,7 +67,7 @@ def checked_tensor(pair: Any) -> tuple[np.ndarray[Any, Any], LoD]:
     return array, lod
 
 
-def check_dtype(data: np.ndarray[Any, Any]) -> None:
+def check_dtype(data: Array) -> None:
     """Refuse an array that would be read back as something else.
 
     Raises:
@@ -99,7 +99,7 @@ def check_columns(block: RecordBlock) -> None:
             raise ValueError(f"slot {number}: its offsets do not go with its {len(column.data)} rows")
 
 
-def _go_up(edges: np.ndarray[Any, Any], end: int) -> bool:
+def _go_up(edges: Array, end: int) -> bool:
     """Tell whether offsets begin with 0, never fall and end where the data does."""
     return bool(len(edges) and edges[0] == 0 and edges[-1] == end and (edges[1:] >= edges[:-1]).all())
 

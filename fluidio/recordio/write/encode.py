@@ -15,6 +15,7 @@ from fluidio.recordio.decode import loops
 from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.recordio.decode.buffers import Buffer
 from fluidio.recordio.format.tensor_codec import tensor_prefix
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import IntArray
 
 __all__ = ["encode_block", "record_sizes"]
@@ -168,6 +169,6 @@ def _between(data: npt.NDArray[np.uint8], edges: IntArray) -> Pieces:
     return data, edges[:-1], edges[1:]
 
 
-def _little(data: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _little(data: Array) -> Array:
     """Return the rows as contiguous little-endian memory."""
     return np.ascontiguousarray(data, data.dtype.newbyteorder("<"))

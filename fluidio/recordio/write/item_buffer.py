@@ -43,7 +43,7 @@ class ItemBuffer:
         self._rows = 0
 
     @staticmethod
-    def fits(item: Any) -> bool:
+    def fits(item: object) -> bool:
         """Tell whether items like this one can be collected: numbers and arrays, the same in all samples."""
         if not isinstance(item, (list, tuple)) or not item or type(item[0]) not in (list, tuple):
             return False
@@ -52,7 +52,7 @@ class ItemBuffer:
     def __len__(self) -> int:
         return self._rows // self._height
 
-    def add(self, item: Any) -> bool:
+    def add(self, item: object) -> bool:
         """Take an item over; False, and nothing is taken, when it is not like the first."""
         if type(item) is not list or len(item) != self._height:
             return False
@@ -82,7 +82,7 @@ def _put(rows: np.ndarray[Any, Any], first: Any) -> _Put:
     """Return what stores a value in a row, or says that it is not like the first."""
     if type(first) in _NUMBERS:
 
-        def put_number(row: int, value: Any) -> bool:
+        def put_number(row: int, value: object) -> bool:
             if type(value) not in _NUMBERS:
                 return False
             rows[row] = value
@@ -91,7 +91,7 @@ def _put(rows: np.ndarray[Any, Any], first: Any) -> _Put:
         return put_number
     shape, dtype = first.shape, first.dtype
 
-    def put_array(row: int, value: Any) -> bool:
+    def put_array(row: int, value: object) -> bool:
         if type(value) is not np.ndarray or value.shape != shape or value.dtype != dtype:
             return False
         rows[row] = value

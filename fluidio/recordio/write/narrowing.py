@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
+
+from fluidio.tensor.array import Array, DType
 
 __all__ = ["narrowed", "unmasked"]
 
 
-def narrowed(where: str, array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def narrowed(where: str, array: Array, dtype: DType) -> Array:
     """Return values with a dtype that earlier ones had.
 
     Args:
@@ -38,7 +37,7 @@ def narrowed(where: str, array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.N
         raise ValueError(f"{where}: {problem}") from None
 
 
-def unmasked(value: Any) -> npt.NDArray[Any]:
+def unmasked(value: object) -> Array:
     """Return a value as an array.
 
     Raises:

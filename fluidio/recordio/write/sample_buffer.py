@@ -14,6 +14,7 @@ import numpy as np
 from fluidio.recordio.decode import loops
 from fluidio.recordio.decode.block import Column
 from fluidio.recordio.write.narrowing import narrowed, unmasked
+from fluidio.tensor.array import Array
 
 __all__ = ["SampleBuffer"]
 
@@ -64,7 +65,7 @@ class SampleBuffer:
             self._count = row + 1
         return self._count >= self._limit
 
-    def _begin(self, sample: Sequence[Any]) -> list[Callable[[int, Any], object]]:
+    def _begin(self, sample: Sequence[object]) -> list[Callable[[int, Any], object]]:
         """Make the slots for samples like the first one."""
         self._slots = [self._slot(number, value) for number, value in enumerate(sample)]
         self._puts = [slot.put for slot in self._slots]
@@ -78,7 +79,7 @@ class SampleBuffer:
         count, self._count = self._count, 0
         return [slot.take(count) for slot in self._slots]
 
-    def _slot(self, number: int, first: Any) -> _Slot:
+    def _slot(self, number: int, first: object) -> _Slot:
         dtype = self._dtypes[number] if self._dtypes is not None else None
         level = self._lod_levels[number] if number < len(self._lod_levels) else 0
         if level > 1:
@@ -111,7 +112,7 @@ class _Numbers:
             data = narrowed(f"slot {self._number}", data, self._found)
         return Column(data.reshape(count, 1))
 
-    def _check_mixed(self, values: list[Any], data: np.ndarray[Any, Any]) -> None:
+    def _check_mixed(self, values: list[Any], data: Array) -> None:
         """Refuse whole numbers among floats that no float holds exactly."""
         with np.errstate(invalid="ignore"):
             large = np.flatnonzero(np.abs(data) >= _EXACT)
@@ -178,7 +179,7 @@ class _Sequences:
         return Column(data if dtype is None else data.astype(dtype, copy=False), offsets, (offsets,))
 
 
-def _alike(number: int, arrays: list[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
+def _alike(number: int, arrays: list[Array]) -> list[Array]:
     """Return sequences whose items have one shape; empty ones take the shape of the others."""
     shapes = {array.shape[1:] for array in arrays if len(array)}
     if len(shapes) > 1:

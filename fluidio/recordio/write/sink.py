@@ -206,7 +206,7 @@ class StreamSink:
             self._stream.flush()
 
 
-def open_sink(what: Any, mode: str, atomic: bool) -> Sink:
+def open_sink(what: object, mode: str, atomic: bool) -> Sink:
     """Return the sink for a path, a URL or a binary file object."""
     if isinstance(what, (str, os.PathLike)):
         path = os.fspath(what)

@@ -22,7 +22,7 @@ class WriteBehind:
         self._pool = ThreadPoolExecutor(1, "recordio-write")
         self._last: Future[None] | None = None
 
-    def write(self, header: bytes, stored: Any) -> None:
+    def write(self, header: bytes, stored: object) -> None:
         """Wait for the write before, then start this one."""
         self.wait()
         try:

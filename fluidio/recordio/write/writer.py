@@ -24,6 +24,7 @@ from fluidio.recordio.write.encode import encode_block, record_sizes
 from fluidio.recordio.write.sample_buffer import SampleBuffer
 from fluidio.recordio.write.sink import LocalSink, open_sink
 from fluidio.recordio.write.write_behind import WriteBehind
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import IntArray, LoD
 
 __all__ = ["Writer"]
@@ -62,7 +63,7 @@ class Writer:
 
     def __init__(
         self,
-        path: Any,
+        path: object,
         compressor: str | int = "snappy",
         max_num_records: int | None = 1000,
         *,
@@ -157,11 +158,11 @@ class Writer:
             self._end_chunk()
         self._undo = None
 
-    def write_tensors(self, tensors: Sequence[tuple[np.ndarray[Any, Any], LoD]]) -> None:
+    def write_tensors(self, tensors: Sequence[tuple[Array, LoD]]) -> None:
         """Add one record of (array, LoD) pairs."""
         self.write(encode_record([checked_tensor(pair) for pair in tensors]))
 
-    def write_block(self, columns: RecordBlock | Sequence[Column | np.ndarray[Any, Any]]) -> None:
+    def write_block(self, columns: RecordBlock | Sequence[Column | Array]) -> None:
         """Add many tensor records at once: one for each row of the arrays, or as the columns say."""
         block = columns if isinstance(columns, RecordBlock) else RecordBlock(columns_of(columns))
         if self.closed:
@@ -217,7 +218,11 @@ class Writer:
         self._undo = None
 
     def write_samples(
-        self, samples: Iterable[Sequence[Any]], *, dtypes: Sequence[Any] | None = None, lod_levels: Sequence[int] = ()
+        self,
+        samples: Iterable[Sequence[Any]],
+        *,
+        dtypes: Sequence[object] | None = None,
+        lod_levels: Sequence[int] = (),
     ) -> int:
         """Add one tensor record for each sample of a Python reader and return how many there were.
 

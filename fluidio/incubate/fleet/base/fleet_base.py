@@ -31,8 +31,8 @@ class DistributedOptimizer:
         self,
         loss: Any,
         startup_program: Program | None = None,
-        parameter_list: Any = None,
-        no_grad_set: Any = None,
+        parameter_list: Sequence[Variable | str] | None = None,
+        no_grad_set: Iterable[Variable | str] | None = None,
         callbacks: Any = None,
     ) -> Any:
         return self._optimizer.backward(loss, startup_program, parameter_list, no_grad_set, callbacks)
@@ -65,7 +65,7 @@ class Fleet:
         self.main_program: Any = None
         self.startup_program: Any = None
 
-    def init(self, role_maker: Any = None) -> None:
+    def init(self, role_maker: object = None) -> None:
         """Take a role: the role maker's, or that of the environment."""
         if role_maker is None:
             role_maker = PaddleCloudRoleMaker(is_collective=self.mode == Mode.COLLECTIVE)
@@ -89,7 +89,7 @@ class Fleet:
             raise RuntimeError("fleet: call fleet.init(role_maker) first")
         return self._role_maker
 
-    def _distribute(self, main: Program, startup: Program, strategy: Any) -> None:
+    def _distribute(self, main: Program, startup: Program, strategy: object) -> None:
         raise NotImplementedError(f"{type(self).__name__} does not say how programs are distributed")
 
     # -- who is who -----------------------------------------------------------------------------------------------
@@ -154,18 +154,18 @@ class Fleet:
         """Wait for the other workers."""
         self._role().barrier_worker()
 
-    def all_reduce_worker(self, input: Any, output: Any) -> None:
+    def all_reduce_worker(self, input: Variable, output: object) -> None:
         """Set `output` to the sum of all workers' `input`."""
         self._role().all_reduce_worker(input, output)
 
     # -- saving ---------------------------------------------------------------------------------------------------
 
-    def _trained(self, program: Any) -> Program:
+    def _trained(self, program: Program | None) -> Program:
         found = self.main_program if program is None else program
         return found if isinstance(found, Program) else found._program
 
     def save_persistables(
-        self, executor: Any, dirname: str, main_program: Any = None, filename: str | None = None
+        self, executor: Executor, dirname: str, main_program: Program | None = None, filename: str | None = None
     ) -> None:
         """Save what the program keeps between steps; every worker has all of it, so one of them saves."""
         io.save_persistables(executor, dirname, self._trained(main_program), filename)

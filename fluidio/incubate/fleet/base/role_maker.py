@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.distributed import Intent, find_launch, group, parse_endpoints, signature_of, trainer_count
+from fluidio.program import Variable
 
 __all__ = [
     "GeneralRoleMaker",
@@ -98,13 +99,13 @@ class RoleMakerBase:
 
     barrier_all = barrier_worker
 
-    def all_gather(self, input: Any) -> list[Any]:
+    def all_gather(self, input: Variable) -> list[Any]:
         """Return the numbers that all workers give, by worker."""
         trainers = group().meet(Intent.COLLECTIVE, signature_of(["all_gather"]))
         gathered: list[Any] = trainers.all_gather(np.asarray(input)).tolist()
         return gathered
 
-    def all_reduce_worker(self, input: Any, output: Any, mode: str = "sum") -> None:
+    def all_reduce_worker(self, input: Variable, output: Any, mode: str = "sum") -> None:
         """Set `output` to the sum (max, min) of all workers' `input`."""
         if mode not in ("sum", "max", "min"):
             raise ValueError(f"unknown mode {mode!r}; expected sum, max or min")
@@ -246,7 +247,7 @@ class UserDefinedCollectiveRoleMaker(RoleMakerBase):
         self._worker_num = len(self._worker_endpoints)
 
 
-def _check_id(current_id: Any) -> None:
+def _check_id(current_id: object) -> None:
     if not isinstance(current_id, int):
         raise TypeError("current_id must be as int")
     if current_id < 0:

@@ -102,7 +102,7 @@ def _fits(g: Graph, start: _Carried, end: _Carried, loose: set[str]) -> _Carried
     return _Carried(start.name, value, lod)
 
 
-def _as(g: Graph, value: Value, dtype: Any) -> Value:
+def _as(g: Graph, value: Value, dtype: object) -> Value:
     return _empty_sequence(g, dtype) if value.many else g.cast(value, dtype)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -67,7 +66,7 @@ class _Sequences:
     def flat(self, x: Value) -> Value:
         return self.segments.flat(x)
 
-    def start(self, given: Value | None, width: int, dtype: Any) -> Value:
+    def start(self, given: Value | None, width: int, dtype: object) -> Value:
         """Return the states before the first step: given, or zeros."""
         if given is not None:
             return given

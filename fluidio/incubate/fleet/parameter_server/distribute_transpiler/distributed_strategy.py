@@ -46,41 +46,41 @@ class DistributedStrategy:
     def get_program_config(self) -> DistributeTranspilerConfig:
         return self._program_config
 
-    def set_program_config(self, config: Any) -> None:
+    def set_program_config(self, config: object) -> None:
         _update(self, "_program_config", DistributeTranspilerConfig, config)
 
     def get_trainer_runtime_config(self) -> TrainerRuntimeConfig:
         return self._trainer_runtime_config
 
-    def set_trainer_runtime_config(self, config: Any) -> None:
+    def set_trainer_runtime_config(self, config: object) -> None:
         _update(self, "_trainer_runtime_config", TrainerRuntimeConfig, config)
 
     def get_server_runtime_config(self) -> Any:
         return self._server_runtime_config
 
-    def set_server_runtime_config(self, config: Any) -> None:
+    def set_server_runtime_config(self, config: object) -> None:
         self._server_runtime_config = config
 
     def get_execute_strategy(self) -> ExecutionStrategy:
         return self._execute_strategy
 
-    def set_execute_strategy(self, config: Any) -> None:
+    def set_execute_strategy(self, config: object) -> None:
         _update(self, "_execute_strategy", ExecutionStrategy, config)
 
     def get_build_strategy(self) -> BuildStrategy:
         return self._build_strategy
 
-    def set_build_strategy(self, config: Any) -> None:
+    def set_build_strategy(self, config: object) -> None:
         _update(self, "_build_strategy", BuildStrategy, config)
 
     def get_debug_opt(self) -> Any:
         return self.debug_opt
 
-    def set_debug_opt(self, opt_info: Any) -> None:
+    def set_debug_opt(self, opt_info: object) -> None:
         self.debug_opt = opt_info
 
 
-def _update(strategy: DistributedStrategy, name: str, kind: type[Any], config: Any) -> None:
+def _update(strategy: DistributedStrategy, name: str, kind: type[Any], config: object) -> None:
     """Set a part of a strategy from such a part, or some of its fields from a dict."""
     if isinstance(config, kind):
         setattr(strategy, name, config)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fluidio.errors import not_supported
 from fluidio.incubate.fleet.base.fleet_base import DistributedOptimizer, Fleet, Mode
 from fluidio.incubate.fleet.parameter_server.distribute_transpiler.distributed_strategy import DistributedStrategy
-from fluidio.program import Operator, Program
+from fluidio.program import Operator, Program, Variable
 from fluidio.transpiler import DistributeTranspiler, DistributeTranspilerConfig
 
 __all__ = ["DistributedTranspiler", "TranspilerOptimizer", "fleet"]
@@ -19,7 +19,7 @@ class DistributedTranspiler(Fleet):
 
     mode = Mode.TRANSPILER
 
-    def distributed_optimizer(self, optimizer: Any, strategy: Any = None) -> TranspilerOptimizer:
+    def distributed_optimizer(self, optimizer: object, strategy: object = None) -> TranspilerOptimizer:
         """Return the optimizer under fleet's interface; the strategy is sync by default."""
         return TranspilerOptimizer(optimizer, strategy, self)
 
@@ -67,22 +67,22 @@ class DistributedTranspiler(Fleet):
 class TranspilerOptimizer(DistributedOptimizer):
     """An optimizer of one of many workers that meet at parameter servers."""
 
-    def __init__(self, optimizer: Any, strategy: Any = None, owner: Any = None) -> None:
+    def __init__(self, optimizer: object, strategy: object = None, owner: object = None) -> None:
         super().__init__(optimizer, _config(strategy), owner or fleet)
 
     def minimize(
         self,
-        losses: Any,
-        scopes: Any = None,
-        startup_programs: Any = None,
-        parameter_list: Any = None,
-        no_grad_set: Iterable[Any] | None = None,
+        losses: object,
+        scopes: object = None,
+        startup_programs: object = None,
+        parameter_list: Sequence[Variable | str] | None = None,
+        no_grad_set: Iterable[object] | None = None,
     ) -> tuple[list[Operator], list[Any]]:
         """Append backward and updates, and exchange gradients between them."""
         return self._minimize(losses, startup_programs, parameter_list, no_grad_set)
 
 
-def _config(strategy: Any) -> DistributeTranspilerConfig:
+def _config(strategy: object) -> DistributeTranspilerConfig:
     if strategy is None:
         return DistributeTranspilerConfig()
     if isinstance(strategy, DistributedStrategy):
