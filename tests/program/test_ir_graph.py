@@ -54,8 +54,8 @@ def test_a_program_goes_through_a_graph_unchanged() -> None:
     assert [op.type for op in back.block(0).ops] == [op.type for op in main.block(0).ops]
     exe = fluid.Executor(fluid.CPUPlace())
     exe.run(fluid.default_startup_program())
-    weights = fluid.global_scope().find_var("fc_0.w_0").get_tensor()
-    weights.set(np.ones([4, 2], "float32"), fluid.CPUPlace())  # relu lets something through
+    weights: Any = fluid.global_scope().find_var("fc_0.w_0")
+    weights.get_tensor().set(np.ones([4, 2], "float32"), fluid.CPUPlace())  # relu lets something through
     feed = {"x": np.ones([2, 4], "float32")}
     (first,) = exe.run(main, feed=feed, fetch_list=[loss.name])
     (second,) = exe.run(back, feed=feed, fetch_list=[loss.name])
