@@ -32,11 +32,11 @@ _OP_COST = 4e-6
 """Seconds that it takes to time one op."""
 _CLOCKS_EVERY = 0.005
 """Seconds between steps whose use of the processor is looked at: asking for it takes microseconds."""
-_STEP_COST = 25e-6
-"""Seconds that it takes to watch one step."""
+_STEP_COST = 80e-6
+"""Seconds that it takes to watch one step, and the next ones to find their data in the cache again."""
 _STEP_SHARE = 0.015
 """Of the run's time may be spent on watching steps: where they are short, only some of them are watched."""
-_MOST_SKIPPED = 100
+_MOST_SKIPPED = 200
 _ALL_WATCHED = 200
 """Steps at the start of a run that are all watched."""
 _HELD = 256
