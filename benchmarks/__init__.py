@@ -1,1 +1,1 @@
-"""Speed, measured as ratios: `python -m benchmarks` for the field, one script each for single questions."""
+"""Speed measured as ratios: `python -m benchmarks` compares with peers; separate scripts answer specific questions."""

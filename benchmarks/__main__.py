@@ -2,8 +2,8 @@
 
     python -m benchmarks [--peers-home DIR] [--peers tensorflow,torch] [--workloads w1,w5] [--repeat 5] [--plot FILE]
 
-Peers live in environments of their own: `benchmarks/field/make_peers.sh DIR` makes them from PyPI; one that is not
-there is left out. Each case runs in a fresh process; the order turns with each round, so that a busy moment hits all.
+Peers have separate environments: `benchmarks/field/make_peers.sh DIR` creates them from PyPI; a missing one is left
+out. Each case runs in a fresh process; the order rotates with each round, so that a busy moment affects all of them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ SCRIPTS = {
     "mindspore": "peer_mindspore.py",
     "mxnet": "peer_mxnet.py",
     "paddle3": "peer_paddle.py",
+    "parquet": "peer_parquet.py",
     "pyrecordio": "peer_pyrecordio.py",
+    "safetensors": "peer_safetensors.py",
     "tensorflow": "peer_tensorflow.py",
     "torch": "peer_torch.py",
     "webdataset": "peer_webdataset.py",
@@ -118,7 +120,7 @@ def _cases(args: argparse.Namespace, home: Path | None, folder: Path) -> Iterato
 
 
 def _environment() -> dict[str, str]:
-    """One maths thread for everybody; fluidio is found in this checkout."""
+    """Return an environment with one maths thread, in which this checkout's fluidio is found."""
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     return {**os.environ, **threads, "PYTHONPATH": str(HERE.parent.parent)}
 

@@ -3,8 +3,8 @@
     python benchmarks/convert.py [--only workers,write,tiny] [--rows 20000] [--tiny 10000000] [--peer NAME=PYTHON]...
 
 A peer runs in its own Python, on the same rows, in the same run: `--peer tfrecord=PYTHON` (with tensorflow),
-`webdataset`, `array_record`, `mindrecord` (with mindspore). Absolute figures move with the load of the machine; look at
-the ratios.
+`webdataset`, `array_record`, `mindrecord` (with mindspore). Absolute figures depend on the machine's load; compare the
+ratios.
 """
 
 from __future__ import annotations
@@ -163,13 +163,13 @@ def workers(folder: str, rows: int) -> None:
 
 
 def cpu_of_workers(note: str) -> list[float]:
-    """Return the CPU seconds of each worker, as the template wrote them down."""
+    """Return the CPU seconds of each worker, as recorded by the template."""
     with open(note) as file:
         return list({pid: float(seconds) for pid, seconds in map(str.split, file)}.values())
 
 
 def bare(workers: int, rows: int) -> None:
-    """Make the same rows in bare processes and throw them away: the best that two workers could do here."""
+    """Make the same rows in bare processes and discard them: the best that two workers could do here."""
     with multiprocessing.get_context("fork").Pool(workers) as pool:
         pool.map(functools.partial(make_rows, rows), range(16), 1)
 

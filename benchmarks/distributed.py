@@ -1,11 +1,12 @@
-"""Two trainers against one, beside PyTorch's DistributedDataParallel, in one run, one maths thread each.
+"""Two trainers against one, compared with PyTorch's DistributedDataParallel, in one run, one maths thread each.
 
 Run: python -m benchmarks.distributed   (needs the extra `torch`; --reference COMMAND adds the real Fluid 1.8.5, with
 two parameter servers)
 
 For each model: samples/s of one and of two trainers with batches of 256 each, their ratio, the same for DDP, and the
-bytes that a trainer sends in a step over the bytes of its gradients, counted at the loopback device of a network
-namespace of its own where that can be made.
+same for fluidio started by mpiexec (if the extra `mpi` is installed). The rounds alternate; medians are shown. Also the
+bytes a trainer sends in a step relative to the bytes of its gradients, counted at the loopback device of a separate
+network namespace if one can be created.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -101,8 +103,9 @@ def torch_step(model: str, rank: int, size: int, endpoints: str) -> Any:
 
 def worker(args: argparse.Namespace) -> None:
     """Train and print the seconds of the measured steps."""
-    make = fluidio_step if args.engine == "fluidio" else torch_step
-    step = make(args.model, args.rank, args.size, args.endpoints)
+    rank = int(os.environ.get("OMPI_COMM_WORLD_RANK", args.rank))
+    make = torch_step if args.engine == "torch" else fluidio_step
+    step = make(args.model, rank, args.size, args.endpoints)
     for _ in range(5):
         step()
     sent = _sent()
@@ -134,7 +137,7 @@ def rate(engine: str, model: str, size: int, args: argparse.Namespace) -> tuple[
 
 
 def _private_network() -> list[str]:
-    """Return the beginning of a command with a loopback device of its own, so that only its bytes count."""
+    """Return a command prefix that gives a process its own loopback device, so that only its bytes count."""
     words = ["unshare", "-n", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
     try:
         works = subprocess.run([*words, "true"], capture_output=True, check=False).returncode == 0
@@ -146,7 +149,7 @@ def _private_network() -> list[str]:
 
 
 def job(args: argparse.Namespace) -> None:
-    """Run the processes of one job and print what each trainer has measured."""
+    """Run the processes of one job and print each trainer's measurements."""
     from tests.distributed.jobs import endpoints
 
     names = endpoints(2)
@@ -155,8 +158,19 @@ def job(args: argparse.Namespace) -> None:
         return
     words = ["--worker", "--engine", args.engine, "--model", args.model, "--size", str(args.size)]
     words += ["--endpoints", ",".join(names[: args.size]), "--steps", str(args.steps)]
+    if args.engine == "mpi" and args.size > 1:
+        print(json.dumps(_mpi_job([sys.executable, str(_HERE), *words], args.size)))
+        return
     commands = [[sys.executable, str(_HERE), *words, "--rank", str(rank)] for rank in range(args.size)]
     print(json.dumps(_results([subprocess.Popen(one, stdout=subprocess.PIPE, text=True) for one in commands])))
+
+
+def _mpi_job(command: list[str], size: int) -> list[Any]:
+    from tests.distributed.jobs import mpiexec
+
+    whole = [*mpiexec(), "--bind-to", "none", "-n", str(size), *command]
+    done = subprocess.run(whole, stdout=subprocess.PIPE, text=True, timeout=500, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
 def _reference_job(args: argparse.Namespace, names: list[str]) -> list[Any]:
@@ -197,6 +211,7 @@ def gradient_bytes(model: str) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--reference", default="", help="a command that runs Python with PaddlePaddle 1.8.5")
     parser.add_argument("--job", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
@@ -216,15 +231,28 @@ def main() -> None:
 
 
 def compare(args: argparse.Namespace) -> None:
-    """Print a line for each model and engine."""
-    engines = ["fluidio", "torch", *(["fluid"] if args.reference else [])]
+    """Print a line for each model and engine: medians of rounds in which the engines alternated."""
+    from tests.distributed.jobs import MPIEXEC
+
+    engines = ["fluidio", *(["mpi"] if MPIEXEC else []), "torch", *(["fluid"] if args.reference else [])]
     for model in args.models:
         size = gradient_bytes(model)
+        rounds = [{engine: _both(engine, model, args) for engine in engines} for _ in range(args.rounds)]
         for engine in engines:
-            (one, _), (two, sent) = rate(engine, model, 1, args), rate(engine, model, 2, args)
-            rates = f"1 trainer {one:9,.0f}/s   2 trainers {two:9,.0f}/s   ratio {two / one:.2f}"
+            one, two, sent = (statistics.median(found[engine][n] for found in rounds) for n in range(3))
+            ratio = statistics.median(found[engine][1] / found[engine][0] for found in rounds)
+            rates = f"1 trainer {one:9,.0f}/s   2 trainers {two:9,.0f}/s   ratio {ratio:.2f}"
             share = f"   sent by each / gradient {sent / size:.2f}" if sent else ""
-            print(f"{model:7} {engine:8} {rates}{share}", flush=True)
+            print(f"{model:7} {_NAMES.get(engine, engine):13} {rates}{share}", flush=True)
+
+
+_NAMES = {"fluidio": "fluidio, Gloo", "mpi": "fluidio, MPI", "torch": "PyTorch DDP", "fluid": "Fluid 1.8.5"}
+
+
+def _both(engine: str, model: str, args: argparse.Namespace) -> tuple[float, float, float]:
+    """Return samples/s of one trainer and of two, and the bytes that each of the two sends."""
+    one, (two, sent) = rate(engine, model, 1, args)[0], rate(engine, model, 2, args)
+    return one, two, sent
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The models of benchmarks.distributed on PaddlePaddle Fluid itself: trainers and parameter servers, by its own means.
+"""The models of benchmarks.distributed on PaddlePaddle Fluid itself, with its own trainers and parameter servers.
 
 Started by `python -m benchmarks.distributed --reference COMMAND`, with a Python of Fluid's time (3.7).
 """

@@ -1,4 +1,4 @@
-"""Print what one `exe.run` costs beside the arithmetic: a program of one op, and one with a feed and a fetch.
+"""Print the overhead of one `exe.run` beyond the arithmetic: a program of one op, and one with a feed and a fetch.
 
 Run: python benchmarks/executor_overhead.py
 """

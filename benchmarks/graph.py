@@ -61,7 +61,7 @@ def direct(paths: list[str], case: Case) -> int:
 
 
 def graph(paths: list[str], case: Case) -> Callable[[], int]:
-    """Return what reads an epoch through a program."""
+    """Return a function that reads an epoch through a program."""
     main, startup, scope = fluid.Program(), fluid.Program(), fluid.Scope()
     slots: Any = {"shapes": [(-1, case.width), (-1, 1)], "lod_levels": [0, 0], "dtypes": ["float32", "int64"]}
     with fluid.program_guard(main, startup), fluid.unique_name.guard():

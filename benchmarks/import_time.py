@@ -1,4 +1,4 @@
-"""Print what `import fluidio` adds to `import numpy`, and the first layer to that: the best of several processes each.
+"""Print the time `import fluidio` adds to `import numpy`, and the first layer to that: best of several processes.
 
 Run: python benchmarks/import_time.py
 """

@@ -1,4 +1,4 @@
-"""Print what one layer costs in programs of growing length: to build, to train, to compile and to run.
+"""Print the cost of one layer in programs of growing length: to build, train, compile and run.
 
 Run: python benchmarks/program_size.py
 
@@ -21,7 +21,7 @@ PLAN_OPS = (2500, 5000, 10000, 20000)
 
 
 def seconds(call: Callable[[], object]) -> float:
-    """Return the processor time of one call, without what earlier programs left to the garbage collector."""
+    """Return the processor time of one call, without garbage collection of earlier programs."""
     gc.collect()
     start = time.process_time()
     call()

@@ -1,4 +1,4 @@
-"""Microseconds per step of reading, for whatever `paddle.fluid` is: the real one (Python 2.7 or 3) or fluidio.
+"""Microseconds per reading step, for the installed `paddle.fluid`: the real one (Python 2.7 or 3) or fluidio.
 
     PYTHON benchmarks/reader_rows.py [batches=1000]          prints one JSON object: row name -> [wall, cpu] in us/step
 

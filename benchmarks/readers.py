@@ -1,4 +1,4 @@
-"""Measure readers: cost of a step beside the real Fluid 1.8.5, overlap, threads, and the whole chain from files.
+"""Measure readers: cost of a step compared with the real Fluid 1.8.5, overlap, threads, and the whole chain from files.
 
     python benchmarks/readers.py overhead --fluid185 "/path/to/fluid185" [--rounds 5]
     python benchmarks/readers.py overlap

@@ -3,7 +3,7 @@
     python benchmarks/recordio.py [--records 80000] [--only dense,ragged,write,index,get,memory] [--cpu]
 
 The floor of a read is what no reader can avoid: a warm read into a reused buffer, the checksum, one strided copy out
-of it (and the decompression). Absolute figures move with the load of the machine; look at the ratios.
+of it (and the decompression). Absolute figures depend on the machine's load; compare the ratios.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ STRIDE, IMAGE, LABEL = 3205, 35, 3197  # the layout of one record and its length
 
 
 def best(*jobs: Callable[[], Any], rounds: int = 7, threads: bool = False) -> list[float]:
-    """Return the best time of each job; the jobs take turns, so that a busy moment hits them all.
+    """Return the best time of each job; the jobs alternate, so that a busy moment affects them all.
 
-    A job that uses `threads` is measured by the clock on the wall, always.
+    A job that uses `threads` is always measured in wall-clock time.
     """
     clock = time.perf_counter if threads else CLOCK
     times = [float("inf")] * len(jobs)
@@ -253,7 +253,7 @@ print([line for line in open("/proc/self/status") if line.startswith("VmHWM")][0
 
 
 def memory(folder: Path, count: int) -> None:
-    """Read a small and a ten times larger file, each in a process of its own: the peak must not move."""
+    """Read a small and a ten times larger file, each in its own process: peak memory must not change."""
     images, labels = dense_arrays(10000)
     peaks = []
     for repeat in (2, 20):

@@ -1,19 +1,25 @@
-"""Count requests, bytes and seconds of looking at remote files, beside a Parquet footer read through fsspec.
+"""Count requests, bytes and seconds for inspecting remote files, compared with Parquet and ArrayRecord.
 
-    python -m benchmarks.remote [--chunks 5000] [--latency 20]
+    python -m benchmarks.remote [--chunks 5000] [--latency 20] [--peers FOLDER]
 
 A loopback HTTP server with ranges waits before each answer. With an index beside the data, `count`, `get`, `tasks` and
 `partition` may take 3 requests and 2 % of the bytes; without, one pass of 1.02 x the bytes and size / 8 MiB + 2
 requests.
-(ArrayRecord's reader takes no file objects, so fsspec cannot read it.)
+
+Parquet's footer is read through fsspec. ArrayRecord's reader takes no file objects and no http://, so its file is
+copied through fsspec first, which is what its users have to do; "its own reads" are what the reader then reads of the
+copy, and what it would ask for if it could. It runs in the environment that `benchmarks/field/make_peers.sh FOLDER
+arrayrecord` makes.
 """
 
 from __future__ import annotations
 
 import argparse
 import http.server
+import json
 import math
 import os
+import subprocess
 import tempfile
 import threading
 import time
@@ -28,7 +34,7 @@ from fluidio.recordio.files.sidecar import sidecar_path
 
 
 class Server(http.server.SimpleHTTPRequestHandler):
-    """Serves a folder with ranges, late, and counts."""
+    """Serves a folder with ranges, after a delay, and counts requests."""
 
     protocol_version = "HTTP/1.1"
     latency: ClassVar[float] = 0.0
@@ -71,11 +77,11 @@ class Server(http.server.SimpleHTTPRequestHandler):
             Server.sent += stop - start
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def measured(what: str, size: int, work: Callable[[], Any]) -> None:
-    """Print what some work asks of the server."""
+    """Print the requests that some work makes."""
     Server.requests = Server.sent = 0
     began = time.perf_counter()
     result = work()
@@ -95,7 +101,7 @@ def get_by(url: str, index: int) -> int:
 
 
 def parquet_rows(url: str) -> Any:
-    """Return the number of rows that a footer tells."""
+    """Return the number of rows according to the footer."""
     import fsspec
     import pyarrow.parquet as pq
 
@@ -103,11 +109,27 @@ def parquet_rows(url: str) -> Any:
         return pq.ParquetFile(file).metadata.num_rows
 
 
+def array_records(python: str, url: str, path: str) -> dict[str, Any]:
+    """Copy an ArrayRecord through fsspec and return its own reader's report on the copy."""
+    import fsspec
+
+    files, there = fsspec.url_to_fs(url)
+    files.get_file(there, path)
+    found: dict[str, Any] = json.loads(_peer(python, "count", path))
+    return found
+
+
+def _peer(python: str, *words: str) -> bytes:
+    script = Path(__file__).with_name("remote_arrayrecord.py")
+    return subprocess.run([python, script, *words], check=True, capture_output=True).stdout
+
+
 def main() -> None:
     """Make files, serve and measure them."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--chunks", type=int, default=5000)
     parser.add_argument("--latency", type=float, default=20.0, help="milliseconds")
+    parser.add_argument("--peers", help="where make_peers.sh put its environments")
     args = parser.parse_args()
     Server.latency = args.latency / 1000
     with tempfile.TemporaryDirectory() as folder:
@@ -118,6 +140,8 @@ def main() -> None:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
             _measure(f"http://127.0.0.1:{server.server_port}", folder)
+            if args.peers:
+                _measure_arrayrecord(f"http://127.0.0.1:{server.server_port}", folder, args.chunks, args.peers)
         finally:
             server.shutdown()
 
@@ -149,6 +173,22 @@ def _measure(root: str, folder: str) -> None:
         measured(f"{what}, with an index", size, work)
     there = Path(folder, "x.parquet").stat().st_size
     measured("Parquet's footer through fsspec", there, lambda: parquet_rows(f"{root}/x.parquet"))
+
+
+def _measure_arrayrecord(root: str, folder: str, chunks: int, peers: str) -> None:
+    python, path = f"{peers}/arrayrecord/bin/python", f"{folder}/x.array_record"
+    _peer(python, "make", path, str(10 * chunks), "1000")
+    size = Path(path).stat().st_size
+    found: dict[str, Any] = {}
+    copy = f"{folder}/copy.array_record"
+
+    def work() -> int:
+        found.update(array_records(python, f"{root}/x.array_record", copy))
+        return int(found["records"])
+
+    measured("ArrayRecord, copied and counted", size, work)
+    share = 100 * found["bytes"] / size
+    print(f"{'its own reads, of the copy':34} {found['reads']:5} reads     {share:7.2f} % of the bytes")
 
 
 if __name__ == "__main__":

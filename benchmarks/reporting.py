@@ -1,4 +1,4 @@
-"""Print what watching a run costs: single steps of several sizes with and without a recorder, in turns.
+"""Print the cost of observing a run: single steps of several sizes with and without a recorder, alternating.
 
 Run: OMP_NUM_THREADS=1 python benchmarks/reporting.py
 """
@@ -29,7 +29,7 @@ def training_step(width: int, batch: int) -> Callable[[], object]:
 
 
 def seconds_of(step: Callable[[], object], steps: int, rounds: int) -> tuple[float, float]:
-    """Return what a step takes on average, alone and watched: medians of rounds that take turns."""
+    """Return the average time of a step, alone and observed: medians of alternating rounds."""
     recorder = Recorder()
     alone: list[float] = []
     watched: list[float] = []

@@ -1,11 +1,11 @@
-"""Train real programs with fluidio, Fluid 1.8.5 and PyTorch in turns, and print who wins by how much.
+"""Train real programs with fluidio, Fluid 1.8.5 and PyTorch alternately, and print the speed ratios.
 
     python benchmarks/training.py [--rounds 5] [--seconds 1] [--threads 1] [--minutes 11] [--docs FILE] [CASE ...]
 
-Fluid 1.8.5 takes part where FLUID185 (or --real) names a Python that has it, PyTorch where it is installed here. For
-each program one process of each is started and warmed up; then they train in turns, so that a busy moment hits all.
+Fluid 1.8.5 is included if FLUID185 (or --real) names a Python that has it, PyTorch if it is installed here. For each
+program one process of each is started and warmed up; then they train alternately, so that a busy moment affects all.
 The table shows medians of the rounds, the ratios of each round's times (medians, too), and the peak of memory beyond
-the imports. When `--minutes` are over, the programs that are left have fewer rounds, and the table says so.
+the imports. When `--minutes` are over, the remaining programs get fewer rounds, and the table says so.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Peer:
         self.process.stdin.flush()
 
     def hear(self, word: str) -> list[str]:
-        """Return what follows a word, once the process says it."""
+        """Return the rest of the line that starts with a word, once the process prints it."""
         assert self.process.stdout is not None
         for line in self.process.stdout:
             if line.split()[:1] == [word]:
@@ -84,7 +84,7 @@ def start(name: str, case: str, options: argparse.Namespace) -> Peer:
 
 
 def names(case: str, options: argparse.Namespace) -> list[str]:
-    """Return who trains a case."""
+    """Return the names of the peers that train a case."""
     found = [OURS]
     if options.real and case != "lstm_all_gates":  # 1.8.5 has no such switch
         found.append(REAL)
@@ -94,7 +94,7 @@ def names(case: str, options: argparse.Namespace) -> list[str]:
 
 
 def measure(case: str, options: argparse.Namespace, stop: float) -> list[Peer]:
-    """Train one program in turns."""
+    """Train one program, alternating between the peers."""
     peers = [start(name, case, options) for name in names(case, options)]
     for number in range(options.rounds):
         if number and time.monotonic() > stop:
@@ -107,7 +107,7 @@ def measure(case: str, options: argparse.Namespace, stop: float) -> list[Peer]:
 
 
 def ratio(peers: list[Peer], name: str) -> str:
-    """Return how many times as fast as another we are: the median over rounds."""
+    """Return fluidio's speed relative to a peer: the median over rounds."""
     ours, other = peers[0], next((peer for peer in peers if peer.name == name), None)
     if other is None:
         return "-"
@@ -140,7 +140,7 @@ def row(case: str, peers: list[Peer]) -> str:
 
 
 def put(path: Path, table: str) -> None:
-    """Put a table between the marks of a document."""
+    """Insert a table between the markers of a document."""
     before, rest = path.read_text().split(BEGIN)
     path.write_text(before + BEGIN + table + END + rest.split(END)[1])
 

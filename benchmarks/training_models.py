@@ -142,7 +142,7 @@ def gru_seq(fluid):
 
 
 def lstm_text(fluid, **gates):
-    """Three LSTMs of 128 over 32 sentences of 20 to 120 words, Adagrad; as 1.8.5, the output gate alone trains."""
+    """Three LSTMs of 128 over 32 sentences of 20 to 120 words, Adagrad; as in 1.8.5, only the output gate trains."""
     layers = fluid.layers
     word = layers.data("word", [1], dtype="int64", lod_level=1)
     label = layers.data("label", [1], dtype="int64")

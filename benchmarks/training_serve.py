@@ -1,4 +1,4 @@
-"""The child's side of `training.py`, for every Python from 3.7 on: train when told to, and tell how long steps took.
+"""The child process of `training.py`, for Python 3.7 and later: train on command, and report how long steps took.
 
 Lines in: "run SECONDS" or "end". Lines out: "ready", "ms MEDIAN", and at the end "peak MEGABYTES" beyond the imports.
 """
@@ -15,7 +15,7 @@ def resident():
 
 
 def serve(make):
-    """Call `make` for a function that trains one step, then do what the parent says."""
+    """Get a function that trains one step from `make`, then follow the parent's commands."""
     imported = resident()
     step = make()
     step()
@@ -31,7 +31,7 @@ def serve(make):
 
 
 def median(step, seconds):
-    """Train for about so long, a step at least; return the median time of a step in milliseconds."""
+    """Train for about this long, at least one step; return the median time of a step in milliseconds."""
     times = []
     end = time.perf_counter() + seconds
     while not times or time.perf_counter() < end:

@@ -1,4 +1,4 @@
-"""The models of `training_models.py` in PyTorch: what a user would pick instead.
+"""The models of `training_models.py` in PyTorch, as the alternative for users.
 
 python training_torch.py CASE       (then as `training_serve.py` says)
 """
@@ -25,7 +25,7 @@ def conv_norm(inputs: int, filters: int, size: int, stride: int = 1) -> nn.Seque
 
 
 class Residual(nn.Module):
-    """A branch beside a shortcut, which is projected where the shape changes."""
+    """A branch parallel to a shortcut, which is projected if the shape changes."""
 
     def __init__(self, branch: nn.Module, shortcut: nn.Module) -> None:
         super().__init__()

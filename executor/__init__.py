@@ -1,4 +1,4 @@
-"""What runs programs: the Executor, its plans, the run-time readers and the devices."""
+"""Run programs: the Executor, its plans, the run-time readers and the devices."""
 
 from fluidio.executor import readers
 from fluidio.executor.compiled import CompiledProgram, ParallelExecutor

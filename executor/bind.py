@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fluidio.executor.frame import Frame
+from fluidio.executor.stored_weights import with_values
 from fluidio.ops.kernel import Backend, Call
 from fluidio.program import Operator
 from fluidio.program.attr_values import as_float32
-from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, SAVED_ATTR, OpSlot
+from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, SAVED_ATTR, OpDef, OpSlot
 from fluidio.tensor.lod import NO_LOD, LoD
 
 __all__ = ["Step", "Variant", "bind", "rebind"]
@@ -19,7 +20,7 @@ Run = Callable[[Frame], None]
 
 
 class Step:
-    """One bound op; `dead` are the slots whose last use it is, `named` the slots of the op's variables."""
+    """One bound op; `dead` lists the slots it uses last, `named` the slots of the op's variables."""
 
     __slots__ = ("call", "dead", "named", "op", "reads", "run", "writes")
 
@@ -43,14 +44,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Variant:
-    """How a step differs from what its op says, once a pass has changed it.
+    """How a step differs from its op after a pass has changed it.
 
     Attributes:
-        kernel: instead of the op's own.
-        renamed: slot -> the slot to use instead.
-        extra: further inputs of the kernel, by name, behind those of the op.
-        carried: inputs whose value the kernel does without.
-        unwanted: outputs that nobody takes.
+        kernel: replaces the op's own kernel.
+        renamed: maps a slot to the slot used in its place.
+        extra: additional kernel inputs by name, after those of the op.
+        carried: inputs whose value the kernel does not need.
+        unwanted: outputs that nothing reads.
     """
 
     kernel: Callable[..., Any] | None = None
@@ -82,10 +83,11 @@ def bind(
         slot = named[name] = named[name] if name in named else slot_of(name)
         return -1 if slot in variant.unwanted else variant.renamed.get(slot, slot)
 
-    call = Call(op, {name: as_float32(value) for name, value in op._attrs.items()}, dev, frozenset())
-    call.ins = {slot: [place(n) for n in names if n != EMPTY] for slot, names in op._inputs.items()}
+    attrs = {**definition.attrs, **op.attrs}  # an op that was filled in through its desc may lack some
+    call = Call(op, {name: as_float32(value) for name, value in attrs.items()}, dev, frozenset())
+    call.ins = {slot: [place(n) for n in names if n != EMPTY] for slot, names in op.slots_in.items()}
     call.ins.update({name: [slot] for name, slot in variant.extra.items()})
-    call.outs = {slot: [place(n) for n in names] for slot, names in op._outputs.items()}
+    call.outs = {slot: [place(n) for n in names] for slot, names in op.slots_out.items()}
     call.wanted = frozenset(slot for slot, slots in call.outs.items() if any(i >= 0 for i in slots))
     unread = {*definition.carried, *variant.carried}
     reads = [i for slot, slots in call.ins.items() if slot not in unread for i in slots]
@@ -95,7 +97,8 @@ def bind(
         raise NotImplementedError(f"op {op.type} has no kernel")
     if definition.raw:
         return _noting_versions(Step(op, call, lambda f: kernel(call, f), reads, writes, named), place)
-    run = _simple(call, kernel, definition) or _general(call, kernel, definition)
+    valued = with_values(op, [slot.name for slot in definition.inputs], kernel)
+    run = _simple(call, valued, definition) or _general(call, valued, definition)
     apart = _updated_elsewhere(call)
     if apart:
         run = _sparing(run, apart)
@@ -106,15 +109,15 @@ def bind(
 
 
 def _noting_versions(step: Step, slot_of: Callable[[str], int]) -> Step:
-    """Let a step note the variables that change later, if backward asks for that."""
-    for entry in step.op._attrs.get(SAVED_ATTR, ()):
+    """Make a step save the variables that change later, if backward needs them."""
+    for entry in step.op.attrs.get(SAVED_ATTR, ()):
         when, name, kept = entry.split("|")
         _keep_version(step, when == "after", slot_of(name), slot_of(kept))
     return step
 
 
 def _keep_version(step: Step, after: bool, source: int, kept: int) -> None:
-    """Let a step note a variable that changes later, as it is before or after the step; its gradient reads that."""
+    """Make a step save a variable's value before or after it runs; the gradient reads the saved value."""
     run = step.run
 
     def noting(f: Frame) -> None:
@@ -136,7 +139,7 @@ def _updated_elsewhere(call: Call) -> list[int]:
 
 
 def _sparing(run: Run, inputs: list[int]) -> Run:
-    """Let a kernel work on copies of some inputs, so that the variables keep their values."""
+    """Run a kernel on copies of some inputs, so that the variables keep their values."""
 
     def sparing(f: Frame) -> None:
         values = f.values
@@ -150,7 +153,7 @@ def _sparing(run: Run, inputs: list[int]) -> Run:
     return sparing
 
 
-def _simple(call: Call, kernel: Callable[..., Any], definition: Any) -> Run | None:
+def _simple(call: Call, kernel: Callable[..., Any], definition: OpDef) -> Run | None:
     """Return a fast step for the usual op: one variable for each slot, one output, LoD shared or none."""
     if (
         definition.lod == "kernel"
@@ -167,7 +170,7 @@ def _simple(call: Call, kernel: Callable[..., Any], definition: Any) -> Run | No
     if len(positions) != len(ins):
         return None
     share = definition.lod == "share"
-    given = definition.lods and definition.lods.get(definition.outputs[0].name)
+    given = None if definition.lods is None else definition.lods.get(definition.outputs[0].name)
     if given and given[0] == "~":
         return None
     if given is not None:
@@ -199,12 +202,12 @@ def _simple(call: Call, kernel: Callable[..., Any], definition: Any) -> Run | No
     return None
 
 
-def _takes_lod_of_x(definition: Any) -> bool:
-    """Tell whether outputs have the LoD of the first variable of X, even if that has none (sum, concat, ...)."""
+def _takes_lod_of_x(definition: OpDef) -> bool:
+    """Return whether outputs have the LoD of the first variable of X, even if that has none (sum, concat, ...)."""
     return bool(definition.inputs) and definition.inputs[0].name == "X"
 
 
-def _general(call: Call, kernel: Callable[..., Any], definition: Any) -> Run:
+def _general(call: Call, kernel: Callable[..., Any], definition: OpDef) -> Run:
     fetch = [_fetcher(slot, call.ins.get(slot.name, [])) for slot in definition.inputs]
     give = [(slot, call.outs.get(slot.name, [])) for slot in definition.outputs]
     sources = [i for slot in definition.inputs for i in call.ins.get(slot.name, [])]
@@ -249,8 +252,8 @@ def _general(call: Call, kernel: Callable[..., Any], definition: Any) -> Run:
     return run
 
 
-def _given_lods(call: Call, definition: Any) -> list[tuple[int, int | None, bool]]:
-    """Return the outputs whose LoD the op's definition takes from an input, or from none, or by equal rows."""
+def _given_lods(call: Call, definition: OpDef) -> list[tuple[int, int | None, bool]]:
+    """Return the outputs whose LoD source the op's definition fixes: an input, none, or an input with equal rows."""
     found = []
     for name, source in (definition.lods or {}).items():
         sources = call.ins.get(source.removeprefix("~"), [])
@@ -260,7 +263,7 @@ def _given_lods(call: Call, definition: Any) -> list[tuple[int, int | None, bool
 
 
 def _lod_sources(call: Call, give: list[tuple[OpSlot, list[int]]], sources: list[int]) -> list[tuple[int, list[int]]]:
-    """Return for each output where its LoD may come from: a gradient has that of its own variable, if that is here."""
+    """Return the possible LoD sources of each output; a gradient takes its own variable's LoD if present."""
     found = []
     for slot, slots in give:
         own = call.ins.get(slot.name.removesuffix(GRAD_SUFFIX), []) if slot.name.endswith(GRAD_SUFFIX) else []
@@ -291,7 +294,7 @@ def _set_lods(call: Call, lods: list[LoD]) -> None:
 
 
 def _storing(run: Run, stored: list[int], fresh: list[int], reads: list[int]) -> Run:
-    """Write persistable outputs through to the scope; what may alias a temporary or a feed is copied first."""
+    """Write persistable outputs through to the scope; values that may alias a temporary or a feed are copied first."""
 
     def storing(f: Frame) -> None:
         run(f)

@@ -80,11 +80,11 @@ class CompiledProgram:
         share_vars_from: CompiledProgram | None = None,
         places: object = None,
     ) -> CompiledProgram:
-        """Run on several places: one batch for each in every step, gradients averaged, fetched values joined.
+        """Run on several places: each step takes one batch per place, averages gradients and joins fetched values.
 
         Args:
             loss_name: the loss, for training.
-            share_vars_from: a data-parallel program that was run before; it works on the same variables.
+            share_vars_from: a data-parallel program that has already run and whose variables to share.
             places: `fluid.cpu_places(n)`; all places of the executor's kind by default.
         """
         assert not self._is_data_parallel, "Already compiled with parallel, cannot be recompiled."
@@ -107,7 +107,7 @@ class CompiledProgram:
         return self
 
     def _meet_trainers(self, strategy: BuildStrategy) -> None:
-        """Follow what a strategy says of other trainers."""
+        """Apply a strategy's settings for other trainers."""
         if strategy.num_trainers > 1:
             train_together(self._program, strategy.trainer_id, strategy.num_trainers, strategy.trainers_endpoints)
         if strategy.sync_batch_norm is not True:
@@ -118,7 +118,7 @@ class CompiledProgram:
             synchronise_batch_norms(self._program)
 
     def _with_inference_optimize(self, config: object) -> CompiledProgram:
-        """Run the program as it is: plans need no passes of an inference library."""
+        """Return the program unchanged: plans need no passes of an inference library."""
         assert not self._is_data_parallel, "Cannot compile with both data parallel and inference"
         assert not self._is_inference, "Already compiled with inference, cannot be recompiled."
         self._is_inference = True
@@ -195,7 +195,7 @@ class CompiledProgram:
             return [np.empty(0, np.float32) for _ in names]
         plan = self._plan(places, tuple(feeds[0]), names)
         assert self._replicas is not None
-        with self._turns.of(scope):  # the plan is for one thread at a time
+        with self._turns.of(scope):  # only one thread at a time may use the plan
             frames = plan.run(scope, feeds, self._replicas)
             WATCHDOG.steps += 1
             each = [_fetch(f, names, return_numpy) for f in frames] if names else []
@@ -205,15 +205,15 @@ class CompiledProgram:
     def _plan(self, places: Sequence[PlaceLike], feeds: tuple[str, ...], names: tuple[str, ...]) -> ParallelPlan:
         key = (feeds, names)
         plan = self._plans.get(key)
-        if plan is None or plan.version != self._program._changes:
+        if plan is None or plan.version != self._program.changes:
             check_feed_names(self._program, feeds)
             check_fetch_names(self._program, names)
             if len(self._plans) >= _PLANS:
                 self._plans.clear()
-            averages = (
-                self._build_strategy.gradient_scale_strategy == BuildStrategy.GradientScaleStrategy.CoeffNumDevice
-            )
-            scale = 1.0 / len(places) if averages else 1.0
+            scales = BuildStrategy.GradientScaleStrategy
+            scale = {scales.CoeffNumDevice: 1.0 / len(places), scales.One: 1.0, scales.Customized: None}[
+                scales(self._build_strategy.gradient_scale_strategy)
+            ]
             plan = ParallelPlan(
                 self._program, feeds, names, places, scale, bool(self._build_strategy.enable_data_balance)
             )
@@ -232,7 +232,7 @@ def _places_like(place: PlaceLike) -> Sequence[Any]:
 
 
 class ParallelExecutor:
-    """The older face of data parallel: an executor bound to one program.
+    """The older data-parallel interface: an executor bound to one program.
 
     Fluid: 0.12 also took num_threads, allow_op_delay, customize_loss_grad; they are accepted.
     """
@@ -279,7 +279,7 @@ class ParallelExecutor:
         )
 
     def _take_first_parameters(self, program: Program) -> None:
-        """Begin with the parameters of trainer 0, as Fluid's ParallelExecutor does."""
+        """Start from the parameters of trainer 0, as Fluid's ParallelExecutor does."""
         variables = [self._scope.find_var(v.name) for v in program.list_vars() if v.persistable]
         names = sorted(v.name for v in variables if v is not None and isinstance(v.value, LoDTensor))
         if names and not is_alone():

@@ -1,9 +1,9 @@
 """Flush denormal numbers to zero while gradients are computed and applied.
 
-Numbers below 1e-38 turn up in every training: gradients fade over the steps of a recurrent net, and Adam's averages of
-a unit that has died fade by a tenth each step. They change nothing that anyone can see, but processors handle them
-outside of their pipelines, which makes whole steps two or three times as long. The forward pass keeps them: there a
-script may take the logarithm of one.
+Every training run produces numbers below 1e-38: gradients fade over the steps of a recurrent net, and Adam's averages
+for a dead unit shrink by a tenth each step. They have no visible effect on results, but processors handle them in slow
+paths, which makes whole steps two or three times slower. The forward pass keeps them, because a script may take the
+logarithm of one.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class _Fenv(ctypes.Structure):
 
 
 Switch = Callable[[int], int]
-"""Set the bits that flush in this thread and return those that were set; the rounding mode and the rest stay."""
+"""Set this thread's flush bits and return the previous ones; rounding mode and other bits are unchanged."""
 
 
 @cache
 def _switch() -> Switch | None:
-    """Return the function that sets the bits; None where that is not known to work."""
+    """Return the function that sets the bits; None on platforms where it is not known to work."""
     found = _compiled_switch() or _library_switch()
     return found if found is not None and _works(found) else None
 
@@ -48,7 +48,7 @@ def _compiled_switch() -> Switch | None:
 
 
 def _library_switch() -> Switch | None:
-    """Return a switch by the C library's functions: with glibc on x86-64 only."""
+    """Return a switch built on C library functions; only for glibc on x86-64."""
     if sys.platform != "linux" or platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc":
         return None
     try:
@@ -83,7 +83,7 @@ def _works(switch: Switch) -> bool:
 
 
 class _While:
-    """Flush or keep denormal numbers for the length of a block."""
+    """Flush or keep denormal numbers inside a `with` block."""
 
     __slots__ = ("_before", "_flush", "_switch")
 
@@ -101,10 +101,10 @@ class _While:
 
 
 def flushed() -> _While:
-    """Flush denormal numbers in this thread for the length of a block, where the system can do so."""
+    """Flush denormal numbers in this thread inside a `with` block, where the platform supports it."""
     return _While(_FLUSH)
 
 
 def kept() -> _While:
-    """Keep denormal numbers for the length of a block: for the user's functions, whose threads would inherit this."""
+    """Keep denormal numbers inside a `with` block: user functions may start threads, which inherit the mode."""
     return _While(0)

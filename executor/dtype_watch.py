@@ -1,7 +1,8 @@
 """Refuse arithmetic on values of different dtypes where a feed has brought another dtype than the program declares.
 
-Fluid: a feed was taken as it came, and the kernel that met it beside another dtype refused. NumPy would promote and go
-on, at half the speed and with other numbers. Plans are watched from the first such feed on, the others pay nothing.
+Fluid: a feed was accepted as is, and the kernel that combined it with another dtype raised. NumPy would promote and
+continue, at half the speed and with different numbers. A plan is watched from its first such feed on; other plans pay
+nothing.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class OddFeeds:
         self._watching = False
 
     def forget(self) -> None:
-        """Begin another run."""
+        """Clear the feeds for the next run."""
         self._found.clear()
 
     def note(self, name: str, declared: object, found: object) -> None:

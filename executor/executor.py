@@ -51,6 +51,13 @@ class Executor:
         self._closed = ""
         keep_freed_memory()
 
+    @property
+    def _default_executor(self) -> Any:
+        """The `core.Executor` of the place, which loading code hands to functions of `fluid.core`."""
+        from fluidio.executor.core_executor import Executor as CoreExecutor
+
+        return CoreExecutor(self.place)
+
     def run(
         self,
         program: Any = None,
@@ -69,15 +76,15 @@ class Executor:
         Args:
             program: a Program or CompiledProgram; the default main program if None.
             feed: {name: ndarray or LoDTensor}.
-            fetch_list: Variables or names. Beside them what `minimize` returned: then only what is fetched and these
-                updates are run (Fluid 1.8).
+            fetch_list: Variables or names, and optionally what `minimize` returned: then only the ops needed for the
+                fetched values and these updates run (Fluid 1.8).
             scope: where persistable variables live; the global scope if None.
-            return_numpy: ndarrays (an error for what has LoD) or LoDTensors.
-            use_prune: run only what is fetched and the updates of all optimizers.
+            return_numpy: return ndarrays (an error for values with LoD) instead of LoDTensors.
+            use_prune: run only the ops needed for the fetched values and for the updates of all optimizers.
             use_program_cache: accepted; plans are always cached, and never used for a program that has changed.
 
-        Threads may run one program at once. Runs that update variables of one scope take turns, so every step is whole;
-        runs that only read go on side by side.
+        Several threads may run one program at once. Runs that update variables of the same scope take turns, so every
+        step is atomic; read-only runs proceed in parallel.
 
         Raises:
             EOFException: a reader has no next data; `reset()` it.
@@ -103,7 +110,7 @@ class Executor:
         use_prune: bool,
     ) -> list[Any]:
         if self._dev.is_gpu:
-            with self._dev.active():  # the current GPU belongs to the thread
+            with self._dev.active():  # the current GPU is per thread
                 return self._run(program, feed, fetch_list, scope, return_numpy, return_merged, use_prune)
         return self._run(program, feed, fetch_list, scope, return_numpy, return_merged, use_prune)
 
@@ -139,12 +146,12 @@ class Executor:
         return_numpy: bool,
         reads_first: bool = False,
     ) -> list[Any]:
-        """Run a program's plan; with `reads_first` nothing has run when a reader is at its end."""
+        """Run a program's plan; with `reads_first`, no other op has run when a reader reaches its end."""
         feed = feed if type(feed) is dict else feed_dict(feed)
         names = fetch_names(fetch_list)
         cache = program.attached.get(PlanCache)
         key: PlanKey = (self._dev, tuple(feed), names, reads_first)
-        plan = cache.take(key, program._changes)
+        plan = cache.take(key, program.changes)
         if plan is None:
             feed, key, plan = self._compile(program, feed, names, reads_first)
         try:
@@ -185,7 +192,7 @@ class Executor:
                 feed = {name: value for name, value in feed.items() if name not in unknown}
         check_feed_names(program, list(feed))
         check_fetch_names(program, names)
-        program.attached.get(PlanCache).make_room(program._changes)
+        program.attached.get(PlanCache).make_room(program.changes)
         key = (self._dev, tuple(feed), names, reads_first)
         return feed, key, Plan(program, list(feed), names, self._dev, reads_first)
 
@@ -210,12 +217,12 @@ class Executor:
         scope: Scope | None = None,
         return_numpy: bool = True,
     ) -> Iterator[list[Any]]:
-        """Yield what each step of one epoch fetches: start the reader, run until it ends, reset it.
+        """Yield the values each step of one epoch fetches: start the reader, run until it ends, reset it.
 
         The reader is reset however the loop ends: at the end of the data, by `break`, by an error.
 
         Args:
-            reader: what `start()` (if it has one) and `reset()` are called on: a py_reader, a loader, a file reader.
+            reader: a py_reader, loader or file reader; its `start()` (if it has one) and `reset()` are called.
 
         Example:
             >>> for loss, in exe.epoch(main, fetch_list=[loss], reader=loader):   # doctest: +SKIP
@@ -224,7 +231,7 @@ class Executor:
         start = getattr(reader, "start", None)
         if start is not None:
             start()
-        steps, again = 0, start is None  # a file reader may stand at the end that another loop has left it at
+        steps, again = 0, start is None  # a file reader may still be at the end where another loop left it
         try:
             while True:
                 try:
@@ -292,7 +299,7 @@ class Executor:
         return add_feed_fetch_ops(program, feed, fetch_list, feed_var_name, fetch_var_name)
 
     def close(self) -> None:
-        """Refuse further runs, and leave the other trainers of a job; harmless when repeated."""
+        """Refuse further runs and leave the job's group of trainers; calling it again is harmless."""
         if not self._closed:
             self._closed = f"{self!r} was closed at {describe(user_site()) or 'an unknown line'}"
             distributed.leave()

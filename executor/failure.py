@@ -1,4 +1,4 @@
-"""Say which op failed, on what, and which line of the user's built it."""
+"""Report which op failed, with which inputs, and which line of the user's code built it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["explain"]
 
 
 def explain(error: Exception, step: Step | None, f: Frame) -> Exception:
-    """Return the error to raise: the same one if it says enough, else an OpError about the step."""
+    """Return the error to raise: the original if it says enough, else an OpError about the step."""
     if step is None or isinstance(error, (DistributedError, EOFException, OpError, ReaderError)):
         return error
     op = step.op

@@ -40,7 +40,7 @@ def feed_dict(feed: Feed | None) -> dict[str, Any]:
 
 
 def check_feed_names(program: Program, names: Sequence[str]) -> None:
-    """Refuse names that the program does not have."""
+    """Raise for names that the program does not have."""
     block = program.global_block()
     for name in names:
         if not isinstance(name, str):
@@ -53,7 +53,7 @@ def check_feed_names(program: Program, names: Sequence[str]) -> None:
 
 
 def set_feeds(f: Frame, slots: Sequence[int], variables: Sequence[Variable | None], feed: dict[str, Any]) -> None:
-    """Put the fed values into the frame; what persists reaches the scope when all of them are found good."""
+    """Put the fed values into the frame; persistable ones reach the scope once all feeds are checked."""
     plan = f.plan
     upload = plan.dev.upload if plan.dev.is_gpu else None
     stored = []
@@ -80,7 +80,7 @@ def set_feeds(f: Frame, slots: Sequence[int], variables: Sequence[Variable | Non
 
 
 def _other_dtype(odd: OddFeeds, name: str, variable: Variable | None, declared: object, array: Array) -> Any:
-    """Return an array of another dtype than declared in this machine's byte order; one that is no tensor is refused."""
+    """Return an array of an undeclared dtype in native byte order; raise if the dtype cannot be a tensor's."""
     found = array.dtype
     if found.kind not in "biuf":
         raise TypeError(
@@ -102,7 +102,7 @@ def _check_parameter(variable: Variable | None, array: Array) -> None:
 
 
 def _taker(variable: Variable | None) -> str:
-    """Return a line about the first op that takes a variable, for errors."""
+    """Return a line about the first op that reads a variable, for errors."""
     if variable is not None:
         for op in variable.block.ops:
             if variable.name in op.input_arg_names:
@@ -139,7 +139,7 @@ def check_fed(variable: Variable, array: Any, sequences: bool) -> None:
     shape, declared = list(array.shape), list(variable.shape)
     if sequences and shape:
         shape[0] = -1  # the declared size counts sequences, the array's rows
-    # As 1.8.5 compares them: dim by dim, and dims that are declared beyond those of the array do not count.
+    # As in 1.8.5: compare dim by dim, ignoring declared dims beyond those of the array.
     if not 0 < len(shape) <= len(declared) or any(0 <= d != s >= 0 for d, s in zip(declared, shape)):
         raise ValueError(
             f"The fed Variable {variable.name!r} should have dimensions = {len(declared)}, "

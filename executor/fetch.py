@@ -1,4 +1,4 @@
-"""Find what the user wants back, and hand it out."""
+"""Look up the fetched variables and return their values."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from fluidio.errors import FetchError
 from fluidio.executor.fetched import FetchedArray
 from fluidio.executor.frame import Frame
 from fluidio.program import Operator, Program, Variable
+from fluidio.program.arguments import FetchList
 from fluidio.tensor import LoDTensor, LoDTensorArray, SelectedRows
 from fluidio.tensor.array import Array
 
@@ -23,8 +24,8 @@ class FetchesUpdates(TypeError):
     """A fetch list holds ops, or what `minimize` returned: the program is pruned to them."""
 
 
-def fetch_names(fetch_list: Any) -> tuple[str, ...]:
-    """Return the names in a fetch list of variables and strings; a single one stands for a list of one."""
+def fetch_names(fetch_list: FetchList) -> tuple[str, ...]:
+    """Return the names in a fetch list of variables and strings; a single one counts as a list of one."""
     if not fetch_list and not isinstance(fetch_list, Variable):
         return ()
     if isinstance(fetch_list, (Variable, str)):
@@ -51,7 +52,7 @@ def _name(item: object) -> str:
 
 
 def check_fetch_names(program: Program, names: Sequence[str]) -> None:
-    """Refuse names that the program does not have."""
+    """Raise for names that the program does not have."""
     block = program.global_block()
     for name in names:
         if name not in block.vars:
@@ -64,14 +65,14 @@ def check_fetch_names(program: Program, names: Sequence[str]) -> None:
 
 
 def check_given(f: Frame) -> None:
-    """Refuse to run for something that the scope and the feed must hold, as no op makes it, and do not."""
+    """Raise if a variable is produced by no op and provided by neither scope nor feed."""
     for slot in f.plan.given_fetches:
         if f.values[slot] is None:
             raise _nothing(f, slot, f.plan.name_of(slot))
 
 
 def take(f: Frame, slots: Sequence[int], names: Sequence[str], return_numpy: bool) -> list[Array]:
-    """Return copies of the fetched values; a GPU is waited for once."""
+    """Return copies of the fetched values, with a single wait for a GPU."""
     if f.plan.dev.is_gpu:
         _bring_down(f, slots)
     return [_one(f, slot, name, return_numpy) for slot, name in zip(slots, names)]
@@ -86,7 +87,9 @@ def _bring_down(f: Frame, slots: Sequence[int]) -> None:
 def _one(f: Frame, slot: int, name: str, return_numpy: bool) -> Any:
     value = f.values[slot]
     if value is None:
-        raise _nothing(f, slot, name)
+        if f.variables[slot] is not None or slot in f.plan.given_fetches:
+            raise _nothing(f, slot, name)
+        value = np.empty(0)  # Fluid: an output that an op leaves unset (an index of another mode) is an empty tensor
     if isinstance(value, SelectedRows):
         return (
             np.asarray(f.plan.dev.download(value.to_dense(f.plan.dev.xp))).view(FetchedArray) if return_numpy else value
@@ -95,7 +98,7 @@ def _one(f: Frame, slot: int, name: str, return_numpy: bool) -> Any:
         whole = np.array(value.whole())
         return whole.view(FetchedArray) if return_numpy else LoDTensor.wrap(whole)
     if isinstance(value, LoDTensorArray):
-        return [np.array(t).view(FetchedArray) for t in value] if return_numpy else value
+        return [np.array(t).view(FetchedArray) for t in value] if return_numpy else list(value)
     lod = f.lods[slot]
     if not return_numpy:
         array = value.copy() if isinstance(value, np.ndarray) or f.plan.dev.is_gpu else value

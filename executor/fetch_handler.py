@@ -1,4 +1,4 @@
-"""`fluid.executor.FetchHandler`: a look at variables every few seconds of `train_from_dataset`."""
+"""`fluid.executor.FetchHandler`: inspect variables every few seconds of `train_from_dataset`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["FetchHandler", "Monitor"]
 
 
 class FetchHandler:
-    """Names variables and is called with their values; overwrite `handler`.
+    """Names variables and receives their values; override `handler`.
 
     Args:
         var_dict: titles and variables.
@@ -47,9 +47,9 @@ exe.train_from_dataset(program, dataset, fetch_handler=ShowAuc({"auc": auc}, per
 
 
 class Monitor:
-    """Calls a handler between steps whenever its period has passed.
+    """Calls a handler between steps once its period has passed.
 
-    Fluid: a thread of its own looked every whole second, and once more after the last step.
+    Fluid: a separate thread checked every second, and once more after the last step.
     """
 
     def __init__(self, handler: FetchHandler | None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -59,7 +59,7 @@ class Monitor:
         self.variables = list(handler.var_dict.values()) if handler else []
 
     def step(self, values: list[Any], *, last: bool = False) -> None:
-        """Hand the values on if it is time."""
+        """Pass the values to the handler if its period has passed."""
         if self._handler is None or not values:
             return
         passed = self._clock() - self._last

@@ -1,4 +1,4 @@
-"""Take a variable out of a scope by name (Fluid's `_fetch_var`), and tensors to arrays (`as_numpy`)."""
+"""Fetch a variable from a scope by name (Fluid's `_fetch_var`), and convert tensors to arrays (`as_numpy`)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _fetch_var = fetch_var
 
 
 def as_numpy(tensor: object) -> Any:
-    """Return a fetched tensor as an array, a list of them as a list; RuntimeError for what has sequences."""
+    """Return a fetched tensor as an array, a list of them as a list; RuntimeError for tensors with LoD."""
     if isinstance(tensor, (list, tuple, LoDTensorArray)):
         return [as_numpy(item) for item in tensor]
     if isinstance(tensor, LoDTensor) and tensor.lod():

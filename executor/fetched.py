@@ -1,4 +1,4 @@
-"""What `exe.run` returns: arrays that still convert with float(), int() and %f."""
+"""The arrays `exe.run` returns, which still convert with float(), int() and %f."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 __all__ = ["FetchedArray"]
 
 
-class FetchedArray(np.ndarray[Any, Any]):
+class FetchedArray(np.ndarray[Any, np.dtype[Any]]):  # not the alias: from NumPy 2.5 on it is no class
     """An ndarray of one element is also a number.
 
     Every Fluid loss has shape [1] and scripts write `float(loss)`; NumPy 2.4 refuses that. Otherwise a plain ndarray.
@@ -37,7 +37,7 @@ class FetchedArray(np.ndarray[Any, Any]):
         return format(self._single(), spec) if spec and self.size == 1 else format(np.asarray(self), spec)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        """Let a sum or a mean be a number of NumPy's, as that of a plain array is."""
+        """Return a NumPy scalar for a sum or a mean, as a plain array does."""
         return array[()] if array.ndim == 0 else array.view(FetchedArray)
 
     def _single(self) -> Any:

@@ -15,7 +15,7 @@ __all__ = ["Frame", "value_of"]
 
 
 class Frame:
-    """What the steps of one run share.
+    """The values shared by the steps of one run.
 
     Attributes:
         values: one entry for each slot: an array, SelectedRows, a LoDTensorArray, a reader ... or None while unset.
@@ -50,13 +50,13 @@ class Frame:
                 if held.array is not value:
                     held.array = value
                 held.levels = self.lods[slot]
-            elif type(held) is SelectedRows and not len(held.index):  # a handle to rows that nothing has set yet
+            elif type(held) is SelectedRows and not len(held.index):  # a handle to rows not set yet
                 held.value = value
                 held.set_height(value.shape[0] if value.ndim else 0)
             else:
                 variable.value = LoDTensor.wrap(value, self.lods[slot])
         elif type(held) is SelectedRows and type(value) is SelectedRows:
-            held.become(value)  # a handle taken before the run shows what it wrote
+            held.become(value)  # a handle taken before the run sees what the run wrote
         elif type(held) is LoDTensorArray and type(value) is LoDTensorArray:
             held.items = value.items
         else:
@@ -75,7 +75,7 @@ class Frame:
 
 
 def value_of(variable: ScopeVariable) -> tuple[Any, LoD]:
-    """Return value and LoD of a scope variable as a frame holds them."""
+    """Return the value and LoD of a scope variable in the form a frame holds them."""
     held = variable.value
     if type(held) is LoDTensor:
         return held.array, held.levels

@@ -1,10 +1,11 @@
-"""Run a program over the batches of a dataset, printing what is fetched now and then."""
+"""Run a program over the batches of a dataset, printing fetched values periodically."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from fluidio.executor.fetch_handler import FetchHandler, Monitor
+from fluidio.program.arguments import FetchList
 
 __all__ = ["run_dataset"]
 
@@ -14,7 +15,7 @@ def run_dataset(
     program: Any,
     dataset: Any,
     scope: Any,
-    fetch_list: Any,
+    fetch_list: FetchList,
     fetch_info: Any,
     print_period: int,
     fetch_handler: FetchHandler | None = None,

@@ -30,7 +30,7 @@ __all__ = [
 
 
 def dimension_is_compatible_with(first: Sequence[int], second: Sequence[int]) -> bool:
-    """Tell whether two shapes agree, where a dim below zero agrees with every size."""
+    """Return whether two shapes agree, where a negative dim matches any size."""
     return len(first) == len(second) and all(a == b or a < 0 or b < 0 for a, b in zip(first, second))
 
 
@@ -39,18 +39,18 @@ def dtype_is_compatible_with(first: DTypeLike, second: DTypeLike) -> bool:
 
 
 def check_feed_shape_type(var: Variable, feed: object, num_places: int = 1) -> bool:
-    """Tell whether a tensor may be fed for a Variable; ValueError says why not."""
+    """Return whether a tensor may be fed for a Variable; otherwise raise a ValueError that explains why."""
     check_fed(var, feed.array if isinstance(feed, LoDTensor) else feed, False)
     return True
 
 
 def has_feed_operators(block: Block, feed_targets: object, feed_holder_name: str) -> bool:
-    """Tell whether a block has ops that take feeds out of this holder."""
+    """Return whether a block has ops that take feeds from this holder."""
     return any(op.type == "feed" and op.input("X") == [feed_holder_name] for op in block.ops)
 
 
 def has_fetch_operators(block: Block, fetch_targets: object, fetch_holder_name: str) -> bool:
-    """Tell whether a block has ops that put results into this holder."""
+    """Return whether a block has ops that put results into this holder."""
     return any(op.type == "fetch" and op.output("Out") == [fetch_holder_name] for op in block.ops)
 
 
@@ -78,7 +78,9 @@ def _as_lodtensor(data: object, place: PlaceLike, dtype: DTypeLike | None = None
             "ndarray to LoDTensor. Please convert data to LoDTensor directly before feeding the data."
         )
     array = np.asarray(data)
-    if dtype is not None and not isinstance(data, np.ndarray):
+    if np.isscalar(data):
+        if dtype is None:
+            raise AssertionError("dtype should be given when casting python scalar to tensor")
         array = np.array([data]).astype(to_numpy(to_vartype(dtype)))
     tensor = LoDTensor()
     tensor.set(array, place)
@@ -86,7 +88,7 @@ def _as_lodtensor(data: object, place: PlaceLike, dtype: DTypeLike | None = None
 
 
 def _to_name_str(var: object) -> str:
-    """Return the name of a Variable; of an op its number, of a list both."""
+    """Return the name of a Variable, the number of an op, or both for a list."""
     if isinstance(var, str):
         return var
     if isinstance(var, Variable):

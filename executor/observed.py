@@ -1,4 +1,4 @@
-"""Tell observers of steps and ops; called only while somebody watches."""
+"""Report steps and ops to observers; called only while there are any."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from fluidio.executor.frame import Frame
 from fluidio.executor.pruned import split_updates
 from fluidio.flow.observer import OBSERVERS, OpRun, Step, StepResult
 from fluidio.program import Program
+from fluidio.program.arguments import Feed, FetchList
 from fluidio.tensor import SelectedRows
 
 __all__ = ["observed_run", "observed_step"]
 
-_inside = threading.local()  # a compiled program is run by a run inside the run
+_inside = threading.local()  # running a compiled program nests one run in another
 
 
-def observed_run(run: Callable[[], list[Any]], program: Any, place: str, feed: Any, fetch_list: Any) -> list[Any]:
-    """Run a step and tell of it, unless it is part of another one."""
+def observed_run(
+    run: Callable[[], list[Any]], program: Any, place: str, feed: Feed, fetch_list: FetchList
+) -> list[Any]:
+    """Run a step and report it, unless it is part of another one."""
     if getattr(_inside, "step", False):
         return run()
     observers = OBSERVERS.all
@@ -47,7 +50,7 @@ def observed_run(run: Callable[[], list[Any]], program: Any, place: str, feed: A
 
 
 def observed_step(step: BoundStep, f: Frame) -> None:
-    """Run one op and tell of it."""
+    """Run one op and report it."""
     start = perf_counter()
     step.run(f)
     if OBSERVERS.checks_numbers:
@@ -63,7 +66,7 @@ def observed_step(step: BoundStep, f: Frame) -> None:
 
 
 def check_numbers(step: BoundStep, f: Frame) -> None:
-    """Refuse what an op computed if a number in it is NaN or infinite."""
+    """Raise if an op computed a NaN or an infinite number."""
     xp = f.plan.dev.xp
     for slot in step.writes:
         value = f.values[slot]
@@ -84,8 +87,8 @@ def _number(program: Program) -> int:
     return int(getattr(inner, "_serial", -1))
 
 
-def _fetched(fetch_list: Any) -> tuple[str, ...]:
-    """Return the names of what a step has fetched, which are in order as it did not fail."""
+def _fetched(fetch_list: FetchList) -> tuple[str, ...]:
+    """Return the names a step has fetched; they are valid because the step did not fail."""
     try:
         return fetch_names(fetch_list)
     except FetchesUpdates:

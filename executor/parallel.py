@@ -1,11 +1,11 @@
 """Run one program on several places at once: each on its own batch, gradients summed, parameters updated once.
 
-Ops of the forward and backward pass run for every place, in threads (kernels release the interpreter lock). Ops that
-update parameters or learning rates, and ops that make readers, run once, on place 0. Readers are read for place
-0, 1, 2, ... in this order, so item s * n + p goes to place p in step s.
+Forward and backward ops run for every place, in threads (kernels release the interpreter lock). Ops that update
+parameters or learning rates, and ops that create readers, run once, on place 0. Readers are read for places 0, 1, 2,
+... in this order, so item s * n + p goes to place p in step s.
 
-CPU places share the parameters; every GPU has a copy of its own, renewed when place 0 has changed them. Between GPUs
-only streams wait, for events; the calling thread waits for none of them before it fetches.
+CPU places share the parameters; every GPU has its own copy, refreshed when place 0 has changed them. Between GPUs only
+streams wait, on events; the calling thread does not wait until it fetches.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ __all__ = ["ParallelPlan", "Replicas"]
 
 
 class Replicas:
-    """What the places beyond the first keep between runs: persistables that they write, and copies on other GPUs."""
+    """State that places after the first keep between runs: persistables they write, and copies on other GPUs."""
 
     def __init__(self, places: int) -> None:
         self.variables: list[dict[str, ScopeVariable]] = [{} for _ in range(places)]
         self.origins: list[dict[str, tuple[Any, int]]] = [{} for _ in range(places)]
 
     def own(self, place: int, name: str, original: ScopeVariable, dev: Backend) -> ScopeVariable:
-        """Return the place's own version of a persistable that it writes, made from place 0's the first time."""
+        """Return the place's own version of a persistable it writes, copied from place 0 the first time."""
         found = self.variables[place].get(name)
         if found is None:
             found = self.variables[place][name] = ScopeVariable(name)
@@ -56,7 +56,7 @@ class Replicas:
         return found
 
     def copy(self, place: int, name: str, original: ScopeVariable, dev: Backend) -> ScopeVariable:
-        """Return a copy on the place's GPU of what place 0 has; renewed when that was written meanwhile."""
+        """Return a copy of place 0's value on the place's GPU, refreshed if place 0 has written it since."""
         value, lod = value_of(original)
         found = self.variables[place].get(name)
         kept, writes = self.origins[place].get(name, (None, 0))
@@ -67,18 +67,18 @@ class Replicas:
         return found
 
     def follow(self, place: int, name: str, original: ScopeVariable) -> None:
-        """Note that the place's copy is what place 0 has now."""
+        """Record that the place's copy is up to date with place 0."""
         self.origins[place][name] = value_of(original)[0], original.writes
 
 
 @dataclass
 class Segment:
-    """Steps in a row that run alike: on "each" place, "once", or a single "read".
+    """Consecutive steps that run the same way: on "each" place, "once", or a single "read".
 
     Attributes:
         steps: the steps of every place.
-        writes: slots that they write, those of their sub-blocks included.
-        scaled: positions in `steps` of the ops that begin the gradient of the loss.
+        writes: slots they write, including those of their sub-blocks.
+        scaled: positions in `steps` of the ops that initialise the gradient of the loss.
         sums: gradients among `writes` that parameter updates read.
     """
 
@@ -99,10 +99,10 @@ class ParallelPlan:
         feeds: Sequence[str],
         fetches: Sequence[str],
         places: Sequence[PlaceLike],
-        scale: float,
+        scale: float | None,
         balance: bool,
     ) -> None:
-        self.version = program._changes
+        self.version = program.changes
         self.plans = [Plan(program, feeds, fetches, backend_for(place), reads_first=True) for place in places]
         self._scale = scale
         self._balance = balance
@@ -118,7 +118,7 @@ class ParallelPlan:
             weakref.finalize(self, self._pool.shutdown, wait=False).atexit = False
 
     def _read_in_turn(self) -> None:
-        """Have double buffers bring items to the GPUs in turn, through a copy ring for each."""
+        """Make double buffers copy items to the GPUs in turn, through one copy ring per GPU."""
         devices: list[Any] = [plan.dev for plan in self.plans]
         place = ",".join(f"CUDA:{dev.device}" for dev in devices)
         for plan in self.plans:
@@ -128,7 +128,7 @@ class ParallelPlan:
                     step.call.state["devices"] = devices
 
     def _find_crossings(self) -> None:
-        """Find the gradients that updates read, the persistables that every place writes, and what each must have."""
+        """Find the gradients updates read, the persistables every place writes, and the values each place needs."""
         names = self.plans[0]._names
         each = [segment for segment in self._segments if segment.kind == "each"]
         written = {slot for segment in each for slot in segment.writes}
@@ -199,13 +199,13 @@ class ParallelPlan:
             ends = [future.result() for future in futures]
         except BaseException:
             wait(futures)
-            self._synchronize()  # kernels that were given before the error still use their batches
+            self._synchronize()  # kernels queued before the error still use their batches
             raise
         for end, f in zip(ends, frames[1:]):
             _wait_for(f.plan.dev, end)
 
     def _begin(self, job: Callable[[], None], f: Frame) -> Future[Any]:
-        """Run a job in a thread of its own, in this context."""
+        """Run a job in a separate thread, in this context."""
         assert self._pool is not None
         dev = f.plan.dev
         return self._pool.submit(contextvars.copy_context().run, _run_there, job, dev, _mark_of(dev))
@@ -223,7 +223,7 @@ class ParallelPlan:
                     f.values[slot] = _moved(total, plan.dev)
 
     def _share(self, frames: Sequence[Frame], written: set[int], replicas: Replicas) -> None:
-        """Give what place 0 computed to the others."""
+        """Pass the values place 0 computed to the other places."""
         for place, f in enumerate(frames[1:], 1):
             dev = self.plans[place].dev
             for slot in written & self._needed:
@@ -242,7 +242,7 @@ class ParallelPlan:
     # -- readers ------------------------------------------------------------------------------------------------
 
     def _read(self, frames: list[Frame], segment: Segment) -> list[Frame]:
-        """Read one item for each place; at the end of the epoch what is too little for all is dropped or divided."""
+        """Read one item per place; at the end of the epoch, too few items for all places are dropped or divided."""
         served = 0
         try:
             for steps, f in zip(segment.steps, frames):
@@ -256,7 +256,7 @@ class ParallelPlan:
             step = segment.steps[0][0]
             if self._balance and self._divide(frames, step, served):
                 return frames
-            if not step.op._attrs.get("drop_last", True) and not self._trains:
+            if not step.op.attrs.get("drop_last", True) and not self._trains:
                 return frames[:served]
             reader = frames[0].values[step.call.ins["Reader"][0]]
             _drop(reader, served, len(frames))
@@ -280,20 +280,30 @@ class ParallelPlan:
         return True
 
 
-def _run_steps(steps: list[Step], f: Frame, scaled: Sequence[int], scale: float) -> None:
-    """Run the steps of one place; the gradient of the loss begins with `scale`."""
+def _run_steps(steps: list[Step], f: Frame, scaled: Sequence[int], scale: float | None) -> None:
+    """Run the steps of one place; the loss gradient starts as `scale`, or as the fed value if that is None."""
     with f.plan.dev.active():
         begin = 0
         for index in scaled:
-            run_steps(steps[begin : index + 1], f)
-            for slot in steps[index].writes:
-                f.values[slot] = f.values[slot] * f.values[slot].dtype.type(scale)
+            if scale is None:
+                run_steps(steps[begin:index], f)
+                _check_fed(steps[index], f)
+            else:
+                run_steps(steps[begin : index + 1], f)
+                for slot in steps[index].writes:
+                    f.values[slot] = f.values[slot] * f.values[slot].dtype.type(scale)
             begin = index + 1
         run_steps(steps[begin:] if begin else steps, f)
 
 
+def _check_fed(step: Step, f: Frame) -> None:
+    names = step.op.output_arg_names
+    if any(f.values[slot] is None for slot in step.writes):
+        raise EnforceNotMet(f"GradientScaleStrategy.Customized: the gradient of the loss is not fed; feed {names}")
+
+
 def _run_there(job: Callable[[], None], dev: Backend, begin: object) -> Any:
-    """Run a job in a thread of the pool, whose current stream may be another one than the caller's; mark its end."""
+    """Run a job in a pool thread, whose current stream may differ from the caller's, and mark its end."""
     _wait_for(dev, begin)
     job()
     return _mark_of(dev)
@@ -309,7 +319,7 @@ def _wait_for(dev: Any, mark: Any) -> None:
 
 
 def _moved(value: object, dev: Backend) -> Any:
-    """Return a value on a place; the host's places share memory."""
+    """Return a value on a place; CPU places share memory."""
     if not dev.is_gpu:
         return value
     if isinstance(value, SelectedRows):
@@ -340,12 +350,12 @@ def _drop(reader: Any, count: int, places: int) -> None:
 
 
 def _is_once(step: Step) -> bool:
-    role = int(step.op._attrs.get("op_role", 0))
+    role = int(step.op.attrs.get("op_role", 0))
     return bool(role & (OpRole.Optimize | OpRole.LRSched)) or makes_reader(step.op)
 
 
 def _segments(plans: Sequence[Plan]) -> list[Segment]:
-    """Cut the steps into runs of one kind: "each" place, "once", or a single "read"."""
+    """Group consecutive steps of one kind: "each" place, "once", or a single "read"."""
     found: list[Segment] = []
     for index, step in enumerate(plans[0].steps):
         kind = "read" if step.op.type == "read" else "once" if _is_once(step) else "each"
@@ -355,7 +365,7 @@ def _segments(plans: Sequence[Plan]) -> list[Segment]:
         reads, writes = plans[0].touched(step)
         segment.reads |= reads
         segment.writes |= writes
-        if step.op._attrs.get("op_role") == int(OpRole.Backward | OpRole.Loss):
+        if step.op.attrs.get("op_role") == int(OpRole.Backward | OpRole.Loss):
             segment.scaled.append(len(segment.steps[0]))
         for steps, plan in zip(segment.steps, plans):
             steps.append(plan.steps[index])

@@ -1,6 +1,6 @@
-"""`core.PassBuilder` and `core.get_pass`: the passes that Fluid's C++ would send a graph through, by name.
+"""`core.PassBuilder` and `core.get_pass`: the passes that Fluid's C++ would run on a graph, by name.
 
-They are lists of names that scripts look at and change; plans here go through passes of their own (`executor.passes`).
+They are lists of names that scripts read and change; plans here have their own passes (`executor.passes`).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _KNOWN = frozenset(
 
 
 class Pass:
-    """A pass by name, with the attributes that were set on it."""
+    """A named pass with the attributes set on it."""
 
     def __init__(self, type: str) -> None:
         if not isinstance(type, str):
@@ -93,7 +93,7 @@ class Pass:
     set_not_owned = set
 
     def apply(self, graph: Any) -> Any:
-        """Return the graph as it is: plans need no pass of Fluid's C++."""
+        """Return the graph unchanged: plans need no pass of Fluid's C++."""
         return graph
 
     def __repr__(self) -> str:
@@ -119,7 +119,7 @@ class PassBuilder:
         return self._insert(len(self._passes), name)
 
     def insert_pass(self, index: int, name: str) -> Pass:
-        """Put a pass in front of the one at `index`."""
+        """Insert a pass before the one at `index`."""
         self._check(index, len(self._passes))
         return self._insert(index, name)
 
@@ -129,7 +129,7 @@ class PassBuilder:
         return added
 
     def remove_pass(self, index: int) -> None:
-        """Take a pass out."""
+        """Remove a pass."""
         self._check(index, len(self._passes) - 1)
         del self._passes[index]
 

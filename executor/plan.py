@@ -45,7 +45,7 @@ class SubBlock:
 
     @property
     def inner(self) -> tuple[int, ...]:
-        """Slots of this block and of all blocks inside it: what one iteration leaves behind."""
+        """Slots of this block and of all nested blocks: the values that one iteration leaves behind."""
         if self._inner is None:
             below = [slot for step in self.steps for sub in step.call.blocks.values() for slot in sub.inner]
             self._inner = (*self.slots.values(), *below)
@@ -55,7 +55,7 @@ class SubBlock:
         run_steps(self.steps, f)
 
     def clear(self, f: Frame) -> None:
-        """Unset the block's own variables, as they are at the begin of an iteration."""
+        """Unset the block's own variables, as at the start of an iteration."""
         values, lods = f.values, f.lods
         for slot in self.inner:
             values[slot] = None
@@ -86,10 +86,10 @@ class _Binding:
 
 
 class Plan:
-    """A compiled program. Not for two threads at once: `Executor` keeps a plan for each.
+    """A compiled program. Not thread-safe: `Executor` keeps one plan per thread.
 
     With `reads_first` the `read` ops run before all others, as in Fluid's parallel executor: a step that meets the end
-    of the data then leaves counters as they were.
+    of the data then leaves counters unchanged.
     """
 
     @without_collections()
@@ -101,7 +101,7 @@ class Plan:
         dev: Backend,
         reads_first: bool = False,
     ) -> None:
-        self.version = program._changes
+        self.version = program.changes
         self.dev = dev
         self._slots: defaultdict[int, dict[str, int]] = defaultdict(dict)
         self._names: list[str] = []
@@ -152,11 +152,11 @@ class Plan:
         steps = []
         for op in ops:
             if op.type in ("feed", "fetch"):
-                continue  # feeds are set and fetches taken by slot
+                continue  # feeds and fetches are accessed by slot
             step = bind(op, lambda name: self._slot(block, name), self._persists, self.dev)
             if op.type == "py_func":
                 _keep_denormals(step)
-            for attr, value in op._attrs.items():
+            for attr, value in op.attrs.items():
                 if isinstance(value, Block) and op.definition.raw:
                     step.call.blocks[attr] = self._sub_block(value)
             steps.append(step)
@@ -168,7 +168,7 @@ class Plan:
         return self.sub_blocks[block.idx]
 
     def touched(self, step: BoundStep) -> tuple[set[int], set[int]]:
-        """Return the slots a step reads and writes, those of its sub-blocks included."""
+        """Return the slots a step reads and writes, including those of its sub-blocks."""
         reads, writes = set(step.reads), set(step.writes)
         for sub in step.call.blocks.values():
             for inner in sub.steps:
@@ -178,7 +178,7 @@ class Plan:
         return reads, writes
 
     def _find_externals(self) -> None:
-        """Collect what comes from the scope: persistables, and anything read that nobody here produces."""
+        """Collect the slots that come from the scope: persistables, and anything read but not produced here."""
         produced = set(self.feed_slots)
         external: set[int] = set()
         self.updates = False
@@ -210,7 +210,7 @@ class Plan:
     # -- running ------------------------------------------------------------------------------------------------
 
     def turn(self, program: Program, scope: Scope) -> threading.RLock:
-        """Return the lock under which the program may update the scope; the plan remembers that of its last scope."""
+        """Return the lock under which the program may update the scope; the plan caches the lock of its last scope."""
         binding = self._binding
         if binding is None or binding.scope() is not scope:
             return program.attached.get(Turns).of(scope)
@@ -219,7 +219,7 @@ class Plan:
         return binding.turn
 
     def frame(self, scope: Scope) -> Frame:
-        """Return a frame with everything that comes from the scope filled in."""
+        """Return a frame filled with the values from the scope."""
         binding = self._binding
         version = scope.version if scope.parent is None else _chain_version(scope)
         if binding is None or binding.version != version or binding.scope() is not scope:
@@ -236,7 +236,7 @@ class Plan:
         return f
 
     def _bring_here(self, f: Frame) -> None:
-        """Move what another place has left in the scope (a loaded parameter, a run on the CPU) to this one."""
+        """Move values that another place left in the scope (a loaded parameter, a run on the CPU) to this one."""
         for slot in self._loads:
             value = f.values[slot]
             if hasattr(value, "dtype") and not self.dev.owns(value):
@@ -274,15 +274,15 @@ class Plan:
 
 
 def _training_part(steps: Sequence[Step]) -> tuple[int, int]:
-    """Return where the steps that compute or apply gradients begin and end; trainers agree before all steps."""
+    """Return the range of steps that compute or apply gradients, ignoring the trainers' agreement before all steps."""
     roles = OpRole.Backward | OpRole.Optimize
-    trains = [step.op._attrs.get("op_role", 0) & roles and step.op.type != "exchange_agree" for step in steps]
+    trains = [step.op.attrs.get("op_role", 0) & roles and step.op.type != "exchange_agree" for step in steps]
     found = [index for index, is_training in enumerate(trains) if is_training]
     return (found[0], found[-1] + 1) if found else (0, 0)
 
 
 def _keep_denormals(step: Step) -> None:
-    """Let a step that calls the user's function compute as the user's own code does, also among gradients."""
+    """Keep denormals in a step that calls the user's function, as in the user's own code, even among gradients."""
     run = step.run
 
     def keeping(f: Frame) -> None:
@@ -325,9 +325,9 @@ def _chain_version(scope: Scope) -> int:
 
 
 def _without_fed_readers(ops: Sequence[Operator], feeds: set[str]) -> list[Operator]:
-    """Drop `read` ops whose outputs are all fed, and the readers that nobody reads then.
+    """Drop `read` ops whose outputs are all fed, and the readers that are then unused.
 
-    So a clone for test of a program with a reader can be fed instead.
+    This lets a test clone of a program with a reader be fed instead.
     """
     kept = [op for op in ops if not (op.type == "read" and feeds and set(op.output_arg_names) <= feeds)]
     if len(kept) == len(ops):
@@ -341,6 +341,6 @@ def _without_fed_readers(ops: Sequence[Operator], feeds: set[str]) -> list[Opera
 
 
 def makes_reader(op: Operator) -> bool:
-    """Tell whether all that an op writes are readers."""
+    """Return whether an op writes only readers."""
     outputs = [op.block._find_var_recursive(name) for name in op.output_arg_names if name != EMPTY]
     return bool(outputs) and all(v is not None and v.type is VarType.READER for v in outputs)

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 __all__ = ["PlanCache", "PlanKey"]
 
 PlanKey = tuple[Backend, tuple[str, ...], tuple[str, ...], bool]
-"""Backend, names fed, names fetched, whether readers are read first."""
+"""Backend, fed names, fetched names, and whether `read` ops run first."""
 _PLANS = 64
 
 
 class PlanCache:
-    """What executors keep with a program. A plan is taken out while it runs: a second thread compiles its own."""
+    """Plans stored with a program. A plan is removed while it runs, so a second thread compiles its own."""
 
     def __init__(self) -> None:
         self._plans: dict[PlanKey, Plan] = {}
@@ -28,11 +28,11 @@ class PlanCache:
         return plan if plan is not None and plan.version == version else None
 
     def put(self, key: PlanKey, plan: Plan) -> None:
-        """Give a plan back."""
+        """Return a plan to the cache."""
         self._plans[key] = plan
 
     def make_room(self, version: int) -> None:
-        """Forget plans of older versions, and all where there are too many."""
+        """Drop plans of older versions, or all plans if there are too many."""
         if len(self._plans) >= _PLANS:
             self._plans.clear()
         for key in [key for key, plan in list(self._plans.items()) if plan.version != version]:

@@ -1,4 +1,4 @@
-"""Run part of a program: what is fetched, and the updates of some optimizers or of all."""
+"""Run part of a program: the ops needed for the fetched values and for the updates of some or all optimizers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _Key = tuple[tuple[str, ...], tuple[str, ...], tuple[int, ...]]
 
 
 class PrunedParts:
-    """Parts of a program by feeds, fetches and updates: the version that they were made from, and themselves."""
+    """Parts of a program keyed by feeds, fetches and updates, each with the program version it was made from."""
 
     def __init__(self) -> None:
         self.parts: dict[_Key, tuple[int, Any]] = {}
 
 
 def split_updates(fetch_list: Any) -> tuple[list[Any], list[Operator]]:
-    """Take the ops, and what `minimize` returned, out of a fetch list."""
+    """Separate a fetch list into variables and update ops (including those `minimize` returned)."""
     wanted: list[Any] = []
     updates: list[Operator] = []
     for item in fetch_list if isinstance(fetch_list, (list, tuple)) else [fetch_list] if fetch_list else []:
@@ -42,13 +42,13 @@ def split_updates(fetch_list: Any) -> tuple[list[Any], list[Operator]]:
 
 
 def _is_update(op: Operator) -> bool:
-    return bool(int(op._attrs.get("op_role", 0)) & OpRole.Optimize)
+    return bool(int(op.attrs.get("op_role", 0)) & OpRole.Optimize)
 
 
 def pruned_program(program: Any, feeds: Sequence[str], names: Sequence[str], updates: Sequence[Operator]) -> Any:
     """Return a Program (or CompiledProgram) of the ops that the names and updates need; all updates if none is given.
 
-    It is made once for each version of the program.
+    The result is cached for each version of the program.
     """
     source: Program = program if isinstance(program, Program) else program._program
     block = source.global_block()
@@ -56,13 +56,13 @@ def pruned_program(program: Any, feeds: Sequence[str], names: Sequence[str], upd
     key = (tuple(feeds), tuple(names), tuple(op.idx for op in chosen))
     known = program.attached.get(PrunedParts).parts
     version, found = known.get(key, (-1, None))
-    if found is None or version != source._changes:
+    if found is None or version != source.changes:
         if len(known) >= _KEPT:
             known.clear()
         found = source._prune_with_input(feeds, [*names, *chosen])
         if program is not source:
             found = _compiled_like(program, found)
-        known[key] = source._changes, found
+        known[key] = source.changes, found
     return found
 
 

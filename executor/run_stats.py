@@ -1,4 +1,4 @@
-"""Count what executors do in a stretch of time: steps, epochs, records, time waiting for data, drops."""
+"""Count what executors do over a period: steps, epochs, records, time waiting for data, drops."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class RunStats(Observer):
 
 @contextlib.contextmanager
 def collect() -> Iterator[RunStats]:
-    """Count all runs of all executors inside the block, and what readers and loaders delivered to them."""
+    """Count all runs of all executors inside the block, and the records readers and loaders delivered to them."""
     stats = RunStats()
     with observing(stats):
         try:

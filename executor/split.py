@@ -1,4 +1,4 @@
-"""Divide fed batches among places and join what places return."""
+"""Divide fed batches among places and join the values places return."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def split_feed(
 ) -> list[dict[str, Any]]:
     """Return one feed dict for each place from a dict (divided along dim 0) or a list of dicts.
 
-    A list may be shorter: the last step of a loader with drop_last=False. A persistable variable with fewer rows than
-    there are places, a learning rate for instance, goes to each of them whole.
+    A list may be shorter, as in the last step of a loader with drop_last=False. A persistable variable with fewer rows
+    than there are places, such as a learning rate, goes to each place whole.
     """
     if not feed:
         return [{} for _ in range(places)]
@@ -81,7 +81,9 @@ def split_tensor(array: Array, lod: LoD, places: int, name: str = "", *, ceil: b
 
 
 def join_fetched(results: Sequence[Any]) -> Any:
-    """Join one fetched value of every place along dim 0."""
+    """Join the values of one fetched variable from every place along dim 0; arrays of tensors entry by entry."""
+    if all(isinstance(result, list) for result in results) and len({len(result) for result in results}) == 1:
+        return [join_fetched(entry) for entry in zip(*results)]
     if all(isinstance(result, LoDTensor) for result in results):
         arrays = [_at_least_1d(result.array) for result in results]
         return LoDTensor.wrap(np.concatenate(arrays), merge([result.levels for result in results]))

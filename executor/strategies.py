@@ -1,9 +1,8 @@
-"""BuildStrategy and ExecutionStrategy: what a CompiledProgram may be told.
+"""BuildStrategy and ExecutionStrategy: the settings of a CompiledProgram.
 
-Two fields change results and are followed: `gradient_scale_strategy` and `enable_data_balance`. `num_threads` limits
-the cores that kernels in C use. The others made Fluid's C++ graph faster; plans here need none of them, so they are
-kept and have no effect. `sync_batch_norm` and `num_iteration_per_run`, which would change results too, are answered
-with a warning.
+Two fields change results and are honoured: `gradient_scale_strategy` and `enable_data_balance`. `num_threads` limits
+the cores that C kernels use. The others made Fluid's C++ graph faster; plans here need none of them, so they are stored
+and have no effect. `sync_batch_norm` and `num_iteration_per_run`, which would change results too, give a warning.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class _Strategy:
 
     def __setattr__(self, name: str, value: object) -> None:
         if name not in self._fields:
-            if type(self) not in (BuildStrategy, ExecutionStrategy):  # a subclass may have what it likes
+            if type(self) not in (BuildStrategy, ExecutionStrategy):  # a subclass may have any fields
                 object.__setattr__(self, name, value)
                 return
             near = difflib.get_close_matches(name, self._fields, 1)
@@ -40,7 +39,7 @@ class _Strategy:
 
 
 def _converted(name: str, default: Any, value: Any) -> Any:
-    """Return a value in the type of the field's default, as far as C++ converted it."""
+    """Convert a value to the type of the field's default, where C++ would."""
     if name == "memory_optimize":
         if value is None or isinstance(value, bool):
             return value
@@ -63,7 +62,7 @@ def _converted(name: str, default: Any, value: Any) -> Any:
 
 
 class _Choice(enum.IntEnum):
-    """One of several ways, printed as C++ enums are."""
+    """An enum that prints as C++ enums do."""
 
     def __str__(self) -> str:
         return f"{type(self).__name__.lstrip('_')}.{self.name}"
@@ -77,7 +76,7 @@ class _ReduceStrategy(_Choice):
 
 
 class _GradientScaleStrategy(_Choice):
-    """What the gradient of the loss begins with on each place."""
+    """The initial value of the loss gradient on each place."""
 
     CoeffNumDevice = 0
     One = 1
@@ -85,7 +84,7 @@ class _GradientScaleStrategy(_Choice):
 
 
 class BuildStrategy(_Strategy):
-    """How a data-parallel program is put together."""
+    """How a data-parallel program is built."""
 
     ReduceStrategy = _ReduceStrategy
     GradientScaleStrategy = _GradientScaleStrategy
@@ -132,7 +131,7 @@ class BuildStrategy(_Strategy):
     }
 
     def _finalize_strategy_and_create_passes(self) -> PassBuilder:
-        """Return the passes that Fluid would run, by name; the same list each time, to be changed."""
+        """Return the passes that Fluid would run, by name; the same modifiable list each time."""
         found = self.__dict__.get("_passes")
         if found is None:
             found = PassBuilder(passes_of(self))

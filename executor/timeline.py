@@ -24,6 +24,10 @@ class Timeline(Observer):
     def stop(self) -> None:
         OBSERVERS.remove(self)
 
+    @property
+    def is_recording(self) -> bool:
+        return self in OBSERVERS.all
+
     def clear(self) -> None:
         self.events.clear()
 

@@ -1,7 +1,7 @@
-"""Let threads take turns where a program updates the variables of a scope.
+"""Make threads take turns when a program updates the variables of a scope.
 
-Two steps at once would read parameters that the other is halfway through updating. Programs that only read need no
-turn, nor do two programs, or two scopes: a thread that waits for data must not keep the one that makes it from running.
+Two concurrent steps would read parameters that the other is still updating. Read-only programs need no lock, nor do
+different programs or different scopes: a thread that waits for data must not block the thread that produces it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Turns:
         self._locks: WeakKeyDictionary[Scope, threading.RLock] = WeakKeyDictionary()
 
     def of(self, scope: Scope) -> threading.RLock:
-        """Return the lock; a thread that has it may take it again, in a `py_func` for instance."""
+        """Return the lock, which is reentrant: a `py_func`, for instance, may take it again."""
         found = self._locks.get(scope)
         if found is None:
             with _making:

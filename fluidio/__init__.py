@@ -9,8 +9,9 @@ is the whole port of a program; `python -m fluidio run train.py` runs it unmodif
 import typing as _typing
 
 from fluidio.era import use_era
-from fluidio.names import find as _find
 from fluidio.names import modules_here as _modules_here
+from fluidio.names.stand_ins import find_or_stand_in as _find_or_stand_in
+from fluidio.names.stand_ins import is_stand_in as _is_stand_in
 from fluidio.places import (
     CPUPlace,
     CUDAPinnedPlace,
@@ -118,6 +119,7 @@ if _typing.TYPE_CHECKING:
     from fluidio.param_attr import ParamAttr, WeightNormParamAttr
     from fluidio.program import data_feeder as data_feeder
     from fluidio.program.data_feeder import DataFeeder
+    from fluidio.program.static_mode import disable_dygraph, disable_imperative
     from fluidio.tensor import create as lod_tensor
     from fluidio.transpiler import (
         DistributeTranspiler,
@@ -186,6 +188,8 @@ __all__ = [
     "default_scope_funcs",
     "default_startup_program",
     "device_guard",
+    "disable_dygraph",
+    "disable_imperative",
     "embedding",
     "evaluator",
     "executor",
@@ -255,6 +259,7 @@ def __getattr__(name: str) -> _typing.Any:
     """Find Fluid's names, and our own packages, when they are asked for."""
     if name.startswith("__"):
         raise AttributeError(f"module 'fluidio' has no attribute {name!r}")
-    value = _find("fluid", name)
-    globals()[name] = value
+    value = _find_or_stand_in("fluid", name)
+    if not _is_stand_in(value):
+        globals()[name] = value
     return value

@@ -10,7 +10,7 @@ from typing import Any
 from fluidio.dtypes import VarType
 from fluidio.era import era
 from fluidio.layer_helper import LayerHelper
-from fluidio.program import Block, OpRole, Parameter, Program, Variable, default_main_program
+from fluidio.program import Block, OpRole, Parameter, Program, Variable, default_main_program, name_scope
 from fluidio.program.op_def import GRAD_SUFFIX, grad_name
 
 __all__ = [
@@ -28,7 +28,14 @@ Pairs = Sequence[tuple[Parameter, Variable | None]]
 ParamsGrads = list[tuple[Parameter, Variable | None]]
 
 
-class ErrorClipByValue:
+class BaseErrorClipAttr:
+    """What an `error_clip` is."""
+
+    def __str__(self) -> str:
+        raise NotImplementedError
+
+
+class ErrorClipByValue(BaseErrorClipAttr):
     """Clip the gradient of a variable while it flows back: `variable.error_clip = ErrorClipByValue(max=1.0)`."""
 
     def __init__(self, max: float, min: float | None = None) -> None:
@@ -42,7 +49,7 @@ class ErrorClipByValue:
         op = block._insert_op(
             index, type="clip", inputs={"X": [grad]}, outputs={"Out": [grad]}, attrs={"min": self.min, "max": self.max}
         )
-        op._attrs["op_role"] = int(OpRole.Backward)
+        op.attrs["op_role"] = int(OpRole.Backward)
 
 
 def append_error_clip_ops(block: Block) -> None:
@@ -75,10 +82,11 @@ class GradientClipBase:
 
     def __call__(self, params_grads: Pairs) -> ParamsGrads:
         """Clip for an optimizer that has `grad_clip`: the ops belong to the clipped gradients, as in Fluid 1.8."""
-        clipped = self._clip(params_grads)
+        with name_scope("gradient_clip"):
+            clipped = self._clip(params_grads)
         for (param, before), (_, grad) in zip(params_grads, clipped):
             if grad is not None and grad is not before and grad.op is not None:
-                grad.op._attrs["op_role_var"] = [param.name, grad.name]
+                grad.op.attrs["op_role_var"] = [param.name, grad.name]
         return clipped
 
     def _clip(self, params_grads: Pairs) -> ParamsGrads:

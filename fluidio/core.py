@@ -11,7 +11,6 @@ from fluidio.dtypes import VarType, convert_np_dtype_to_dtype_, to_numpy
 from fluidio.errors import EnforceNotMet, EOFException
 from fluidio.flags import GlobalFlags
 from fluidio.op import RunnableOp as Operator
-from fluidio.op import get_all_op_protos
 from fluidio.places import (
     CPUPlace,
     CUDAPinnedPlace,
@@ -24,9 +23,12 @@ from fluidio.program import OpRole
 from fluidio.program.attr_types import AttrType
 from fluidio.program.desc import BlockDesc, OpDesc, ProgramDesc, VarDesc
 from fluidio.program.ir_graph import Graph
-from fluidio.program.op_def import OP_TABLE, find_op
+from fluidio.program.op_def import OP_TABLE
 from fluidio.program.op_desc import grad_op_descs
+from fluidio.program.op_facts import WITHOUT_GRAD_MAKER, WITHOUT_KERNEL, WRITES_IN_PLACE
+from fluidio.program.op_kernels import registered_kernels
 from fluidio.program.op_proto import COMMON_ATTRS, all_op_protos
+from fluidio.proto.op_messages import op_messages
 from fluidio.tensor import LoDTensor, LoDTensorArray, Scope, SelectedRows
 
 if TYPE_CHECKING:  # found through the table of names when they are asked for
@@ -69,6 +71,7 @@ __all__ = [
     "globals",
     "has_grad_op_maker",
     "has_infer_inplace",
+    "is_compile_gpu",
     "is_compiled_with_cuda",
     "op_proto_and_checker_maker",
     "op_support_gpu",
@@ -89,6 +92,10 @@ class op_proto_and_checker_maker:
     @staticmethod
     def kOpRoleVarAttrName() -> str:
         return "op_role_var"
+
+    @staticmethod
+    def kOpCreationCallstackAttrName() -> str:
+        return "op_callstack"
 
     @staticmethod
     def kOpNameScopeAttrName() -> str:
@@ -112,7 +119,8 @@ def is_compiled_with_brpc() -> bool:
 
 
 def is_compiled_with_dist() -> bool:
-    return False
+    """Say yes: programs train on many machines, through MPI or torch.distributed."""
+    return True
 
 
 def kGradVarSuffix() -> str:
@@ -193,6 +201,16 @@ class _Offer:
         return (1, 0)
 
 
+def get_all_op_protos() -> list[bytes]:
+    """Return the descriptions of all op types, each as the bytes of a `framework_pb2.OpProto`."""
+    return [message.SerializeToString() for message in op_messages()]
+
+
+def _get_all_register_op_kernels() -> dict[str, list[str]]:
+    """Return the kernels that Fluid 1.8.5 registers for each op type, each as one line of text."""
+    return registered_kernels()
+
+
 def get_grad_op_desc(
     op: OpDesc, no_grad_set: Iterable[str], grad_sub_block: Sequence[object] = ()
 ) -> tuple[list[OpDesc], dict[str, str]]:
@@ -205,32 +223,38 @@ def get_op_attrs_default_value(op_type: bytes | str) -> dict[str, Any]:
     proto = all_op_protos().get(op_type.decode() if isinstance(op_type, bytes) else op_type)
     if proto is None:
         return {}
-    return {**proto.defaults(), **{attr.name: attr.default for attr in COMMON_ATTRS}}
+    common = {attr.name: attr.default for attr in COMMON_ATTRS}
+    return {**proto.defaults(), **common, "op_role": int(OpRole.NotSpecified)}
 
 
 def has_grad_op_maker(op_type: str) -> bool:
-    return _has_gradient(op_type)
+    """Return whether gradient ops are made for a type; for forward ops the answer is yes where none are needed, too."""
+    return has_non_empty_grad_op_maker(op_type) or (op_type in all_op_protos() and op_type not in WITHOUT_GRAD_MAKER)
 
 
 def has_non_empty_grad_op_maker(op_type: str) -> bool:
-    return _has_gradient(op_type)
-
-
-def _has_gradient(op_type: str) -> bool:
-    try:
-        return find_op(op_type).grad is not None
-    except ValueError:
-        return False
+    """Return whether an op of the type has a gradient."""
+    _check_known(op_type)
+    return op_type in OP_TABLE and OP_TABLE[op_type].grad is not None and op_type not in WITHOUT_GRAD_MAKER
 
 
 def has_infer_inplace(op_type: str) -> bool:
-    """Say no: plans decide themselves where an op may write over its input."""
-    return False
+    """Return whether Fluid's op of the type may write over its input; plans decide that themselves."""
+    _check_known(op_type)
+    return op_type in WRITES_IN_PLACE
+
+
+def _check_known(op_type: str) -> None:
+    if op_type not in OP_TABLE and op_type not in all_op_protos() and op_type not in WRITES_IN_PLACE:
+        raise EnforceNotMet(f"Operator {op_type} has not been registered")
+
+
+is_compile_gpu = is_compiled_with_cuda  # its name up to Fluid 0.11
 
 
 def op_support_gpu(op_type: str) -> bool:
-    """Tell whether ops of this type run on a GPU that is there."""
-    return is_compiled_with_cuda() and op_type in OP_TABLE
+    """Return whether ops of this type run on a GPU that is there, or have no kernel that would need one."""
+    return op_type in WITHOUT_KERNEL or (is_compiled_with_cuda() and op_type in OP_TABLE)
 
 
 def set_feed_variable(scope: Scope, tensor: LoDTensor, name: str, index: int) -> None:

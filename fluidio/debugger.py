@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fluidio.program import Block, Parameter, Program
+from fluidio.dtypes import VarType, to_numpy
+from fluidio.program import Block, Operator, Parameter, Program, Variable
 from fluidio.program.op_def import EMPTY
 
 __all__ = ["draw_block_graphviz", "pprint_block_codes", "pprint_program_codes"]
@@ -52,17 +53,33 @@ def _text(name: str) -> str:
     return name.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def pprint_program_codes(program_desc: object) -> None:
-    """Print a program (or its desc, or its bytes) as text."""
+def pprint_program_codes(program_desc: Any) -> str:
+    """Return a program (or its desc, or its bytes) as short lines of code, one for each variable and op."""
     if isinstance(program_desc, (bytes, bytearray)):
         program_desc = Program.parse_from_string(bytes(program_desc))
-    print(getattr(program_desc, "_program", program_desc))
+    program: Program = getattr(program_desc, "_program", program_desc)
+    return "\n".join(pprint_block_codes(block) for block in program.blocks)
 
 
-def pprint_block_codes(block_desc: Any, show_backward: bool = False) -> None:
-    """Print a block (or its desc) as text; gradient ops too with `show_backward`."""
+def pprint_block_codes(block_desc: Any, show_backward: bool = False) -> str:
+    """Return a block (or its desc) as short lines of code; gradient ops too with `show_backward`."""
     block: Block = getattr(block_desc, "_block", block_desc)
-    print(f"block_{block.idx}:")
-    for op in block.ops:
-        if show_backward or not op.type.endswith("_grad"):
-            print(f"  {op}")
+    shown = [op for op in block.ops if show_backward or not op.type.endswith("_grad")]
+    names = {name for op in shown for name in (*op.input_arg_names, *op.output_arg_names)}
+    lines = [f"// block-{block.idx}  parent-{block.parent_idx}", "// variables"]
+    lines += [_declaration(variable) for name, variable in block.vars.items() if name in names or show_backward]
+    lines += ["", "// operators", *map(_call, shown)]
+    return "\n".join(lines) + "\n"
+
+
+def _declaration(variable: Variable) -> str:
+    kind = to_numpy(variable.dtype).name if variable.type is VarType.LOD_TENSOR else variable.type.name.lower()
+    return f"Tensor {variable.name} (tensor(type={kind}, shape={list(variable.shape)}))"
+
+
+def _call(op: Operator) -> str:
+    given = [f"{slot}={op.input(slot)}" for slot in op.input_names if op.input(slot)]
+    hidden = ("op_callstack", "op_device", "op_namescope", "op_role", "op_role_var")
+    attrs = [f"{name}={value}" for name, value in sorted(op.all_attrs().items()) if name not in hidden]
+    made = ", ".join(f"{slot}={op.output(slot)}" for slot in op.output_names)
+    return f"{made} = {op.type}(inputs={{{', '.join(given)}}}) [{', '.join(attrs)}]"

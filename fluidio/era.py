@@ -52,6 +52,8 @@ class Era:
     """Parts of a gradient that will be summed are `x@GRAD@RENAME@block0@1` (1.8); before, `x@GRAD@RENAME@1`."""
     auc_counts_batches: bool = False
     """The statistics of a sliding `auc` are one row that ends with the number of batches (1.8)."""
+    auc_reset_keeps_counts: bool = False
+    """`metrics.Auc.reset()` leaves the counts as they are (1.8)."""
     rows_keep_fractions: bool = False
     """`Bilinear()` divides rows as Python 3 does (1.8); before, as Python 2, which gives the even kernel."""
     feed_split_ceil: bool = False
@@ -107,6 +109,7 @@ ERAS: dict[str, Era] = {
         numbers_scale=True,
         parts_name_their_block=True,
         auc_counts_batches=True,
+        auc_reset_keeps_counts=True,
         rows_keep_fractions=True,
         feed_split_ceil=True,
         unknown_feed_warns=True,

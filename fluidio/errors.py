@@ -83,7 +83,7 @@ class EOFException(EnforceNotMet):
 
 
 class DistributedError(EnforceNotMet):
-    """Trainers cannot go on together; the text names who is to blame and where it runs.
+    """Trainers cannot continue together; the text names the trainer responsible and its host.
 
     Attributes: `trainers` and `hosts` of those to blame; empty where unknown.
     """
@@ -114,7 +114,7 @@ class FetchError(EnforceNotMet, ValueError):
 class ReaderError(EnforceNotMet, ValueError):
     """A worker thread or process of a python reader failed; `__cause__` is the user's own exception.
 
-    Fluid: 1.8 raised a bare ValueError in `multiprocess_reader`; elsewhere the program waited for ever.
+    Fluid: 1.8 raised a bare ValueError in `multiprocess_reader`; elsewhere the program waited forever.
     """
 
 

@@ -13,7 +13,7 @@ from fluidio.initializer import Constant
 from fluidio.layer_helper import LayerHelper
 from fluidio.program import Program, Variable, program_guard, unique_name
 
-__all__ = ["ChunkEvaluator", "DetectionMAP", "EditDistance", "Evaluator"]
+__all__ = ["Accuracy", "ChunkEvaluator", "DetectionMAP", "EditDistance", "Evaluator"]
 
 
 class Evaluator:
@@ -44,7 +44,6 @@ class Evaluator:
     def _create_state(self, suffix: str, dtype: DTypeLike, shape: Sequence[int]) -> Variable:
         name = "_".join([unique_name.generate(self.helper.name), suffix])
         state = self.helper.create_variable(name=name, persistable=True, dtype=dtype, shape=shape)
-        state.stop_gradient = True
         self.helper.set_variable_initializer(state, Constant(value=0.0))
         self.states.append(state)
         return state
@@ -55,6 +54,26 @@ class Evaluator:
         twins = [program.global_block()._clone_variable(state) for state in self.states]
         values: list[Any] = executor.run(program, fetch_list=twins)
         return values
+
+
+class Accuracy(Evaluator):
+    """Share of right predictions over all batches since `reset` (up to Fluid 0.12)."""
+
+    def __init__(self, input: Variable, label: Variable, k: int = 1, **kwargs: Any) -> None:
+        super().__init__("accuracy", **kwargs)
+        self.total = self._create_state("total", "int64", [1])
+        self.correct = self._create_state("correct", "int64", [1])
+        total = self.helper.create_variable_for_type_inference("int32")
+        correct = self.helper.create_variable_for_type_inference("int32")
+        self.metrics.append(layers.accuracy(input=input, label=label, k=k, total=total, correct=correct))
+        for state, count in ((self.total, total), (self.correct, correct)):
+            layers.sums(input=[state, layers.cast(count, dtype="int64")], out=state)
+
+    def eval(self, executor: object, eval_program: Program | None = None) -> Any:
+        total, correct = (np.asarray(v, "float32") for v in self._values(executor, eval_program))
+        if not total.any():
+            raise ValueError("Accuracy.eval: no batch has been seen since reset()")
+        return correct / total
 
 
 class ChunkEvaluator(Evaluator):

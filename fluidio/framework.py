@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from fluidio import core
@@ -29,10 +27,11 @@ from fluidio.program import (
     switch_startup_program,
     unique_name,
 )
-from fluidio.program.block import op_device
+from fluidio.program.devices import device_guard, switch_device
 from fluidio.program.ir_graph import IrGraph
+from fluidio.program.name_scopes import scope_path
 from fluidio.program.op_def import grad_name as grad_var_name
-from fluidio.program.op_proto import COMMON_ATTRS, OpProto, all_op_protos
+from fluidio.program.op_proto import COMMON_ATTRS
 from fluidio.version import FLUID_VERSION
 
 __all__ = [
@@ -93,7 +92,7 @@ get_var = _get_var
 
 
 def dtype_is_floating(dtype: Any) -> bool:
-    """Tell whether a dtype is float16, float32 or float64."""
+    """Return whether a dtype is float16, float32 or float64."""
     kind = dtype if isinstance(dtype, VarType) else convert_np_dtype_to_dtype_(dtype)
     return kind in (VarType.FP16, VarType.FP32, VarType.FP64)
 
@@ -148,28 +147,6 @@ def generate_control_dev_var_name() -> str:
     return f"{CONTROL_DEP_VAR_PREFIX}@{random.random()}"
 
 
-@contextlib.contextmanager
-def device_guard(device: str | None = None) -> Iterator[None]:
-    """Note a device on the ops built in the block; a program runs whole on the executor's place all the same.
-
-    Fluid: such ops ran on that device.
-    """
-    if device not in (None, "") and str(device).split(":")[0] not in ("cpu", "gpu"):
-        raise ValueError(
-            f"The Attr(device) should be 'cpu' or 'gpu', and it can also be empty string or None, got {device!r}"
-        )
-    before = op_device.switch(device or "")
-    try:
-        yield
-    finally:
-        op_device.switch(before)
-
-
-def switch_device(device: str | None) -> str | None:
-    """Note a device on the ops built from now on, and return the one before."""
-    return op_device.switch(device or "") or None
-
-
 def _cpu_num() -> int:
     """Return the number of CPU places that data-parallel programs run on."""
     return len(cpu_places())
@@ -186,7 +163,7 @@ def _dygraph_tracer() -> None:
 
 def _full_name_scope() -> str:
     """Return the path of name scopes that new ops are marked with."""
-    return default_main_program()._name_scope_path()
+    return scope_path()
 
 
 def load_op_library(lib_filename: str) -> None:
@@ -204,7 +181,7 @@ class OpProtoHolder:
     def __init__(self) -> None:
         if OpProtoHolder._instance is not None:
             raise AssertionError("Please use `instance()` to get OpProtoHolder object!")
-        self.op_proto_map = dict(all_op_protos())
+        self.op_proto_map = {proto.type: proto for proto in get_all_op_protos()}
 
     @classmethod
     def instance(cls) -> OpProtoHolder:
@@ -212,7 +189,7 @@ class OpProtoHolder:
             cls._instance = cls()
         return cls._instance
 
-    def get_op_proto(self, type: str) -> OpProto:
+    def get_op_proto(self, type: str) -> Any:
         if type not in self.op_proto_map:
             raise ValueError(f'Operator "{type}" has not been registered.')
         return self.op_proto_map[type]

@@ -114,9 +114,11 @@ class UniformInitializer(_Random):
         diag_val: float = 1.0,
     ) -> None:
         super().__init__(seed)
-        _check_given(seed=seed)
+        _check_given(seed=seed, diag_num=diag_num, diag_step=diag_step, diag_val=diag_val)
         if low is None or high is None or high < low:
             raise AssertionError(f"Uniform needs low <= high, got {low} and {high}")
+        if (diag_num > 0 or diag_step > 0) and not (diag_num > 0 and diag_step > 0):
+            raise AssertionError(f"Uniform needs diag_num and diag_step above 0, got {diag_num} and {diag_step}")
         self.low = low
         self.high = high
         self._diagonal = {"diag_num": diag_num, "diag_step": diag_step, "diag_val": diag_val} if diag_num else {}
@@ -280,7 +282,7 @@ def init_on_cpu() -> Iterator[None]:
 
 
 def force_init_on_cpu() -> bool:
-    """Tell whether initial values are made on the CPU; they always are."""
+    """Return whether initial values are made on the CPU; they always are."""
     return True
 
 

@@ -230,6 +230,8 @@ class LayerHelper:
         act = self.kwargs.get("act")
         if act is None:
             return input_var
+        if not isinstance(act, (str, dict)):
+            raise TypeError(f"act of {self.layer_type} should be a name or a dict with 'type', got {act!r}")
         attrs: dict[str, Any] = {"type": act} if isinstance(act, str) else dict(act)
         kind = attrs.pop("type")
         if self.kwargs.get("use_cudnn"):

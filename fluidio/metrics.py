@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.era import era
 from fluidio.evaluator import DetectionMAP
+from fluidio.layers.arguments import warn_like_fluid
 
 __all__ = [
     "Accuracy",
@@ -212,14 +214,25 @@ class Auc(MetricBase):
 
     def __init__(self, name: str | None = None, curve: str = "ROC", num_thresholds: int = 4095) -> None:
         super().__init__(name)
-        if curve != "ROC":
-            raise ValueError(f"metrics.Auc knows the curve 'ROC' only, got {curve!r}")
+        if curve != "ROC":  # Fluid: the same area, whatever is asked for
+            warn_like_fluid("metrics.Auc", f"the curve is ROC, not {curve}")
         self._curve = curve
         self._num_thresholds = num_thresholds
         self._stat_pos = np.zeros(num_thresholds + 1, np.int64)
         self._stat_neg = np.zeros(num_thresholds + 1, np.int64)
 
-    def reset(self) -> None:
+    def reset(self, *, counts: bool = False) -> None:
+        """Begin again.
+
+        Fluid: 1.8 keeps the counts, so that the area goes on over all batches; `counts=True` empties them.
+        """
+        if era().auc_reset_keeps_counts and not counts:
+            if self._stat_pos.any() or self._stat_neg.any():
+                warn_like_fluid(
+                    "metrics.Auc.reset",
+                    "reset() keeps the counts, the area is that of all batches so far; reset(counts=True) empties them",
+                )
+            return
         self._stat_pos[:] = 0
         self._stat_neg[:] = 0
 

@@ -10,6 +10,7 @@ from fluidio.executor import Executor
 from fluidio.places import PlaceLike
 from fluidio.program import Block, Program
 from fluidio.program.op_proto import COMMON_ATTRS, OpProto, all_op_protos
+from fluidio.proto.op_messages import op_messages
 from fluidio.tensor import LoDTensor, LoDTensorArray, Scope, SelectedRows
 
 __all__ = ["Operator", "OperatorFactory", "RunnableOp", "get_all_op_protos"]
@@ -17,9 +18,9 @@ __all__ = ["Operator", "OperatorFactory", "RunnableOp", "get_all_op_protos"]
 Names = dict[str, list[str]]
 
 
-def get_all_op_protos() -> list[OpProto]:
-    """Return the descriptions of all op types of Fluid 1.8.5."""
-    return list(all_op_protos().values())
+def get_all_op_protos() -> list[Any]:
+    """Return the descriptions of all op types of Fluid 1.8.5, as `framework_pb2.OpProto` messages."""
+    return op_messages()
 
 
 class RunnableOp:
@@ -60,7 +61,7 @@ class RunnableOp:
         Executor(place).run(self._program(scope), scope=scope, use_program_cache=True)
 
     def _program(self, scope: Scope) -> Program:
-        """Return a program of this op alone, built anew where the scope's variables look different."""
+        """Return a program of this op alone, rebuilt if the scope's variables have changed."""
         found = {name: _describe(scope, name) for name in (*self.input_vars(), *self.output_vars())}
         if self._built is None or self._built[0] != found:
             program = Program()

@@ -32,7 +32,7 @@ def use_cpu_for_cuda(on: bool) -> None:
 
 
 def cuda_means_cpu() -> bool:
-    """Tell whether CUDA places stand for the CPU in this process."""
+    """Return whether CUDA places stand for the CPU in this process."""
     return _cuda_means_cpu
 
 
@@ -149,7 +149,7 @@ def unwrap(place: object) -> _PlaceBase:
 
 
 def is_compiled_with_cuda() -> bool:
-    """Tell whether a GPU can be used here: CuPy is installed and sees a device.
+    """Return whether a GPU can be used here: CuPy is installed and sees a device.
 
     Fluid: the answer was about the build; scripts use it to decide for `CUDAPlace(0)`, so it speaks of this machine.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 import os
 import warnings
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,55 @@ _KEYS = (None, "default", "calls", "total", "max", "min", "ave")
 
 _timeline = Timeline()
 _state = ""
+
+
+class ProfilerState(enum.IntEnum):
+    """`core.ProfilerState`: what is timed."""
+
+    kDisabled = 0
+    kCPU = 1
+    kCUDA = 2
+    kAll = 3
+
+
+class EventSortingKey(enum.IntEnum):
+    """`core.EventSortingKey`: the order of the table."""
+
+    kDefault = 0
+    kCalls = 1
+    kTotal = 2
+    kMin = 3
+    kMax = 4
+    kAve = 5
+
+
+class TracerOption(enum.IntEnum):
+    """`core.TracerOption`: accepted; there is one level of detail."""
+
+    kDefault = 0
+    kOpDetail = 1
+    kAllOpDetail = 2
+
+
+def enable_profiler(state: ProfilerState) -> None:
+    """`core.enable_profiler`: begin to time the ops."""
+    names = {ProfilerState.kCPU: "CPU", ProfilerState.kCUDA: "GPU", ProfilerState.kAll: "All"}
+    start_profiler(names.get(state, ""))
+
+
+def disable_profiler(sorted_key: EventSortingKey, profile_path: str) -> None:
+    """`core.disable_profiler`: end timing, print the table and write a Chrome trace."""
+    stop_profiler(EventSortingKey(sorted_key).name[1:].lower(), profile_path)
+
+
+def is_profiler_enabled() -> bool:
+    """`core.is_profiler_enabled`: tell whether ops are being timed."""
+    return _timeline.is_recording
+
+
+def set_tracer_option(option: TracerOption) -> None:
+    """`core.set_tracer_option`: check the option; there is one level of detail."""
+    TracerOption(option)
 
 
 def start_profiler(state: str, tracer_option: str = "Default") -> None:
@@ -80,6 +130,8 @@ def cuda_profiler(output_file: str, output_mode: str | None = None, config: obje
 
     Fluid: this drove NVIDIA's nvprof, which no longer exists; use Nsight, or `profiler("GPU")` here.
     """
+    if output_mode not in (None, "kvp", "csv"):
+        raise ValueError("The output mode must be 'kvp' or 'csv'.")
     warnings.warn("cuda_profiler has no effect: use fluid.profiler.profiler('GPU') or NVIDIA Nsight", stacklevel=3)
     yield
 

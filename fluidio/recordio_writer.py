@@ -41,7 +41,7 @@ class RecordIOWriter:
     """`core.RecordIOWriter`: append tensors, then complete the record they belong to.
 
     Args:
-        filename: the file, which is written anew.
+        filename: the file, which is overwritten.
         compressor: Compressor.Snappy or Compressor.NoCompress.
         max_num_records: records in a chunk.
     """

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fluidio.dtypes import VarType
-from fluidio.program import Block, Parameter, Variable
+from fluidio.program import Block, Parameter, Variable, name_scope
 
 __all__ = ["L1Decay", "L1DecayRegularizer", "L2Decay", "L2DecayRegularizer", "append_regularization_ops"]
 
@@ -63,21 +63,22 @@ def append_regularization_ops(
     parameters_and_grads: Sequence[tuple[Parameter, Variable | None]], regularization: Any = None
 ) -> list[tuple[Parameter, Variable | None]]:
     """Add each parameter's own decay, or `regularization` where it has none, to its gradient."""
-    decayed: list[tuple[Parameter, Variable | None]] = []
-    for param, grad in parameters_and_grads:
-        regularizer = param.regularizer or regularization
-        if grad is None or regularizer is None:
-            decayed.append((param, grad))
-            continue
-        block = grad.block
-        with block.program._optimized_guard([param, grad]):
-            decay = regularizer(param, grad, block)
-            total = grad  # Fluid: what is fetched as w@GRAD includes the decay
-            if grad.type is VarType.SELECTED_ROWS:
-                total = block.create_var(name=f"{grad.name}@NEWGRAD@", dtype=param.dtype, shape=param.shape)
-            block.append_op(type="sum", inputs={"X": [grad, decay]}, outputs={"Out": [total]})
-        decayed.append((param, total))
-    return decayed
+    with name_scope("regularization"):
+        return [(param, _decayed(param, grad, regularization)) for param, grad in parameters_and_grads]
+
+
+def _decayed(param: Parameter, grad: Variable | None, regularization: Any) -> Variable | None:
+    regularizer = param.regularizer or regularization
+    if grad is None or regularizer is None:
+        return grad
+    block = grad.block
+    with block.program._optimized_guard([param, grad]):
+        decay = regularizer(param, grad, block)
+        total = grad  # Fluid: what is fetched as w@GRAD includes the decay
+        if grad.type is VarType.SELECTED_ROWS:
+            total = block.create_var(name=f"{grad.name}@NEWGRAD@", dtype=param.dtype, shape=param.shape)
+        block.append_op(type="sum", inputs={"X": [grad, decay]}, outputs={"Out": [total]})
+    return total
 
 
 L1Decay = L1DecayRegularizer

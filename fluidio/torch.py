@@ -153,7 +153,7 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
         self._passes[0] = epoch
 
     def __getstate__(self) -> dict[str, Any]:
-        # A worker that is spawned does not know torch.distributed; it takes the rank of who sent the data set.
+        # A spawned worker does not know torch.distributed; it takes the rank of the process that sent the data set.
         return self.__dict__ | {"_sender": _rank(), "_current": None}
 
     def _part(self) -> tuple[int, int]:

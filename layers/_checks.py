@@ -15,6 +15,7 @@ import numpy as np
 from fluidio.dtypes import DTypeLike
 from fluidio.era import era
 from fluidio.initializer import Initializer
+from fluidio.layers._call_checks import CALL_CHECKS
 from fluidio.layers._value_checks import ValueCheck, value_checks
 from fluidio.param_attr import ParamAttr
 from fluidio.program import Variable
@@ -73,7 +74,7 @@ def add_checks(modules: Iterable[ModuleType], names: Iterable[str] | None = None
     Args:
         names: the layers to check; all of the table if None.
     """
-    known = {name: _table().get(name, ()) for name in {**_table(), **value_checks()}}
+    known = {name: _table().get(name, ()) for name in {**_table(), **value_checks(), **CALL_CHECKS}}
     chosen = known if names is None else {name: known[name] for name in names}
     wrapped: dict[int, Callable[..., Any]] = {}
     for module in modules:
@@ -96,23 +97,36 @@ def _check_method(module: ModuleType, name: str, checks: tuple[_Check, ...]) -> 
 
 
 def _checked(name: str, layer: Callable[..., object], checks: tuple[_Check, ...]) -> Callable[..., Any]:
-    parameters = list(inspect.signature(layer).parameters)
+    signature = inspect.signature(layer)
+    parameters = list(signature.parameters)
     values = value_checks().get(name, ())
     first = [check for check in values if check.comes_first]
-    every: list[_Check | ValueCheck] = [*first, *checks, *(check for check in values if not check.comes_first)]
-    positions = [(parameters.index(c.argument), c) for c in every if c.argument in parameters]
+    together = CALL_CHECKS.get(name)
+
+    def placed(every: Iterable[_Check | ValueCheck]) -> list[tuple[int, _Check | ValueCheck]]:
+        return [(parameters.index(c.argument), c) for c in every if c.argument in parameters]
+
+    kinds = placed([*first, *checks])
+    rules = placed(check for check in values if not check.comes_first)
+
+    def run(positions: list[tuple[int, _Check | ValueCheck]], args: Any, options: dict[str, Any]) -> None:
+        for position, check in positions:
+            if position < len(args):
+                check(name, args[position])
+            elif check.argument in options:
+                check(name, options[check.argument])
 
     @functools.wraps(layer)
     def check_and_call(*args: object, **options: object) -> Any:
         if era().checks_layer_arguments:
-            for position, check in positions:
-                if position < len(args):
-                    check(name, args[position])
-                elif check.argument in options:
-                    check(name, options[check.argument])
+            run(kinds, args, options)
+            if together is not None:
+                together(**signature.bind(*args, **options).arguments)
+            run(rules, args, options)
         return layer(*args, **options)
 
-    check_and_call._checks = checks  # type: ignore[attr-defined]
+    # inspect.getargspec and getfullargspec do not look behind functools.wraps.
+    check_and_call.__dict__.update(__signature__=signature, _checks=checks)
     return check_and_call
 
 

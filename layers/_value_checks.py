@@ -45,8 +45,8 @@ class ValueCheck:
 
     @property
     def comes_first(self) -> bool:
-        """Tell whether this check is made before those of types."""
-        return self.rule in ("given", "Variable")
+        """Return whether this check is made before those of types."""
+        return self.rule in ("given", "no_array", "Variable")
 
     def __call__(self, layer: str, value: object) -> None:
         if not self.accepts(value):
@@ -125,6 +125,7 @@ _RULES: dict[str, Rule] = {
     "integers": lambda value: not isinstance(value, (list, tuple)) or all(map(_is_whole, _items(value))),
     "ints2": _ints(2),
     "ints3": _ints(3),
+    "no_array": lambda value: not isinstance(value, np.ndarray),
     "no_constant_bool": lambda value: (
         not isinstance(value, Variable) or value.dtype is not VarType.BOOL or not value.stop_gradient
     ),
@@ -156,6 +157,7 @@ _TEXTS = {
     "integers": "integers or Variables",
     "ints2": "an int, or a list of length 2",
     "ints3": "an int, or a list of length 3",
+    "no_array": "a Variable (only dygraph took arrays)",
     "no_constant_bool": "of another dtype than bool, or have stop_gradient=False",
     "not_empty": "a list that is not empty",
     "not_false": "an attribute, it cannot be False here",

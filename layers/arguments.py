@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.dtypes import VarType
 from fluidio.layer_helper import LayerHelper
 from fluidio.program import Variable
+from fluidio.program.arguments import Attrs
 
 __all__ = []
 
@@ -75,7 +77,22 @@ def dims_as_variables(helper: LayerHelper, values: Sequence[Any], dtype: str = "
     return found
 
 
-def apply(helper: LayerHelper, op_type: str, x: Variable, attrs: dict[str, Any] | None = None) -> Variable:
+def as_int32(dims: Variable) -> Variable:
+    """Return a shape, or a dim of it, as a constant of int32."""
+    from fluidio.layers._create.tensors import cast
+
+    dims.stop_gradient = True
+    return cast(dims, "int32") if dims.dtype is VarType.INT64 else dims
+
+
+def dims_as_int32(values: Sequence[Any]) -> list[Variable]:
+    """Return a shape as one-element Variables of int32: `fill_constant` and `gaussian_random` take it so."""
+    from fluidio.layers._create.tensors import fill_constant
+
+    return [as_int32(v) if isinstance(v, Variable) else fill_constant([1], "int32", v, force_cpu=True) for v in values]
+
+
+def apply(helper: LayerHelper, op_type: str, x: Variable, attrs: Attrs | None = None) -> Variable:
     """Append an op with one input and one output "Out", and return that."""
     out = helper.create_variable_for_type_inference(x.dtype)
     helper.append_op(type=op_type, inputs={"X": [x]}, outputs={"Out": [out]}, attrs=attrs)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fluidio.layer_helper import LayerHelper
 from fluidio.program import Variable, unique_name
+from fluidio.program.arguments import Attrs
 
 __all__ = []  # scripts use these as layers.collective._allreduce
 
 _KINDS = ("sum", "prod", "max", "min")
 
 
-def _append(op_type: str, x: Variable, out: Variable | None, attrs: dict[str, Any]) -> Variable:
+def _append(op_type: str, x: Variable, out: Variable | None, attrs: Attrs) -> Variable:
     helper = LayerHelper(op_type)
     if out is None:
         name = unique_name.generate_with_ignorable_key(f"{x.name}.{op_type if op_type[1] == '_' else 'tmp'}")

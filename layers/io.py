@@ -16,6 +16,7 @@ from fluidio.layers._io.queue_reader import create_py_reader_by_data, py_reader
 from fluidio.layers._io.reader_handle import attach_file_handle
 from fluidio.places import CPUPlace, CUDAPlace, PlaceLike
 from fluidio.program import Variable, default_main_program, default_startup_program, unique_name
+from fluidio.program.arguments import Attrs
 
 __all__ = [
     "Preprocessor",
@@ -64,7 +65,7 @@ def data(
 # -- sources: made by the startup program -------------------------------------------------------------------------
 
 
-def _source(op: str, stem: str, shapes: Any, lod_levels: Any, dtypes: Any, attrs: dict[str, Any]) -> Variable:
+def _source(op: str, stem: str, shapes: Any, lod_levels: Any, dtypes: Any, attrs: Attrs) -> Variable:
     """Append an op that makes a reader to the startup program and declare the reader in both programs."""
     name = unique_name.generate(stem)
     shapes = [tuple(int(d) for d in shape) for shape in shapes]
@@ -243,7 +244,7 @@ def _seed(seed: int | None) -> int:
 # -- decorators ---------------------------------------------------------------------------------------------------
 
 
-def _decorate(op: str, reader: Variable, attrs: dict[str, Any], name: str | None = None) -> Variable:
+def _decorate(op: str, reader: Variable, attrs: Attrs, name: str | None = None) -> Variable:
     """Put a reader on top of another one, in the main program."""
     if not isinstance(reader, Variable) or reader.type is not VarType.READER:
         raise TypeError(f"{op}: expected a reader (the result of open_files, py_reader, ...), got {reader!r}")
@@ -274,7 +275,7 @@ def _keep_methods(new: Variable, reader: Variable) -> None:
             setattr(new, method, reader.__dict__[method])
 
 
-def _decorate_both(op: str, reader: Variable, attrs: dict[str, Any]) -> Variable:
+def _decorate_both(op: str, reader: Variable, attrs: Attrs) -> Variable:
     """Put a reader on top of another one in both programs: the startup program makes it, the main one finds it."""
     name = unique_name.generate(op)
     startup = default_startup_program().current_block()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from fluidio.dtypes import VarType
 from fluidio.layer_helper import LayerHelper
@@ -52,7 +51,7 @@ def _assign(x: Variable, out: Variable) -> None:
     LayerHelper("assign").append_op(type="assign", inputs={"X": [x]}, outputs={"Out": [out]})
 
 
-def noam_decay(d_model: Any, warmup_steps: Any, learning_rate: float = 1.0) -> Variable:
+def noam_decay(d_model: float | Variable, warmup_steps: float | Variable, learning_rate: float = 1.0) -> Variable:
     """lr d_model^-0.5 min(t^-0.5, t warmup_steps^-1.5), t from 1."""
     with default_main_program()._lr_schedule_guard():
         step = _decay_step_counter(1)
@@ -89,7 +88,11 @@ def inverse_time_decay(learning_rate: object, decay_steps: int, decay_rate: floa
 
 
 def polynomial_decay(
-    learning_rate: Any, decay_steps: int, end_learning_rate: float = 0.0001, power: float = 1.0, cycle: bool = False
+    learning_rate: float | Variable,
+    decay_steps: int,
+    end_learning_rate: float = 0.0001,
+    power: float = 1.0,
+    cycle: bool = False,
 ) -> Variable:
     """From lr down to end_learning_rate as (1 - t / decay_steps)^power; `cycle` begins again with longer steps."""
     with default_main_program()._lr_schedule_guard():
@@ -126,7 +129,7 @@ def piecewise_decay(boundaries: Sequence[int], values: Sequence[float]) -> Varia
         return rate
 
 
-def cosine_decay(learning_rate: Any, step_each_epoch: int, epochs: int) -> Variable:
+def cosine_decay(learning_rate: float | Variable, step_each_epoch: int, epochs: int) -> Variable:
     """lr 0.5 (cos(epoch pi / epochs) + 1), constant within an epoch."""
     with default_main_program()._lr_schedule_guard():
         epoch = _apply("floor", _decay_step_counter() / step_each_epoch)
@@ -134,7 +137,7 @@ def cosine_decay(learning_rate: Any, step_each_epoch: int, epochs: int) -> Varia
         return rate
 
 
-def linear_lr_warmup(learning_rate: Any, warmup_steps: int, start_lr: float, end_lr: float) -> Variable:
+def linear_lr_warmup(learning_rate: float | Variable, warmup_steps: int, start_lr: float, end_lr: float) -> Variable:
     """From start_lr to end_lr in warmup_steps steps, then `learning_rate`, a number or another schedule."""
     dtype = learning_rate.dtype if isinstance(learning_rate, Variable) else VarType.FP32
     with default_main_program()._lr_schedule_guard():

@@ -21,7 +21,7 @@ __all__ = [
 
 
 def is_sequence(seq: object) -> bool:
-    """Tell whether a value is a structure: a dict or any sequence but a string."""
+    """Return whether a value is a structure: a dict or any sequence but a string."""
     return isinstance(seq, Mapping) or (isinstance(seq, Sequence) and not isinstance(seq, (str, bytes)))
 
 
@@ -60,11 +60,12 @@ def to_sequence(nest: object) -> Any:
 
 
 def _like(instance: Any, children: Sequence[Any]) -> Any:
+    kind: Callable[..., object] = type(instance)
     if isinstance(instance, Mapping):
-        return type(instance)(zip(sorted(instance), children))  # type: ignore[call-arg]
+        return kind(zip(sorted(instance), children))
     if isinstance(instance, tuple) and hasattr(instance, "_fields"):
-        return type(instance)(*children)
-    return type(instance)(children)
+        return kind(*children)
+    return kind(children)
 
 
 def pack_sequence_as(structure: object, flat_sequence: Sequence[Any]) -> Any:

@@ -1,1 +1,1 @@
-"""fluidio beside its peers, on the same bytes, in one run."""
+"""fluidio compared with its peers, on the same bytes, in one run."""

@@ -9,7 +9,7 @@ from shared import W1_BATCH, W1_COUNT, W1_RECORD, W1_WIDTH, W2_BATCH, W2_COUNT, 
 
 
 def make(folder):
-    """Write W1 (images), W2 (10 KB blobs) and W3 (ragged sequences), and what reading them must give."""
+    """Write W1 (images), W2 (10 KB blobs) and W3 (ragged sequences), and the expected results of reading them."""
     os.makedirs(folder, exist_ok=True)
     random = np.random.default_rng(20180601)
     expect = {"w1": _images(folder, random), "w2": _blobs(folder, random), "w3": _sequences(folder, random)}

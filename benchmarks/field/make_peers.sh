@@ -10,15 +10,17 @@ requirements() {
         fluid185) echo "paddlepaddle==1.8.5 numpy==1.19.5 protobuf==3.19.6" ;;
         mindspore) echo "mindspore==2.10.0 setuptools" ;;
         mxnet) echo "mxnet==1.9.1 numpy<1.24" ;;
+        parquet) echo "pyarrow numpy" ;;
         paddle3) echo "paddlepaddle==3.3.1 setuptools" ;;
         pyrecordio) echo "pyrecordio==0.0.4 numpy crc32c python-snappy setuptools<81" ;;
+        safetensors) echo "safetensors numpy" ;;
         tensorflow) echo "tensorflow-cpu" ;;
         torch) echo "torch==2.13.0 numpy" ;;
         webdataset) echo "webdataset numpy torch==2.13.0" ;;
         *) return 1 ;;
     esac
 }
-for peer in ${*:-arrayrecord mxnet pyrecordio tensorflow torch paddle3 webdataset mindspore fluid185}; do
+for peer in ${*:-arrayrecord mxnet parquet pyrecordio safetensors tensorflow torch paddle3 webdataset mindspore fluid185}; do
     needs=$(requirements "$peer") || { echo "unknown peer $peer"; continue; }
     maker=$python
     [ "$peer" = fluid185 ] && maker=${PYTHON37:-python3.7}

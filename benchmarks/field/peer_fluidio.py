@@ -173,7 +173,7 @@ def w6(run):
     warm(path)
     with recordio.File(path, "r") as file:
         for index in range(0, W1_COUNT, 50):
-            file.get(index)  # first touch: every chunk is checked once
+            file.get(index)  # first access: every chunk is checked once
         return get_raw(run, file.get)
 
 
@@ -198,14 +198,14 @@ def w7(run):
 
 @case("w8", "0.1GB", "1GB", "4GB")
 def w8(run):
-    """Growth: W1's records again and again; time for each byte and peak memory must stay."""
+    """Growth: W1's records repeated; time per byte and peak memory must stay constant."""
     copies = {"0.1GB": 1, "1GB": 5, "4GB": 21}[run.variant]
     source, path = _path(run, "w1.none.recordio"), _path(run, f"w8.{run.variant}.recordio")
     if not os.path.exists(path):
         with open(source, "rb") as whole, open(path, "wb") as out:
             for _ in range(copies):
                 whole.seek(0)
-                shutil.copyfileobj(whole, out, 1 << 20)  # the peak of memory shall be the reader's
+                shutil.copyfileobj(whole, out, 1 << 20)  # peak memory must be the reader's
     warm(path)
     count = 0
     with run.timed():
@@ -219,7 +219,7 @@ def w8(run):
 
 @case("floor", "w1_none", "w2_none", "w1_snappy")
 def floor(run):
-    """What no reader can avoid: a warm read into one buffer, the checksum, one copy out (and the decompression)."""
+    """The work no reader can avoid: a warm read into one buffer, the checksum, one copy (and decompression)."""
     import zlib
 
     import cramjam

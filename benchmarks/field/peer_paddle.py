@@ -75,7 +75,7 @@ def _mlp(image, label):
 
 @case("w7", "mlp", "mlp_cached")
 def w7(run):
-    """As scripts of the time run it; cached: with the program cache, which they would have had to ask for."""
+    """As scripts of the time run it; "cached" uses the program cache, which they had to enable explicitly."""
     x, y = w1_arrays(run.folder, None)
     image = data(name="image", shape=[None, 784], dtype="float32")
     label = data(name="label", shape=[None, 1], dtype="int64")

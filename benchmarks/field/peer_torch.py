@@ -9,7 +9,7 @@ torch.set_num_threads(1)
 
 
 class Images(Dataset):
-    """Hands whole batches over, the fast way."""
+    """Delivers whole batches, the fast way."""
 
     def __init__(self, folder):
         self.x, self.y = w1_arrays(folder, "c")
@@ -36,7 +36,7 @@ def w1(run):
 
 
 class Ready(Dataset):
-    """Batches that are there already."""
+    """Batches that already exist."""
 
     def __init__(self, batches):
         self.batches = [torch.from_numpy(batch) for batch in batches]

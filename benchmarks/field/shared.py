@@ -1,11 +1,11 @@
-"""What the cases of all peers share: the data, their raw encodings, the proof that the right data were read, timing.
+"""Shared by the cases of all peers: the data, its raw encodings, the check that the right data was read, timing.
 
-Every peer runs in an environment of its own, so this file needs NumPy alone and reads on Python 3.7. A peer is a file
+Every peer runs in its own environment, so this file needs only NumPy and runs on Python 3.7. A peer is a file
 `peer_NAME.py` that marks functions with `@case(workload, variant, ...)` and ends with `main("NAME")`; it is run as
 
     python peer_NAME.py WORKLOAD VARIANT FOLDER
 
-and prints one line of JSON. Only what stands inside `with run.timed():` counts, never imports.
+and prints one line of JSON. Only the code inside `with run.timed():` counts, never imports.
 """
 
 import contextlib
@@ -108,7 +108,7 @@ def batches(items, size):
 
 
 class Sink:
-    """Touch each batch, and prove at the end that all of it was the right data."""
+    """Reads each batch, and checks at the end that all the data was right."""
 
     def __init__(self, run):
         self.run, self.total, self.count, self.size = run, 0.0, 0, 0

@@ -1,4 +1,4 @@
-"""Results as Markdown: a table for each workload, and one of promises kept and missed."""
+"""Results as Markdown: a table for each workload, and one of targets met and missed."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _promises(rows: Rows) -> str:
 
 
 def _memory(rows: Rows) -> str:
-    """Return the promise about memory, the only one that is no ratio."""
+    """Return the memory target, the only one that is not a ratio."""
     peaks = [[row["peak_mb"] for row in rows.get(("w8", "fluidio", size), [])] for size in ("0.1GB", "4GB")]
     text = f"| W8: 4 GB against 0.1 GB, peak memory | + {MORE_MEMORY} MB at most |"
     if not all(peaks):

@@ -1,4 +1,4 @@
-"""Where steps run: one backend for each place."""
+"""Backends that run steps, one for each place."""
 
 from fluidio.executor.devices.choose import backend_for
 

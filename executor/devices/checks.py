@@ -1,12 +1,13 @@
-"""Checks of ids and labels on a GPU that do not stop the stream.
+"""Check ids and labels on a GPU without stalling the stream.
 
-A kernel that meets a number out of range writes it down in device memory; the next fetch, which waits for the stream
-anyway, brings the note along and raises the error. Meanwhile the number counts as 0: nothing is read or written out of
-bounds.
+A kernel that finds a number out of range records it in device memory; the next fetch, which waits for the stream
+anyway, copies the record back and raises the error. Until then the number is treated as 0, so nothing is read or
+written out of bounds.
 """
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 from fluidio.errors import EnforceNotMet
@@ -28,12 +29,12 @@ __device__ inline long long fluidio_in_range(long long id, long long limit, long
 
 
 class DeferredChecks:
-    """The notes of one device."""
+    """The out-of-range records of one device."""
 
     preamble = _NOTE
-    """CUDA code with `fluidio_in_range(id, limit, ignore, op, note)` for kernels that check as they go."""
+    """CUDA code with `fluidio_in_range(id, limit, ignore, op, note)` for kernels that check while they compute."""
 
-    def __init__(self, cupy: Any) -> None:
+    def __init__(self, cupy: ModuleType) -> None:
         self._cupy = cupy
         self._note: Any = None
         self._types: list[str] = []  # op types by number, from 1
@@ -47,7 +48,7 @@ class DeferredChecks:
         self.pending = False
 
     def note(self, op: Any) -> tuple[Any, Any]:
-        """Return the number of an op and the device array for its notes, for a kernel that checks."""
+        """Return an op's number and the device array that a checking kernel records into."""
         if self._note is None:
             self._note = self._cupy.zeros(3, "int64")
         if op.type not in self._types:
@@ -56,16 +57,16 @@ class DeferredChecks:
         return self._cupy.int32(self._types.index(op.type) + 1), self._note
 
     def check(self, ids: Array, limit: int, ignore: int, op: Operator) -> None:
-        """Have ids looked at; those outside [0, limit) that are not `ignore` are reported by the next fetch."""
+        """Check ids; the next fetch reports any outside [0, limit) other than `ignore`."""
         if ids.size:
             self._kernel(ids, limit, ignore, *self.note(op))
 
     def take(self) -> list[Array]:
-        """Return the device arrays that a fetch has to bring along (none if nothing was checked)."""
+        """Return the device arrays that a fetch must also copy (none if nothing was checked)."""
         return [self._note] if self.pending else []
 
     def raise_noted(self, notes: list[Any]) -> None:
-        """Raise for what the fetched notes say.
+        """Raise the error that the fetched records describe, if any.
 
         Raises:
             EnforceNotMet: naming the op, the number and the range.

@@ -24,8 +24,8 @@ __all__ = ["CupyBackend", "cupy_backend"]
 class CupyBackend:
     """One GPU.
 
-    Work is enqueued on the thread's current CuPy stream and nothing here waits for it except `download`. So arrays that
-    leave through DLPack or the array interface carry the right stream.
+    Work is enqueued on the thread's current CuPy stream, and only `download` waits for it. Arrays exported through
+    DLPack or the array interface therefore carry the right stream.
     """
 
     is_gpu = True
@@ -39,28 +39,28 @@ class CupyBackend:
         self._local = threading.local()
 
     def active(self) -> Any:
-        """Return a context in which this GPU is the thread's current one."""
+        """Return a context that makes this GPU the thread's current device."""
         return self.xp.cuda.Device(self.device)
 
     def owns(self, array: Any) -> bool:
-        """Tell whether the array lives on this GPU."""
+        """Return whether the array lives on this GPU."""
         return isinstance(array, self.xp.ndarray) and array.device.id == self.device
 
     def upload(self, array: Any) -> Any:
-        """Return the array on this GPU: itself if it is there, else a copy that the host does not wait for."""
+        """Return the array on this GPU: itself if already there, else a copy that the host does not wait for."""
         cupy = self.xp
         with self.active():
             if isinstance(array, cupy.ndarray):
                 return array if array.device.id == self.device else self._from_another(array)
             if hasattr(array, "__cuda_array_interface__"):
                 return cupy.asarray(array)
-            host = np.asarray(array, order="C")  # not ascontiguousarray: it makes one dimension of none
+            host = np.asarray(array, order="C")  # not ascontiguousarray, which turns 0-d into 1-d
             if is_pinned(cupy, host):
-                host = host.copy()  # CuPy would copy out of it later, when its owner may have changed it
+                host = host.copy()  # CuPy would copy from it later, when its owner may have changed it
             return cupy.asarray(host)  # staged through CuPy's own pinned pool, which watches the copy's event
 
     def _from_another(self, array: Any) -> Any:
-        """Copy from another GPU: after what that one's current stream was given, and before what it will be given."""
+        """Copy from another GPU, after the work already queued on its current stream and before any later work."""
         cupy = self.xp
         with array.device:
             source = cupy.ascontiguousarray(array)
@@ -72,16 +72,16 @@ class CupyBackend:
             copy.data.copy_from_device_async(source.data, source.nbytes, stream)
             done = _mark(cupy)
         with array.device:
-            cupy.cuda.get_current_stream().wait_event(done)  # its memory may be written or given away from here on
+            cupy.cuda.get_current_stream().wait_event(done)  # from here on its memory may be overwritten or freed
         return copy
 
     def mark(self) -> Any:
-        """Return an event for what the thread's current stream of this GPU was given so far."""
+        """Return an event that follows the work queued so far on the thread's current stream of this GPU."""
         with self.active():
             return _mark(self.xp)
 
     def wait_for(self, mark: object) -> None:
-        """Have the thread's current stream of this GPU wait for a mark; the thread itself does not."""
+        """Make the thread's current stream of this GPU wait for a mark; the thread itself does not wait."""
         with self.active():
             self.xp.cuda.get_current_stream().wait_event(mark)
 
@@ -90,19 +90,19 @@ class CupyBackend:
         return self.download_all([array])[0]
 
     def download_all(self, arrays: Sequence[Array]) -> list[Array]:
-        """Return NumPy copies of several arrays with one wait; host arrays pass as they are."""
+        """Return NumPy copies of several arrays with one wait; host arrays are returned unchanged."""
         on_gpu = [self.xp.ascontiguousarray(a) for a in arrays if isinstance(a, self.xp.ndarray)]
         fetched = iter(self._fetch(on_gpu) if on_gpu else [])
         return [next(fetched).reshape(a.shape) if isinstance(a, self.xp.ndarray) else a for a in arrays]
 
     def fetch(self, arrays: Sequence[Array]) -> list[Array]:
-        """Return NumPy copies with one wait, and raise what kernels have noted since the last fetch."""
+        """Return NumPy copies with one wait, and raise errors that kernels have recorded since the last fetch."""
         notes = self.checks.take()
         host = self.download_all([*arrays, *notes])
         self.checks.raise_noted(host[len(arrays) :])
         return host[: len(arrays)]
 
-    def _fetch(self, arrays: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+    def _fetch(self, arrays: Sequence[Any]) -> list[Array]:
         arena = self._arena()
         fields = [(a.shape, a.dtype) for a in arrays]
         starts, size = layout(fields)
@@ -127,11 +127,11 @@ class CupyBackend:
         self.xp.add.at(target, index, values)
 
     def check_range(self, ids: Array, limit: int, ignore: int, op: Operator) -> None:
-        """Have ids looked at; those out of range are reported by the next fetch."""
+        """Check ids; the next fetch reports those out of range."""
         self.checks.check(ids, limit, ignore, op)
 
     def copy_stage(self, slots: int = 3) -> CopyRing:
-        """Return a new ring that brings batches to this GPU."""
+        """Return a new ring that copies batches to this GPU."""
         return CopyRing(self.xp, self.device, slots)
 
     def synchronize(self) -> None:
@@ -149,5 +149,5 @@ def _mark(cupy: ModuleType) -> Any:
 
 @cache
 def cupy_backend(device: int) -> CupyBackend:
-    """Return the backend of a GPU: one for the process, as plans are kept by it."""
+    """Return the backend of a GPU: one per process, because plans are cached by backend."""
     return CupyBackend(device)

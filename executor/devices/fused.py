@@ -1,8 +1,8 @@
-"""Kernels for GPUs only: what takes many small launches in array code, in one.
+"""GPU-only kernels that replace many small launches of array code with one.
 
-The reason is measured in launches: a training step of small layers is bound by them, and an Adam update written in
-array operations takes 17. Each of these gives the numbers of the op table's kernel; where one does not apply (another
-dtype, sparse gradients, wide rows) the table's kernel runs.
+A training step of small layers is bound by launches, and an Adam update written in array operations takes 17. Each
+fused kernel gives the same numbers as the op table's kernel; where it does not apply (another dtype, sparse gradients,
+wide rows) the table's kernel runs.
 """
 
 from __future__ import annotations

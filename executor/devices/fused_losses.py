@@ -15,7 +15,7 @@ __all__ = ["loss_kernels"]
 
 Kernel = Callable[..., Any]
 _NARROW = 256
-"""Rows up to this wide are walked by one thread each; wider ones keep a GPU busy with array operations."""
+"""One thread handles each row up to this width; wider rows keep a GPU busy with array operations."""
 
 _SOFTMAX = """
 T top = x[i * n], sum = 0;

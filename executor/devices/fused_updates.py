@@ -23,7 +23,7 @@ def general(k: Any, *args: Any) -> Any:
 
 
 def same_float(*arrays: Any) -> bool:
-    """Tell whether all arrays have one and the same float dtype."""
+    """Return whether all arrays have the same float dtype."""
     first = arrays[0].dtype
     return bool(first.kind == "f" and all(a.dtype == first for a in arrays))
 
@@ -33,8 +33,8 @@ class _Update:
     """An update, element by element.
 
     Attributes:
-        inputs: the op's inputs in its order; `rate` and those that begin with `pow` hold one number.
-        state: what is changed in place, in the order of the op's outputs.
+        inputs: the op's inputs in order; `rate` and those that begin with `pow` hold one number.
+        state: inputs updated in place, in the order of the op's outputs.
         scalars: numbers for the code, from the attributes.
         code: CUDA.
     """
@@ -99,7 +99,7 @@ _UPDATES = {
         lambda a: {"l1": a["l1"], "l2": a["l2"], "power": -a["lr_power"]},
     ),
 }
-_SPARSE = ("adagrad", "ftrl")  # ops that touch the rows of a sparse gradient only; the others take it as a whole matrix
+_SPARSE = ("adagrad", "ftrl")  # update only the rows of a sparse gradient; the others densify it
 
 
 def update_kernels(cupy: Any) -> dict[str, Kernel]:

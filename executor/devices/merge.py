@@ -1,4 +1,4 @@
-"""Merge the small steps at the end of an Adam program: its beta powers are multiplied by an op each."""
+"""Merge the small steps at the end of an Adam program, where one op multiplies each beta power."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST = 16  # arrays for each launch
 
 
 def merge_scales(steps: Sequence[Step], persists: Callable[[int], bool], cupy: object) -> list[Step]:
-    """Return the steps with runs of in-place scalings of persistable [1] tensors done by one launch for many."""
+    """Return the steps with consecutive in-place scalings of persistable [1] tensors merged into one launch."""
     merged: list[Step] = []
     run: list[Step] = []
     for step in steps:
@@ -52,7 +52,7 @@ def _joined(run: list[Step], cupy: Any) -> list[Step]:
             return
         kernel(*factors, *arrays, size=1)
         for slot in slots:
-            f.store(slot)  # another place may have put its copy into the scope meanwhile
+            f.store(slot)  # another place may have stored its copy in the scope meanwhile
 
     return [Step(run[0].op, run[0].call, scale_all, slots, slots)]
 

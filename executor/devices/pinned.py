@@ -18,7 +18,7 @@ ALIGNMENT = 512
 
 
 def layout(fields: Sequence[tuple[tuple[int, ...], Any]]) -> tuple[list[int], int]:
-    """Return where each (shape, dtype) starts in one buffer, and the bytes of all."""
+    """Return the offset of each (shape, dtype) in one buffer, and the total size in bytes."""
     starts, end = [], 0
     for shape, dtype in fields:
         start = -(-end // ALIGNMENT) * ALIGNMENT
@@ -30,10 +30,10 @@ def layout(fields: Sequence[tuple[tuple[int, ...], Any]]) -> tuple[list[int], in
 class PinnedArena:
     """One pinned buffer that only grows; fields are views into it.
 
-    Its owner sees to it that no copy is in flight when the buffer is written again or grows.
+    The owner must ensure that no copy is in flight when the buffer is rewritten or grows.
     """
 
-    def __init__(self, cupy: Any) -> None:
+    def __init__(self, cupy: ModuleType) -> None:
         self._cupy = cupy
         self._memory: Any = None
         self.size = 0
@@ -48,8 +48,8 @@ class PinnedArena:
         """Return where the buffer starts."""
         return int(self._memory.ptr)
 
-    def view(self, start: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
-        """Return the array that starts at a byte of the buffer."""
+    def view(self, start: int, shape: tuple[int, ...], dtype: Any) -> Array:
+        """Return the array that starts at a byte offset of the buffer."""
         count = math.prod(shape)
         if not count:
             return np.empty(shape, dtype)
@@ -57,6 +57,6 @@ class PinnedArena:
 
 
 def is_pinned(cupy: ModuleType, array: Array) -> bool:
-    """Tell whether CUDA copies out of the array without staging, that is: later than the call returns."""
+    """Return whether CUDA copies from the array without staging, that is, after the call returns."""
     runtime = cupy.cuda.runtime
     return bool(runtime.pointerGetAttributes(array.ctypes.data).type == runtime.memoryTypeHost)

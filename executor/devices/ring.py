@@ -1,9 +1,9 @@
-"""The copy ring: batches travel to a GPU on a stream of their own while the previous ones are computed on.
+"""The copy ring: copy batches to a GPU on a separate stream while the previous ones are being computed.
 
     stage: host arrays -> pinned slot -> (copy stream) -> device slot;  take: device slot -> the consumer's stream
 
-A reader's thread stages, the thread that runs programs takes. Nobody waits who does not have to: the stager waits for a
-copy only when it needs that copy's pinned memory again, the consumer's stream (not its thread) waits for the copy.
+A reader's thread stages; the thread that runs programs takes. Waits are kept to a minimum: the stager waits for a copy
+only when it needs that copy's pinned memory again, and the consumer's stream (not its thread) waits for the copy.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from __future__ import annotations
 import weakref
 from collections import deque
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
+from fluidio.executor.devices.copy_clock import CopyClock
 from fluidio.executor.devices.slot import ArraySpec, RingSlot, Tensors
 
 __all__ = ["CopyRing"]
@@ -21,27 +23,28 @@ _KEPT = 2  # batches that wait for the consumer to let go of them, as the variab
 
 
 class CopyRing:
-    """Brings batches to one GPU.
+    """Copies batches to one GPU.
 
-    Slots go round: one is filled, one waits, one is in the consumer's hands. If more batches are under way there are
-    more slots; they are never given up. Fluid: a slot is not filled again while its batch is in use; here a batch may
-    also be kept.
+    Slots rotate: one is being filled, one waits, one is with the consumer. More slots are added if more batches are in
+    flight; slots are never freed. Fluid: a slot is not refilled while its batch is in use; here a batch may also be
+    kept.
 
     Args:
         cupy: the module.
         device: number of the GPU.
-        slots: how many to begin with.
+        slots: initial number of slots.
     """
 
     width = 1
     """How many GPUs are served in turn."""
 
-    def __init__(self, cupy: Any, device: int, slots: int = 3) -> None:
+    def __init__(self, cupy: ModuleType, device: int, slots: int = 3) -> None:
         self._cupy = cupy
         self._device = device
         with self._active():
             self._stream = cupy.cuda.Stream(non_blocking=True)
             self._slots = [RingSlot(cupy) for _ in range(slots)]
+        self._clock = CopyClock(cupy, device)
         self._free = deque(self._slots)
         self._next: RingSlot | None = None
         self._held: RingSlot | None = None
@@ -49,14 +52,14 @@ class CopyRing:
         weakref.finalize(self, _release, self._stream, self._slots)
 
     def _active(self) -> Any:
-        return self._cupy.cuda.Device(self._device)  # the current device belongs to the thread
+        return self._cupy.cuda.Device(self._device)  # the current device is per thread
 
     # -- the thread that reads ------------------------------------------------------------------------------------
 
     def allocate(self, fields: Sequence[ArraySpec]) -> list[Any]:
         """Return pinned arrays for the (shape, dtype) of each field of the next batch.
 
-        Who fills them and stages just them saves a copy.
+        Filling and staging exactly these arrays saves a copy.
         """
         with self._active():
             if self._next is None:
@@ -67,8 +70,8 @@ class CopyRing:
         """Start the copy of a batch to the device; all fields go in one transfer."""
         with self._active():
             slot = self._next or self._free_slot()
-            self._next = slot  # still ours if the copy fails
-            slot.fill(tensors, self._stream)
+            self._next = slot  # keep the slot if the copy fails
+            slot.fill(tensors, self._stream, self._clock)
             self._next = None
             return slot
 
@@ -78,7 +81,7 @@ class CopyRing:
             self._slots.append(slot)
             return slot
         slot = self._free.popleft()
-        slot.copied.synchronize()  # the old copy out of its pinned memory is over
+        slot.copied.synchronize()  # the previous copy from its pinned memory has finished
         return slot
 
     # -- the thread that computes -----------------------------------------------------------------------------------
@@ -92,10 +95,10 @@ class CopyRing:
             return slot.tensors()
 
     def release(self) -> None:
-        """Give back the batch taken last: its memory is used again as soon as nobody keeps an array of it.
+        """Release the batch taken last: its memory is reused once no array of it is referenced.
 
-        That is looked at here and not where the slot is filled: who has let go of a batch has given his last work on it
-        to the stream by now.
+        References are checked here rather than when the slot is filled: by now a consumer that dropped a batch has
+        queued its last work on it.
         """
         if self._held is not None:
             self._kept.append(self._held)
@@ -113,12 +116,14 @@ class CopyRing:
             self._free.append(slot)
 
     def reset(self) -> None:
-        """Forget all batches, taken or not; nobody stages meanwhile. The memory stays for the next ones."""
+        """Drop all batches, taken or not, and keep the memory for later ones; nothing may be staged meanwhile."""
         self.release()
+        with self._active():
+            self._clock.tell()
         self._next = None
         self._free = deque(slot for slot in self._slots if slot not in self._kept)
 
 
 def _release(stream: Any, slots: list[RingSlot]) -> None:
-    stream.synchronize()  # pinned memory must outlive the copies out of it
+    stream.synchronize()  # pinned memory must outlive the copies from it
     slots.clear()

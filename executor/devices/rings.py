@@ -1,4 +1,4 @@
-"""Copy rings for several GPUs: the batches of one reader go to them in turn, each through a ring of its own."""
+"""Copy rings for several GPUs: the batches of one reader go to the GPUs in turn, one ring per GPU."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ __all__ = ["CopyRings", "copy_stage"]
 
 
 class CopyRings:
-    """Brings batch 0 to the first GPU, batch 1 to the second and so on, and round again; one transfer for each batch.
+    """Copies batch 0 to the first GPU, batch 1 to the second and so on, round-robin; one transfer per batch.
 
-    A batch stays with its reader until the next one for the same GPU is asked for.
+    A batch stays with its reader until the next one for the same GPU is requested.
     """
 
     def __init__(self, rings: Sequence[CopyRing]) -> None:
         self.width = len(rings)
         self._rings = rings
-        self._filled = 0  # batches staged in this epoch: told by the thread that reads
-        self._taken = 0  # by the thread that computes
+        self._filled = 0  # batches staged in this epoch, counted by the reading thread
+        self._taken = 0  # batches taken, counted by the computing thread
 
     def allocate(self, fields: Sequence[ArraySpec]) -> list[Any]:
         """Return pinned arrays for the (shape, dtype) of each field of the next batch."""
@@ -34,27 +34,27 @@ class CopyRings:
         return slot
 
     def take(self, slot: RingSlot) -> Tensors:
-        """Return a staged batch on its GPU, whose current stream waits for the copy; in the order of staging."""
+        """Return staged batches in order, each on its GPU, whose current stream waits for the copy."""
         tensors = self._rings[self._taken % self.width].take(slot)
         self._taken += 1
         return tensors
 
     def release(self) -> None:
-        """Give back the batch before last of the GPU whose turn it is."""
+        """Release the previous batch of the GPU whose turn it is."""
         self._rings[self._taken % self.width].release()
 
     def reset(self) -> None:
-        """Forget all batches and begin with the first GPU; nobody stages meanwhile."""
+        """Drop all batches and restart at the first GPU; nothing may be staged meanwhile."""
         for ring in self._rings:
             ring.reset()
         self._filled = self._taken = 0
 
 
 def copy_stage(backends: Sequence[Any], slots: int = 3) -> CopyRing | CopyRings | None:
-    """Return what brings the batches of a reader to these places in turn; None when one of them is no GPU.
+    """Return the ring(s) that copy a reader's batches to these places in turn; None if one of them is not a GPU.
 
     Args:
-        slots: batches that have memory on each GPU; a loop that keeps a batch while it asks for the next one needs 4.
+        slots: batches held in memory on each GPU; a loop that keeps a batch while it requests the next one needs 4.
     """
     if not all(backend.is_gpu for backend in backends):
         return None

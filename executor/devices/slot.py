@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from fluidio.executor.devices.copy_clock import CopyClock
 from fluidio.executor.devices.pinned import PinnedArena, layout
 from fluidio.tensor.array import Array
 from fluidio.tensor.lod import LoD
@@ -21,14 +23,14 @@ Tensors = list[tuple[Any, LoD]]
 
 
 class RingSlot:
-    """One batch on its way: all fields side by side in one pinned buffer and in one device buffer.
+    """One batch in flight: all fields side by side in one pinned buffer and in one device buffer.
 
     `copied` is recorded on the copy stream after the transfer; `released` on the consumer's stream after its last use
     of the batch. The pinned side may be written again when the host has waited for `copied`; the device side may be
-    written by the copy stream after it waits for `released`, which is recorded when nobody keeps a reference any more.
+    written by the copy stream after it waits for `released`, which is recorded once no reference is left.
     """
 
-    def __init__(self, cupy: Any) -> None:
+    def __init__(self, cupy: ModuleType) -> None:
         self._cupy = cupy
         self.copied = cupy.cuda.Event(disable_timing=True)
         self.released = cupy.cuda.Event(disable_timing=True)
@@ -40,12 +42,12 @@ class RingSlot:
         self._starts: list[int] = []
         self._size = 0
         self._lods: list[LoD] = []
-        self._staged: list[np.ndarray[Any, Any]] = []
+        self._staged: list[Array] = []
 
     # -- the worker's side --------------------------------------------------------------------------------------
 
     def allocate(self, fields: Sequence[ArraySpec]) -> list[Array]:
-        """Return pinned arrays for the fields of the next batch: who fills them saves a copy."""
+        """Return pinned arrays for the fields of the next batch; filling them directly saves a copy."""
         self._fields = [(tuple(shape), np.dtype(dtype)) for shape, dtype in fields]
         self._starts, self._size = layout(self._fields)
         self._pinned.reserve(max(1, self._size))
@@ -54,8 +56,8 @@ class RingSlot:
         ]
         return self._staged
 
-    def fill(self, batch: Tensors, stream: Any) -> None:
-        """Send a batch to the device: into the pinned buffer where it is not there yet, then in one transfer."""
+    def fill(self, batch: Tensors, stream: Any, clock: CopyClock) -> None:
+        """Send a batch to the device: copy it to the pinned buffer unless it is there already, then transfer it."""
         arrays = [np.asarray(array) for array, _ in batch]
         for number, array in enumerate(arrays):
             if array.dtype.kind not in "biufc":
@@ -68,12 +70,14 @@ class RingSlot:
         stream.wait_event(self.released)
         if self._size:
             pointer = self._cupy.cuda.MemoryPointer(self._memory, 0)
+            began = clock.before(stream)
             pointer.copy_from_host_async(self._pinned.address(), self._size, stream)
+            clock.after(began, self._size, stream)
         self.copied.record(stream)
         self._staged = []
 
     def _holds(self, arrays: Sequence[Array]) -> bool:
-        """Tell whether the batch was written into the arrays that `allocate` gave."""
+        """Return whether the batch was written into the arrays from `allocate`."""
         return len(arrays) == len(self._staged) and all(
             a is s or (a.shape == s.shape and a.dtype == s.dtype and a.ctypes.data == s.ctypes.data and a.size > 0)
             for a, s in zip(arrays, self._staged)
@@ -87,8 +91,8 @@ class RingSlot:
             self._unheld = self._references()
 
     def _new_memory(self, size: int) -> Any:
-        # Not from CuPy's pool: a pool hands freed memory to the stream that asked for it, and this memory has two.
-        # Freeing it waits for the device, which happens only when batches grow or are kept.
+        # Not from CuPy's pool: a pool ties freed memory to one stream, and this memory is used on two. Freeing it waits
+        # for the device, which happens only when batches grow or are kept.
         cupy = self._cupy
         try:
             return cupy.cuda.Memory(size)
@@ -112,10 +116,10 @@ class RingSlot:
         ]
 
     def is_kept(self) -> bool:
-        """Tell whether somebody still has an array of the batch."""
+        """Return whether an array of the batch is still referenced."""
         return self._memory is not None and self._references() != self._unheld
 
     def leave_memory(self) -> None:
-        """Leave the device memory to whoever has an array of it."""
+        """Give up the device memory; arrays still referencing it keep it alive."""
         self._memory = None
         self._capacity = 0

@@ -1,4 +1,4 @@
-"""What makes plans faster: `table.py` lists the passes, each of the others is one."""
+"""Passes that make plans faster: `table.py` lists them, one file each."""
 
 from fluidio.executor.passes.table import PASSES, optimised
 from fluidio.executor.passes.uses import Facts

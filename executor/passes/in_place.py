@@ -1,4 +1,4 @@
-"""Compute in the memory of an input that ends here, where nobody else sees that."""
+"""Compute in the memory of an input at its last use, when no other reference to it exists."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from fluidio.tensor.array import Array
 
 __all__ = ["in_place"]
 
-_ONLY_THE_FRAME = 2  # references to a value: one of the frame, one of the call that counts
+_ONLY_THE_FRAME = 2  # references to a value: the frame's, and that of the counting call
 
 Fast = Callable[[Step, Any, list[Any]], bool]
-"""Change the first of a step's inputs into its output; False if that cannot be."""
+"""Turn a step's first input into its output in place; return False if that is impossible."""
 
 
 def _sum(step: Step, total: Any, parts: list[Any]) -> bool:
@@ -41,7 +41,7 @@ def _binary(change: Callable[..., object]) -> Fast:
         (y,) = others
         if type(y) is not np.ndarray or y.ndim > x.ndim or y.dtype != x.dtype or x.dtype.kind != "f":
             return False
-        step.call.state["shapes"] = x.shape, y.shape  # for gradients that read no more
+        step.call.state["shapes"] = x.shape, y.shape  # for gradients that need only shapes
         fitted = fit(step.call, x, y)[1]
         if any(small not in (1, large) for small, large in zip(fitted.shape, x.shape)):
             return False
@@ -61,7 +61,7 @@ _FAST: dict[str, Fast] = {
 
 
 def in_place(steps: list[Step], facts: Facts) -> list[Step]:
-    """Return the steps with sums and ReLUs done in the memory of their first input, if that ends there."""
+    """Return the steps, with sums and ReLUs computed in the memory of their first input if this is its last use."""
     uses = Uses(steps, facts)
     changed = {
         index: _changed(step)
@@ -72,7 +72,7 @@ def in_place(steps: list[Step], facts: Facts) -> list[Step]:
 
 
 def _ends(index: int, step: Step, uses: Uses, facts: Facts) -> bool:
-    """Tell whether a step is the last to use its first input, which a step before has made."""
+    """Return whether a step is the last to use its first input and an earlier step produced that input."""
     ins = [slot for slots in step.call.ins.values() for slot in slots]
     (out,) = step.call.outs["Out"]
     first, writers, readers = ins[0], uses.writers[ins[0]], uses.readers[ins[0]]
@@ -90,7 +90,7 @@ def _changed(step: Step) -> Step:
 
     def run(f: Frame) -> None:
         values = f.values
-        # No name for the value before it is counted: a name is a reference, too.
+        # Do not bind the value to a name before counting: a name is a reference too.
         if sys.getrefcount(values[first]) != _ONLY_THE_FRAME:
             return plain(f)
         value = values[first]

@@ -1,4 +1,4 @@
-"""Fuse batch normalisation with the sum and the ReLU behind it, forward and backward: one pass over memory."""
+"""Fuse batch normalisation with the following sum and ReLU, forward and backward, into one pass over memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["fuse_norm_relu", "fuse_relu_norm_grad"]
 
 
 def fuse_norm_relu(steps: list[Step], facts: Facts) -> list[Step]:
-    """Return the steps with ReLUs of a normalised X, or of its sum with something, done by the normalisation."""
+    """Return the steps, with ReLUs of a normalised X, or of its sum with another value, done by the normalisation."""
     uses = Uses(steps, facts)
     gone: set[int] = set()
     changed: dict[int, Step] = {}
@@ -35,7 +35,7 @@ def fuse_norm_relu(steps: list[Step], facts: Facts) -> list[Step]:
 
 
 def _norm_before(index: int, steps: list[Step], uses: Uses) -> tuple[int, Callable[..., Any], dict[str, int]]:
-    """Return the normalisation that a step is or adds something to (-1: none), the kernel for both, its extra input."""
+    """Return the normalisation that a step is or adds to (-1: none), the fused kernel and its extra input."""
     if uses.type(index) == "batch_norm":
         return index, batch_norm_relu, {}
     if uses.is_plain(index, "elementwise_add") and _are_alike(steps[index]):
@@ -48,7 +48,7 @@ def _norm_before(index: int, steps: list[Step], uses: Uses) -> tuple[int, Callab
 
 
 def _noting_shapes(state: dict[Any, Any], is_y: bool) -> Callable[..., Any]:
-    """Return the fused kernel; it notes the shapes for the gradient of the sum, as the sum itself does."""
+    """Return the fused kernel, which records the shapes for the gradient of the sum as the sum itself does."""
 
     def kernel(k: Call, x: Array, *others: Any) -> Any:
         added = others[-1]
@@ -59,13 +59,13 @@ def _noting_shapes(state: dict[Any, Any], is_y: bool) -> Callable[..., Any]:
 
 
 def _are_alike(step: Step) -> bool:
-    """Tell whether both sides of a sum are declared with one shape."""
+    """Return whether both sides of a sum are declared with the same shape."""
     sides = [step.op.block._find_var_recursive(step.op.input(name)[0]) for name in ("X", "Y")]
     return all(v is not None for v in sides) and len({tuple(v.shape) for v in sides if v is not None}) == 1
 
 
 def fuse_relu_norm_grad(steps: list[Step], facts: Facts) -> list[Step]:
-    """Return the steps with gradients of ReLUs taken by the gradient of the normalisation before them."""
+    """Return the steps, with ReLU gradients folded into the gradient of the preceding normalisation."""
     uses = Uses(steps, facts)
     gone: set[int] = set()
     changed: dict[int, Step] = {}

@@ -1,4 +1,4 @@
-"""Let go of the inputs of sums whose gradients need no more than their shapes."""
+"""Free the inputs of sums whose gradients need only their shapes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ZERO = np.zeros((), np.float32)
 
 
 def keep_shapes(steps: list[Step], facts: Facts) -> list[Step]:
-    """Return the steps with sums that note the shapes of X and Y, and gradients that read only these."""
+    """Return the steps, with sums that record the shapes of X and Y and gradients that read only these."""
     uses = Uses(steps, facts)
     changed: dict[int, Step] = {}
     for index, step in enumerate(steps):
@@ -37,7 +37,7 @@ def keep_shapes(steps: list[Step], facts: Facts) -> list[Step]:
 
 
 def _forward_of(index: int, step: Step, steps: list[Step], uses: Uses) -> int | None:
-    """Return the one sum of the same X and Y, if neither changes after it."""
+    """Return the only sum of the same X and Y, if neither changes afterwards."""
     x, y = step.call.ins.get("X"), step.call.ins.get("Y")
     if not x or not y:
         return None
@@ -51,7 +51,7 @@ def _forward_of(index: int, step: Step, steps: list[Step], uses: Uses) -> int | 
 
 
 def _noting(step: Step) -> Step:
-    """Let a sum note the shapes of what it adds."""
+    """Make a sum record the shapes of its inputs."""
     run, state = step.run, step.call.state
     x, y = step.call.ins["X"][0], step.call.ins["Y"][0]
 

@@ -1,4 +1,4 @@
-"""What a plan goes through once its ops are bound: small functions from steps to steps, in this order.
+"""The passes run on a plan after its ops are bound: small functions from steps to steps, in this order.
 
 FLUIDIO_PASSES switches them for debugging: "none", or the names of those to run, separated by commas.
 """
@@ -38,7 +38,7 @@ def _chosen() -> Sequence[str]:
 
 
 def optimised(steps: list[Step], facts: Facts) -> list[Step]:
-    """Return steps that compute the same with less work; those given stay as they are."""
+    """Return steps that compute the same with less work; the given steps are not modified."""
     for name in _chosen():
         steps = PASSES[name](steps, facts)
     return steps

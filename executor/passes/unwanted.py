@@ -1,4 +1,4 @@
-"""Leave out gradients that nobody reads."""
+"""Drop gradients that nothing reads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["leave_out_unwanted"]
 
 
 def leave_out_unwanted(steps: list[Step], facts: Facts) -> list[Step]:
-    """Return the steps without gradients that no later step, update or fetch takes; from the last to the first."""
+    """Return the steps without gradients that no later step, update or fetch uses; works from last to first."""
     uses = Uses(steps, facts)
     read = {slot: len(readers) for slot, readers in uses.readers.items()}
     kept: list[Step] = []
@@ -29,13 +29,13 @@ def leave_out_unwanted(steps: list[Step], facts: Facts) -> list[Step]:
     return kept[::-1]
 
 
-_WHOLE = {"gru_grad"}  # what it computes depends on whether its op has a gradient of H0
-_PLAIN = {"assign", "cast", "fill_zeros_like", "scale", "sum"}  # what backward also makes gradients of
+_WHOLE = {"gru_grad"}  # its result depends on whether the op has a gradient of H0
+_PLAIN = {"assign", "cast", "fill_zeros_like", "scale", "sum"}  # other op types that backward uses in gradients
 
 
 def _is_gradient(step: Step) -> bool:
-    """Tell whether a step computes a gradient and does nothing else."""
+    """Return whether a step computes a gradient and does nothing else."""
     op, definition = step.op, step.op.definition
-    pure = not definition.raw and not definition.side_effect and not op._attrs.get(SAVED_ATTR)
-    backward = bool(op._attrs.get("op_role", 0) & OpRole.Backward)
+    pure = not definition.raw and not definition.side_effect and not op.attrs.get(SAVED_ATTR)
+    backward = bool(op.attrs.get("op_role", 0) & OpRole.Backward)
     return pure and op.type not in _WHOLE and (op.type.endswith("_grad") or (backward and op.type in _PLAIN))

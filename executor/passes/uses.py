@@ -1,4 +1,4 @@
-"""Who reads and writes the slots of a list of steps."""
+"""Find which steps read and write each slot."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["Facts", "Pass", "Uses"]
 
 @dataclass(frozen=True)
 class Facts:
-    """What passes know of a plan beside its steps.
+    """Information about a plan that passes need beyond its steps.
 
     Attributes:
-        kept: slots whose values somebody takes after the run: fetches.
+        kept: slots whose values are used after the run: fetches.
         persists: whether a slot is written through to the scope.
-        touched: the slots that a step reads and writes, those of its sub-blocks included.
+        touched: the slots a step reads and writes, including those of its sub-blocks.
     """
 
     kept: frozenset[int]
@@ -46,23 +46,23 @@ class Uses:
                 self.writers[slot].append(index)
 
     def is_plain(self, index: int, *types: str) -> bool:
-        """Tell whether a step is of one of these types and notes no versions of variables beside its op."""
-        return self.type(index) in types and not self._steps[index].op._attrs.get(SAVED_ATTR)
+        """Return whether a step has one of these types and saves no versions of variables."""
+        return self.type(index) in types and not self._steps[index].op.attrs.get(SAVED_ATTR)
 
     def type(self, index: int) -> str:
         return self._steps[index].op.type
 
     def only_between(self, slot: int, reader: int) -> int | None:
-        """Return who writes a slot that this reader alone reads and nobody takes later."""
+        """Return the step that writes a slot which only this reader uses and nothing uses later."""
         writers = self.writers[slot]
         if len(writers) != 1 or self.readers[slot] != [reader] or writers[0] >= reader:
             return None
         return None if slot in self._facts.kept or self._facts.persists(slot) else writers[0]
 
     def can_wait(self, index: int, until: int, along: Container[int] = ()) -> bool:
-        """Tell whether a step can run later: nobody between changes what it reads or uses its results.
+        """Return whether a step can be delayed: no step in between changes its inputs or uses its results.
 
-        Steps `along` do not count: they go with it.
+        Steps in `along` are ignored: they move with it.
         """
         reads, writes = self._touched[index]
         for between in range(index + 1, until):
@@ -74,6 +74,6 @@ class Uses:
         return True
 
     def without(self, gone: Iterable[int], changed: dict[int, Step]) -> list[Step]:
-        """Return the steps without some, and with others in place of some."""
+        """Return the steps without those in `gone`, and with those in `changed` replaced."""
         left = set(gone)
         return [changed.get(index, step) for index, step in enumerate(self._steps) if index not in left]

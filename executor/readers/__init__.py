@@ -1,4 +1,4 @@
-"""Run-time readers: what reader variables of a program hold, one file each."""
+"""Run-time readers: the objects that a program's reader variables hold, one file each."""
 
 from fluidio.executor.readers import ops
 from fluidio.executor.readers.base import Decorator, Reader, Source

@@ -1,4 +1,4 @@
-"""Ahead: a thread that reads items before they are asked for."""
+"""Ahead: a thread that reads items before they are requested."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Hand = tuple[T | None, Exception | None]
 
 
 class Ahead(Generic[T]):
-    """Reads up to `size` items ahead of its consumer; the thread starts with the first one that is taken."""
+    """Reads up to `size` items ahead of its consumer; the thread starts when the first item is taken."""
 
     def __init__(self, name: str, size: int) -> None:
         self._name = name
@@ -38,7 +38,8 @@ class Ahead(Generic[T]):
         """Return the next item, None at the end; raise what reading it raised.
 
         Args:
-            read: what the thread calls for each item. It must not hold the reader, which stops when nobody has it.
+            read: called by the thread for each item. It must not reference the reader, which stops once it is
+            unreferenced.
         """
         channel = self._launch(read) if self._channel is None else self._channel
         began = perf_counter()
@@ -67,12 +68,12 @@ class Ahead(Generic[T]):
         return channel
 
     def close(self) -> None:
-        """Let the thread know that nobody wants more."""
+        """Signal the thread that no more items are needed."""
         if self._channel is not None:
             self._channel.close()
 
     def stop(self) -> None:
-        """Wait for the thread, which was told to end, and forget what it has read."""
+        """Wait for the thread, which was asked to end, and discard the items it has read."""
         self._join()
         self._channel = None
 
@@ -85,7 +86,7 @@ class Ahead(Generic[T]):
             self._finalizer = None
 
     def stats(self, capacity: int) -> ReaderState:
-        """Return the waits in seconds and how many items are there."""
+        """Return the waits in seconds and the number of items ready."""
         return {
             "producer_wait": self._waits[0],
             "consumer_wait": self._waits[1],
@@ -95,7 +96,7 @@ class Ahead(Generic[T]):
 
 
 def _prefetch(read: Callable[[], T | None], channel: Channel[_Hand[T]], waits: list[float]) -> None:
-    """Read until the end, an error, or until nobody wants more."""
+    """Read until the end, an error, or the channel is closed."""
     try:
         while (item := read()) is not None:
             began = perf_counter()

@@ -1,8 +1,8 @@
-"""Reader: what the variable of a reader holds while programs run; a chain of them, each standing on the one below.
+"""Reader: the run-time value of a reader variable; readers form a chain, each built on the one below.
 
-A reader delivers items. `read_next` gives one item as tensors; `read_part` gives many at once as a Part, so that
-records need not flow one by one and are copied only into their batch. Subclasses write `_part` (records) or `_next`
-(batches); the other follows.
+A reader delivers items. `read_next` returns one item as tensors; `read_part` returns many at once as a Part, so that
+records need not be passed one by one and are copied only once, into their batch. Subclasses implement `_part` (records)
+or `_next` (batches); the other is derived.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fluidio.recordio.decode.spans import Part, gather, part_of
 __all__ = ["Decorator", "Reader", "Source", "Spec", "Tensors", "part_of_item"]
 
 Spec = tuple[Any, ...]
-"""What a reader was made from; equal specs make equal readers."""
+"""The op type and attributes a reader was made from; equal specs make equal readers."""
 
 
 class Reader:
@@ -30,17 +30,17 @@ class Reader:
 
     Attributes:
         name: the variable's name.
-        spec: op type and attributes it was made from.
+        spec: the op type and attributes it was made from.
         underlying: the reader below, None for a source.
-        decorators: the readers that stand on this one.
-        epoch: how many epochs came before; order depends on it and on the seed.
-        delivered: items given out in this epoch.
+        decorators: the readers directly above this one.
+        epoch: number of earlier epochs; the order depends on it and on the seed.
+        delivered: items delivered in this epoch.
     """
 
     prefetches = False
-    """A thread of its own already reads ahead."""
+    """Whether the reader already reads ahead in its own thread."""
     is_cheap = False
-    """Hardly any work is done here, beside what the reader below does."""
+    """Whether the reader adds hardly any work to that of the reader below."""
     underlying: Reader | None = None
 
     def __init__(self, name: str, spec: Spec = ()) -> None:
@@ -53,8 +53,8 @@ class Reader:
         self.items = 0
         self.bytes = 0
         self.dropped = 0
-        self.pending_warning = ""  # for the user, who hears of it at the end of the epoch and not in a thread
-        self.sits_out = False  # other trainers have one more step in this epoch, for which this one has no data
+        self.pending_warning = ""  # issued at the end of the epoch, not in a thread
+        self.sits_out = False  # other trainers have one more step in this epoch; this one has no data for it
         self.pending: ReaderState | None = None
         self._error: Exception | None = None
         self._buffers = Pool()
@@ -82,7 +82,7 @@ class Reader:
             return item
 
     def read_part(self, most: int) -> Part | None:
-        """Return the next items, at most `most` and with one layout, as one part; None at the end of the epoch."""
+        """Return up to `most` next items of one layout as one part; None at the end of the epoch."""
         with self._lock:
             if not self._ready():
                 return None
@@ -100,7 +100,7 @@ class Reader:
             return part
 
     def read_parts(self, count: int) -> list[Part]:
-        """Return parts of `count` items together, fewer at the end of the epoch."""
+        """Return parts with `count` items in total, fewer at the end of the epoch."""
         parts: list[Part] = []
         while count > 0 and (part := self.read_part(count)) is not None:
             parts.append(part)
@@ -108,7 +108,7 @@ class Reader:
         return parts
 
     def ready(self) -> int:
-        """Return how many records can be read without waiting, as far as is known."""
+        """Return how many records are known to be readable without waiting."""
         return 0
 
     def _ready(self) -> bool:
@@ -124,7 +124,7 @@ class Reader:
 
     def _fail(self, error: BaseException) -> None:
         self.state = step(self.state, Event.FAIL, self.name)
-        if not isinstance(error, Exception):  # Ctrl-C, say: what was read until then is gone
+        if not isinstance(error, Exception):  # Ctrl-C, for example: items read so far are lost
             error = EnforceNotMet(
                 f"reader {self.name} was interrupted by {type(error).__name__} in the middle of an item: reset() it"
             )
@@ -141,9 +141,9 @@ class Reader:
     # -- life cycle ---------------------------------------------------------------------------------------------
 
     def reset(self) -> None:
-        """Begin a new epoch: this reader, all below it and all that stand on them.
+        """Begin a new epoch in this reader, all readers below it and all readers above those.
 
-        Fluid: until 0.14 only this reader and those below; from 0.15 all that stand on it as well.
+        Fluid: until 0.14 only this reader and those below; from 0.15 also all readers above.
         """
         ends = self.end_points()
         epoch = max(end.epoch + (end.delivered > 0 or end.state is not State.RUNNING) for end in ends)
@@ -164,7 +164,7 @@ class Reader:
             self._error = None
 
     def start(self, epoch: int | None = None) -> None:
-        """Begin an epoch (the next one by default); harmless while one is under way."""
+        """Begin an epoch (the next one by default); does nothing while one is under way."""
         with self._lock:
             if self.state is State.RUNNING:
                 return
@@ -182,13 +182,13 @@ class Reader:
         return epoch
 
     def _begin(self) -> None:
-        """Get ready to read the first item of the epoch."""
+        """Prepare to read the first item of the epoch."""
 
     def _stop_soon(self) -> None:
-        """Let a thread of this reader know that nobody wants more."""
+        """Signal this reader's thread that no more items are needed."""
 
     def _stop(self) -> None:
-        """Forget what was read ahead."""
+        """Discard items read ahead."""
 
     def source(self) -> Source:
         """Return the reader at the bottom of the chain."""
@@ -199,7 +199,7 @@ class Reader:
         return (self.name,) if self.underlying is None else (*self.underlying.chain(), self.name)
 
     def is_top(self) -> bool:
-        """Tell whether nothing stands on this reader."""
+        """Return whether no reader is built on this one."""
         return not self.decorators
 
     def end_points(self) -> list[Reader]:
@@ -216,7 +216,7 @@ class Reader:
         return found
 
     def progress(self) -> tuple[int, int]:
-        """Return the epoch (from 0) and the items given out in it."""
+        """Return the epoch (from 0) and the number of items delivered in it."""
         return self.epoch, self.delivered
 
     # -- looking at it, and resuming ------------------------------------------------------------------------------
@@ -232,13 +232,13 @@ class Reader:
             "epoch": self.epoch,
         }
 
-    def fingerprint(self) -> list[Any]:
-        """Return what must agree before a saved state may be loaded: the chain and its files."""
+    def fingerprint(self) -> list[list[object]]:
+        """Return what must match before a saved state may be loaded: the chain and its files."""
         below = self.underlying.fingerprint() if self.underlying is not None else []
         return [*below, list(map(_plain, self.spec))]
 
     def state_dict(self) -> ReaderState:
-        """Return where this reader stands: numbers only, never data."""
+        """Return this reader's position: numbers only, never data."""
         records = self.records_at(self.delivered)
         return {
             "version": 1,
@@ -250,21 +250,21 @@ class Reader:
         }
 
     def records_at(self, items: int) -> int | None:
-        """Return how many records of the epoch all trainers have read after these items; None without trainers."""
+        """Return how many records all trainers together have read after these items; None without trainers."""
         return None if self.underlying is None else self.underlying.records_at(items)
 
     def skip_records(self, count: int) -> int:
-        """Pass over records of a fresh epoch, below the reader that divides them among trainers."""
+        """Skip records of a fresh epoch, below the reader that divides them among trainers."""
         return self.skip(count) if self.underlying is None else self.underlying.skip_records(count)
 
     def load_state_dict(self, state: ReaderState) -> None:
-        """Go on where `state_dict()` was taken; EnforceNotMet when it belongs to other files or another chain."""
+        """Resume where `state_dict()` was taken; EnforceNotMet if it belongs to other files or another chain."""
         mine = self.fingerprint()
         if state.get("version") != 1 or "items" not in state or "epoch" not in state:
             raise EnforceNotMet(f"reader {self.name}: this is no state of a reader: {sorted(state)}")
         saved = state.get("chain")
         if state["items"] == 0 and isinstance(saved, list) and saved:
-            mine = mine[: len(saved)]  # saved before the first run, which makes the readers further up
+            mine = mine[: len(saved)]  # saved before the first run, which creates the readers above
         if saved != mine:
             raise EnforceNotMet(
                 f"reader {self.name}: the state was saved for another reader or for other files\n"
@@ -286,7 +286,7 @@ class Reader:
             raise EnforceNotMet(f"reader {self.name}: the epoch ends {missing} items before the saved place")
 
     def skip(self, count: int) -> int:
-        """Pass over items of a fresh epoch without counting them in `stats()`; return how many there were."""
+        """Skip items of a fresh epoch without counting them in `stats()`; return how many were skipped."""
         items, volume, left = self.items, self.bytes, count
         while left > 0:
             part = self.read_part(left)
@@ -304,8 +304,8 @@ class Source(Reader):
     """A reader at the bottom of a chain.
 
     Attributes:
-        origin: number of the program that made it.
-        holding: begin an epoch without reading ahead: skip() comes first.
+        origin: number of the program that created it.
+        holding: begin an epoch without reading ahead, because skip() comes first.
     """
 
     def __init__(self, name: str, spec: Spec = ()) -> None:
@@ -318,7 +318,7 @@ class Source(Reader):
 
 
 class Decorator(Reader):
-    """A reader that works on what the reader `below` delivers."""
+    """A reader that processes what the reader `below` delivers."""
 
     def __init__(self, name: str, below: Reader, spec: Spec = ()) -> None:
         super().__init__(name, spec)

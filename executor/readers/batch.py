@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,11 +20,11 @@ from fluidio.tensor.lod import IntArray
 
 __all__ = ["Batch"]
 
-_TOGETHER = 1 << 23  # bytes of batches that are copied together, about
+_TOGETHER = 1 << 23  # approximate bytes of batches copied together
 
 
 class _Group(NamedTuple):
-    """The records of batches of `size`, the last of which may be shorter."""
+    """The records of several batches of `size`; the last may be shorter."""
 
     parts: list[Part]
     size: int
@@ -33,14 +33,14 @@ class _Group(NamedTuple):
 class Batch(Decorator):
     """Joins `batch_size` records slot by slot along the first axis; LoDs are merged.
 
-    Over `open_files` its threads copy the records, those of all batches that are at hand together.
+    Over `open_files`, the source's threads copy the records of all available batches together.
 
     Args:
         batch_size: records (not rows) in a batch.
-        drop_last: drop the short last batch; said once in a warning and counted in `stats()`.
+        drop_last: drop the short last batch; reported once in a warning and counted in `stats()`.
         fluids_lods: merge LoDs as Fluid did, wrongly where a record holds several sequences.
-        share: (trainers, trainer): take this trainer's part of the records of all trainers' batches. Places are saved
-            as numbers of records, so that another number of trainers can go on there.
+        share: (trainers, trainer): take this trainer's part of the records of all trainers' batches. Positions are
+            saved as record counts, so that a different number of trainers can resume there.
         join: the last records of an epoch may be too few for all trainers; those without one sit out.
     """
 
@@ -62,14 +62,14 @@ class Batch(Decorator):
         self._join = join
         self._size = batch_size
         self._share = share
-        self._kept: list[Part] = []  # records that were read to see whether the epoch goes on
-        self._resumed_at = 0  # records of the epoch before the first item that was given out
+        self._kept: list[Part] = []  # records read to see whether the epoch continues
+        self._resumed_at = 0  # records of the epoch before the first item delivered
         self._drop_last = drop_last
         self._fluids_lods = fluids_lods
         self._groups = share is None and not fluids_lods  # batches can be copied together
         self._warned = False
         self._ended = False
-        self._bytes_each = _TOGETHER  # of a batch, going by the last ones; nobody knows about the first
+        self._bytes_each = _TOGETHER  # of a batch, estimated from the last ones; unknown for the first
         self._allocate: Allocate | None = None
         source = pooled_source(below)
         self._ahead: CopyAhead[_Group, Tensors] | None = None if source is None else CopyAhead(source)
@@ -98,22 +98,22 @@ class Batch(Decorator):
         return self._with_fluids_lods(tensors, parts) if self._fluids_lods else tensors
 
     def _plan(self, wait: bool) -> _Group | None:
-        """Return the next batch and those behind it whose records are at hand; None at the end."""
+        """Return the next batch and the following ones whose records are available; None at the end."""
         at_hand = self._at_hand()
         if self._ended or not (wait or at_hand):
             return None
         parts = self._records(at_hand or 1)
         if parts and not at_hand and self._groups:
-            parts += self._records(self._at_hand())  # that came together with what was waited for
+            parts += self._records(self._at_hand())  # that arrived together with the awaited ones
         self._ended = not parts
         if not parts:
             return None
         count = sum(map(len, parts))
         self._bytes_each = max(1, sum([part.nbytes for part in parts]) * self._size // count)
-        return _Group(parts, self._size if self._groups else count)  # a share may hold some records more
+        return _Group(parts, self._size if self._groups else count)  # a share may hold a few more records
 
     def _at_hand(self) -> int:
-        """Return how many batches can be read without waiting, as far as they are read together."""
+        """Return how many batches can be read together without waiting."""
         ready = self.below.ready()
         if self._share is not None:
             return int(ready >= (self._size + 1) * self._share[0])
@@ -128,7 +128,7 @@ class Batch(Decorator):
             if count <= size:
                 return [self._tensors(parts)]
             return [*gather(parts, self._buffers).split(size)]
-        except ValueError:  # one of them, which is told in its place
+        except ValueError:  # from one of them, raised in its turn
             batches = [_Group(cut(parts, start, start + size), size) for start in range(0, count, size)]
             return [item for batch in batches for item in self._copy(batch)]
         except EnforceNotMet as error:
@@ -148,7 +148,7 @@ class Batch(Decorator):
 
     def _shared_records(self, trainers: int, trainer: int) -> list[Part]:
         """Return this trainer's part of what all trainers read in this step."""
-        ahead = self._size * trainers + trainers  # enough to tell whether a further step has a record for each
+        ahead = self._size * trainers + trainers  # enough to see whether another step has a record for each trainer
         parts = [*self._kept, *self.below.read_parts(ahead - sum(map(len, self._kept)))]
         left = sum(map(len, parts))
         count = next_step(left, self._size, trainers, self._drop_last, self._join)
@@ -182,7 +182,7 @@ class Batch(Decorator):
                 f"{self._size}{each}; layers.batch(..., drop_last=False) delivers them"
             )
 
-    # -- places -------------------------------------------------------------------------------------------------
+    # -- positions -------------------------------------------------------------------------------------------------
 
     def records_at(self, items: int) -> int | None:
         if self._share is None:
@@ -193,8 +193,8 @@ class Batch(Decorator):
         self._resumed_at = self.below.skip(count)
         return self._resumed_at
 
-    def fingerprint(self) -> list[Any]:
-        """Leave out what may differ between trainers, and between a run and the one that resumes it."""
+    def fingerprint(self) -> list[list[object]]:
+        """Return the fingerprint without what may differ between trainers, or between a run and its resumption."""
         *below, mine = super().fingerprint()
         changing = ("trainers", "trainer_id") if self._share is None else ("trainers", "trainer_id", "batch_size")
         return [*below, [word for word in mine if not (isinstance(word, list) and word[0] in changing)]]
@@ -218,7 +218,7 @@ class Batch(Decorator):
         return {**super().stats(), "batch_size": self._size}
 
     def _with_fluids_lods(self, tensors: Tensors, parts: list[Part]) -> Tensors:
-        """Return a batch with Fluid's LoDs: each offset was added to the one before it, not to the record's."""
+        """Return a batch with Fluid's LoDs, where each offset was added to the previous one, not to the record's."""
         blocks = [gather([part], self._buffers) for part in parts]
         records = [block.slice(i, i + 1) for block in blocks for i in range(len(block))]
         return [

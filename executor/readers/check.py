@@ -17,19 +17,19 @@ __all__ = ["check_item", "layout_of"]
 
 Layout = tuple[Any, ...]
 _told: weakref.WeakKeyDictionary[Operator, set[str]] = weakref.WeakKeyDictionary()
-"""What was warned of at which `read` op. Padded batches differ in length all the time: one warning is enough."""
+"""The warnings given for each `read` op. Padded batches differ in length all the time: one warning is enough."""
 
 
 def layout_of(item: Tensors) -> Layout:
-    """Return what is compared: dtype and dims after the first of each slot."""
+    """Return the compared layout: dtype and dims after the first, for each slot."""
     return tuple([(array.dtype, array.shape[1:]) for array, _ in item])
 
 
 def check_item(op: Operator, item: Tensors) -> None:
     """Compare one item with the variables that the `read` op writes.
 
-    Variables made by `fluid.data` must agree, as in Fluid >= 1.7. Others are not checked by Fluid and the mismatch
-    shows in some later op: there a warning says so at once.
+    Variables made by `fluid.data` must match, as in Fluid >= 1.7. Fluid does not check others, and a mismatch surfaces
+    in some later op: here a warning reports it at once.
     """
     names = op.output("Out")
     if len(item) != len(names):

@@ -1,4 +1,4 @@
-"""CopyAhead: batches that the threads of `open_files` copy out of its chunks before they are asked for."""
+"""CopyAhead: batches that the threads of `open_files` copy from its chunks before they are requested."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Item = TypeVar("Item")
 
 
 class CopyAhead(Generic[Plan, Item]):
-    """Gives out items one by one which were made several at a time: each hand-over between threads takes time.
+    """Delivers items one by one that were made several at a time, because each hand-over between threads takes time.
 
     Args:
-        source: whose threads make them.
+        source: the reader whose threads make the items.
     """
 
     def __init__(self, source: OpenFiles) -> None:
         self._source = source
         self._items: deque[Item | Exception] = deque()
         self._jobs: deque[Job[list[Item | Exception]]] = deque()
-        self._error: Exception | None = None  # of the plan behind these jobs
+        self._error: Exception | None = None  # raised while planning, after these jobs
 
     def __bool__(self) -> bool:
         return bool(self._items or self._jobs or self._error)
@@ -36,8 +36,8 @@ class CopyAhead(Generic[Plan, Item]):
         """Return the next item, None at the end.
 
         Args:
-            plan: returns what the next items are made of, None at the end; with False also where it would wait.
-            make: makes the items of a plan, on any thread; an exception stands in the place of an item.
+            plan: returns the plan of the next items, None at the end; with False, also None where it would wait.
+            make: makes the items of a plan, on any thread; an exception takes the place of a failed item.
         """
         while not self._items:
             if not self._jobs:
@@ -50,10 +50,10 @@ class CopyAhead(Generic[Plan, Item]):
             if len(self._jobs) < 2 and self._error is None:
                 try:
                     self._submit(plan(False), make)
-                except Exception as error:  # comes behind what was planned before it
+                except Exception as error:  # raised after the items planned before it
                     self._error = error
             found = self._source.result(self._jobs[0])
-            self._jobs.popleft()  # not before it is here: waiting may be interrupted
+            self._jobs.popleft()  # only after it has arrived: waiting may be interrupted
             self._items.extend(found)
         item = self._items.popleft()
         if isinstance(item, Exception):
@@ -66,7 +66,7 @@ class CopyAhead(Generic[Plan, Item]):
         return plan is not None
 
     def clear(self) -> None:
-        """Forget what was made ahead."""
+        """Discard items made ahead."""
         self._items.clear()
         self._jobs.clear()
         self._error = None

@@ -53,7 +53,7 @@ def infer_decorator(c: InferContext) -> None:
 
 
 def positive(attr: str) -> Callable[[InferContext], None]:
-    """Return an inference that wants an attribute above 0."""
+    """Return an inference function that requires an attribute above 0."""
 
     def infer(c: InferContext) -> None:
         c.check(c.attrs[attr] > 0, f"{attr} must be greater than 0, got {c.attrs[attr]}")
@@ -70,7 +70,7 @@ def infer_open_files(c: InferContext) -> None:
 
 
 def infer_custom(c: InferContext) -> None:
-    """Describe a preprocessor by the variables it gives out."""
+    """Describe a preprocessor by its output variables."""
     infer_decorator(c)
     body = c.attrs["sub_block"]
     sinks = [body._var_recursive(name) for name in c.attrs["sink_var_names"]]

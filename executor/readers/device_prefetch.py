@@ -1,4 +1,4 @@
-"""DevicePrefetch: a thread reads the next items and brings them to a device, or to several in turn."""
+"""DevicePrefetch: a thread reads the next items and copies them to a device, or to several in turn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fluidio.recordio.decode.spans import Part
 
 __all__ = ["DevicePrefetch"]
 
-_AHEAD = 2  # items for each device: one that waits, and one in the thread's hands
+_AHEAD = 2  # items per device: one waiting, and one in the thread
 
 
 class DevicePrefetch(Decorator):
@@ -24,7 +24,7 @@ class DevicePrefetch(Decorator):
     def __init__(self, name: str, below: Reader, stage: CopyStage, spec: Spec = ()) -> None:
         super().__init__(name, below, spec)
         self._stage = stage
-        # One item less waits than on the host: the memory of one that was given out is used again later.
+        # One fewer item waits than on the host: the memory of a delivered item is reused later.
         self._ahead: Ahead[Any] = Ahead(name, _AHEAD * stage.width - 1)
 
     def _next(self) -> Tensors | None:
@@ -40,7 +40,7 @@ class DevicePrefetch(Decorator):
         return None if slot is None else self._stage.take(slot)
 
     def _reading(self) -> Callable[[], Any]:
-        """Return what the thread calls for each item; it must not hold this reader."""
+        """Return the function the thread calls for each item; it must not reference this reader."""
         if isinstance(self.below, Batch):
             return partial(stage_next, partial(self.below.read_into, self._stage.allocate), self._stage)
         return partial(stage_next, self.below.read_next, self._stage)
@@ -53,7 +53,7 @@ class DevicePrefetch(Decorator):
         self._stage.reset()
 
     def skip(self, count: int) -> int:
-        self.delivered = self.below.skip(count)  # before the thread begins
+        self.delivered = self.below.skip(count)  # before the thread starts
         return self.delivered
 
     def stats(self) -> ReaderState:

@@ -1,4 +1,4 @@
-"""`double_buffer`: the decorator that reads ahead, chosen by what it stands on and where the items go."""
+"""`double_buffer`: choose the read-ahead decorator by the reader below and the destination of the items."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["double_buffer"]
 
 
 def double_buffer(name: str, below: Reader, spec: Spec = (), stage: CopyStage | None = None) -> Decorator:
-    """Return a reader that has the next items of `below` ready, on the devices of `stage` if there are any."""
+    """Return a reader that keeps the next items of `below` ready, on the devices of `stage` if given."""
     if stage is None:
         if below.prefetches:
             return PassThrough(name, below, spec)

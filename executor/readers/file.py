@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from functools import partial
 
+from fluidio.errors import EnforceNotMet
 from fluidio.executor.readers.base import Source, Spec
-from fluidio.executor.readers.cursor import Cursor
+from fluidio.recordio import BlockReader
+from fluidio.recordio.blocks.lane import Lane
+from fluidio.recordio.decode.buffers import Pool
 from fluidio.recordio.decode.spans import Part
 
-__all__ = ["FileReader", "describe_file"]
+__all__ = ["FileReader", "describe_file", "open_blocks"]
 
 
 class FileReader(Source):
-    """Reads one file chunk by chunk; opened at once, so that a missing file is noticed by the startup program."""
+    """Reads one file chunk by chunk; opened immediately, so that a missing file fails in the startup program."""
 
     def __init__(self, name: str, path: str, spec: Spec = ()) -> None:
         super().__init__(name, spec)
         self._path = path
-        self._file = Cursor(path)
+        self._file = Lane(path, partial(open_blocks, path))
         self._file.open()
 
     def _part(self, most: int) -> Part | None:
@@ -35,13 +38,21 @@ class FileReader(Source):
         self.delivered += count - left
         return count - left + super().skip(left)
 
-    def fingerprint(self) -> list[Any]:
+    def fingerprint(self) -> list[list[object]]:
         return [["file", describe_file(self._path)]]
 
 
-def describe_file(path: str) -> list[Any]:
-    """Return name and size of a file: what a saved state remembers of it."""
+def describe_file(path: str) -> list[str | int]:
+    """Return the name and size of a file, which a saved state stores."""
     try:
         return [os.path.basename(path), os.path.getsize(path)]
     except OSError:  # a URL, or gone since
         return [path, -1]
+
+
+def open_blocks(path: str, buffers: Pool | None = None) -> BlockReader:
+    """Open a record file; raise EnforceNotMet naming it if it cannot be read."""
+    try:
+        return BlockReader(path, buffers=buffers)
+    except OSError as error:
+        raise EnforceNotMet(f"cannot open the RecordIO file {path!r}: {error}") from error

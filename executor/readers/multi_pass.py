@@ -9,7 +9,7 @@ __all__ = ["MultiPass"]
 
 
 class MultiPass(Decorator):
-    """Rewinds the reader below until it was read `pass_num` times; batches above may straddle the seams."""
+    """Rewinds the reader below until it has been read `pass_num` times; batches above may span two passes."""
 
     is_cheap = True
 
@@ -27,7 +27,7 @@ class MultiPass(Decorator):
         return self.below.ready()
 
     def _next_pass(self, below: Reader) -> bool:
-        """Rewind, if passes are left; an empty source stays empty."""
+        """Rewind if passes are left; an empty source stays empty."""
         if self._pass + 1 >= self._passes or below.delivered == 0:
             return False
         self._pass += 1

@@ -1,55 +1,49 @@
-"""OpenFiles: the records of many files, decoded by several threads in an order that never depends on them."""
+"""OpenFiles: the records of many files, decoded by several threads in an order independent of timing."""
 
 from __future__ import annotations
 
+import sys
 import weakref
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, wait
-from time import perf_counter
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
 from fluidio.errors import EnforceNotMet
 from fluidio.executor.readers.base import Decorator, Reader, Source, Spec
-from fluidio.executor.readers.cursor import Cursor, open_blocks
-from fluidio.executor.readers.file import describe_file
-from fluidio.flow.observer import OBSERVERS
+from fluidio.executor.readers.file import describe_file, open_blocks
 from fluidio.flow.runtime_reader import ReaderState
-from fluidio.flow.thread_pool import Job, ThreadPool
-from fluidio.recordio.blocks.cut import PartBuffer
+from fluidio.flow.thread_pool import Job
+from fluidio.recordio.blocks.engine import Engine
+from fluidio.recordio.blocks.lane import Lane
 from fluidio.recordio.decode.spans import Part
+from fluidio.recordio.files.source import is_url
 
-try:
+if sys.platform != "win32":
     import resource
-except ImportError:  # not on Windows
-    resource = None  # type: ignore[assignment]
 
 __all__ = ["OpenFiles", "pooled_source"]
 
 T = TypeVar("T")
-Read = Job[list[Part | Exception]]
-_LIVENESS_POLL = 1.0  # seconds
-_MORE = 4  # chunks to read ahead beside one for each thread: they become batches several at a time
-_OPEN = 256  # files that are read side by side, at most
-_SHARE = 4  # of the descriptors that a process may have, a reader takes one in so many
+_MORE = 4  # jobs in flight beyond one per thread: they become batches several at a time
+_OPEN = 256  # maximum number of files read side by side
+_SHARE = 4  # a reader uses at most one in this many of the process's file descriptors
 
 
 class OpenFiles(Source):
     """Reads files side by side or one after another.
 
     Args:
-        paths: the files; all are looked at once, so that a missing one is noticed by the startup program.
+        paths: the files; all are checked at once, so that a missing one fails in the startup program.
         threads: threads that read and decode.
-        ahead: records to read ahead, in whole chunks: of each file one at most, and four more than there are threads
-            at least.
+        ahead: records to read ahead, in whole chunks, up to 64 MB; at least four more jobs than there are threads.
         side_by_side: a chunk of each file in turn (a fixed round-robin, of 256 files at most); otherwise file after
             file, in list order.
-        arrival: give out whatever is ready first: quicker when files differ, never the same order twice.
-        shuffle_files: another order of the files in each epoch, from the seed.
+        arrival: deliver whatever is ready first: faster when files differ, but the order is not reproducible.
+        shuffle_files: a different file order in each epoch, derived from the seed.
 
-    The order of the records follows from the files, the seed and the epoch alone, unless `arrival` is set.
+    The record order depends only on the files, the seed and the epoch, unless `arrival` is set.
     """
 
     def __init__(
@@ -73,146 +67,70 @@ class OpenFiles(Source):
         self._threads = max(1, min(threads, descriptors))
         self._active = min(len(self._paths), _OPEN) if side_by_side or arrival else 1
         self._parks = self._active > descriptors
-        self._ahead = ahead
-        self._chunks_ahead = self._threads + _MORE
+        self._one_by_one = self._parks or arrival or any(map(is_url, self._paths))
         self._arrival = arrival
         self._shuffle = shuffle_files
         self._seed = seed
         for path in self._paths:
             open_blocks(path).close()
-        self._pool = self._new_pool()
-        self._queued: deque[Cursor] = deque()  # files that have not begun
-        self._turn: deque[Cursor] = deque()  # begun files whose next chunk nobody has asked for yet
-        self._reads: deque[tuple[Cursor, Read]] = deque()
-        self._decoded: deque[Part | Exception] = deque()  # of the chunk whose turn it is
-        self._buffer = PartBuffer()
-        self._waited = 0.0
+        self._engine = Engine(name, self._threads, _MORE, arrival=arrival)
+        self._engine.ahead = ahead
         self._begin()
 
     def read_ahead(self, records: int) -> None:
-        """Read at least so many records ahead, as far as one chunk of each file holds them."""
-        self._ahead = max(self._ahead, records)
-
-    def _new_pool(self) -> ThreadPool[Any]:
-        pool: ThreadPool[Any] = ThreadPool(self.name, self._threads)
-        weakref.finalize(self, pool.abandon).atexit = False
-        return pool
+        """Read at least this many records ahead, as far as memory allows."""
+        self._engine.ahead = max(self._engine.ahead, records)
 
     def submit(self, work: Callable[[], T]) -> Job[T]:
-        """Have the threads work on records for a reader above, before they read more of them."""
-        return self._pool.submit(work, urgent=True)
+        """Have the threads run a job for a reader above, before they read more records."""
+        return self._engine.submit(work)
 
     def result(self, job: Job[T]) -> T:
-        """Return the result of a job, done here if no thread has begun it."""
-        began = perf_counter()
-        found: T = self._pool.result(job)
-        ended = perf_counter()
-        self._waited += ended - began
-        if OBSERVERS.all:
-            OBSERVERS.waited(self.name, "consumer", self._decoded_chunks(), began, ended)
-        return found
+        """Return the result of a job, running it here if no thread has started it."""
+        return self._engine.result(job)
 
     def rest(self) -> None:
-        """Let the threads end: nothing is left to do in this epoch."""
-        self._pool.stop()
+        """Let the threads end, because nothing is left to do in this epoch."""
+        self._engine.rest()
 
     def ready(self) -> int:
-        found = len(self._buffer) + _records(self._decoded)
-        for _, read in self._reads:
-            if not read.done():
-                break
-            found += _records(read.result())
-        return found
+        return self._engine.ready()
 
     def _part(self, most: int) -> Part | None:
-        return self._buffer.take(most, self._refill)
+        return self._engine.take(most)
 
-    def _refill(self) -> Part | None:
-        while not self._decoded:
-            self._ask()
-            if not self._reads:
-                self.rest()
-                return None
-            pair = file, read = self._first_read()
-            found = self.result(read)
-            self._decoded.extend(found)
-            self._reads.remove(pair)  # not before it is here: waiting may be interrupted
-            if self._decoded:
-                self._turn.append(file)
-                self._chunks_ahead = max(self._threads + _MORE, -(-self._ahead // max(1, _records(self._decoded))))
-            elif self._queued:
-                self._turn.append(self._queued.popleft())
-        self._ask()
-        part = self._decoded.popleft()
-        if isinstance(part, Exception):
-            raise part
-        return part
-
-    def _decoded_chunks(self) -> int:
-        return sum(read.done() for _, read in list(self._reads))
-
-    def _first_read(self) -> tuple[Cursor, Read]:
-        if self._arrival:
-            done = wait([read for _, read in self._reads], _LIVENESS_POLL, FIRST_COMPLETED).done
-            return next((pair for pair in self._reads if pair[1] in done), self._reads[0])
-        return self._reads[0]
-
-    def _ask(self) -> None:
-        """Keep the threads busy: one read for each file at most."""
-        while self._turn and len(self._reads) < self._chunks_ahead:
-            file = self._turn.popleft()
-            self._reads.append((file, self._pool.submit(file.read_chunk)))
+    def _lane(self, path: str) -> Lane:
+        opens = partial(open_blocks, path, self._buffers)
+        return Lane(path, opens, parks=self._parks, ahead="one" if self._one_by_one else "always")
 
     def _begin(self) -> None:
-        files = [Cursor(path, self._buffers, parks=self._parks) for path in self._paths]
+        lanes = [self._lane(path) for path in self._paths]
         if self._shuffle:
             rng = np.random.default_rng((self._seed, self.epoch))
-            files = [files[i] for i in rng.permutation(len(files))]
-        if self._pool.producers_dead():
-            self._pool = self._new_pool()
-        self._turn = deque(files[: self._active])
-        self._queued = deque(files[self._active :])
-        if not self.holding:
-            self._ask()  # reading begins with the startup program
+            lanes = [lanes[i] for i in rng.permutation(len(lanes))]
+        if self._engine.begin(lanes, self._active, hold=self.holding):  # reading begins with the startup program
+            weakref.finalize(self, self._engine.abandon).atexit = False
 
     def skip(self, count: int) -> int:
-        left = count
-        while left and self._turn and not self._reads:
-            file = self._turn.popleft()
-            records = file.announced()
-            if records is None:
-                self._turn.extend([self._queued.popleft()] if self._queued else [])
-            elif records > left:
-                self._turn.appendleft(file)
-                break
-            else:
-                file.pass_over()
-                self._turn.append(file)
-                left -= records
-        self.delivered += count - left
-        return count - left + super().skip(left)
+        passed = self._engine.skip(count)
+        self.delivered += passed
+        return passed + super().skip(count - passed)
 
     def _stop(self) -> None:
-        self._pool.stop()
-        for file in [*self._turn, *(file for file, _ in self._reads)]:
-            file.close()
-        self._turn.clear()
-        self._reads.clear()
-        self._decoded.clear()
-        self._buffer.clear()
+        self._engine.stop()
 
     def stats(self) -> ReaderState:
         return {
             **super().stats(),
-            "producer_wait": self._pool.idle,
-            "consumer_wait": self._waited,
-            "queue_size": self._decoded_chunks(),
-            "capacity": self._chunks_ahead,
+            "producer_wait": self._engine.idle,
+            "consumer_wait": self._engine.waited,
+            "queue_size": self._engine.queued(),
+            "capacity": self._engine.capacity,
             "files": len(self._paths),
             "threads": self._threads,
         }
 
-    def fingerprint(self) -> list[Any]:
+    def fingerprint(self) -> list[list[object]]:
         if self._arrival:
             raise EnforceNotMet(
                 f"open_files {self.name}: deterministic=False gives records as they arrive, an order that cannot be "
@@ -223,19 +141,15 @@ class OpenFiles(Source):
 
 
 def pooled_source(reader: Reader) -> OpenFiles | None:
-    """Return the `open_files` whose threads do all the work below but cutting out batches, if it is so."""
+    """Return the `open_files` whose threads do all the work below except slicing batches, or None."""
     while isinstance(reader, Decorator) and reader.is_cheap:
         reader = reader.below
     return reader if isinstance(reader, OpenFiles) else None
 
 
-def _records(parts: Iterable[Part | Exception]) -> int:
-    return sum([len(part) for part in parts if isinstance(part, Part)])
-
-
 def _descriptors() -> int:
     """Return how many files the process may have open."""
-    if resource is None:
-        return 512  # of C's standard library on Windows
+    if sys.platform == "win32":
+        return 512  # the limit of the C standard library on Windows
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return soft if soft != resource.RLIM_INFINITY else 1 << 20

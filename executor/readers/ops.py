@@ -1,4 +1,4 @@
-"""The reader ops: `read`, and one op for each kind of reader that makes the run-time object its variable holds."""
+"""The reader ops: `read`, and one op per kind of reader that creates the run-time object of its variable."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def read(k: Call, f: Frame) -> None:
 
 
 def sits_out(reader: Reader) -> bool:
-    """Tell whether other trainers have one more step in this epoch."""
+    """Return whether other trainers have one more step in this epoch."""
     link: Reader | None = reader
     while link is not None:
         if link.sits_out:
@@ -108,7 +108,7 @@ def sits_out(reader: Reader) -> bool:
 
 
 def end_of_epoch(reader: Reader) -> EOFException:
-    """Return the exception of a reader that has no next data; warn of what was dropped."""
+    """Return the exception of a reader that has no more data; warn about dropped records."""
     link: Reader | None = reader
     while link is not None:
         if link.pending_warning:
@@ -140,7 +140,7 @@ _making = threading.RLock()  # several threads may run a program for the first t
 
 
 def _now(f: Frame, slot: int) -> Any:
-    """Return the reader that the scope has, which may be newer than the frame, and put it into the frame."""
+    """Return the scope's reader, which may be newer than the frame's, and put it into the frame."""
     variable = f.variables[slot]
     if variable is not None and variable.value is not None:
         f.values[slot] = variable.value
@@ -154,7 +154,7 @@ def _frozen(value: object) -> Any:
 def _decorator(
     type: str, attrs: dict[str, Any], make: Callable[[Call, Any, str, Reader, Spec], Reader], infer: Any
 ) -> None:
-    """Register an op that puts a reader on top of another one; it does nothing when that stands already."""
+    """Register an op that builds a reader on another one; it does nothing if that reader already exists."""
 
     def kernel(k: Call, f: Frame) -> None:
         out = k.outs["Out"][0]
@@ -184,10 +184,10 @@ def _decorator(
 def _source(
     type: str, inputs: str, attrs: dict[str, Any], make: Callable[[Call, str, Spec], Source], infer: Any
 ) -> None:
-    """Register an op that makes a source; run again it rewinds, unless a chain stands on the source.
+    """Register an op that makes a source; running it again rewinds, unless a chain is built on the source.
 
-    Fluid: it was replaced by a second source while the chain kept the first; so nothing was rewound there either.
-    The startup program of a program built again makes a new source here, and chains move to it.
+    Fluid: a second source replaced it while the chain kept the first, so nothing was rewound there either. The startup
+    program of a rebuilt program makes a new source here, and chains move to it.
     """
 
     def kernel(k: Call, f: Frame) -> None:
@@ -346,7 +346,7 @@ _decorator(
     side_effect=True,
 )
 def create_py_reader(k: Call, f: Frame) -> None:
-    """Make the reader that empties a queue; it stays while the queue is the same."""
+    """Make the reader that drains a queue; it is kept while the queue is the same."""
     with _making:
         _make_py_reader(k, f, k.outs["Out"][0])
 

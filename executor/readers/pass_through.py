@@ -1,4 +1,4 @@
-"""Decorators that have nothing to do: PassThrough over a queue, Relay over other readers that work ahead."""
+"""Decorators with nothing to do: PassThrough over a queue, Relay over other readers that read ahead."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["PassThrough", "Relay"]
 
 
 class PassThrough(Decorator):
-    """Is its queue under another name: the queue counts, starts and stops."""
+    """A queue reader under another name: the queue counts, starts and stops."""
 
     def read_next(self) -> Tensors | None:
         return self.below.read_next()
@@ -19,7 +19,7 @@ class PassThrough(Decorator):
         return self.below.read_part(most)
 
     def start(self, epoch: int | None = None) -> None:
-        """Do nothing: the handle's start() brings the generator."""
+        """Do nothing: the handle's start() supplies the generator."""
 
     def shutdown(self) -> None:
         self.below.shutdown()
@@ -41,10 +41,10 @@ class PassThrough(Decorator):
 
 
 class Relay(Decorator):
-    """Gives out what the reader below does, where nothing else is left to do.
+    """Passes on the items of the reader below, where nothing else is left to do.
 
-    `double_buffer` over a reader that works ahead in threads of its own; and the reader that let several threads read
-    another one (Fluid <= 0.14), which every reader here can do.
+    Used for `double_buffer` over a reader that reads ahead in its own threads, and for the reader that let several
+    threads share another one (Fluid <= 0.14), which every reader here supports.
     """
 
     is_cheap = True

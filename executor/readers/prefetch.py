@@ -1,4 +1,4 @@
-"""Prefetch: a thread reads the next items while the program works on the last one."""
+"""Prefetch: a thread reads the next items while the program processes the current one."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from fluidio.recordio.decode.spans import Part, gather
 
 __all__ = ["Prefetch"]
 
-_AHEAD = 2  # parts or batches that wait; one more is in the thread's hands
-_RECORDS = 256  # records of one part, when records and not batches are read
+_AHEAD = 2  # waiting parts or batches; the thread holds one more
+_RECORDS = 256  # records in one part, when reading records rather than batches
 
 
 class Prefetch(Decorator):
@@ -42,7 +42,7 @@ class Prefetch(Decorator):
         self._buffer.clear()
 
     def skip(self, count: int) -> int:
-        self.delivered = self.below.skip(count)  # before the thread begins
+        self.delivered = self.below.skip(count)  # before the thread starts
         return self.delivered
 
     def stats(self) -> ReaderState:

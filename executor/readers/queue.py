@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fluidio.executor.readers.base import Source, Spec, Tensors, part_of_item
 from fluidio.flow.feed_queue import FeedQueue
 from fluidio.flow.runtime_reader import ReaderState
@@ -13,7 +11,7 @@ __all__ = ["QueueReader"]
 
 
 class QueueReader(Source):
-    """Empties a FeedQueue; the queue's thread reads ahead, `start()` of the handle starts it."""
+    """Drains a FeedQueue; the queue's thread, started by the handle's `start()`, reads ahead."""
 
     prefetches = True
 
@@ -40,7 +38,7 @@ class QueueReader(Source):
         self.queue.reset()
 
     def start(self, epoch: int | None = None) -> None:
-        """Do nothing: the handle's start() brings the generator."""
+        """Do nothing: the handle's start() supplies the generator."""
 
     def progress(self) -> tuple[int, int]:
         return self.queue.epoch, self.queue.delivered
@@ -48,7 +46,7 @@ class QueueReader(Source):
     def stats(self) -> ReaderState:
         return self.queue.stats()
 
-    def fingerprint(self) -> list[Any]:
+    def fingerprint(self) -> list[list[object]]:
         return [["queue"]]
 
     def state_dict(self) -> ReaderState:
@@ -62,5 +60,5 @@ class QueueReader(Source):
         }
 
     def load_state_dict(self, state: ReaderState) -> None:
-        """Pass over the batches that were read before, at the next `start()`."""
+        """Skip the batches that were already read, at the next `start()`."""
         self.queue.resume(state)

@@ -1,6 +1,7 @@
-"""QueueBuffer: the double buffer over a queue on a device; a thread brings the queue's batches there.
+"""QueueBuffer: the double buffer over a queue on a device; a thread copies the queue's batches there.
 
-The queue knows whether it was started, has ended or failed; here is only what is under way between it and the program.
+The queue knows whether it was started, has ended or failed; this reader holds only the batches between it and the
+program.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class QueueBuffer(DevicePrefetch):
                 self._stop()
             if not self._ahead.running:
                 if self._queue.state is not State.RUNNING:
-                    return self._reader.read_next()  # it says why there is nothing
+                    return self._reader.read_next()  # raises the reason why there is nothing
                 self._round = self._queue.current
             try:
                 item = self._take()
@@ -53,13 +54,13 @@ class QueueBuffer(DevicePrefetch):
         return None if item is None else part_of_item(on_host(item))
 
     def abandon(self) -> None:
-        """Let the threads of this epoch end without waiting for them: nobody reads on."""
+        """Let the threads of this epoch end without waiting for them: no one reads any further."""
         self._stop_soon()
         epoch: Any = self._queue.current
         epoch.abandon()
 
     def wait_for_stage(self) -> None:
-        """Wait until nobody uses the stage, after `abandon`."""
+        """Wait until the stage is unused, after `abandon`."""
         with self._lock:
             self._stop()
 

@@ -14,7 +14,7 @@ __all__ = ["RandomData"]
 
 
 class RandomData(Source):
-    """Draws every slot from [low, high); the numbers follow from the seed and the epoch.
+    """Draws every slot from [low, high); the numbers depend only on the seed and the epoch.
 
     Fluid: the seed came from the operating system.
     """

@@ -1,8 +1,6 @@
-"""Share: of every few items in a row the one that is this trainer's."""
+"""Share: out of each group of consecutive items, take the one that belongs to this trainer."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from fluidio.errors import EnforceNotMet
 from fluidio.executor.readers.base import Decorator, Reader, Spec, Tensors
@@ -14,8 +12,8 @@ __all__ = ["Share"]
 class Share(Decorator):
     """Divides items that are not batched here among trainers: item s * trainers + i goes to trainer i in step s.
 
-    Items at the end of an epoch that are too few for all trainers are dropped: all trainers have the same steps. With
-    `join` they are given out, and trainers without one sit out.
+    Items at the end of an epoch that are too few for all trainers are dropped, so that all trainers run the same number
+    of steps. With `join` they are delivered, and trainers without one sit out.
     """
 
     def __init__(
@@ -64,7 +62,7 @@ class Share(Decorator):
             raise EnforceNotMet(f"reader {self.name}: the state was saved without trainers")
         return 0
 
-    def fingerprint(self) -> list[Any]:
+    def fingerprint(self) -> list[list[object]]:
         *below, _ = super().fingerprint()
         return [*below, ["create_share_reader"]]
 

@@ -1,4 +1,4 @@
-"""Shuffle: fill a buffer with records, shuffle it, hand it out, fill it again."""
+"""Shuffle: fill a buffer with records, shuffle it, deliver it, refill it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["Shuffle"]
 
 
 class Shuffle(Decorator):
-    """A block shuffle, as Fluid's: each `buffer_size` records in a row are shuffled among themselves.
+    """A block shuffle like Fluid's: each run of `buffer_size` records is shuffled separately.
 
-    The order follows from the seed, the epoch and the records below; every epoch has another one.
+    The order depends on the seed, the epoch and the records below; every epoch has a different one.
     Fluid: the seed came from the operating system.
     """
 
@@ -33,7 +33,7 @@ class Shuffle(Decorator):
         self._buffer = PartBuffer()
         source = self.source()
         if isinstance(source, OpenFiles):
-            source.read_ahead(buffer_size)  # the next buffer, while this one is given out
+            source.read_ahead(buffer_size)  # the next buffer, while this one is delivered
 
     def _part(self, most: int) -> Part | None:
         return self._buffer.take(most, self._refill)
@@ -56,12 +56,12 @@ class Shuffle(Decorator):
         order = rng.permutation(count)
         if all(part.layout == parts[0].layout for part in parts):
             self._waiting.append(Part(permuted(parts, order), 0, count))
-        else:  # records of several layouts cannot stand in one span
+        else:  # records of several layouts do not fit in one span
             single = [part.slice(i, i + 1) for part in parts for i in range(len(part))]
             self._waiting.extend([single[i] for i in order])
 
     def skip(self, count: int) -> int:
-        fills = count // self._size  # whole buffers need no shuffling to be passed over
+        fills = count // self._size  # whole buffers can be skipped without shuffling
         self.delivered = self.below.skip(fills * self._size)
         self._fills = fills
         return self.delivered + super().skip(count - self.delivered)

@@ -1,4 +1,4 @@
-"""CopyStage: what brings items to a device, or to several in turn; the backend of a GPU has one."""
+"""CopyStage: copies items to a device, or to several in turn; provided by the backend of a GPU."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["CopyStage", "on_host", "stage_next"]
 
 
 class CopyStage(Protocol):
-    """Brings items to a device, or to several in turn."""
+    """Copies items to a device, or to several in turn."""
 
     @property
     def width(self) -> int:
@@ -21,15 +21,15 @@ class CopyStage(Protocol):
         ...
 
     def allocate(self, fields: Sequence[tuple[tuple[int, ...], Any]]) -> list[Any]:
-        """Return arrays for the fields of the next item: filled and staged, they need no other copy."""
+        """Return arrays for the fields of the next item; filling and staging them saves a copy."""
         ...
 
     def stage(self, tensors: Tensors) -> Any:
-        """Start the copy of an item (by the thread that reads)."""
+        """Start the copy of an item (called by the reading thread)."""
         ...
 
     def take(self, slot: Any) -> Tensors:
-        """Return it on the device (by the thread that runs programs)."""
+        """Return it on the device (called by the thread that runs programs)."""
         ...
 
     def release(self) -> None:
@@ -37,12 +37,12 @@ class CopyStage(Protocol):
         ...
 
     def reset(self) -> None:
-        """Forget all items."""
+        """Drop all items."""
         ...
 
 
 def on_host(item: Tensors) -> Tensors:
-    """Return an item for a reader that stands on this one: those work on the host."""
+    """Return an item for a reader above, which works on the host."""
     return [(array if isinstance(array, np.ndarray) else array.get(), lod) for array, lod in item]
 
 

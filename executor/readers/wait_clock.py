@@ -1,15 +1,15 @@
-"""WaitClock: how much of an epoch a program waited for its data."""
+"""WaitClock: measure how much of an epoch a program spent waiting for data."""
 
 from __future__ import annotations
 
 __all__ = ["WaitClock"]
 
-_LONG_ENOUGH = 5.0  # seconds; shorter epochs say nothing
+_LONG_ENOUGH = 5.0  # seconds; shorter epochs are not judged
 _MOSTLY = 0.5
 
 
 class WaitClock:
-    """Adds up the waits of one `read` op and judges them at the end of the epoch, once."""
+    """Adds up the waits of one `read` op and judges them once, at the end of the epoch."""
 
     __slots__ = ("began", "waited", "warned")
 
@@ -25,7 +25,7 @@ class WaitClock:
         self.waited += end - start
 
     def verdict(self, now: float, name: str) -> str:
-        """Return a warning when most of the epoch was waiting, else ""; begin anew."""
+        """Return a warning if most of the epoch was waiting, else ""; start over."""
         took, waited = now - self.began, self.waited
         self.began = self.waited = 0.0
         if self.warned or took < _LONG_ENOUGH or waited < _MOSTLY * took:

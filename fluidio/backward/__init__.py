@@ -1,4 +1,4 @@
-"""From a loss to gradients: ops that compute them, appended to the program."""
+"""Append the ops that compute the gradients of a loss to its program."""
 
 from fluidio.backward.append import append_backward, append_grad_ops, calc_gradient, gradients
 from fluidio.backward.legacy_names import _append_grad_suffix_, _as_list, _strip_grad_suffix_

@@ -1,7 +1,7 @@
 """Gradients as ops in the program: `append_backward`, `gradients`.
 
-Walk the ops from the loss back to the parameters; each op's gradient maker says which ops compute its gradients; a
-variable used several times gets its partial gradients under names of their own, and a `sum` op where the last is due.
+Walk the ops from the loss back to the parameters. Each op's gradient maker returns the ops that compute its gradients.
+A variable used several times gets partial gradients under separate names, and a `sum` op once all of them exist.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def append_backward(
         loss: a variable of shape [1].
         parameter_list: parameters (or names) to differentiate; all trainable ones by default.
         no_grad_set: variables (or names) to treat as constants.
-        callbacks: each is called as `f(block=..., context=...)` behind every gradient op; `context` maps the names of
-            gradients to those of their variables.
-        checkpoints: variables (or names) to keep; what is computed between them is computed again on the way back.
+        callbacks: each is called as `f(block=..., context=...)` after every gradient op; `context` maps gradient names
+            to variable names.
+        checkpoints: variables (or names) to keep; values between them are recomputed in the backward pass.
 
     Returns:
         (parameter, gradient variable) for each parameter that has a gradient.
@@ -53,9 +53,8 @@ def append_backward(
         raise TypeError(f"The loss of append_backward must be a Variable, got {loss!r} ({type(loss).__name__})")
     check_backward(parameter_list, no_grad_set, callbacks)
     program = loss.block.program
-    program._loss_name = loss.name  # type: ignore[attr-defined]
     block = loss.block
-    target = program.current_block()  # inside a branch, gradients are computed where the branch is taken
+    target = program.current_block()  # inside a branch, gradients are computed only if the branch is taken
     _check_sees(target, loss)
     no_grad = _no_grad_names(program, no_grad_set)
     if checkpoints:
@@ -66,8 +65,8 @@ def append_backward(
     tell_of_dropped(block, ops, {loss.name}, no_grad)
     earlier = put_away_earlier(block)
     no_grad = {earlier.get(name, name) for name in no_grad}
-    block.ops[end]._attrs["op_role"] = int(OpRole.Forward | OpRole.Loss)
-    with restored_on_error(block, earlier), program._role(OpRole.Backward):
+    block.ops[end].attrs["op_role"] = int(OpRole.Forward | OpRole.Loss)
+    with restored_on_error(block, earlier), program.role_guard(OpRole.Backward):
         _append_loss_gradient(target, loss)
         after = _call_each(callbacks) if callbacks else None
         seeds = {loss.name: grad_name(loss.name)}
@@ -80,7 +79,7 @@ def append_backward(
 
 
 def _call_each(callbacks: Sequence[Callable[..., None]]) -> Callable[[Block], None]:
-    """Return what is called behind each gradient op."""
+    """Return the function to call after each gradient op."""
     context: dict[str, Any] = {}
 
     def after(block: Block) -> None:
@@ -114,7 +113,7 @@ def _check_sees(target: Block, loss: Variable) -> None:
 def _around(
     block: Block, done: dict[str, str], no_grad: set[str], target: Block, after: Callable[[Block], None] | None
 ) -> dict[str, str]:
-    """Go on with the ops of the blocks around the loss's own, from the gradients that their variables have."""
+    """Continue with the ops of the enclosing blocks, starting from the gradients their variables have."""
     found: dict[str, str] = {}
     outer = block.parent
     while outer is not None:
@@ -133,7 +132,7 @@ def _append_loss_gradient(block: Block, loss: Variable) -> None:
         outputs={"Out": [seed]},
         attrs={"shape": shape, "value": 1.0, "dtype": loss.dtype, "force_cpu": False},
     )
-    op._attrs["op_role"] = int(OpRole.Backward | OpRole.Loss)
+    op.attrs["op_role"] = int(OpRole.Backward | OpRole.Loss)
 
 
 def _names(variables: Iterable[object]) -> set[str]:
@@ -160,11 +159,13 @@ def ops_towards(block: Block, targets: set[str], ops: Sequence[Operator] | None 
     return found[::-1]
 
 
-def _ops_from(ops: Sequence[Operator], sources: set[str], no_grad: set[str]) -> list[Operator]:
-    """Return the ops, in order, that depend on the sources."""
+def _ops_from(
+    ops: Sequence[Operator], sources: set[str], no_grad: set[str], makers_only: bool = False
+) -> list[Operator]:
+    """Return the ops, in order, that depend on the sources; `makers_only`: through ops that have a gradient."""
     reached, found = set(sources), []
     for op in ops:
-        if reached.intersection(op.input_arg_names):
+        if reached.intersection(op.input_arg_names) and not (makers_only and grad_maker(op) is None):
             found.append(op)
             reached.update(name for name in op.output_arg_names if name not in no_grad)
     return found
@@ -185,9 +186,9 @@ def append_grad_ops(
     Args:
         known: variables whose gradients exist already.
         no_grad: names that are constants.
-        body: the block is the body of a loop or branch.
-        after: called with `target` behind each op.
-        recompute: what to compute again.
+        body: whether the block is the body of a loop or branch.
+        after: called with `target` after each op.
+        recompute: the segments to recompute.
     """
     no_grad = _constants(block, ops, no_grad)
     pending: defaultdict[str, list[str]] = defaultdict(list)
@@ -217,7 +218,7 @@ def append_grad_ops(
             continue
         if recompute is not None:
             recompute.before(op, target)
-        # The op replaced the variable: what comes from before it is another value with another gradient.
+        # The op replaced the variable: its earlier value is a different one with its own gradient.
         replaced = versions.replaced(op)
         if _has_block(op):
             inner = append_grad_ops if after is None else partial(append_grad_ops, after=after)
@@ -232,8 +233,7 @@ def append_grad_ops(
             if recompute is not None:
                 recompute.apply(grad_op, op)
             fill_inputs(grad_op, block, target, done)
-            for name in replaced:
-                done.pop(name, None)
+            replaced.difference_update(grad_op.attrs.get("repeats", ()))
             _append(grad_op, op, block, target, pending)
             if after is not None:
                 after(target)
@@ -245,16 +245,16 @@ def append_grad_ops(
 
 
 def _constants(block: Block, ops: Sequence[Operator], no_grad: set[str]) -> set[str]:
-    """Extend `no_grad` by what cannot be differentiated.
+    """Extend `no_grad` with variables that cannot be differentiated.
 
-    Fluid: what is computed from constants alone has a gradient, unless it is marked as a constant, too.
+    Fluid: a variable computed only from constants has a gradient, unless it is marked as a constant too.
     """
     names = {name for op in ops for name in (*op.input_arg_names, *op.output_arg_names)} - no_grad
     return no_grad | {name for name in names if not differentiable(block._find_var_recursive(name))}
 
 
 def _has_block(op: Operator) -> bool:
-    return any(isinstance(value, Block) for value in op._attrs.values())
+    return any(isinstance(value, Block) for value in op.attrs.values())
 
 
 def _append(
@@ -277,7 +277,7 @@ def _append(
 def _params_and_grads(
     target: Block, parameter_list: Sequence[object] | None, gradients: dict[str, str]
 ) -> list[tuple[Parameter, Variable]]:
-    """Return the parameters that this pass has reached, with the gradients that it gave them."""
+    """Return the parameters this pass has reached, with their gradients."""
     block = target.program.global_block()
     if parameter_list is None:
         names = [p.name for p in target.program.all_parameters() if p.trainable]
@@ -290,7 +290,7 @@ def _params_and_grads(
             gradient = target.var(gradients[name])
             found.append((parameter, gradient))
             if gradient.op is not None:
-                gradient.op._attrs["op_role_var"] = [*gradient.op._attrs.get("op_role_var", ()), name, gradient.name]
+                gradient.op.attrs["op_role_var"] = [*gradient.op.attrs.get("op_role_var", ()), name, gradient.name]
     return found  # type: ignore[return-value]
 
 
@@ -313,21 +313,23 @@ def calc_gradient(
     no_grad = _no_grad_names(program, no_grad_set)
     forward_ops = list(block.ops)
     ops = ops_towards(block, {t.name for t in targets}, forward_ops)
-    ops = _ops_from(ops, {v.name for v in inputs}, no_grad)
+    sources = {v.name for v in inputs}
+    ops = _ops_from(ops, sources, no_grad)
     if complete:
         for op in ops:
-            op._attrs[COMPLETE_ATTR] = True
+            op.attrs[COMPLETE_ATTR] = True
     tell_of_dropped(block, ops, {t.name for t in targets}, no_grad)
+    ops = _ops_from(ops, sources, no_grad, makers_only=True)
     earlier = put_away_earlier(block)
     no_grad = {earlier.get(name, name) for name in no_grad}
-    with restored_on_error(block, earlier), program._role(OpRole.Backward):
+    with restored_on_error(block, earlier), program.role_guard(OpRole.Backward):
         known = {target.name: _seed(block, target, seed) for target, seed in zip(targets, seeds)}
         done = append_grad_ops(block, ops, known, no_grad, block)
     found = [done.get(v.name, "") for v in inputs]
     renamed = take_back_earlier(block, earlier)
     if complete:
         for op in block.ops[len(forward_ops) :]:
-            op._attrs[COMPLETE_ATTR] = True
+            op.attrs[COMPLETE_ATTR] = True
     return [block.vars.get(renamed.get(name, name)) for name in found]
 
 
@@ -362,8 +364,8 @@ def gradients(
     """Append the gradients of `targets` with respect to `inputs` and return them.
 
     Args:
-        complete: let gradients of these gradients go through every op that has a second derivative here. Fluid has
-            none for tanh, matmul, batch_norm and others and drops their share.
+        complete: let second-order gradients pass through every op that has a second derivative here. Fluid has none for
+            tanh, matmul, batch_norm and others, and drops their contribution.
 
     Example:
         >>> import fluidio as fluid

@@ -1,4 +1,4 @@
-"""Checks of what `append_backward` and `gradients` are given, before anything is appended."""
+"""Check the arguments of `append_backward` and `gradients` before anything is appended."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["check_backward", "check_gradients"]
 
 
 def check_backward(parameter_list: Any, no_grad_set: Any, callbacks: Any) -> None:
-    """Refuse lists that are none, and items in them that are neither Variables nor names, or no functions."""
+    """Raise for arguments that are not lists, or whose items are not Variables or names (callbacks: functions)."""
     where = "fluid.backward.append_backward"
     if parameter_list is not None:
         check_type(parameter_list, "parameter_list", (list, tuple, set), where)
@@ -27,7 +27,7 @@ def check_backward(parameter_list: Any, no_grad_set: Any, callbacks: Any) -> Non
 
 
 def check_gradients(targets: Sequence[Any], inputs: Sequence[Any], seeds: Sequence[Any], no_grad_set: Any) -> None:
-    """Refuse targets and inputs that are no Variables, and a gradient of another shape than its target."""
+    """Raise for targets and inputs that are not Variables, and for gradients shaped unlike their targets."""
     for argument, given in (("targets", targets), ("inputs", inputs)):
         for item in given:
             check_type(item, argument, Variable, "fluid.backward.gradients")
@@ -54,5 +54,5 @@ def _check_each(given: Iterable[object], argument: str, function: str) -> None:
 
 
 def _alike(shape: Sequence[int], other: Sequence[int]) -> bool:
-    """Tell whether two shapes may be one when the program runs."""
+    """Return whether two shapes may be equal at run time."""
     return len(shape) == len(other) and all(a == b or -1 in (a, b) for a, b in zip(shape, other))

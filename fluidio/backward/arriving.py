@@ -1,4 +1,4 @@
-"""What arrives at the outputs of an op on the way back: which gradients its gradient op takes, zeros for the others."""
+"""The gradients that reach an op's outputs: which its gradient op takes, with zeros for missing ones."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, GradOp, grad_name
 
 __all__ = ["fill_inputs", "has_gradient", "tell_of_lost"]
 
-# Gradients that these ops do without where nothing produces them; others are given zeros.
+# Gradients that these ops can do without; missing gradients of other ops are replaced by zeros.
 _MAY_LACK = {("lstm_grad", "Cell@GRAD"), ("lstmp_grad", "Cell@GRAD")}
 
 
 def has_gradient(grad_op: GradOp, done: dict[str, str]) -> bool:
-    """Tell whether any gradient arrives that the op takes: an `lstm` passes nothing on that comes by its cells."""
+    """Return whether any gradient the op takes arrives: an `lstm` passes on none that comes through its cells."""
     taken = [name for names in grad_op.inputs.values() for name in names if name.endswith(GRAD_SUFFIX)]
     return not taken or any(name.removesuffix(GRAD_SUFFIX) in done for name in taken)
 
 
 def tell_of_lost(op: Operator, made: Sequence[GradOp], alive: Sequence[str]) -> None:
-    """Warn if the op takes none of the gradient that arrives at one of its outputs."""
+    """Warn if the op ignores the gradient of one of its outputs."""
     taken = {name for grad_op in made for names in grad_op.inputs.values() for name in names}
     lost = [name for name in alive if grad_name(name) not in taken]
     if made and lost:
@@ -43,7 +43,7 @@ def fill_inputs(grad_op: GradOp, block: Block, target: Block, done: dict[str, st
 
 
 def _filled(name: str, block: Block, target: Block, done: dict[str, str]) -> str:
-    """Return the gradient to read; one that nothing produced is zeros."""
+    """Return the gradient to read; zeros if nothing produced it."""
     base = name.removesuffix(GRAD_SUFFIX)
     if not name.endswith(GRAD_SUFFIX) or base in done or base == EMPTY:
         return name
@@ -51,6 +51,8 @@ def _filled(name: str, block: Block, target: Block, done: dict[str, str]) -> str
     if variable is None or variable.type is not VarType.LOD_TENSOR or not differentiable(variable):
         return name
     zeros = create_grad(target, variable, name)
-    target.append_op(type="fill_zeros_like", inputs={"X": [variable]}, outputs={"Out": [zeros]})
+    # Fluid: the zeros of a gradient's gradient are shaped like the forward variable.
+    like = block._find_var_recursive(base.partition(GRAD_SUFFIX)[0]) or variable
+    target.append_op(type="fill_zeros_like", inputs={"X": [like]}, outputs={"Out": [zeros]})
     done[base] = name
     return name

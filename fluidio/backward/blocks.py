@@ -1,15 +1,17 @@
 """Gradients of ops that hold a block: loops, branches and recurrent steps.
 
-The gradient of a block is a block of its own. It sees the variables of the forward block (`forward_block_idx`), which
-the executor restores as they were at the end of each iteration, and runs once for each iteration, last one first.
+The gradient of a block is a separate block. It sees the variables of the forward block (`forward_block_idx`), which the
+executor restores to their values at the end of each iteration, and runs once per iteration, in reverse order.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 
 from fluidio.backward.grad_vars import array_gradient, create_grad, differentiable, is_array
 from fluidio.program import Block, Operator
+from fluidio.program.call_site import describe
 from fluidio.program.op_def import EMPTY, STEPS_ATTR, GradOp, grad_name
 
 __all__ = ["block_gradients"]
@@ -18,11 +20,11 @@ AppendGradOps = Callable[..., dict[str, str]]
 
 
 class _Body:
-    """The gradient of one block while it is built."""
+    """The gradient of one block under construction."""
 
     def __init__(self, op: Operator, no_grad: set[str], target: Block, append: AppendGradOps) -> None:
         self.op = op
-        self.forward: Block = op._attrs["sub_block"]
+        self.forward: Block = op.attrs["sub_block"]
         self.no_grad = no_grad
         self.append = append
         program = target.program
@@ -62,7 +64,7 @@ class _Body:
 def block_gradients(
     op: Operator, alive: Sequence[str], replaced: set[str], no_grad: set[str], target: Block, append: AppendGradOps
 ) -> list[GradOp]:
-    """Return the gradient op of an op with a block; its own block is built on the way.
+    """Return the gradient op of an op with a block, building its block.
 
     Args:
         alive: outputs of the op that have a gradient.
@@ -86,7 +88,7 @@ def _while(body: _Body, alive: Sequence[str]) -> list[GradOp]:
         more = live | {name for name in body.reachable(live) if name in carried}
         if more == live:
             break
-        live = more  # a variable of the next iteration gives a gradient to those of the one before
+        live = more  # variables of the next iteration contribute gradients to those of this one
     order = [name for name in op.output("Out") if name in live]
     done = body.build(order)
     grads = [grad_name(x) if body.wanted(x) and x in done else EMPTY for x in op.input("X")]
@@ -98,13 +100,28 @@ def _while(body: _Body, alive: Sequence[str]) -> list[GradOp]:
         "Out@GRAD": [grad_name(name) for name in order],
         "StepScopes": list(op.output("StepScopes")),
     }
-    return [GradOp("while_grad", inputs, {"X@GRAD": grads}, {"sub_block": body.block, "live": order})]
+    read = {name for inner in body.forward.ops for name in inner.input_arg_names}
+    flows = [name for name in order if name in done]
+    repeats = [name for name in order if name not in done and name not in read]
+    if repeats:
+        _tell_of_repeated(op, repeats)
+    attrs = {"sub_block": body.block, "live": order, "flows": flows, "repeats": repeats}
+    return [GradOp("while_grad", inputs, {"X@GRAD": grads}, attrs)]
+
+
+def _tell_of_repeated(op: Operator, names: list[str]) -> None:
+    warnings.warn(
+        f"the loop at {describe(op.site)} replaces {', '.join(names)} and never reads it: as in Fluid 1.8.5, its "
+        "gradient counts in every iteration and not in the last alone; to have it in the last alone, write what "
+        "replaces it into an array and read that behind the loop",
+        stacklevel=2,
+    )
 
 
 def _conditional(body: _Body, alive: Sequence[str], replaced: set[str]) -> list[GradOp]:
     op = body.op
     live = [name for name in op.output("Out") if name in alive and body.wanted(name)]
-    # Where the branch is not taken, the value from before stays and has the whole gradient.
+    # If the branch is not taken, the earlier value stays and gets the whole gradient.
     kept = [name for name in live if name in replaced and not is_array(body.forward, name)]
     done = body.build(live)
     grads = [grad_name(x) if body.wanted(x) and x in done else EMPTY for x in op.input("Input")]
@@ -125,7 +142,7 @@ def _conditional(body: _Body, alive: Sequence[str], replaced: set[str]) -> list[
 
 def _recurrent(body: _Body, alive: Sequence[str]) -> list[GradOp]:
     op = body.op
-    a = op._attrs
+    a = op.attrs
     states, before = list(a["states"]), list(a["ex_states"])
     live = {name for name in op.output("outputs") if name in alive and body.wanted(name)}
     while True:

@@ -1,4 +1,4 @@
-"""Gradient variables: which variables have one, and where it stands."""
+"""Gradient variables: which variables have one, and in which block it is."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from fluidio.program.op_def import GRAD_SUFFIX, grad_name
 
 __all__ = ["array_gradient", "create_grad", "describe_grads", "differentiable", "is_array", "is_new"]
 
-_DIFFERENTIABLE = frozenset({VarType.FP16, VarType.FP32, VarType.FP64})
 _WITH_GRADIENT = frozenset({VarType.LOD_TENSOR, VarType.SELECTED_ROWS, VarType.LOD_TENSOR_ARRAY})
 
 
 def differentiable(variable: Variable | None) -> bool:
-    """Tell whether a variable can have a gradient."""
-    return variable is not None and variable.type in _WITH_GRADIENT and variable.dtype in _DIFFERENTIABLE
+    """Return whether a variable can have a gradient.
+
+    Fluid: one of integers or bools has one too, in its own dtype; so a gradient that comes through `cast` is cut.
+    """
+    return variable is not None and variable.type in _WITH_GRADIENT
 
 
 def is_array(block: Block, name: str) -> bool:
-    """Tell whether a name, seen from a block, is an array of tensors."""
+    """Return whether a name, seen from a block, is an array of tensors."""
     variable = block._find_var_recursive(name)
     return variable is not None and variable.type is VarType.LOD_TENSOR_ARRAY
 
@@ -33,13 +35,13 @@ def create_grad(block: Block, like: Variable | None, name: str) -> Variable:
 
 
 def is_new(target: Block, name: str) -> bool:
-    """Tell whether no op has made this gradient yet."""
+    """Return whether no op has written this gradient yet."""
     variable = target._find_var_recursive(name)
     return variable is None or variable.op is None
 
 
 def describe_grads(block: Block, target: Block, names: Iterable[str]) -> None:
-    """Give gradients shape and dtype of what they belong to, whatever the op that makes them infers."""
+    """Give gradients the shape and dtype of their variables, whatever the op that writes them infers."""
     for name in names:
         base, found, _ = name.partition(GRAD_SUFFIX)
         like, made = block._find_var_recursive(base), target._find_var_recursive(name)

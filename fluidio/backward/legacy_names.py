@@ -10,7 +10,7 @@ __all__ = ["_append_grad_suffix_", "_as_list", "_strip_grad_suffix_"]
 
 
 def _as_list(value: object) -> list[Any]:
-    """Return a list: of nothing for None, of one for what is no list."""
+    """Return a list: empty for None, of one item for anything but a list."""
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]

@@ -1,4 +1,4 @@
-"""Parts of a gradient: a variable that several ops read has one from each of them, under names of their own."""
+"""Parts of a gradient: a variable that several ops read gets one from each, under separate names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def partial_name(
 ) -> str:
     """Return the name under which a gradient op writes: `x@GRAD`, or one of several parts of it.
 
-    `outputs` are the names that the op has so far: x * x has two parts in one op.
+    `outputs` are the op's output names so far: x * x has two parts in one op.
     """
     if name == EMPTY or not name.endswith(GRAD_SUFFIX):
         return name
@@ -57,7 +57,7 @@ def _rename_last_writer(target: Block, old: str, new: str, outputs: dict[str, li
     if writer is not None:
         writer._rename_output(old, new)
         return
-    # Nobody here wrote it: it was put into this block, so take it under the new name first.
+    # No op here wrote it: it was put into this block, so first assign it to the new name.
     target._insert_op(0, type="assign", inputs={"X": [old]}, outputs={"Out": [new]})
 
 

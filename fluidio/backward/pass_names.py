@@ -1,4 +1,4 @@
-"""Several backward passes over one program: whose gradient has which name."""
+"""Name the gradients of several backward passes over one program."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _RENAME = "@RENAME@"  # parts of a gradient that are summed
 
 
 def put_away_earlier(block: Block) -> dict[str, str]:
-    """Free the names of the gradients of earlier passes for this one; return {name: where it is}."""
+    """Free the gradient names of earlier passes for this one; return {name: its temporary name}."""
     _count_pass(block.program)
     earlier = {name: name + _EARLIER for name in block.vars if GRAD_SUFFIX in name}
     if earlier:
-        block._rename_vars(earlier, everywhere=True)
+        block.rename_vars(earlier, everywhere=True)
     return earlier
 
 
 def take_back_earlier(block: Block, earlier: dict[str, str]) -> dict[str, str]:
-    """Return their names to the gradients of earlier passes; this pass's get a prefix, as in Fluid 1.8."""
+    """Restore the gradient names of earlier passes; this pass's get a prefix, as in Fluid 1.8."""
     prefix = "grad/" * block.program._backward_passes
     again = {name for name in block.vars if name.partition(_RENAME)[0] in earlier and _EARLIER not in name}
     renamed = {name: prefix + name for name in again}
@@ -33,15 +33,15 @@ def take_back_earlier(block: Block, earlier: dict[str, str]) -> dict[str, str]:
             plain = name.replace(_EARLIER, "")
             renamed[name] = prefix + plain if plain in earlier else plain
     if renamed:
-        block._rename_vars(renamed, everywhere=True)
+        block.rename_vars(renamed, everywhere=True)
     if earlier:
-        block._rename_vars({away: name for name, away in earlier.items()}, everywhere=True)
+        block.rename_vars({away: name for name, away in earlier.items()}, everywhere=True)
     return renamed
 
 
 @contextlib.contextmanager
 def restored_on_error(block: Block, earlier: dict[str, str]) -> Iterator[None]:
-    """Return their names to the gradients of earlier passes if this pass fails."""
+    """Restore the gradient names of earlier passes if this pass fails."""
     try:
         yield
     except BaseException:

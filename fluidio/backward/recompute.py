@@ -1,8 +1,8 @@
-"""Compute values again on the way back instead of keeping them: the ops between checkpoints are repeated.
+"""Recompute values in the backward pass instead of keeping them: the ops between checkpoints are repeated.
 
-Each stretch of ops up to a checkpoint is a segment. Before its gradient ops, backward appends the ops of the segment
-once more, with outputs named `NAME.subprog_N`, and lets the gradient ops read those. The first values then have their
-last use in the forward part and are freed there.
+Each run of ops up to a checkpoint is a segment. Before its gradient ops, backward appends the segment's ops again, with
+outputs named `NAME.subprog_N`, and makes the gradient ops read those. The original values are then last used in the
+forward pass and freed there.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _DRAWS = frozenset(
 
 
 def seed_dropouts(block: Block) -> None:
-    """Give each dropout its seed by an op of its own, so that it draws the same mask when it is repeated."""
+    """Seed each dropout by a separate op, so that it draws the same mask when it is repeated."""
     for op in [op for op in block.ops if op.type == "dropout" and not op.input("Seed")]:
         seed = block.create_var(name=unique_name.generate("seed") + ".tmp_0", dtype=VarType.INT32, stop_gradient=True)
         fixed = int(op.attr("seed")) if op.attr("fix_seed") else 0
-        with block.program._role(OpRole.Forward):
+        with block.program.role_guard(OpRole.Forward):
             block._insert_op(block.ops.index(op), type="seed", outputs={"Out": [seed]}, attrs={"seed": fixed})
-        op._inputs["Seed"] = [seed.name]
-    block.program._bump()
+        op.slots_in["Seed"] = [seed.name]
+    block.program.note_change()
 
 
 class Recompute:
@@ -54,20 +54,22 @@ class Recompute:
         return {name for op in others for name in op.input_arg_names}
 
     def before(self, op: Operator, target: Block) -> None:
-        """Append the ops of the segment that `op` belongs to, if it is the first of them on the way back."""
+        """Append the ops of the segment that `op` belongs to, if it is the first of them in the backward pass."""
         number = self._number.get(id(op))
         if number is None or number in self._again:
             return
         names: dict[str, str] = {}
         self._again[number] = names
+        kept = _kept(self._segments[number])
         for forward in self._segments[number]:
-            made = {} if _stays(forward) else self._renamed(forward, number)
+            stays = _stays(forward) or kept.intersection(forward.output_arg_names)
+            made = {} if stays else self._renamed(forward, number)
             if made:
                 names.update(made)
                 self._repeat(forward, names, target)
 
     def _renamed(self, op: Operator, number: int) -> dict[str, str]:
-        """Return the outputs that are computed again, with their new names."""
+        """Return the recomputed outputs with their new names."""
         names = [name for name in op.output_arg_names if name != EMPTY and name not in self.checkpoints]
         free = [name for name in names if name not in self._outside[number] and self._is_free(op, name)]
         return {name: f"{name}.subprog_{number}" for name in free}
@@ -80,17 +82,17 @@ class Recompute:
         for name in op.output_arg_names:
             if name in names:
                 create_grad(target, self.block._find_var_recursive(name), names[name])
-        attrs = {key: value for key, value in op._attrs.items() if key not in ("op_role", "op_role_var", SAVED_ATTR)}
+        attrs = {key: value for key, value in op.attrs.items() if key not in ("op_role", "op_role_var", SAVED_ATTR)}
         made = target.append_op(
             type=op.type,
-            inputs=_mapped(op._inputs, names),
-            outputs=_mapped(op._outputs, names),
+            inputs=_mapped(op.slots_in, names),
+            outputs=_mapped(op.slots_out, names),
             attrs={**attrs, "op_role": int(OpRole.Backward)},
         )
         made.site = op.site
 
     def apply(self, grad_op: GradOp, forward: Operator) -> None:
-        """Let a gradient op read what was computed again."""
+        """Make a gradient op read the recomputed values."""
         names = self._again.get(self._number.get(id(forward), -1))
         if names:
             grad_op.inputs = _mapped(grad_op.inputs, names)
@@ -108,9 +110,14 @@ def _split(ops: Sequence[Operator], checkpoints: set[str]) -> list[list[Operator
     return segments[::-1]
 
 
+def _kept(ops: Sequence[Operator]) -> set[str]:
+    """Return what ops write that are not repeated, or change in place: repeating its maker would undo that."""
+    return {name for op in ops for name in op.output_arg_names if _stays(op) or name in op.input_arg_names}
+
+
 def _stays(op: Operator) -> bool:
-    """Tell whether an op is not repeated: it draws numbers, acts on the world or runs a block."""
-    has_block = any(isinstance(value, Block) for value in op._attrs.values())
+    """Return whether an op is not repeated: it draws numbers, has side effects or runs a block."""
+    has_block = any(isinstance(value, Block) for value in op.attrs.values())
     return op.type in _DRAWS or op.definition.side_effect or has_block
 
 

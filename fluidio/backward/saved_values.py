@@ -1,4 +1,4 @@
-"""Values of variables that change: what a gradient op reads is what its forward op saw."""
+"""Saved values of variables that change: a gradient op reads the values its forward op saw."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["Versions"]
 class Versions:
     """The values of changing variables that gradient ops need, as they were when the forward op ran.
 
-    A counter may be read, changed and read again; the gradient of each reader wants its own value. The forward op notes
-    it under another name.
+    A counter may be read, changed and read again; the gradient of each reader needs the value it read. The forward op
+    saves it under another name.
 
     Args:
-        body: the block runs several times, so that variables from outside change from run to run.
+        body: whether the block runs several times, so that outer variables change between runs.
     """
 
     def __init__(self, block: Block, body: bool) -> None:
@@ -31,7 +31,7 @@ class Versions:
         self.body = body
 
     def replaced(self, op: Operator) -> set[str]:
-        """Return the outputs of an op that were something else before it."""
+        """Return the outputs of an op that had another value before it."""
         names = {n for n in _written(op) if n != EMPTY}
         return {n for n in names if n in op.input_arg_names or (self._changes(n) and not is_array(self.block, n))}
 
@@ -39,10 +39,10 @@ class Versions:
         return len(self.writes[name]) > 1 or (self.body and name not in self.block.vars)
 
     def apply(self, grad_op: GradOp, forward: Operator) -> None:
-        """Let the gradient op read versions instead of the variables themselves."""
+        """Make the gradient op read saved versions instead of the variables themselves."""
         for slot, names in grad_op.inputs.items():
             if not slot.endswith(GRAD_SUFFIX):
-                made = slot in forward._outputs and slot not in forward._inputs
+                made = slot in forward.slots_out and slot not in forward.slots_in
                 grad_op.inputs[slot] = [
                     self._version(name, forward, made or _only_made(forward, name)) for name in names
                 ]
@@ -59,19 +59,19 @@ class Versions:
         when = "after" if after else "before"
         kept = f"{name}@{when}@{index}"
         entry = f"{when}|{name}|{kept}"
-        noted = forward._attrs.get(SAVED_ATTR, [])
+        noted = forward.attrs.get(SAVED_ATTR, [])
         if entry not in noted:
             forward._set_attr(SAVED_ATTR, [*noted, entry])
             create_grad(self.block, self.block._find_var_recursive(name), kept)
         return kept
 
 
-# Slots that hand on an input as it is, or (of batch_norm) change what its gradient reads only where it does not change.
+# Slots that pass an input on unchanged, or (in batch_norm) change values that its gradient reads only if unchanged.
 _PASSED_ON = {"W_Out", "MeanOut", "VarianceOut"}
 
 
 def _written(op: Operator) -> list[str]:
-    return [name for slot, names in op._outputs.items() if slot not in _PASSED_ON for name in names]
+    return [name for slot, names in op.slots_out.items() if slot not in _PASSED_ON for name in names]
 
 
 def _only_made(op: Operator, name: str) -> bool:
@@ -79,10 +79,10 @@ def _only_made(op: Operator, name: str) -> bool:
 
 
 def _changes_around(block: Block, name: str) -> bool:
-    """Tell whether a variable changes around a body: in a loop from run to run, elsewhere by a second write."""
+    """Return whether a variable changes around a body: in a loop from run to run, elsewhere by a second write."""
     around = block.parent
     while around is not None:
-        times = around._writers.count(name)
+        times = around.writers.count(name)
         inside_loop = around.parent is not None
         if times > 1 or (times and inside_loop and name not in around.vars):
             return True

@@ -1,4 +1,4 @@
-"""Gradients of gradients: which gradient ops a pass goes through, and what it tells of the others."""
+"""Gradients of gradients: which gradient ops a pass goes through, with a warning about the others."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from fluidio.program.op_def import GradMaker
 
 __all__ = ["COMPLETE_ATTR", "grad_maker", "tell_of_dropped"]
 
-COMPLETE_ATTR = "fluidio_complete"  # on a gradient op: later passes go through it even where Fluid has no derivative
+COMPLETE_ATTR = "fluidio_complete"  # on a gradient op: later passes go through it even if Fluid has no derivative
 
 
 def grad_maker(op: Operator) -> GradMaker | None:
     """Return the maker of the gradient ops of an op, None if a pass ends there."""
     definition = op.definition
-    if definition.grad is None and op._attrs.get(COMPLETE_ATTR):
+    if definition.grad is None and op.attrs.get(COMPLETE_ATTR):
         return definition.complete_grad
     return definition.grad
 
 
 def tell_of_dropped(block: Block, ops: Sequence[Operator], targets: set[str], no_grad: set[str]) -> None:
-    """Warn once of the gradient ops through which a share of the gradient is lost.
+    """Warn once about gradient ops at which part of the gradient is lost.
 
-    Fluid: it drops that share in silence.
+    Fluid: it drops that part silently.
     """
     dropped: dict[str, Operator] = {}
     wanted = set(targets)
@@ -42,7 +42,7 @@ def tell_of_dropped(block: Block, ops: Sequence[Operator], targets: set[str], no
     if not dropped:
         return
     first = next(iter(dropped.values()))
-    if first._attrs.get(COMPLETE_ATTR):
+    if first.attrs.get(COMPLETE_ATTR):
         not_supported(
             f"a gradient of {first.output_arg_names[0]} (op {first.type}, built at {describe(first.site)})",
             "the op has no second derivative; set stop_gradient = True on the variable to take it for a constant",

@@ -1,4 +1,4 @@
-"""What `fluidio apis` knows beside what the objects say themselves: whose methods, which names raise, which differ."""
+"""What `fluidio apis` knows beyond the objects themselves: owners of methods, names that raise, names that differ."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ METHODS = {
     ".update_memory": "fluid.layers.DynamicRNN.update_memory",
     ".with_data_parallel": "fluid.CompiledProgram.with_data_parallel",
 }
-"""Methods are seen in scripts without their class; these are the ones meant."""
+"""Methods appear in scripts without their class; these are their classes."""
 
 _INTERNAL = "an internal of Fluid's own code and tests"
 _PADDLE2 = "Paddle 2.x, not Fluid"
@@ -75,13 +75,11 @@ RAISES = {
     "paddle.fliud.layers.open_files": _TYPO,
     "paddle.fliud.layers.read_file": _TYPO,
 }
-"""Names that exist here only to say what to do, or not at all on purpose."""
+"""Names that exist only to say what to use instead, or are absent on purpose."""
 
 DIFFERS = {
-    "fluid.contrib.layers.*": "search_pyramid_hash is not here",
-    "fluid.contrib.mixed_precision.*": "training stays in float32; a warning says so",
-    "fluid.contrib.slim.*": "Compressor trains and evaluates, quantization trains and stores int8; nothing prunes",
+    "fluid.contrib.slim.*": "Compressor trains and evaluates, quantization makes int8 models; nothing prunes",
     "fluid.core._set_eager_deletion_mode": "accepted; values are freed after their last use anyway",
     "fluid.set_flags": "flags are kept and have no effect",
 }
-"""Names that do something else than in Fluid, where their docstring does not say it in a line "Fluid: ..."."""
+"""Names that behave differently from Fluid and whose docstring does not say so in a line "Fluid: ..."."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from fluidio.cli.api_notes import DIFFERS, METHODS, RAISES
 from fluidio.errors import NotHere
-from fluidio.names.find import missing
+from fluidio.names.find import missing, names_here
 from fluidio.names.modules_here import MadeModule
 from fluidio.paddle.verdicts import resolve
 
@@ -28,7 +28,7 @@ PHASES = {
 
 @dataclass(slots=True)
 class Api:
-    """One name: its phase, the keywords that programs give it, and the verdict."""
+    """One name: its phase, the keywords that programs pass to it, and the verdict."""
 
     name: str
     phase: str
@@ -70,8 +70,8 @@ def judge(api: Api) -> Api:
 
 
 def _refuse_empty(found: object) -> None:
-    """Raise the advice for a module of Fluid that is there to be imported, and has no name here."""
-    if isinstance(found, MadeModule) and not found.__all__:
+    """Raise the advice for a module of Fluid that can be imported but defines no name here."""
+    if isinstance(found, MadeModule) and not names_here(found.key):
         raise missing(*found.key.rsplit(".", 1))
 
 
@@ -85,7 +85,7 @@ def _missing(name: str, error: Exception) -> str:
 
 
 def _difference(found: object) -> str:
-    """Return the "Fluid: ..." paragraph of a docstring (or of the constructor's): what is not the same."""
+    """Return the "Fluid: ..." paragraph of a docstring (or of the constructor's), which describes the difference."""
     for source in (found, getattr(found, "__init__", None)):
         paragraphs = (inspect.getdoc(source) or "").split("\n\n") if source is not None else []
         for paragraph in paragraphs:

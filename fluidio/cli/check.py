@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from typing import Any
 
+from fluidio.conversion import storage
+from fluidio.recordio.files.notes import shard_noted
 from fluidio.recordio.files.paths import expand
 from fluidio.recordio.files.repair import repair
 from fluidio.recordio.files.survey import survey
@@ -29,21 +33,39 @@ def run(args: argparse.Namespace) -> int:
     if not args.files:
         print("fluidio check: name files to verify, or --repair IN OUT", file=sys.stderr)
         return 2
-    damaged = [path for path in expand(args.files) if _check(path)]
+    damaged = [path for path in expand(args.files, compare=False) if _check(path)]
     return int(bool(damaged))
 
 
-def _check(path: str) -> bool:
-    """Print one line (and one for each damage) about a file; True when it is damaged."""
+def _check(path: Any) -> bool:
+    """Print one line (and one for each problem) about a file; return True if damaged or contrary to its manifest."""
     found = survey(path, verify=True, preview=0)
-    verdict = "DAMAGED" if found.damage else "ok"
+    noted = shard_noted(path) if isinstance(path, str) and not found.damage else {}
+    changes = list(_changes(path, found.records, noted))
+    verdict = "DAMAGED" if found.damage else "CHANGED" if changes else "ok"
     print(f"{found.path}: {verdict}: {found.records} good records in {found.chunks} chunks")
     for note in found.notes:
         print(f"  note: {note}")
     for damage in found.damage:
         where = "" if damage.chunk is None else f"chunk {damage.chunk} at byte {damage.offset}: "
         print(f"  {where}{damage.problem}")
-    return bool(found.damage)
+    if changes:  # a file that was cut between two chunks is sound in itself
+        print(f"  its manifest says {changes[0]}: the file was cut, continued or replaced since")
+    return bool(found.damage or changes)
+
+
+def _changes(path: str, records: int, noted: dict[str, object]) -> Iterator[str]:
+    """Yield what the manifest of a sound file says and the file does not."""
+    if not noted:
+        return
+    wanted, size, digest = noted.get("records"), noted.get("bytes"), noted.get("sha256")
+    if isinstance(wanted, int) and wanted != records:
+        yield f"{wanted} records"
+    there = storage.size(path)
+    if isinstance(size, int) and size != there:
+        yield f"{size} bytes, and there are {there}"
+    elif isinstance(digest, str) and storage.digest(path)[1] != digest:
+        yield f"SHA-256 {digest[:16]}..., and it is another one"
 
 
 def _repair(damaged: str, target: str) -> int:

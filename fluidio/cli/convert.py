@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import glob
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +13,7 @@ from fluidio.conversion.new_set import named_prefix
 from fluidio.conversion.templates import NAMES
 from fluidio.errors import ConversionError
 from fluidio.recordio.files.notes import MANIFEST
+from fluidio.recordio.files.paths import expand
 
 HELP = "make RecordIO shards in parallel, from a template, a paddle.dataset reader or tables"
 
@@ -25,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parse = parser.parse_args
 
     def parse_args(args: Sequence[str], namespace: Any = None) -> argparse.Namespace:
-        """Leave everything behind `--` to the template."""
+        """Leave everything after `--` to the template."""
         words = list(args)
         cut = words.index("--") if "--" in words else len(words)
         if "--mindrecord_script" in words[:cut]:
@@ -39,17 +41,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _source(parser: argparse.ArgumentParser, found: argparse.Namespace) -> str | None:
-    """Return the template that is meant; files are arguments of the one that reads them."""
-    files = found.source
+    """Return the template to use; data files become arguments of the template that reads them."""
+    files = found.source = [path for source in found.source for path in _matches(source)]
     if files and (template := templates.for_file(files[0])) is not None:
         if any(templates.for_file(path) != template for path in files):
             parser.error("files of one kind are expected: JSON lines, or tables")
-        found.name = files[0]
+        found.name, found.inputs = files[0], files
         found.template_args = ["--files", *files, *found.template_args]
         return template
     if len(files) > 1:
         parser.error(f"one template is expected, not {' '.join(files)}")
     return files[0] if files else None
+
+
+def _matches(source: str) -> list[str]:
+    """Return the files that a glob stands for; other words stand for themselves."""
+    return [str(path) for path in expand(source)] if glob.has_magic(source) else [source]
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -75,7 +82,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _as_mindrecord(words: list[str], more: list[str]) -> argparse.Namespace:
-    """Parse a command of MindRecord's writer: the template's arguments stand among its own."""
+    """Parse a command of MindRecord's writer, where the template's arguments are mixed with its own."""
     parser = argparse.ArgumentParser(prog="fluidio convert", allow_abbrev=False)
     _add_options(parser)
     found, rest = parser.parse_known_args(words)
@@ -106,7 +113,7 @@ def _dataset(args: argparse.Namespace) -> int:
     try:
         reader = find_reader(args.source, args.template_args)
         paths = convert(folder, reader, args.partitions, name, compressor=args.compressor)
-    except RuntimeError as error:  # files of the data set cannot be had; the text says what to do
+    except RuntimeError as error:  # files of the data set are unavailable; the text says what to do
         raise ConversionError(f"{args.source}: {error}") from error
     print(f"{paths[0]}: first of {len(paths)} shards")
     print(f"read them with paddle.reader.creator.recordio({output + '-*-of-*'!r})")
@@ -115,21 +122,32 @@ def _dataset(args: argparse.Namespace) -> int:
 
 def _template(args: argparse.Namespace) -> int:
     from fluidio.conversion.generate import generate
+    from fluidio.conversion.progress import terminal
 
     output = named_prefix(args.output, getattr(args, "name", args.source))
+    before = _manifest_of(output)
     manifest = generate(
         args.source,
         output,
         args.partitions,
         workers=args.workers,
         args=args.template_args,
+        inputs=getattr(args, "inputs", ()),
         executor=args.executor,
         compressor=args.compressor,
         restart=args.restart,
-        progress=None if args.quiet else sys.stderr,
+        progress=terminal(quiet=args.quiet),
     )
     size = sum(shard["bytes"] for shard in manifest["shards"])
     names = ", ".join(slot["name"] for slot in manifest["slots"])
     print(f"{manifest['records']} records ({names}), {size / 1e6:.1f} MB in {len(manifest['shards'])} shards")
     print(f"manifest: {output}{MANIFEST}")
+    if before is not None and before == _manifest_of(output) and not args.restart:
+        print("All of it was there, from an earlier run; --restart makes it again.")
     return 0
+
+
+def _manifest_of(output: str) -> list[str | int] | None:
+    """Return what changes with the manifest of an output; None if there is none."""
+    path = output + MANIFEST
+    return storage.identity(path) if storage.exists(path) else None

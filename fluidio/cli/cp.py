@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 HELP = "copy files to or from a store: parallel, verified, resumable"
 EXAMPLE = "example: fluidio cp 'out/train-*-of-*' s3://bucket/train/"
@@ -19,7 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from fluidio.conversion.copying import copy
+    from fluidio.conversion.progress import terminal
 
-    paths = copy(args.files, args.target, workers=args.workers, progress=None if args.quiet else sys.stderr)
+    paths = copy(args.files, args.target, workers=args.workers, progress=terminal(quiet=args.quiet))
     print(f"{len(paths)} files in {args.target}, compared by SHA-256")
     return 0

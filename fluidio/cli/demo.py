@@ -1,4 +1,4 @@
-"""`fluidio demo`: write real digits to RecordIO, train on them epoch by epoch, and look at the result.
+"""`fluidio demo`: write real digits to RecordIO, train on them epoch by epoch, and show the result.
 
 The middle of this file is an ordinary Fluid program: readers, layers, an optimizer, a loop that ends in EOFException.
 """
@@ -48,11 +48,11 @@ def _place(text: str) -> PlaceLike:
 
 def run(args: argparse.Namespace) -> int:
     """Write, train, test and save; return 0."""
-    exe = fluid.Executor(args.device)  # first: a GPU that is missing shall be said at once
+    exe = fluid.Executor(args.device)  # first, to report a missing GPU at once
     digits, unseen = split_digits()
     files = write_shards(args.dir, digits, args.shards)
     print(f"{len(digits[1]):,} handwritten digits -> {len(files)} RecordIO files in {args.dir}")
-    with fluid.scope_guard(fluid.Scope()):  # when the scope goes, the threads that read ahead go as well
+    with fluid.scope_guard(fluid.Scope()):  # the read-ahead threads end with the scope
         training = build_training(files, args.batch_size)
         exe.run(training.startup)
         for epoch in range(args.epochs):
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def write_shards(folder: Path, digits: Digits, shards: int) -> list[str]:
-    """Write one record for each digit, dealt out to `shards` files; return their names."""
+    """Write one record for each digit, distributed over `shards` files; return their names."""
     folder.mkdir(parents=True, exist_ok=True)
     images, labels = digits
     names = [str(folder / f"digits-{shard:05d}.recordio") for shard in range(shards)]
@@ -78,7 +78,7 @@ def write_shards(folder: Path, digits: Digits, shards: int) -> list[str]:
 
 @dataclass
 class Net:
-    """A program and what one wants of it."""
+    """A program and the variables needed from it."""
 
     main: Program
     startup: Program
@@ -114,7 +114,7 @@ def build_training(names: list[str], batch_size: int) -> Net:
 
 
 def build_testing() -> Net:
-    """Return the program that takes digits by feed; its parameters bear the names of the trained ones, so are they."""
+    """Return the program that is fed digits; it shares the trained parameters through their names."""
     main, startup = Program(), Program()
     with fluid.program_guard(main, startup), fluid.unique_name.guard():
         image = fluid.layers.data("image", shape=[64])
@@ -139,14 +139,14 @@ def train(exe: fluid.Executor, net: Net, epoch: int) -> None:
 
 
 def test(exe: fluid.Executor, net: Net, digits: Digits) -> float:
-    """Return the share of digits that the net names rightly."""
+    """Return the share of digits that the net classifies correctly."""
     images, labels = digits
     (share,) = exe.run(net.main, feed={"image": images, "label": labels[:, None]}, fetch_list=[net.accuracy])
     return float(share)
 
 
 def save(exe: fluid.Executor, net: Net, folder: Path) -> None:
-    """Write what it takes to run the model again: `fluid.io.load_inference_model` reads it."""
+    """Save an inference model, which `fluid.io.load_inference_model` reads."""
     fluid.io.save_inference_model(str(folder), ["image"], [net.prediction], exe, main_program=net.main)
 
 

@@ -1,18 +1,20 @@
 """The `fluidio` command: find the subcommand, run it, and turn errors into one clear line.
 
 Each command is a module of this package with `HELP` (one line), `add_arguments(parser)` and `run(args) -> int`; it is
-imported only when it is asked for, so `fluidio --version` stays quick.
+imported only when needed, so `fluidio --version` stays fast.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Sequence
-from typing import Protocol, cast
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol, cast
 
 from fluidio.errors import FluidioError
 from fluidio.version import __version__
@@ -43,7 +45,7 @@ _GO_ON = ("convert",)  # finished tasks are kept
 
 
 class Command(Protocol):
-    """What a command module offers."""
+    """The interface of a command module."""
 
     HELP: str
 
@@ -62,11 +64,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if name not in available():
         return _top_level(args)
     try:
-        status = _run(name, args[1:])
+        with _plain_warnings(name):
+            status = _run(name, args[1:])
         sys.stdout.flush()
         return status
     except BrokenPipeError:
-        # The reader of our output (head, less) has gone: nothing more to say, and nothing to flush at exit.
+        # The reader of our output (head, less) has exited: there is nothing more to print, nor to flush at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (FluidioError, OSError) as error:
@@ -82,6 +85,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
+@contextlib.contextmanager
+def _plain_warnings(name: str) -> Iterator[None]:
+    """Let warnings of a command be one line, without the place in its code; those of a user's script have theirs."""
+    usual = warnings.formatwarning
+
+    def line(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> str:
+        if category is not UserWarning:
+            return usual(message, category, *place, **more)
+        return f"fluidio {name}: warning: {message}\n"
+
+    if name != "run":
+        warnings.formatwarning = line
+    try:
+        yield
+    finally:
+        warnings.formatwarning = usual
+
+
 def _run(name: str, args: Sequence[str]) -> int:
     command = _load(name)
     parser = argparse.ArgumentParser(prog=f"fluidio {name}", description=command.HELP)
@@ -91,7 +112,7 @@ def _run(name: str, args: Sequence[str]) -> int:
 
 
 def _tell_statuses(parser: argparse.ArgumentParser) -> None:
-    """Say at the end of a parser's help, and its verbs', what the exit statuses mean, unless it does so already."""
+    """Add the meaning of exit statuses to the help of a parser and its verbs, unless it is there already."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for verb in action.choices.values():
@@ -102,7 +123,7 @@ def _tell_statuses(parser: argparse.ArgumentParser) -> None:
 
 
 class _Help(argparse.HelpFormatter):
-    """Wraps paragraphs one by one; those of several lines, lists of examples, stay as they are."""
+    """Wraps paragraphs one by one; those of several lines (lists of examples) are kept as written."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         return "\n\n".join(
@@ -111,7 +132,7 @@ class _Help(argparse.HelpFormatter):
 
 
 def available() -> list[str]:
-    """Return the commands whose module is there."""
+    """Return the commands whose module exists."""
     return [name for name in COMMANDS if importlib.util.find_spec(f"{__package__}.{name}") is not None]
 
 

@@ -1,4 +1,4 @@
-"""`fluidio doctor`: say what fluidio finds on this machine; with --gpu, check and measure the GPU as well."""
+"""`fluidio doctor`: report what fluidio finds on this machine; with --gpu, also check and measure the GPU."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _size(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the report; return 1 when a check of the GPU failed."""
+    """Print the report; return 1 if a check of the GPU failed."""
     report = Report()
     _environment(report)
     if not args.gpu:
@@ -165,7 +165,7 @@ def _measure(report: Report, what: str, measure: Callable[[], list[str]]) -> boo
 
 
 def _run_tests(report: Report, device: int, wanted: bool | None) -> bool:
-    """Run the tests marked gpu unless declined; where they cannot run, fail only if they were asked for."""
+    """Run the tests marked gpu unless declined; if they cannot run, fail only if they were requested."""
     if wanted is False:
         report.add("tests marked gpu: not run (--no-tests)")
         return True

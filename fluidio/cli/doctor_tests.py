@@ -1,4 +1,4 @@
-"""The tests marked `gpu`, run by `fluidio doctor --gpu` where fluidio stands in a checkout; a wheel brings no tests."""
+"""The tests marked `gpu`, which `fluidio doctor --gpu` runs from a checkout; a wheel contains no tests."""
 
 from __future__ import annotations
 

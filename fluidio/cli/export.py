@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from fluidio.conversion.export import export
+    from fluidio.conversion.progress import terminal
 
     if args.workers < 1:
         print("fluidio export: --workers is at least 1", file=sys.stderr)
@@ -44,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         source_format=args.source,
         nulls=args.nulls,
         workers=args.workers,
-        progress=None if args.quiet else sys.stderr,
+        progress=terminal(quiet=args.quiet),
     )
     print(f"{len(paths)} files in {args.output}, the first is {paths[0]}")
     return 0

@@ -1,4 +1,4 @@
-"""What `fluidio doctor --gpu` checks and measures on a card."""
+"""The checks and measurements of `fluidio doctor --gpu`."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _same_training(make: Callable[[], object]) -> Callable[[int], None]:
 
 
 class _Arrays(Source):
-    """Gives `count` batches, taken in turn from a few arrays."""
+    """Delivers `count` batches, taken in turn from a few arrays."""
 
     def __init__(self, arrays: list[Array], count: int) -> None:
         super().__init__("doctor")
@@ -180,7 +180,7 @@ def _timed(cupy: Any, run: Callable[[], Any]) -> float:
 
 
 def _rounds_for(cupy: object, run: Callable[[int], Any], seconds: float) -> int:
-    """Return how many rounds make a kernel take about so long."""
+    """Return how many rounds make a kernel take about this long."""
     run(1)
     for rounds in (1 << n for n in range(20)):
         if _timed(cupy, partial(run, rounds)) >= seconds:

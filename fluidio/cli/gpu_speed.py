@@ -1,4 +1,4 @@
-"""How fast a card trains beside the CPU, and whether it gives the same bits each time."""
+"""Compare a card's training speed with the CPU's, and check that its results are bit-identical each time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NETWORKS: dict[str, Callable[[], Any]] = {"MLP": _mlp, "LeNet": _convolutions}
 
 
 def _train(place: Any, network: Callable[[], Any], steps: int) -> tuple[list[float], float]:
-    """Return the losses of some steps on made-up images, and the seconds of a step after the first ones."""
+    """Return the losses of some steps on synthetic images, and the seconds per step after the first ones."""
     random = np.random.RandomState(0)
     feed = {"image": random.rand(_BATCH, 784).astype("float32"), "label": random.randint(0, 10, (_BATCH, 1))}
     with fresh() as (main, startup):

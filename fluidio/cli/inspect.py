@@ -1,4 +1,4 @@
-"""`fluidio inspect FILE...`: say what RecordIO files hold, and how to open them."""
+"""`fluidio inspect FILE...`: show what RecordIO files hold, and how to open them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def grouped(surveys: list[Survey]) -> list[list[Survey]]:
-    """Return the files that are shown together: good shards of one set, whose records are alike; others alone."""
+    """Group the files to show together: good shards of one set with the same kind of records; others alone."""
     groups: dict[object, list[Survey]] = {}
     for number, found in enumerate(surveys):
         shard = shard_of(found.path)
@@ -62,7 +62,7 @@ def describe(found: Survey, noted: tuple[list[str], list[str]] = ([], [])) -> li
     """Return the lines about one file.
 
     Args:
-        noted: names of its slots, and its first records by them, where they are known.
+        noted: names of its slots, and its first records by these names, if known.
     """
     lines = [found.path]
     names, texts = noted
@@ -123,7 +123,7 @@ def opening(surveys: list[Survey]) -> list[str]:
 
 
 def _about_rows(slots: list[SlotSurvey]) -> list[str]:
-    """Say when a record is not one row: `batch` counts records."""
+    """Return a note if a record is not one row, because `batch` counts records."""
     plain = [slot for slot in slots if not slot.lod_levels]
     fewest = min((slot.fewest_rows for slot in plain), default=1)
     most = max((slot.most_rows for slot in plain), default=1)
@@ -145,7 +145,7 @@ def _slot(slot: SlotSurvey) -> str:
 
 
 def _lengths(slot: SlotSurvey, verified: bool) -> str:
-    """Say how the lengths of records are distributed."""
+    """Describe the distribution of record lengths."""
     quarter, half, most = (f"{length:,}" for length in slot.quantiles())
     whose = "" if verified else f" (of the first {sum(slot.lengths.values()):,} records; --verify reads all)"
     ends = f"{slot.fewest_rows:,} to {slot.most_rows:,}"

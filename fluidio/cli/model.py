@@ -1,4 +1,4 @@
-"""`fluidio model VERB`: look inside saved models, run them, and take them elsewhere."""
+"""`fluidio model VERB`: inspect saved models, run them, and convert them."""
 
 from __future__ import annotations
 
@@ -230,9 +230,9 @@ class _Pieces:
     """A progress line that counts megabytes."""
 
     def __init__(self, total: int, quiet: bool) -> None:
-        from fluidio.conversion.progress import Progress
+        from fluidio.conversion.progress import Progress, terminal
 
-        self._progress = Progress(max(1, -(-total // 1_000_000)), "MB", None if quiet else sys.stderr)
+        self._progress = Progress(max(1, -(-total // 1_000_000)), "MB", terminal(quiet=quiet))
         self._size = 0
 
     def __enter__(self) -> _Pieces:

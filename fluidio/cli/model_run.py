@@ -90,7 +90,7 @@ def _save(path: str, arrays: dict[str, Any]) -> None:
 
 
 def _feed(given: list[str], names: list[str]) -> dict[str, Any]:
-    """Return the inputs that files hold; those without a name are taken in order."""
+    """Return the inputs from files; those without a name are assigned in order."""
     arrays: dict[str, Any] = {}
     unnamed = iter(names)
     for text in given:
@@ -140,7 +140,7 @@ def add_diff(parser: argparse.ArgumentParser) -> None:
 
 
 def run_diff(args: argparse.Namespace) -> int:
-    """Compare two models; 1 if they differ."""
+    """Compare two models; return 1 if they differ."""
     from fluidio.models.diff import diff_models
     from fluidio.models.open_model import open_model
 

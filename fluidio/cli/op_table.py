@@ -27,7 +27,7 @@ the real Fluid 1.8.5 in `tests/data/golden` whose numbers the op takes part in.
 
 
 def markdown(golden: dict[str, list[str]]) -> str:
-    """Return the table of all ops that are no gradients."""
+    """Return the table of all ops except gradients."""
     ops = [OP_TABLE[name] for name in sorted(OP_TABLE) if not _is_gradient(name)]
     return _HEAD + "".join(row(op, golden.get(op.type, [])) for op in ops)
 

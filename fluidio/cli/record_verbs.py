@@ -1,4 +1,4 @@
-"""The verbs of `fluidio records` that look at records or make new sets of some of them."""
+"""The verbs of `fluidio records` that show records or write new sets of some of them."""
 
 from __future__ import annotations
 
@@ -176,7 +176,8 @@ def _run_stats(args: argparse.Namespace) -> int:
             continue
         facts = [f"{each.name}: {each.type}, {each.records} records"]
         if each.mean is not None:
-            facts.append(f"{each.least:g} to {each.most:g}, mean {each.mean:.6g}, std {each.std:.6g}")
+            least, most = (f"{n:g}" if isinstance(n, float) else str(n) for n in (each.least, each.most))
+            facts.append(f"{least} to {most}, mean {each.mean:.6g}, std {each.std:.6g}")
         if each.longest is not None:
             facts.append(f"lengths {each.shortest} to {each.longest}, mean {each.mean_length:.4g}")
         if each.not_finite:
@@ -263,7 +264,7 @@ VERBS: dict[str, Callable[[argparse.Namespace], int]] = {
 
 
 def _progress(args: argparse.Namespace) -> contextlib.AbstractContextManager[None]:
-    """Show how far a verb is that makes a set or compares two; the others show what they find."""
+    """Show the progress of verbs that write a set or compare two; the others print their results."""
     if not hasattr(args, "output") and args.action != "diff":
         return contextlib.nullcontext()
     return show_progress([args.one] if args.action == "diff" else args.files)
@@ -278,7 +279,7 @@ def show_progress(files: object) -> contextlib.AbstractContextManager[None]:
 
 
 def run_verb(args: argparse.Namespace) -> int:
-    """Run the verb that was asked for."""
+    """Run the requested verb."""
     if getattr(args, "shards", 1) < 1:
         print("fluidio records: --shards is at least 1", file=sys.stderr)
         return 2

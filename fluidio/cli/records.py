@@ -1,4 +1,4 @@
-"""`fluidio records VERB`: look at records, cut, mix, copy and compare them; the verbs that look are in record_verbs."""
+"""`fluidio records VERB`: show, split, shuffle, copy and compare records; see also record_verbs."""
 
 from __future__ import annotations
 
@@ -75,23 +75,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _recompress(args: argparse.Namespace) -> int:
-    from fluidio.conversion import reshard, storage
-    from fluidio.conversion.passing import tell
-    from fluidio.recordio.files.notes import slots_of
+    from fluidio.conversion import storage
+    from fluidio.conversion.reshard import recompress_all
     from fluidio.recordio.files.paths import expand
 
-    storage.make_folder(args.output)
-    storage.tidy(args.output)
     paths = expand(args.files)
     targets = [storage.join(args.output, storage.name_of(path)) for path in paths]
     for target in targets:
         if storage.exists(target):
             print(f"fluidio records: {target} exists: choose another folder", file=sys.stderr)
             return 1
-    counts = []
-    for path, target in zip(paths, targets):
-        before, after, records = reshard.recompress(path, target, args.compressor, dialect=args.dialect)
-        counts.append(records)
+    with show_progress(args.files):
+        sizes = recompress_all(paths, targets, args.compressor, dialect=args.dialect)
+    for target, (before, after) in zip(targets, sizes):
         print(f"{target}: {before} -> {after} bytes")
-    tell(targets, counts, slots_of(paths))
     return 0

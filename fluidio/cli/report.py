@@ -1,4 +1,4 @@
-"""Lines that are printed as they come, and can be written to one file at the end."""
+"""Lines that are printed immediately and can be written to one file at the end."""
 
 from __future__ import annotations
 

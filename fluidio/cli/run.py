@@ -1,4 +1,4 @@
-"""`fluidio run`: legacy scripts, unmodified."""
+"""`fluidio run`: run legacy scripts unmodified."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def follow(main_file: str, *, fluid: str | None, device: str | None = None, python: str | None = None) -> None:
-    """Let paddle mean fluidio, in the version of Fluid and of Python that a script is for; say which, if inferred."""
+    """Make `paddle` refer to fluidio, for the script's versions of Fluid and Python; print them if inferred."""
     sources = _sources(main_file)
     if not python and not os.environ.get("FLUIDIO_PROGRAM_PYTHON"):
         os.environ["FLUIDIO_PROGRAM_PYTHON"] = str(_program_python(sources))
@@ -99,7 +99,7 @@ def follow(main_file: str, *, fluid: str | None, device: str | None = None, pyth
 
 
 def _main_file(module: str | None, words: list[str]) -> str:
-    """Return the file that tells which Fluid a program is for; of a launcher, the script that it starts."""
+    """Return the file that shows which Fluid a program is for; for a launcher, the script it starts."""
     if not module:
         return words[0]
     scripts = [word for word in words if word.endswith(".py")]
@@ -141,13 +141,13 @@ def _sources(script: str) -> list[tuple[str, str]]:
 
 
 def _program_python(sources: list[tuple[str, str]]) -> int:
-    """Return 2 where a module of the program can only be Python 2, and none only Python 3; 0 if nothing tells."""
+    """Return 2 if some module can only be Python 2 and none only Python 3; 0 if nothing is conclusive."""
     found = set()
     for path, text in sources:
         try:
             found.add(python_of(text, path)[0])
         except SyntaxError:
-            continue  # running it will say where
+            continue  # running it will report the location
     return 2 if 2 in found and 3 not in found else 0
 
 

@@ -1,4 +1,4 @@
-"""`fluidio view FILE...`: make the page about some files, and open it."""
+"""`fluidio view FILE...`: create the page about some files, and open it."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _runs(files: list[str]) -> str:
 
 
 def _is_program(path: str) -> bool:
-    """Tell whether a file is a saved program: ProgramDesc bytes begin with its first block."""
+    """Return whether a file is a saved program: ProgramDesc bytes begin with its first block."""
     if not os.path.isfile(path):
         return any(os.path.isfile(path + suffix) for suffix in (".pdmodel", ".pdparams"))
     with open(path, "rb") as file:

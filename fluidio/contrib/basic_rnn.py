@@ -18,7 +18,7 @@ __all__ = ["BasicGRUUnit", "BasicLSTMUnit", "basic_gru", "basic_lstm"]
 Cell = Callable[[Variable, list[Variable]], list[Variable]]
 
 
-class _Options:
+class _CellOptions:
     """What all cells of a stack share."""
 
     def __init__(
@@ -46,12 +46,14 @@ class _Options:
 class _Unit:
     """One cell to call again and again; it makes its parameters at the first call, when it sees the input's width."""
 
-    def __init__(self, name_scope: str, options: _Options) -> None:
+    def __init__(self, name_scope: str, options: _CellOptions) -> None:
         options.name = unique_name.generate(f"{name_scope}/{type(self).__name__}")
         self._options = options
         self._cell: Cell | None = None
 
-    def _step(self, make: Callable[[str, int, _Options], Cell], x: Variable, states: list[Variable]) -> list[Variable]:
+    def _step(
+        self, make: Callable[[str, int, _CellOptions], Cell], x: Variable, states: list[Variable]
+    ) -> list[Variable]:
         if self._cell is None:
             self._cell = make("", x.shape[-1], self._options)
         return self._cell(x, states)
@@ -70,7 +72,7 @@ class BasicGRUUnit(_Unit):
         activation: Any = None,
         dtype: DTypeLike = "float32",
     ) -> None:
-        options = _Options(hidden_size, param_attr, bias_attr, gate_activation, activation, dtype)
+        options = _CellOptions(hidden_size, param_attr, bias_attr, gate_activation, activation, dtype)
         super().__init__(name_scope, options)
 
     def forward(self, input: Variable, pre_hidden: Variable) -> Variable:
@@ -95,7 +97,7 @@ class BasicLSTMUnit(_Unit):
     ) -> None:
         # Fluid: the bias is a variable of the program, made here, whatever becomes of the cell.
         forget = _forget_bias(forget_bias, dtype)
-        options = _Options(hidden_size, param_attr, bias_attr, gate_activation, activation, dtype, forget)
+        options = _CellOptions(hidden_size, param_attr, bias_attr, gate_activation, activation, dtype, forget)
         super().__init__(name_scope, options)
 
     def forward(self, input: Variable, pre_hidden: Variable, pre_cell: Variable) -> tuple[Variable, Variable]:
@@ -113,7 +115,7 @@ def _forget_bias(value: object, dtype: DTypeLike) -> Variable:
     return made
 
 
-def _parameters(helper: LayerHelper, options: _Options, width: int, sizes: Sequence[int]) -> list[tuple[Any, Any]]:
+def _parameters(helper: LayerHelper, options: _CellOptions, width: int, sizes: Sequence[int]) -> list[tuple[Any, Any]]:
     """Create weights [width, size] and biases [size]; a name given for one becomes a name for each."""
     pairs = []
     for kind, attr in (("w", options.param_attr), ("b", options.bias_attr)):
@@ -133,7 +135,7 @@ def _affine(parts: list[Variable], weight: Any, bias: Any) -> Variable:
     return product if bias is None else layers.elementwise_add(product, bias)
 
 
-def _gru_cell(scope: str, width: int, options: _Options) -> Cell:
+def _gru_cell(scope: str, width: int, options: _CellOptions) -> Cell:
     helper = LayerHelper("BasicGRUUnit", name=options.name or unique_name.generate(f"{scope}/BasicGRUUnit"))
     size = options.size
     (gate_w, gate_b), (new_w, new_b) = _parameters(helper, options, width + size, [2 * size, size])
@@ -147,7 +149,7 @@ def _gru_cell(scope: str, width: int, options: _Options) -> Cell:
     return step
 
 
-def _lstm_cell(scope: str, width: int, options: _Options) -> Cell:
+def _lstm_cell(scope: str, width: int, options: _CellOptions) -> Cell:
     if options.gate is not layers.sigmoid or options.act is not layers.tanh:
         warnings.warn("an LSTM of fluid.contrib uses sigmoid and tanh; the activations given have no effect")
     helper = LayerHelper("BasicLSTMUnit", name=options.name or unique_name.generate(f"{scope}/BasicLSTMUnit"))
@@ -165,11 +167,26 @@ def _lstm_cell(scope: str, width: int, options: _Options) -> Cell:
     return step
 
 
-def _of_layer(options: _Options, way: str, layer: int) -> _Options:
+def _of_layer(options: _CellOptions, way: str, layer: int) -> _CellOptions:
     """Return the options of one layer: names given for the parameters get the way, "w" or "b", and its number."""
     found = copy.copy(options)
     found.param_attr = _with_suffix(options.param_attr, f"_{way}_w_{layer}")
     found.bias_attr = _with_suffix(options.bias_attr, f"_{way}_b_{layer}")
+    return found
+
+
+def _of_lstm_layer(options: _CellOptions, way: str, layer: int) -> _CellOptions:
+    """Return the options of one layer of LSTMs.
+
+    Fluid: a backward bias takes `param_attr`, unless `bias_attr` has a name.
+    """
+    found = _of_layer(options, way, layer)
+    if way == "bw" and getattr(found.bias_attr, "name", None) is None and found.bias_attr is not False:
+        if options.bias_attr is not None:
+            warnings.warn(
+                "the backward biases of basic_lstm take param_attr, as in Fluid; a bias_attr with a name counts"
+            )
+        found.bias_attr = options.param_attr
     return found
 
 
@@ -187,7 +204,7 @@ def _one_way(
     first: list[list[Variable | None]],
     mask: Variable | None,
     dropout_prob: float,
-    options: _Options,
+    options: _CellOptions,
 ) -> tuple[Variable, list[Variable]]:
     """Run a stack over [time, batch, width]; return all outputs and the last states, [depth, batch, size] each."""
     depth, kinds = len(cells), len(first[0])
@@ -212,7 +229,7 @@ def _one_way(
         rnn.step_output(current)
     outputs = rnn()
     every = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
-    ends = [steps[-1:] for steps in every[:-1]]
+    ends = [steps[-1] for steps in every[:-1]]
     lasts = [
         layers.reshape(layers.concat(ends[kind::kinds], axis=0), shape=[depth, -1, options.size])
         for kind in range(kinds)
@@ -220,7 +237,7 @@ def _one_way(
     return every[-1], lasts
 
 
-def _memory(rnn: Any, init: Variable | None, like: Variable, options: _Options) -> Variable:
+def _memory(rnn: Any, init: Variable | None, like: Variable, options: _CellOptions) -> Variable:
     if init is None:
         made: Variable = rnn.memory(shape=[-1, options.size], batch_ref=like)
     else:
@@ -229,7 +246,8 @@ def _memory(rnn: Any, init: Variable | None, like: Variable, options: _Options) 
 
 
 def _run(
-    make: Callable[[str, int, _Options], Cell],
+    make: Callable[[str, int, _CellOptions], Cell],
+    of_layer: Callable[[_CellOptions, str, int], _CellOptions],
     input: Variable,
     initial: list[Variable | None],
     num_layers: int,
@@ -237,7 +255,7 @@ def _run(
     dropout_prob: float,
     bidirectional: bool,
     batch_first: bool,
-    options: _Options,
+    options: _CellOptions,
     name: str,
 ) -> tuple[Variable, list[Variable]]:
     ways = 2 if bidirectional else 1
@@ -246,7 +264,7 @@ def _run(
             make(
                 f"{name}{suffix}_layers_{layer}",
                 input.shape[-1] if layer == 0 else options.size,
-                _of_layer(options, way, layer),
+                of_layer(options, way, layer),
             )
             for layer in range(num_layers)
         ]
@@ -294,9 +312,10 @@ def basic_gru(
     name: str = "basic_gru",
 ) -> tuple[Variable, Variable]:
     """Run GRUs over [batch, time, width]; return outputs and last states [layers * ways, batch, size]."""
-    options = _Options(hidden_size, param_attr, bias_attr, gate_activation, activation, dtype)
+    options = _CellOptions(hidden_size, param_attr, bias_attr, gate_activation, activation, dtype)
     out, (last,) = _run(
         _gru_cell,
+        _of_layer,
         input,
         [init_hidden],
         num_layers,
@@ -329,11 +348,12 @@ def basic_lstm(
     name: str = "basic_lstm",
 ) -> tuple[Variable, Variable, Variable]:
     """Run LSTMs over [batch, time, width]; return outputs, last hidden and last cell states."""
-    options = _Options(
+    options = _CellOptions(
         hidden_size, param_attr, bias_attr, gate_activation, activation, dtype, forget_bias, "upscale_in_train"
     )
     out, (hidden, cell) = _run(
         _lstm_cell,
+        _of_lstm_layer,
         input,
         [init_hidden, init_cell],
         num_layers,

@@ -1,20 +1,24 @@
-"""Checkpoints of a Trainer: numbered folders of persistables with the place in the training."""
+"""When a Trainer writes checkpoints, and where it goes on from."""
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 from typing import TYPE_CHECKING
 
-from fluidio.io import load_persistables, save_persistables
+from fluidio.io.numbered import (
+    clean_checkpoint,
+    get_latest_checkpoint_serial,
+    load_checkpoint,
+    load_trainer_args,
+    save_checkpoint,
+)
 from fluidio.program import Program
 
 if TYPE_CHECKING:
     from fluidio.executor import Executor
 
 
-__all__ = ["CheckpointConfig", "clean", "latest", "restore", "store"]
+__all__ = ["CheckpointConfig", "clean", "restore", "store"]
 
 
 class CheckpointConfig:
@@ -49,62 +53,27 @@ class CheckpointConfig:
         return epoch % self.epoch_interval == 0 and step % self.step_interval == 0
 
     def is_done(self, epoch: int, step: int) -> bool:
-        """Tell whether a step came before the checkpoint that the training goes on from."""
+        """Return whether a step came before the checkpoint that the training goes on from."""
         return self.load_serial is not None and epoch == self.epoch_id and step <= self.step_id
-
-
-def _folder(config: CheckpointConfig, serial: int) -> str:
-    return os.path.join(config.checkpoint_dir, f"checkpoint_{serial}")
-
-
-def _serials(config: CheckpointConfig) -> list[int]:
-    """Return the numbers of the whole checkpoints, oldest first."""
-    if not os.path.isdir(config.checkpoint_dir):
-        return []
-    found = []
-    for name in os.listdir(config.checkpoint_dir):
-        head, _, number = name.rpartition("_")
-        if head == "checkpoint" and number.isdigit() and os.path.exists(_mark(config, int(number))):
-            found.append(int(number))
-    return sorted(found)
-
-
-def _mark(config: CheckpointConfig, serial: int) -> str:
-    return os.path.join(_folder(config, serial), "_SUCCESS")
-
-
-def latest(config: CheckpointConfig) -> int | None:
-    """Return the number of the newest whole checkpoint."""
-    serials = _serials(config)
-    return serials[-1] if serials else None
 
 
 def store(executor: Executor, config: CheckpointConfig, program: Program, epoch: int, step: int) -> None:
     """Write a checkpoint, mark it as whole, and remove the oldest ones."""
-    newest = latest(config)
-    serial = 0 if newest is None else newest + 1
-    folder = _folder(config, serial)
-    shutil.rmtree(folder, ignore_errors=True)  # left by a run that was killed while writing
-    save_persistables(executor, os.path.join(folder, "__model__"), program)
-    with open(_mark(config, serial), "w", encoding="utf-8") as file:
-        json.dump({"epoch_id": epoch, "step_id": step}, file)
-    for old in _serials(config)[: -max(config.max_num_checkpoints, 1)]:
-        shutil.rmtree(_folder(config, old))
+    notes = {"epoch_id": epoch, "step_id": step}
+    save_checkpoint(executor, config.checkpoint_dir, 0, program, notes, config.max_num_checkpoints)
 
 
 def restore(executor: Executor, config: CheckpointConfig, program: Program) -> bool:
     """Load the newest checkpoint and set the place to go on from; False if there is none."""
-    serial = latest(config)
-    if serial is None:
+    serial = get_latest_checkpoint_serial(config.checkpoint_dir)
+    if serial < 0:
         return False
-    load_persistables(executor, os.path.join(_folder(config, serial), "__model__"), program)
-    with open(_mark(config, serial), encoding="utf-8") as file:
-        place = json.load(file)
-    config.epoch_id, config.step_id, config.load_serial = int(place["epoch_id"]), int(place["step_id"]), serial
+    load_checkpoint(executor, config.checkpoint_dir, serial, program)
+    epoch, step = load_trainer_args(config.checkpoint_dir, serial, 0, ["epoch_id", "step_id"])
+    config.epoch_id, config.step_id, config.load_serial = int(epoch), int(step), serial
     return True
 
 
 def clean(config: CheckpointConfig) -> None:
     """Remove the checkpoints of a training that has ended."""
-    for serial in _serials(config):
-        shutil.rmtree(_folder(config, serial))
+    clean_checkpoint(config.checkpoint_dir)

@@ -68,19 +68,21 @@ def insert(program: Program, how: Quantization, start: Start) -> None:
                 for name in op.input_arg_names:
                     if name in how.values:
                         op._rename_input(name, how.values[name])
-    program._bump()
+    program.note_change()
 
 
 def _is_skipped(op: Operator, how: Quantization) -> bool:
-    """Tell whether an op was built under a name that is left out; it carries a mark then."""
-    scope = str(op._attrs.get("op_namescope", ""))
+    """Return whether an op was built under a name that is left out; it carries a mark then."""
+    scope = str(op.attrs.get("op_namescope", ""))
     if any(pattern in scope for pattern in how.skip_pattern):
-        op._attrs["skip_quant"] = True
-    return bool(op._attrs.get("skip_quant", False))
+        op.attrs["skip_quant"] = True
+    return bool(op.attrs.get("skip_quant", False))
 
 
 def _is_quantizable(op: Operator, how: Quantization) -> bool:
     if op.type not in how.op_types or _is_skipped(op, how):
+        return False
+    if op.attrs.get("quantization_type") == "qat_without_weight":  # another pass has rounded its inputs
         return False
     return any(_is_weight(op.block, name) for name in op.input_arg_names)
 
@@ -91,12 +93,12 @@ def _is_weight(block: Block, name: str) -> bool:
 
 
 def _round_inputs(block: Block, op: Operator, how: Quantization, start: Start) -> None:
-    slots = sorted(op._inputs, reverse=how.weights_last)
+    slots = sorted(op.slots_in, reverse=how.weights_last)
     for name in [name for slot in slots for name in op.input(slot)]:
         if name not in how.values:
             how.values[name] = _rounded(block, op, name, how, start)
         op._rename_input(name, how.values[name])
-    op._attrs["quantization_type"] = "qat_with_weight"
+    op.attrs["quantization_type"] = "qat_with_weight"
 
 
 def _rounded(block: Block, op: Operator, name: str, how: Quantization, start: Start) -> str:
@@ -185,7 +187,7 @@ def freeze(program: Program, scope: Scope, how: Quantization) -> None:
     for block in program.blocks:
         freezer.freeze(block)
         _drop_unused(block)
-    program._bump()
+    program.note_change()
 
 
 class _Freezer:
@@ -277,7 +279,7 @@ def _drop_unused(block: Block) -> None:
 
 
 def _is_rounding(op: Operator) -> bool:
-    """Tell whether an op rounds a variable for others; one that makes values of a result does not."""
+    """Return whether an op rounds a variable for others; one that makes values of a result does not."""
     return op.type.startswith("fake_") and op.output("Out")[0].endswith((".quantized", ".quantized.dequantized"))
 
 
@@ -293,7 +295,7 @@ def store_int8(program: Program, scope: Scope, op_types: Sequence[str] = QUANTIZ
         read = {name for other in program.blocks for op in other.ops for name in op.input_arg_names}
         for name in [n for n in block.vars if f"{n}.int8" in block.vars and n not in read]:
             del block.vars[name]
-    program._bump()
+    program.note_change()
 
 
 def _as_int8(block: Block, scope: Scope, name: str) -> str:

@@ -14,6 +14,7 @@ from fluidio.contrib.matching import (
     tree_conv,
     var_conv_2d,
 )
+from fluidio.contrib.pyramid_hash import search_pyramid_hash
 from fluidio.contrib.small_layers import (
     ctr_metric_bundle,
     fused_embedding_seq_pool,
@@ -38,6 +39,7 @@ __all__ = [
     "partial_concat",
     "partial_sum",
     "rank_attention",
+    "search_pyramid_hash",
     "sequence_topk_avg_pooling",
     "shuffle_batch",
     "tdm_child",

@@ -8,6 +8,7 @@ from typing import Any
 
 from fluidio import layers
 from fluidio.dtypes import DTypeLike, to_vartype
+from fluidio.initializer import Constant
 from fluidio.layer_helper import LayerHelper
 from fluidio.param_attr import AttrLike
 from fluidio.program import Variable
@@ -147,7 +148,8 @@ def tdm_child(
 ) -> tuple[Variable, Variable]:
     """The children of nodes of a tree, and which of them stand for an item; param_attr names the tree."""
     helper = LayerHelper("tdm_child", param_attr=param_attr)
-    tree = helper.create_parameter(helper.param_attr, [node_nums, 3 + child_nums], "int32")
+    kind, zeros = to_vartype(dtype), Constant(0)
+    tree = helper.create_parameter(helper.param_attr, [node_nums, 3 + child_nums], kind, default_initializer=zeros)
     tree.stop_gradient = True
     child = helper.create_variable_for_type_inference(dtype)
     leaf = helper.create_variable_for_type_inference(dtype)
@@ -185,8 +187,10 @@ def tdm_sampler(
             raise ValueError(f"tdm_sampler: {count} samples of a layer of {nodes} nodes, its own among them")
     helper = LayerHelper("tdm_sampler", tree_layer_attr=tree_layer_attr)
     depth = len(layer_node_num_list)
-    way = helper.create_parameter(tree_travel_attr, [leaf_node_num, depth], tree_dtype)
-    table = helper.create_parameter(tree_layer_attr, [sum(layer_node_num_list), 1], tree_dtype)
+    zeros = Constant(0)
+    way = helper.create_parameter(tree_travel_attr, [leaf_node_num, depth], tree_dtype, default_initializer=zeros)
+    rows = sum(layer_node_num_list)
+    table = helper.create_parameter(tree_layer_attr, [rows, 1], tree_dtype, default_initializer=zeros)
     found = [helper.create_variable_for_type_inference(dtype) for _ in range(3)]
     for variable in (way, table, *found):
         variable.stop_gradient = True
@@ -240,6 +244,7 @@ def rank_attention(
     helper = LayerHelper("rank_attention")
     param = helper.create_parameter(rank_param_attr, list(rank_param_shape), input.dtype)
     out = helper.create_variable_for_type_inference(input.dtype)
+    helper.create_variable_for_type_inference(input.dtype, stop_gradient=True)  # Fluid makes it, and leaves it unused
     helper.append_op(
         type="rank_attention",
         inputs={"X": [input], "RankOffset": [rank_offset], "RankParam": [param]},

@@ -1,109 +1,69 @@
-"""`contrib.mixed_precision`: training stays in float32, under the interface of mixed precision."""
+"""`contrib.mixed_precision`: an optimizer that trains in float16 and float32, with a scaled loss."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fluidio import layers
+from fluidio.contrib.amp_lists import AutoMixedPrecisionLists
+from fluidio.contrib.amp_rewrite import rewrite_program, update_loss_scaling, update_role_var_grad
 from fluidio.optimizer import Optimizer
-from fluidio.program import Operator, Program, Variable, default_startup_program, program_guard, unique_name
+from fluidio.program import (
+    Operator,
+    Program,
+    Variable,
+    default_main_program,
+    default_startup_program,
+    unique_name,
+)
 
 __all__ = ["AutoMixedPrecisionLists", "OptimizerWithMixedPrecision", "decorate"]
 
-_WHITE = frozenset({"conv2d", "matmul", "mul"})
-_BLACK = frozenset(
-    [
-        "cos_sim",
-        "cross_entropy",
-        "cross_entropy2",
-        "exp",
-        "log",
-        "mean",
-        "sigmoid_cross_entropy_with_logits",
-        "softmax",
-        "softmax_with_cross_entropy",
-        "square",
-        "sum",
-    ]
-)
-_GRAY = frozenset(
-    [
-        "batch_norm",
-        "cast",
-        "dropout",
-        "elementwise_add",
-        "elementwise_div",
-        "elementwise_floordiv",
-        "elementwise_max",
-        "elementwise_min",
-        "elementwise_mod",
-        "elementwise_mul",
-        "elementwise_pow",
-        "elementwise_sub",
-        "fill_constant",
-        "flatten2",
-        "gather",
-        "gaussian_random",
-        "gaussian_random_batch_size_like",
-        "get_tensor_from_selected_rows",
-        "leaky_relu",
-        "lookup_table",
-        "pool2d",
-        "pool3d",
-        "rank",
-        "relu",
-        "relu6",
-        "reshape2",
-        "scale",
-        "sigmoid",
-        "sign",
-        "slice",
-        "soft_relu",
-        "stack",
-        "tanh",
-        "top_k",
-        "transpose2",
-        "uniform_random_batch_size_like",
-        "unstack",
-    ]
-)
 
-
-class AutoMixedPrecisionLists:
-    """Which ops Fluid computed in float16 (white), in float32 (black), or as their inputs came (gray)."""
-
-    def __init__(
-        self, custom_white_list: Any = None, custom_black_list: Any = None, custom_black_varnames: Any = None
-    ) -> None:
-        white, black = set(custom_white_list or ()), set(custom_black_list or ())
-        if white & black:
-            raise ValueError("Custom white list overlap custom black list")
-        self._custom_white_list, self._custom_black_list = custom_white_list, custom_black_list
-        self.white_list = (_WHITE | white) - black
-        self.black_list = (_BLACK | black) - white
-        self.gray_list = _GRAY - white - black
-        self.black_varnames = custom_black_varnames
+def _state(name: str, value: float, dtype: str) -> Variable:
+    return layers.create_global_var(
+        name=unique_name.generate(name), shape=[1], value=value, dtype=dtype, persistable=True
+    )
 
 
 class OptimizerWithMixedPrecision:
-    """The optimizer given, with the methods that `decorate` promised."""
+    """An optimizer around another one: it rewrites the program, scales the loss, and skips steps that overflow."""
 
-    def __init__(self, optimizer: Optimizer, amp_lists: AutoMixedPrecisionLists, scaling: float) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        amp_lists: AutoMixedPrecisionLists,
+        init_loss_scaling: float,
+        use_dynamic_loss_scaling: bool,
+        incr_every_n_steps: int,
+        decr_every_n_nan_or_inf: int,
+        incr_ratio: float,
+        decr_ratio: float,
+    ) -> None:
         self._optimizer = optimizer
         self._amp_lists = amp_lists
-        self._loss_scaling = layers.create_global_var(
-            name=unique_name.generate("loss_scaling"), shape=[1], value=scaling, dtype="float32", persistable=True
-        )
-        for name in ("num_good_steps", "num_bad_steps"):  # variables of Fluid's checkpoints
-            layers.create_global_var(
-                name=unique_name.generate(name), shape=[1], value=0, dtype="int32", persistable=True
-            )
+        self._param_grads = None
+        self._train_program = default_main_program()
+        self._startup_prog = default_startup_program()
         self._scaled_loss: Variable | None = None
+        self._loss_scaling = _state("loss_scaling", init_loss_scaling, "float32")
+        self._use_dynamic_loss_scaling = use_dynamic_loss_scaling
+        if use_dynamic_loss_scaling:
+            self._incr_every_n_steps = layers.fill_constant(shape=[1], dtype="int32", value=incr_every_n_steps)
+            self._decr_every_n_nan_or_inf = layers.fill_constant(
+                shape=[1], dtype="int32", value=decr_every_n_nan_or_inf
+            )
+            self._incr_ratio = incr_ratio
+            self._decr_ratio = decr_ratio
+            self._num_good_steps = _state("num_good_steps", 0, "int32")
+            self._num_bad_steps = _state("num_bad_steps", 0, "int32")
+        if isinstance(optimizer._learning_rate, float):  # made here, so that it is float32 like the parameters
+            rate = _state("learning_rate", optimizer._learning_rate, "float32")
+            optimizer._learning_rate_map[self._train_program] = rate
 
     def get_loss_scaling(self) -> Variable:
-        """Return the variable with the factor; it keeps its first value."""
+        """Return the variable with the factor of the loss."""
         return self._loss_scaling
 
     def get_scaled_loss(self) -> Variable | None:
@@ -117,14 +77,45 @@ class OptimizerWithMixedPrecision:
         parameter_list: Sequence[Variable | str] | None = None,
         no_grad_set: Iterable[object] | None = None,
         callbacks: object = None,
-    ) -> list[tuple[Any, Any]]:
-        """Append the gradients of the loss as it is, in float32."""
-        with program_guard(loss.block.program, startup_program or default_startup_program()):
-            self._scaled_loss = loss * self._loss_scaling
-        return list(self._optimizer.backward(loss, startup_program, parameter_list, no_grad_set, callbacks))
+    ) -> list[list[Any]]:
+        """Put casts into the program and append the gradients of the scaled loss; return them unscaled."""
+        rewrite_program(self._train_program, self._amp_lists)
+        self._scaled_loss = loss * self._loss_scaling
+        self._params_grads = self._optimizer.backward(
+            self._scaled_loss, startup_program, parameter_list, no_grad_set, callbacks
+        )
+        update_role_var_grad(self._train_program, self._params_grads)
+        unscaled = []
+        for parameter, grad in self._params_grads:
+            with self._train_program._optimized_guard([parameter, grad]):
+                unscaled.append([parameter, grad / self._loss_scaling])
+        return unscaled
 
-    def apply_gradients(self, params_grads: Any) -> list[Operator]:
-        return self._optimizer.apply_gradients(params_grads)
+    def apply_gradients(self, scaled_params_grads: Any) -> list[Operator]:
+        """Append updates; with a dynamic factor a step whose gradients are not finite updates with zeros."""
+        if self._use_dynamic_loss_scaling:
+            self._append_scaling([grad for _, grad in scaled_params_grads])
+        return self._optimizer.apply_gradients(scaled_params_grads)
+
+    def _append_scaling(self, grads: list[Variable]) -> None:
+        sums = layers.concat([layers.reduce_sum(grad) for grad in grads])
+        is_finite = layers.isfinite(layers.reduce_sum(sums))
+        update_loss_scaling(
+            is_finite,
+            self._loss_scaling,
+            self._num_good_steps,
+            self._num_bad_steps,
+            self._incr_every_n_steps,
+            self._decr_every_n_nan_or_inf,
+            self._incr_ratio,
+            self._decr_ratio,
+        )
+        with layers.Switch() as switch:
+            with switch.case(is_finite):
+                pass
+            with switch.default():
+                for grad in grads:
+                    layers.assign(layers.zeros_like(grad), grad)
 
     def minimize(
         self,
@@ -132,11 +123,10 @@ class OptimizerWithMixedPrecision:
         startup_program: Program | None = None,
         parameter_list: Sequence[Variable | str] | None = None,
         no_grad_set: Iterable[object] | None = None,
-    ) -> tuple[list[Operator], list[tuple[Any, Any]]]:
+    ) -> tuple[list[Operator], list[list[Any]]]:
         """Append gradients and updates."""
         pairs = self.backward(loss, startup_program, parameter_list, no_grad_set)
-        with program_guard(loss.block.program, startup_program or default_startup_program()):
-            return self.apply_gradients(pairs), pairs
+        return self.apply_gradients(pairs), pairs
 
 
 def decorate(
@@ -149,10 +139,17 @@ def decorate(
     decr_ratio: float = 0.8,
     use_dynamic_loss_scaling: bool = True,
 ) -> OptimizerWithMixedPrecision:
-    """Return the optimizer under the interface of mixed precision.
+    """Return an optimizer for mixed precision: conv2d, matmul and mul in float16, sensitive ops in float32.
 
-    Fluid: forward and backward ran in float16 with a scaled loss. Here they run in float32, where no scaling is
-    needed; a warning says so. The variables of the scaling are there, for checkpoints and for what fetches them.
+    Fluid: it ran on GPUs only. Here it runs everywhere; on the CPU, products are summed in float32.
     """
-    warnings.warn("mixed_precision.decorate: training stays in float32, loss scaling has no effect", stacklevel=2)
-    return OptimizerWithMixedPrecision(optimizer, amp_lists or AutoMixedPrecisionLists(), float(init_loss_scaling))
+    return OptimizerWithMixedPrecision(
+        optimizer,
+        amp_lists or AutoMixedPrecisionLists(),
+        init_loss_scaling,
+        use_dynamic_loss_scaling,
+        incr_every_n_steps,
+        decr_every_n_nan_or_inf,
+        incr_ratio,
+        decr_ratio,
+    )

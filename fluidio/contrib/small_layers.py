@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Sequence
 from typing import Any
 
 from fluidio.dtypes import DTypeLike
+from fluidio.era import era
 from fluidio.initializer import Constant
 from fluidio.layer_helper import LayerHelper
 from fluidio.param_attr import AttrLike
 from fluidio.program import Variable, unique_name
+from fluidio.program.type_checks import check_variable_and_dtype
 
 __all__ = [
     "ctr_metric_bundle",
@@ -21,9 +24,15 @@ __all__ = [
     "shuffle_batch",
 ]
 
+_NUMBERS = ("float32", "float64", "int32", "int64")
+_PARTIAL = {"partial_concat": ("float16", *_NUMBERS), "partial_sum": _NUMBERS}
 
-def _partial(op_type: str, input: Variable, start_index: int, length: int) -> Variable:
-    parts = list(input) if isinstance(input, (list, tuple)) else [input]
+
+def _partial(op_type: str, input: Variable | Sequence[Variable], start_index: int, length: int) -> Variable:
+    parts: list[Any] = list(input) if isinstance(input, (list, tuple)) else [input]
+    if era().checks_layer_arguments:
+        for i, part in enumerate(parts):
+            check_variable_and_dtype(part, f"input[{i}]", _PARTIAL[op_type], op_type)
     helper = LayerHelper(op_type)
     out = helper.create_variable_for_type_inference(parts[0].dtype)
     attrs = {"start_index": start_index, "length": length}
@@ -31,12 +40,12 @@ def _partial(op_type: str, input: Variable, start_index: int, length: int) -> Va
     return out
 
 
-def partial_concat(input: Variable, start_index: int = 0, length: int = -1) -> Variable:
+def partial_concat(input: Variable | Sequence[Variable], start_index: int = 0, length: int = -1) -> Variable:
     """The same columns of several matrices, side by side."""
     return _partial("partial_concat", input, start_index, length)
 
 
-def partial_sum(input: Variable, start_index: int = 0, length: int = -1) -> Variable:
+def partial_sum(input: Variable | Sequence[Variable], start_index: int = 0, length: int = -1) -> Variable:
     """The sum of the same columns of several matrices."""
     return _partial("partial_sum", input, start_index, length)
 
@@ -134,8 +143,10 @@ def ctr_metric_bundle(input: Variable, label: Variable) -> tuple[Variable, ...]:
         helper.create_global_variable(persistable=False, dtype="float32", shape=[-1]) for _ in range(3)
     )
     of_batch = [helper.create_global_variable(persistable=False, dtype="float32", shape=[1]) for _ in range(6)]
-    for variable in (absolute, squared, chance, q, clicks, instances):
-        helper.set_variable_initializer(variable, Constant(0.0))
+    batch_chance, batch_absolute, batch_squared, batch_q, batch_clicks, batch_instances = of_batch
+    pairs = ((absolute, batch_absolute), (squared, batch_squared), (chance, batch_chance), (q, batch_q))
+    for variable in (*itertools.chain(*pairs), batch_clicks, batch_instances, clicks, instances):
+        helper.set_variable_initializer(variable, Constant(0.0, force_cpu=True))
 
     def append(op_type: str, x: Variable, out: Variable, y: Variable | None = None, **attrs: object) -> None:
         inputs = {"X": [x]} if y is None else {"X": [x], "Y": [y]}
@@ -145,7 +156,6 @@ def ctr_metric_bundle(input: Variable, label: Variable) -> tuple[Variable, ...]:
         append(op_type, x, batch)
         append("elementwise_add", batch, total, total)
 
-    batch_chance, batch_absolute, batch_squared, batch_q, batch_clicks, batch_instances = of_batch
     append("elementwise_sub", input, difference, label)
     add("squared_l2_norm", difference, batch_squared, squared)
     add("l1_norm", difference, batch_absolute, absolute)

@@ -1,6 +1,6 @@
 """Conversion at scale: shards, parallel workers, other formats.
 
-`fluidio.convert` is the function `convert` of this package. (The package has another name because a package and a
+`fluidio.convert` is the function `convert` of this package. (The package has a different name because a package and a
 function cannot share one.)
 """
 

@@ -1,4 +1,4 @@
-"""Whole columns in place of rows: what a template may yield to be fast."""
+"""Whole columns in place of rows, which a template may yield for speed."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class Columns(dict[str, Any]):
 
 
 def is_columns(value: object) -> bool:
-    """Tell whether a template yielded many rows: `Columns`, an Arrow table or batch, or a DataFrame of pandas."""
+    """Return whether a template yielded many rows: `Columns`, an Arrow table or batch, or a DataFrame of pandas."""
     return isinstance(value, Columns) or _is_arrow(value) or _is_frame(value)
 
 
 def block_of(value: Any, declared: Mapping[str, Any] | None = None) -> tuple[list[Field], RecordBlock]:
-    """Return the slots and the records of what `is_columns`.
+    """Return the slots and the records of a value for which `is_columns` is true.
 
     Raises:
-        ConversionError: columns of unequal length, or of what no tensor can hold.
+        ConversionError: columns of unequal length, or of values that no tensor can hold.
     """
     if _is_frame(value):
         value = _from_frame(value)
@@ -111,7 +111,7 @@ def _from_arrow(value: Any) -> tuple[list[Field], RecordBlock]:
 
 
 def _from_frame(frame: Any) -> Columns:
-    """Return the columns of a DataFrame, before them the levels of its index that have names."""
+    """Return the columns of a DataFrame, preceded by the named levels of its index."""
     named = [name for name in frame.index.names if name is not None]
     if named:
         frame = frame.reset_index(level=named)
@@ -123,7 +123,7 @@ def _from_frame(frame: Any) -> Columns:
 
 
 def _series(series: Any, name: str) -> Any:
-    """Return a column of pandas as an array, or as a list where it holds objects."""
+    """Return a pandas column as an array, or as a list if it holds objects."""
     array = series.to_numpy()
     if array.dtype.kind in "mM":
         raise ConversionError(f"{name}: a tensor cannot hold {array.dtype}: convert it, e.g. to int64 or str")

@@ -1,4 +1,4 @@
-"""`records cp`: copy shards to and from a store, in parallel, verified, skipping what is there already."""
+"""`records cp`: copy shards to and from a store, in parallel and verified, skipping existing copies."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from fluidio.recordio.files.source import is_url
 
 __all__ = ["copy"]
 
-_GLANCE = 0.25  # seconds between looks at unfinished copies
+_GLANCE = 0.25  # seconds between checks of unfinished copies
 
 
 def copy(sources: Iterable[str], target: str, *, workers: int = 4, progress: IO[str] | None = None) -> list[str]:
     """Copy files into the folder `target` (paths or URLs on either side) and return the new paths.
 
-    Each copy is read back and compared by SHA-256. Files that are there already with the same content are kept, so an
-    interrupted copy goes on where it stopped: inside of a large file when the target is a local folder or speaks S3, at
-    the beginning of a file when it is another store. Manifests come along, and come first: what they list belongs to
-    the set, also when the copy is killed. Shards of an older set of the same name go before the first new one comes, so
-    that no mixture is ever there.
+    Each copy is read back and compared by SHA-256. Existing files with the same content are kept, so an interrupted
+    copy resumes where it stopped: inside a large file if the target is a local folder or an S3 store, at the beginning
+    of a file for other stores. Manifests are copied too, and first: the files they list belong to the set, even if the
+    copy is killed. Shards of an older set of the same name are removed before the first new one arrives, so that sets
+    are never mixed.
 
     Raises:
-        ConversionError: somebody else makes such a set there, or there are shards that no manifest lists.
+        ConversionError: another process is writing such a set there, or there are shards that no manifest lists.
     """
     paths = expand(list(sources), notes=True)
     paths += notes_beside(paths)
@@ -79,20 +79,20 @@ def _wait(jobs: dict[Future[tuple[int, bool]], str], under_way: dict[str, tuple[
 
 
 def _state(under_way: dict[str, tuple[int, int]]) -> tuple[int, int, float]:
-    """Return rows (none), bytes, and how many files the unfinished copies make together."""
+    """Return rows (none), bytes, and the unfinished copies' total in files."""
     states = list(under_way.values())
     return 0, sum(done for done, _ in states), sum(min(done / max(size, 1), 0.99) for done, size in states)
 
 
 def _is_there(source: str, target: str) -> bool | None:
-    """Tell whether a target has the content of its source; None when it is not there at all."""
+    """Return whether a target has the content of its source; None if it does not exist."""
     if not storage.exists(target):
         return None
     return storage.size(target) == _size(source) and storage.digest(target) == storage.digest(source)
 
 
 def _clear(there: list[bool | None], targets: list[str]) -> set[str]:
-    """Remove what would be mixed with new shards and return the targets that can stay."""
+    """Remove old shards that would mix with the new ones and return the targets that can stay."""
     prefixes = {shard.prefix for target in targets if (shard := shard_of(target))}
     for prefix in prefixes:
         listed = [storage.join(storage.parent(prefix), name) for name in listed_shards(prefix)]
@@ -134,7 +134,7 @@ def _put_index(source: str, target: str) -> None:
 
 
 def _size(source: str) -> int:
-    """Return the size of a file, 0 when its server does not tell."""
+    """Return the size of a file; 0 if its server does not report it."""
     try:
         return storage.size(source)
     except TypeError:
@@ -149,7 +149,7 @@ def _copy_whole(source: str, target: str, report: Callable[[int], object]) -> tu
 
 
 class _Meter:
-    """Looks like a hash and counts what goes by."""
+    """Has the interface of a hash and counts the bytes."""
 
     def __init__(self, report: Callable[[int], object]) -> None:
         self._report, self._count = report, 0

@@ -17,7 +17,7 @@ def find_reader(name: str, args: Sequence[str] = ()) -> Callable[[], Iterable[An
     """Return the reader that `dataset:MODULE.FUNCTION` means.
 
     Args:
-        args: `key=value` for parameters of the function. A word dictionary that it asks for is built by the module.
+        args: `key=value` for parameters of the function. The module builds a word dictionary if the function needs one.
     """
     module_name, _, function_name = name.removeprefix("dataset:").partition(".")
     try:
@@ -40,7 +40,8 @@ def find_reader(name: str, args: Sequence[str] = ()) -> Callable[[], Iterable[An
     reader = function(**values)
     if not callable(reader):
         raise ConversionError(f"{name} is not a reader: it returned a {type(reader).__name__}")
-    return reader  # type: ignore[no-any-return]
+    found: Callable[..., Any] = reader
+    return found
 
 
 def _parse(word: str) -> tuple[str, Any]:

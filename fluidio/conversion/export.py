@@ -11,8 +11,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import IO, Any
 
 from fluidio.conversion import formats, pool, storage
-from fluidio.conversion.new_set import refuse_strangers, sole_makers
-from fluidio.conversion.passing import tell
+from fluidio.conversion.passing import place, staging
 from fluidio.conversion.progress import Progress
 from fluidio.errors import ConversionError
 from fluidio.recordio.files import schema
@@ -39,16 +38,17 @@ def export(
 ) -> list[str]:
     """Write each source file in another format into the folder `output` and return the new paths.
 
-    Blocks stream through: a file needs the memory of a chunk (npz: of a file). The slots' names come from `names`, else
-    from the source (Parquet, Arrow, npz), its manifest or the `fluidio-slots.json` beside it, else they are slot_0, ...
+    Blocks are streamed: a file needs the memory of one chunk (npz: of the file). The slots' names come from `names`,
+    else from the source (Parquet, Arrow, npz), its manifest or the `fluidio-slots.json` beside it, else they are
+    slot_0, ...
 
     Args:
         sources: a path, glob or URL, or a list of them.
         to: "parquet", "arrow", "tfrecord", "webdataset", "npz" or "recordio".
-        output: a folder, made if it is not there.
-        source_format: what the sources are; their names say it by default.
-        nulls: what becomes of nulls in Parquet and Arrow files: "drop" leaves their rows out, anything else is a value
-            to put in their place. By default they are refused: tensors have none.
+        output: a folder, created if absent.
+        source_format: the format of the sources; inferred from their names by default.
+        nulls: how to handle nulls in Parquet and Arrow files: "drop" drops their rows, anything else is a value to
+            replace them with. By default they are refused, because tensors have none.
         workers: processes.
     """
     target = formats.of_name(to)
@@ -69,12 +69,12 @@ def export(
     shown = Progress(len(paths), "files", progress)
     count = min(workers, len(paths))
     executing = pool.local(count) if count > 1 else ThreadPoolExecutor(1)
-    with sole_makers(outputs), executing as executor:
-        refuse_strangers(outputs)
+    beside = storage.join(output, SLOTS)
+    with staging(outputs) as staged, executing as executor:
         futures = {}
-        for path, out in zip(paths, outputs):
-            reading = source or formats.of_path(path)
-            job = executor.submit(_export_one, path, _name_of(reading), out, to, list(names) if names else None, nulls)
+        for path, out in zip(paths, staged):
+            reading = _name_of(source or formats.of_path(path))
+            job = executor.submit(_export_one, path, reading, out, to, list(names) if names else None, nulls, beside)
             futures[job] = path, out
         for future in as_completed(futures):
             path, out = futures[future]
@@ -84,7 +84,7 @@ def export(
             if not target.keeps_slots and slots:
                 _compare(path, slots, found or slots, "those of the other files")
             found = found or slots
-        tell(outputs, [counts[out] for out in outputs], None if target.keeps_slots else found)
+        place(staged, outputs, [counts[out] for out in staged], None if target.keeps_slots else found)
     shown.finish()
     return outputs
 
@@ -100,13 +100,12 @@ def _new_name(name: str, target: formats.Format) -> str:
 
 
 def _export_one(
-    path: str, source: str, output: str, to: str, names: list[str] | None, nulls: str | None
+    path: str, source: str, output: str, to: str, names: list[str] | None, nulls: str | None, beside: str
 ) -> tuple[int, Any]:
     """Convert one file and return the number of records and the slots."""
     try:
         slots, blocks = _opened(path, formats.of_name(source), names, nulls)
         target = formats.of_name(to)
-        beside = storage.join(storage.parent(output), SLOTS)
         if not target.keeps_slots and slots and storage.exists(beside):
             _compare(path, slots, schema.from_json(storage.read(beside)), f"those of {beside}")
         count = 0
@@ -135,7 +134,7 @@ def _opened(path: str, reading: formats.Format, names: list[str] | None, nulls: 
 
 
 def _compare(path: str, slots: list[Field], others: list[Field], whose: str) -> None:
-    """Refuse slots that one `fluidio-slots.json` cannot tell together with others."""
+    """Raise for slots that one `fluidio-slots.json` cannot describe together with others."""
     if len(slots) != len(others) or not all(a.alike(b) for a, b in zip(slots, others)):
         raise ConversionError(
             f"{path}: its slots are {'; '.join(map(str, slots))}; {whose} are {'; '.join(map(str, others))}: "

@@ -1,6 +1,6 @@
 """`generate`: run a template's tasks on an executor, join their parts into shards, write the manifest.
 
-The shards depend on the template, its arguments and the number of partitions, never on who did the work.
+The shards depend on the template, its arguments and the number of partitions, never on which worker did the work.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from fluidio.recordio.files.source import is_url
 
 __all__ = ["generate"]
 
-_GLANCE = 0.25  # seconds between looks at unfinished tasks
-_DEATHS = 3  # times that workers may die in a row without any task being finished
+_GLANCE = 0.25  # seconds between checks of unfinished tasks
+_DEATHS = 3  # worker deaths in a row without any finished task before giving up
 
 
 def generate(
@@ -45,6 +45,7 @@ def generate(
     *,
     workers: int | None = None,
     args: Iterable[str] = (),
+    inputs: Iterable[str] = (),
     executor: Executor | str | None = None,
     compressor: str = "snappy",
     restart: bool = False,
@@ -53,17 +54,18 @@ def generate(
     """Make RecordIO shards of the rows of a template and return the manifest.
 
     Task t writes into shard t % partitions, tasks of a shard in their order; with fewer tasks than partitions the rows
-    of a task are dealt out in turn over shards t, t + tasks, t + 2 tasks, ... What was finished by an earlier run that
-    was killed is checked and kept.
+    of a task are distributed in turn over shards t, t + tasks, t + 2 tasks, ... Work finished by an earlier, killed run
+    is checked and kept.
 
     Args:
         template: a script, a folder with `mr_api.py`, or a module, with `task_number()` and `dict_data(task_id)`.
-        output: what the paths (or URLs) of the shards begin with: `OUT/train` gives `OUT/train-00000-of-00003`;
+        output: the prefix of the paths (or URLs) of the shards: `OUT/train` gives `OUT/train-00000-of-00003`;
             `OUT/` takes the template's name.
-        workers: processes on this machine; as many as it has processors by default.
-        args: what the template finds in `sys.argv[1:]`.
+        workers: processes on this machine; one per processor by default.
+        args: the template's `sys.argv[1:]`.
+        inputs: files that the template reads, if you like: earlier work is not kept if they have changed since.
         executor: runs the tasks instead of local processes: an Executor, or "module:factory".
-        restart: throw earlier work for this output away.
+        restart: discard earlier work for this output.
         progress: a text stream for the progress line.
 
     Raises:
@@ -82,7 +84,9 @@ def generate(
     if not isinstance(tasks, int) or tasks < 1:
         raise ConversionError(f"{found.name}: task_number() returned {tasks!r}, it should be a number from 1 on")
     output = named_prefix(output, template)
-    job = Job(found, output if is_url(output) else os.path.abspath(output), tasks, partitions, compressor)
+    read = tuple(storage.identity(path) for path in inputs)
+    output = output if is_url(output) else os.path.abspath(output)
+    job = Job(found, output, tasks, partitions, compressor, inputs=read)
     storage.make_folder(storage.parent(job.output))
     with sole_maker(job.output):
         complete = _prepare(job, restart)
@@ -101,7 +105,7 @@ def generate(
 
 
 def _prepare(job: Job, restart: bool) -> dict[str, Any] | None:
-    """Look at earlier work; return its manifest when there is nothing left to do."""
+    """Check earlier work; return its manifest if there is nothing left to do."""
     storage.tidy(storage.parent(job.output))
     storage.tidy(job.parts)
     if restart:
@@ -111,8 +115,8 @@ def _prepare(job: Job, restart: bool) -> dict[str, Any] | None:
     if manifest is not None:
         if manifest.get("fingerprint") != job.fingerprint:
             raise ConversionError(
-                f"{job.output}{MANIFEST}: there is the result of another conversion (script, arguments or partitions "
-                "differ); choose another output, or --restart to replace it"
+                f"{job.output}{MANIFEST}: there is the result of another conversion (script, arguments, input "
+                "files or partitions differ); choose another output, or --restart to replace it"
             )
         if all(_is_whole(job, number, note) for number, note in enumerate(manifest["shards"])):
             storage.remove_folder(job.parts)
@@ -132,13 +136,13 @@ def _is_whole(job: Job, number: int, note: Note) -> bool:
 
 
 def _claim(job: Job) -> None:
-    """Write down whose parts these are, or find that they are another conversion's."""
+    """Record which conversion owns these parts, or raise if they belong to another."""
     path = storage.join(job.parts, "job.json")
     if storage.exists(path):
         if json.loads(storage.read(path)).get("fingerprint") != job.fingerprint:
             raise ConversionError(
-                f"{job.parts}: unfinished work of another conversion (script, arguments or partitions differ); "
-                "--restart throws it away, unless another machine is at it"
+                f"{job.parts}: unfinished work of another conversion (script, arguments, input files or partitions "
+                "differ); --restart throws it away, unless another machine is at it"
             )
         return
     strangers = shards_there(job.output)
@@ -176,7 +180,7 @@ def _run(job: Job, workers: int, executor: Executor | str | None, progress: Prog
 
 
 class _Run:
-    """What is done so far; a new pool goes on where a broken one stopped."""
+    """The work done so far; a new pool continues where a broken one stopped."""
 
     def __init__(self, job: Job, progress: Progress) -> None:
         self.job, self.progress = job, progress
@@ -189,7 +193,7 @@ class _Run:
     def on(self, executor: Executor, shared: SharedProgress | None = None) -> dict[str, list[Note]]:
         """Submit everything that is left, shards as soon as their tasks are done, and wait for it.
 
-        With `shared` the progress moves inside of tasks too.
+        With `shared` the progress also advances within tasks.
         """
         work: dict[Future[Note], tuple[str, int]] = {}
         try:
@@ -220,11 +224,11 @@ class _Run:
         }
 
     def _look(self, shared: SharedProgress) -> None:
-        """Learn how far unfinished tasks are, taking them for as long as the finished ones."""
+        """Estimate the progress of unfinished tasks, assuming they are as long as the finished ones."""
         self.progress.running(*shared.state(self._rows / len(self.tasks) if self.tasks else 0))
 
     def _finish(self, kind: str, number: int, note: Note) -> list[int]:
-        """Note that something is done and return the shards that can be joined now."""
+        """Record finished work and return the shards that can be joined now."""
         if kind == "shard":
             self.shards[number] = note
             self.progress.step()

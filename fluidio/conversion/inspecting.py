@@ -1,4 +1,4 @@
-"""What `fluidio inspect --json` prints and the records page shows: surveys of files with the names of their slots."""
+"""Surveys of files with the names of their slots, for `fluidio inspect --json` and the records page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def as_json(surveys: Sequence[Survey]) -> list[dict[str, Any]]:
 
 
 def names_and_rows(found: Survey, preview: int) -> tuple[list[str], list[str]]:
-    """Return the names of the slots that are told beside a file, and its first records by them."""
+    """Return the slot names described beside a file, and its first records by these names."""
     if found.content != "tensors" or found.damage or "<" in found.path:
         return [], []
     try:

@@ -1,4 +1,4 @@
-"""Rows of RecordIO files for looking at: dicts by the names of the slots, only the columns that are asked for."""
+"""Rows of RecordIO files for display: dicts by slot name, with only the requested columns."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ __all__ = ["blocks_with_slots", "choose", "plain", "row_of_record", "rows", "row
 
 
 def blocks_with_slots(path: str) -> tuple[list[Field], Iterator[RecordBlock]]:
-    """Return the slots and the blocks of a file, whatever its records are: tensors, pickled samples or bytes."""
+    """Return the slots and the blocks of a file of any kind of records: tensors, pickled samples or bytes."""
     noted = slots_beside(path)
     slots, blocks = of_name("recordio").read(path, noted)
     return (slots if noted is not None else [_as_number(slot) for slot in slots]), blocks
 
 
 def _as_number(slot: Field) -> Field:
-    """Return a slot of which nothing is told, with single values taken for numbers."""
+    """Return an undescribed slot, with single values treated as numbers."""
     single = slot.kind == "array" and (slot.shape, slot.rows, slot.lod_level) == ((1,), 1, 0)
     return dataclasses.replace(slot, kind="scalar") if single else slot
 
@@ -58,7 +58,7 @@ def row_of_record(record: bytes, slots: Sequence[Field] | None = None) -> dict[s
 
 
 def _field(number: int, array: Array, lod: LoD) -> Field:
-    """Return the slot of one tensor of which nothing is told; a sequence keeps all its rows."""
+    """Return the slot of one undescribed tensor; a sequence keeps all its rows."""
     rows = 1 if len(array) == 1 and not lod else None
     return _as_number(Field(f"slot_{number}", array.dtype.name, array.shape[1:], len(lod), rows))
 
@@ -81,10 +81,10 @@ def rows(paths: Sequence[str], columns: Collection[str] | None = None) -> Genera
     """Yield the rows of some files.
 
     Args:
-        columns: the names that are wanted; others are not decoded.
+        columns: the names of the requested columns; others are not decoded.
 
     Raises:
-        ConversionError: a name is not there.
+        ConversionError: a name does not exist.
     """
     for path in paths:
         slots, blocks = blocks_with_slots(path)
@@ -97,7 +97,7 @@ def rows(paths: Sequence[str], columns: Collection[str] | None = None) -> Genera
 
 
 def choose(path: str, slots: Sequence[Field], columns: Collection[str] | None) -> list[int]:
-    """Return the numbers of the columns that are wanted."""
+    """Return the numbers of the requested columns."""
     names = [slot.name for slot in slots]
     if columns is None:
         return list(range(len(names)))
@@ -108,7 +108,7 @@ def choose(path: str, slots: Sequence[Field], columns: Collection[str] | None) -
 
 
 def plain(value: object) -> Any:
-    """Return a value as JSON can hold it; bytes that are no text become {"base64": ...}."""
+    """Return a value as JSON can hold it; bytes that are not text become {"base64": ...}."""
     if isinstance(value, bytes):
         try:
             return value.decode()
@@ -124,7 +124,7 @@ def plain(value: object) -> Any:
 
 
 def short(value: object, limit: int = 60) -> str:
-    """Return a value in a few words, for a person."""
+    """Return a short, readable form of a value."""
     if isinstance(value, bytes):
         found = picture(value)
         if found is not None:

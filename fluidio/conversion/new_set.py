@@ -1,8 +1,8 @@
-"""Make a shard set: nothing of it is seen before all of it is there, and nothing of an older set stays beside it.
+"""Write a shard set: it becomes visible only when complete, and nothing of an older set remains beside it.
 
-Shards are written into a hidden folder. When all are whole, the old set goes, then the manifest and the shards come,
-each by a rename: whoever is killed in between leaves a set that is incomplete and therefore refused, never a mixed one.
-A store gets each shard as soon as it is whole, after the old set is gone.
+Shards are written into a hidden folder. When all are complete, the old set is removed, then the manifest and the shards
+are renamed into place: a process killed in between leaves an incomplete set, which is refused, never a mixed one. A
+store gets each shard as soon as it is complete, after the old set is gone.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from fluidio.conversion import storage
 from fluidio.errors import ConversionError
+from fluidio.recordio.files import schema
 from fluidio.recordio.files.notes import MANIFEST, read_manifest
 from fluidio.recordio.files.part_files import claimed, temporary_folder
+from fluidio.recordio.files.schema import Field
 from fluidio.recordio.files.shard_sets import shard_name, shard_of
 from fluidio.recordio.files.sidecar import open_index, put_index, sidecar_path
 from fluidio.recordio.files.source import is_url
@@ -29,6 +31,7 @@ __all__ = [
     "named_prefix",
     "refuse_strangers",
     "remove_set",
+    "shard_entry",
     "shards_there",
     "sole_maker",
     "sole_makers",
@@ -56,9 +59,11 @@ class NewSet:
         self.staged = [os.path.join(folder, storage.name_of(target)) for target in self.targets]
         self._remote = is_url(output)
         self._sent: list[str] = []
+        self._sizes: dict[str, int] = {}
 
     def placed(self, index: int) -> None:
-        """Send a shard that is whole to its store; on a disk it waits for the others."""
+        """Send a complete shard to its store; on a disk it waits for the others."""
+        self._sizes[self.targets[index]] = os.path.getsize(self.staged[index])
         if not self._remote:
             return
         if not self._sent:
@@ -70,18 +75,20 @@ class NewSet:
         os.unlink(self.staged[index])
 
     def take_back(self) -> None:
-        """Remove what was sent of a set that will not be finished."""
+        """Remove the shards already sent of a set that will not be finished."""
         for target in self._sent:
             storage.remove(target)
             storage.remove(sidecar_path(target))
 
-    def finish(self, manifest: dict[str, Any]) -> None:
-        """Put the set in the place of the old one."""
+    def finish(self, counts: Sequence[int], slots: Sequence[Field] | None) -> None:
+        """Replace the old set with the new one, whose shards have so many records."""
         if not self._remote:
             for path in self.staged:
                 _sync(path)
             remove_set(self.output)
-        write_manifest(self.output, manifest)
+        shards = [shard_entry(path, count, self._sizes[path]) for path, count in zip(self.targets, counts)]
+        noted = schema.to_json(slots or [])
+        write_manifest(self.output, {"records": sum(counts), "slots": noted, "shards": shards})
         if not self._remote:
             for path, target in zip(self.staged, self.targets):
                 os.replace(path, target)
@@ -89,10 +96,10 @@ class NewSet:
 
 @contextlib.contextmanager
 def making(output: str, count: int) -> Iterator[NewSet]:
-    """Give a new set `output-00000-of-...` to write; an error leaves the old one as it was.
+    """Yield a new set `output-00000-of-...` to write; an error leaves the old one unchanged.
 
     Raises:
-        ConversionError: somebody else makes it, or there are shards of another set that no manifest tells about.
+        ConversionError: another process is writing it, or there are shards of another set that no manifest lists.
     """
     folder = storage.parent(output)
     storage.make_folder(folder)
@@ -110,7 +117,7 @@ def making(output: str, count: int) -> Iterator[NewSet]:
 
 @contextlib.contextmanager
 def sole_maker(output: str) -> Iterator[None]:
-    """Be the only process that makes a set, for the length of a block; a store has no locks."""
+    """Lock a set for writing by this process for the duration of a block; a store has no locks."""
     if is_url(output):
         yield
         return
@@ -124,7 +131,7 @@ def sole_maker(output: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def sole_makers(targets: Iterable[str]) -> Iterator[None]:
-    """Be the only process that makes the sets of some shards, for the length of a block."""
+    """Lock the sets of some shards for writing by this process for the duration of a block."""
     with contextlib.ExitStack() as stack:
         for prefix in sorted({shard.prefix for target in targets if (shard := shard_of(target))}):
             stack.enter_context(sole_maker(prefix))
@@ -132,13 +139,13 @@ def sole_makers(targets: Iterable[str]) -> Iterator[None]:
 
 
 def refuse_strangers(targets: Iterable[str]) -> None:
-    """Refuse to put shards beside those of another number that cannot be told from somebody's data."""
+    """Refuse to put shards beside unlisted ones of a different count, which may be a user's data."""
     for prefix, suffix, last in {(s.prefix, s.suffix, s.last) for s in map(shard_of, targets) if s}:
         _refuse_strangers(prefix, last + 1, suffix)
 
 
 def _refuse_strangers(output: str, count: int, suffix: str = "") -> None:
-    """Refuse to write beside shards of another number that cannot be told from somebody's data."""
+    """Refuse to write beside unlisted shards of a different count, which may be a user's data."""
     listed = set(listed_shards(output))
     last = f"-of-{count - 1:05d}{suffix}"
     strangers = [name for name in shards_there(output, suffix) if name not in listed and not name.endswith(last)]
@@ -150,7 +157,7 @@ def _refuse_strangers(output: str, count: int, suffix: str = "") -> None:
 
 
 def shards_there(output: str, suffix: str = "") -> list[str]:
-    """Return the names of all files that are called like shards of a prefix."""
+    """Return the names of all files named like shards of a prefix."""
     name = storage.name_of(output)
     try:
         found = storage.files_in(storage.parent(output))
@@ -173,7 +180,12 @@ def remove_set(output: str, *, everything: bool = False) -> None:
         path = storage.join(storage.parent(output), name)
         storage.remove(path)
         storage.remove(sidecar_path(path))
-    storage.remove(output + MANIFEST)  # last: until then it says whose shards these are
+    storage.remove(output + MANIFEST)  # last: until then it identifies the owner of the shards
+
+
+def shard_entry(path: str, records: int, size: int) -> dict[str, Any]:
+    """Return what a manifest says of a shard: readers compare the bytes, `fluidio check` the records as well."""
+    return {"name": storage.name_of(path), "records": records, "bytes": size}
 
 
 def write_manifest(output: str, manifest: dict[str, Any], staging: str | None = None) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 __all__ = ["room_for_files"]
 
-_OTHERS = 64  # files that are open for other reasons
+_OTHERS = 64  # files open for other reasons
 
 
 def room_for_files(wanted: int) -> int:
-    """Raise the soft limit of open files as far as the system lets us; return how many of `wanted` can be open."""
+    """Raise the soft limit of open files as far as the system allows; return how many of `wanted` can be open."""
     try:
         import resource
     except ImportError:  # not on Windows

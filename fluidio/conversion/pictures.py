@@ -1,4 +1,4 @@
-"""What a picture is and how large, by its first bytes; no library is needed, and the picture is not decoded."""
+"""Detect the format and size of a picture from its first bytes, without a library and without decoding it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["picture"]
 
 
 def picture(data: bytes) -> str | None:
-    """Return e.g. "PNG 640x480", None for what is no picture that is known here."""
+    """Return e.g. "PNG 640x480"; None for an unknown format."""
     if data.startswith(b"\x89PNG\r\n\x1a\n") and len(data) >= 24:
         return "PNG {}x{}".format(*struct.unpack(">II", data[16:24]))
     if data[:6] in (b"GIF87a", b"GIF89a") and len(data) >= 10:
@@ -22,7 +22,7 @@ def picture(data: bytes) -> str | None:
 
 
 def _jpeg(data: bytes) -> str:
-    """Return the size in the frame header of a JPEG, which stands behind segments of any length."""
+    """Return the size in the frame header of a JPEG, which follows segments of any length."""
     at = 2
     while at + 9 <= len(data) and data[at] == 0xFF:
         marker = data[at + 1]

@@ -23,10 +23,10 @@ __all__ = ["as_executor", "from_name", "given", "local"]
 
 @contextlib.contextmanager
 def local(workers: int, shared: SharedProgress | None = None) -> Iterator[Executor]:
-    """Give a pool of `workers` processes; it is gone at the end of the block, whatever happened.
+    """Yield a pool of `workers` processes, which always ends with the block.
 
     Args:
-        shared: where the workers write down how far they are.
+        shared: where the workers record their progress.
     """
     if workers < 1:
         raise ValueError(f"workers is {workers}, it should be at least 1")
@@ -48,7 +48,7 @@ def _start_worker(parent: int, shared: SharedProgress | None) -> None:
 
 
 def _watch(parent: int) -> None:
-    """Report to the parent, and end this process when it is gone: a killed one cannot tell, the queue would wait."""
+    """Report to the parent, and end this process when the parent dies: the queue would otherwise wait forever."""
     while os.getppid() == parent:
         report()
         time.sleep(0.2)
@@ -57,7 +57,7 @@ def _watch(parent: int) -> None:
 
 @contextlib.contextmanager
 def from_name(name: str) -> Iterator[Executor]:
-    """Give the executor that `module:factory` makes.
+    """Yield the executor that `module:factory` creates.
 
     The factory is called without arguments and returns any `concurrent.futures.Executor`, or a Dask client:
     `distributed:Client`, `mpi4py.futures:MPIPoolExecutor`, a pool of your own.
@@ -81,15 +81,15 @@ def from_name(name: str) -> Iterator[Executor]:
 
 
 def given(executor: object) -> contextlib.AbstractContextManager[Executor]:
-    """Give an executor of the caller's, which stays open."""
+    """Yield the caller's executor, which stays open."""
     return contextlib.nullcontext(as_executor(executor))
 
 
 def as_executor(what: Any, whose: str = "executor") -> Executor:
-    """Return the `concurrent.futures.Executor` that is meant: itself, or that of a Dask client.
+    """Return a `concurrent.futures.Executor`: the argument itself, or that of a Dask client.
 
     Raises:
-        ConversionError: it is none, and has none; futures of another kind cannot be waited for.
+        ConversionError: it neither is nor has one; futures of another kind cannot be waited for.
     """
     if not isinstance(what, Executor) and callable(getattr(what, "get_executor", None)):
         what = what.get_executor()
@@ -98,10 +98,11 @@ def as_executor(what: Any, whose: str = "executor") -> Executor:
             f"{whose} is a {type(what).__name__}; a concurrent.futures.Executor is expected, e.g. what "
             "Client(...).get_executor() of Dask returns"
         )
-    return what  # type: ignore[no-any-return]
+    found: Executor = what
+    return found
 
 
 def _has_futures(what: object) -> bool:
-    """Tell whether `submit` gives futures that `concurrent.futures.wait` knows."""
+    """Return whether `submit` returns futures that `concurrent.futures.wait` accepts."""
     submit = getattr(what, "submit", None)
     return callable(submit) and isinstance(submit(int), Future)

@@ -1,4 +1,4 @@
-"""A line that tells how far a job is, how fast, and how long it will take."""
+"""A line that shows a job's progress, speed and remaining time."""
 
 from __future__ import annotations
 
@@ -9,22 +9,28 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import IO
 
-__all__ = ["Progress", "note", "showing"]
+__all__ = ["Progress", "note", "showing", "terminal"]
 
 _BAR = 20
 
 
+def terminal(*, quiet: bool = False) -> IO[str] | None:
+    """Return where a command shows its progress: stderr, if that is a terminal; logs and pipes get none."""
+    return sys.stderr if sys.stderr.isatty() and not quiet else None
+
+
 @contextlib.contextmanager
 def showing(count: Callable[[], int], unit: str = "records") -> Iterator[None]:
-    """Show on a terminal what `note` is told in this block; nothing in a pipe.
+    """Show the progress reported to `note` in this block on a terminal; nothing in a pipe.
 
     Args:
-        count: says how many there are; called for a terminal only.
+        count: returns the total; called only for a terminal.
     """
-    if not sys.stderr.isatty():
+    stream = terminal()
+    if stream is None:
         yield
         return
-    shown = Progress(count(), unit, sys.stderr)
+    shown = Progress(count(), unit, stream)
     before = _shown.set(shown)
     try:
         yield
@@ -34,7 +40,7 @@ def showing(count: Callable[[], int], unit: str = "records") -> Iterator[None]:
 
 
 def note(count: int) -> None:
-    """Say that so many records have gone by."""
+    """Report that this many more records were processed."""
     shown = _shown.get()
     if shown is not None:
         shown.done += count
@@ -59,13 +65,8 @@ class Progress:
         self._start = self._reported = time.monotonic()
         self._terminal = stream is not None and stream.isatty()
 
-    @staticmethod
-    def stderr(total: int, unit: str = "tasks", *, quiet: bool = False) -> Progress:
-        """Return a progress line on stderr."""
-        return Progress(total, unit, None if quiet else sys.stderr)
-
     def step(self, rows: int = 0, size: int = 0, *, kept: bool = False) -> None:
-        """Count one finished step; `kept` ones were finished before and say nothing about speed."""
+        """Count one finished step; `kept` ones were finished before and do not count towards the speed."""
         self.done += 1
         self.kept += kept
         if not kept:
@@ -74,11 +75,11 @@ class Progress:
         self.tell()
 
     def running(self, rows: int, size: int, share: float) -> None:
-        """Say how far unfinished steps are together: their rows and bytes, and how many steps that makes."""
+        """Report the total progress of unfinished steps: their rows and bytes, and their equivalent in steps."""
         self._running = rows, size, share
 
     def tell(self) -> None:
-        """Show the line, if it is time to."""
+        """Show the line if it is due."""
         now = time.monotonic()
         if self._stream is not None and now - self._reported >= (0.1 if self._terminal else 10.0):
             self._reported = now

@@ -64,7 +64,7 @@ def value_of(slot: Field, array: Array, lod: LoD) -> Any:
 
 
 def _nested(array: Array, lod: LoD, slot: Field) -> Any:
-    """Return the lists of lists that one record holds; the outermost level tells their number."""
+    """Return the nested lists that one record holds; the outermost level gives their number."""
     found: list[Any] = [array[start:stop] for start, stop in itertools.pairwise(lod[-1].tolist())]
     if slot.kind == "strings":
         found = [part.tobytes().decode() for part in found]

@@ -1,11 +1,11 @@
-"""Other cuts of the same records: split, shuffle, recompress. Records are copied as bytes of any kind."""
+"""Rewrite the same records: split, shuffle, recompress. Records are copied as arbitrary bytes."""
 
 from __future__ import annotations
 
 import itertools
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from os import PathLike
 from typing import Any
@@ -15,10 +15,10 @@ import numpy as np
 from fluidio.conversion import storage
 from fluidio.conversion.new_set import NewSet, making, named_prefix
 from fluidio.conversion.open_files import room_for_files
+from fluidio.conversion.passing import place, staging
 from fluidio.conversion.progress import note
 from fluidio.errors import ConversionError
 from fluidio.recordio import File, Writer, partition
-from fluidio.recordio.files import schema
 from fluidio.recordio.files.notes import slots_of
 from fluidio.recordio.files.part_files import temporary_folder
 from fluidio.recordio.files.paths import expand
@@ -29,10 +29,10 @@ from fluidio.recordio.format.chunk import Chunk
 from fluidio.recordio.format.chunks import ChunkReader
 from fluidio.recordio.format.dialects import FLUID, Dialect
 
-__all__ = ["recompress", "shuffle", "split"]
+__all__ = ["recompress", "recompress_all", "shuffle", "split"]
 
 _CHUNK = 4 << 20
-_NOTED = 1000  # records between looks at the progress
+_NOTED = 1000  # records between progress updates
 
 
 def _chunks(paths: list[Any]) -> Iterator[Chunk]:
@@ -51,7 +51,7 @@ def _writer(target: object, dialect: Dialect, compressor: str) -> Writer:
 
 
 def _targets(output: str, shards: int, sources: list[Any]) -> list[str]:
-    """Return the paths of new shards; none may be a source, which is read again while shards are written."""
+    """Return the paths of new shards; none may be a source, because sources are read while shards are written."""
     targets = [shard_name(output, number, shards) for number in range(shards)]
     taken = {_place(path) for path in sources}
     for target in targets:
@@ -75,7 +75,7 @@ def split(sources: object, output: str, shards: int, *, compressor: str = "snapp
     tasks = partition(paths, 1, 0)
     with making(output, shards) as new:
         counts = _deal_out(_records(tasks), sum(map(len, tasks)), new, dialect, compressor)
-        new.finish(_manifest(paths, targets, counts))
+        new.finish(counts, slots_of(paths))
     return targets
 
 
@@ -107,11 +107,18 @@ def _deal_out(records: Iterator[bytes], count: int, new: NewSet, dialect: Dialec
     return counts
 
 
-def _manifest(sources: list[Any], targets: list[str], counts: list[int]) -> dict[str, Any]:
-    """Return the manifest of a new set, with the slots if the same is known of every source."""
-    slots = slots_of(sources)
-    shards = [{"name": storage.name_of(path), "records": count} for path, count in zip(targets, counts)]
-    return {"records": sum(counts), "slots": schema.to_json(slots or []), "shards": shards}
+def recompress_all(
+    paths: Sequence[str], targets: Sequence[str], compressor: str, *, dialect: str | None = None
+) -> list[tuple[int, int]]:
+    """Recompress files of one folder, all or none, and return the sizes of each before and after."""
+    if len(set(targets)) != len(targets):
+        raise ConversionError("two sources have the same name: recompress them into different folders")
+    storage.make_folder(storage.parent(targets[0]))
+    storage.tidy(storage.parent(targets[0]))
+    with staging(targets) as staged:
+        done = [recompress(path, out, compressor, dialect=dialect) for path, out in zip(paths, staged)]
+        place(staged, targets, [records for _, _, records in done], slots_of(paths))
+    return [(before, after) for before, after, _ in done]
 
 
 def recompress(source: str, target: str, compressor: str, *, dialect: str | None = None) -> tuple[int, int, int]:
@@ -122,7 +129,9 @@ def recompress(source: str, target: str, compressor: str, *, dialect: str | None
             if writer is None:
                 writer = _writer(file, chunk.dialect, compressor) if dialect is None else None
                 writer = writer or Writer(file, compressor, 1000, dialect=dialect, max_chunk_bytes=_CHUNK)
-            for record in chunk.records():
+            records = chunk.records()
+            note(len(records))
+            for record in records:
                 writer.write(record)
             writer.flush()  # chunks stay as they were
         if writer is not None:
@@ -150,7 +159,7 @@ def shuffle(
     targets = _targets(output, shards, paths)
     dialect = _dialect(paths)
     total = sum(len(chunk.payload) for chunk in _chunks(paths))
-    # A bucket in memory costs the records and Python's objects around them; twice the room keeps luck from mattering.
+    # A bucket in memory costs the records plus Python object overhead; a factor of two covers random variation.
     buckets = room_for_files(max(1, min(500, -(-2 * total // memory))))
     random = np.random.default_rng(seed)
     where = tempfile.gettempdir() if is_url(output) else storage.parent(output)
@@ -159,7 +168,7 @@ def shuffle(
             names = [os.path.join(folder, str(number)) for number in range(buckets)]
             count = _scatter(paths, names, random)
             counts = _deal_out(_permuted(names, random), count, new, dialect, compressor)
-        new.finish(_manifest(paths, targets, counts))
+        new.finish(counts, slots_of(paths))
     return targets
 
 

@@ -1,10 +1,10 @@
-"""Copy a file to disk so that an interrupted copy goes on where it stopped.
+"""Copy a file to disk so that an interrupted copy resumes where it stopped.
 
     .NAME.part       the beginning of the file
     .NAME.part.json  of which source, how much of it is certain, and the SHA-256 of that much
 
-What is certain is read and compared before the copy goes on. A source that cannot be told from another one of the same
-size (no date, no ETag) is copied from its beginning.
+The certain part is read and compared before the copy continues. A source that cannot be distinguished from another one
+of the same size (no date, no ETag) is copied from the beginning.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import contextlib
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator
 from typing import IO, Any
 
@@ -20,10 +21,8 @@ from fluidio.conversion import storage
 from fluidio.errors import ConversionError
 from fluidio.recordio.files.source import filesystem_of, is_url
 
-try:
+if sys.platform != "win32":
     import fcntl
-except ImportError:  # not on Windows
-    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["CHECKPOINT", "copy_to_disk"]
 
@@ -52,10 +51,10 @@ def copy_to_disk(source: str, target: str, report: Callable[[int], object]) -> t
     """Copy a file (a path or URL) to a local path and return its size and SHA-256.
 
     Args:
-        report: is called with the number of bytes that are there.
+        report: called with the number of bytes copied.
 
     Raises:
-        ConversionError: another process copies to the same path, or the source changed under way.
+        ConversionError: another process is copying to the same path, or the source changed meanwhile.
     """
     part = os.path.join(storage.parent(target), f".{storage.name_of(target)}.part")
     note = part + ".json"
@@ -79,7 +78,7 @@ def copy_to_disk(source: str, target: str, report: Callable[[int], object]) -> t
 
 
 def _identity(source: str) -> dict[str, str]:
-    """Return what tells a file from a later one of the same name."""
+    """Return values that distinguish a file from a later one of the same name."""
     if is_url(source):
         filesystem, inner = filesystem_of(source)
         filesystem.invalidate_cache()
@@ -92,9 +91,9 @@ def _identity(source: str) -> dict[str, str]:
 
 @contextlib.contextmanager
 def _locked(part: str) -> Iterator[IO[bytes]]:
-    """Open the unfinished file for this process alone; what is there stays."""
+    """Open the unfinished file exclusively for this process, keeping its contents."""
     with os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666), "r+b") as file:
-        if fcntl is not None:
+        if sys.platform != "win32":
             try:
                 fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -111,7 +110,7 @@ def _certain(out: IO[bytes], note: str, identity: dict[str, str]) -> tuple[Any, 
         length, digest, of = int(said["bytes"]), said["sha256"], said["of"]
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return hashlib.sha256(), 0
-    if of != identity or len(identity) < 3:  # the path and the size alone do not tell
+    if of != identity or len(identity) < 3:  # the path and the size alone are not enough
         return hashlib.sha256(), 0
     found, left = hashlib.sha256(), length
     out.seek(0)
@@ -122,7 +121,7 @@ def _certain(out: IO[bytes], note: str, identity: dict[str, str]) -> tuple[Any, 
 
 
 def _went_to(file: Any, offset: int) -> bool:
-    """Go to an offset of the source, if it lets one."""
+    """Seek to an offset of the source, if it supports that."""
     try:
         file.seek(offset)
     except (OSError, ValueError, NotImplementedError):  # an HTTP server without ranges

@@ -1,4 +1,4 @@
-"""Buffers that collect the values of one slot, row by row, and give them back as a column."""
+"""Buffers that collect the values of one slot, row by row, and return them as a column."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import Column
 from fluidio.recordio.files.schema import Field
-from fluidio.recordio.write.narrowing import unmasked
+from fluidio.recordio.write.narrowing import is_exact, unmasked
 from fluidio.tensor.array import Array, DType
 
 __all__ = ["Buffer", "buffer_of", "cast", "short"]
@@ -23,8 +23,16 @@ class Buffer(Protocol):
         """Take a value and return its size in bytes."""
         ...
 
+    def convert(self, value: object) -> Any:
+        """Return the items of a value as an array or bytes; a list of such where sequences are nested.
+
+        Raises:
+            ConversionError: the slot does not take it.
+        """
+        ...
+
     def take(self) -> Column:
-        """Return all values as a column and start anew."""
+        """Return all values as a column and start over."""
         ...
 
 
@@ -35,7 +43,7 @@ def short(value: object) -> str:
 
 
 def buffer_of(slot: Field, max_rows: int, max_bytes: int) -> Buffer:
-    """Return what collects the values of a slot."""
+    """Return a buffer for the values of a slot."""
     if slot.lod_level == 2:
         return _Nested(slot)
     if slot.kind in ("str", "bytes"):
@@ -54,15 +62,23 @@ class _Numbers:
         self._values: list[Any] = []
 
     def add(self, value: object) -> int:
+        self._check(value)
+        self._values.append(value)
+        return 8
+
+    def convert(self, value: object) -> Any:
+        self._check(value)
+        return np.array([value], self._dtype)
+
+    def _check(self, value: object) -> None:
         if type(value) not in self._kinds:
             if not isinstance(value, np.generic) or not np.can_cast(value.dtype, self._dtype):
                 raise ConversionError(f"{short(value)}, but the first row holds {self._dtype}")
+            cast(np.asarray(value), self._dtype, "the first row holds")
         elif type(value) is int and not -(1 << 63) <= value < 1 << 63:
             raise ConversionError(f"{value} does not fit 64 bits")
         elif type(value) is int and value != self._kinds[0](value):
             raise ConversionError(f"{value} is no float64, and the first row holds one")
-        self._values.append(value)
-        return 8
 
     def take(self) -> Column:
         data, self._values = np.array(self._values, self._dtype).reshape(-1, 1), []
@@ -77,26 +93,32 @@ class _Arrays:
         self._declared = slot.kind.startswith("cast")
         self._shape = slot.shape
         self._nbytes = self._dtype.itemsize * int(np.prod(slot.shape, dtype=np.int64))
-        self._room = min(max_rows, max_bytes // max(1, self._nbytes) + 1)
-        self._data: npt.NDArray[Any] | None = None
+        self._room = min(max_rows, max_bytes // self._nbytes + 1) if self._nbytes else max_rows
+        self._data: Array | None = None
         self._count = 0
 
     def add(self, value: object) -> int:
-        array = value if type(value) is np.ndarray else unmasked(value)
-        if self._declared:
-            array = cast(array, self._dtype, "SCHEMA says")
-        elif not np.can_cast(array.dtype, self._dtype):
-            raise ConversionError(f"an array of {array.dtype}, but the first row holds {self._dtype}")
-        if array.shape != self._shape and not (array.size == 1 and self._shape == (1,)):
-            raise ConversionError(
-                f"an array of shape {array.shape}, but the first row has {self._shape}; "
-                'where lengths vary say so in SCHEMA: {"name": ("int64", 1)}'
-            )
+        array = self._checked(value)
         if self._data is None:
             self._data = np.empty((self._room, *self._shape), self._dtype)
         self._data[self._count] = array.reshape(self._shape)
         self._count += 1
         return self._nbytes
+
+    def convert(self, value: object) -> Any:
+        return np.ascontiguousarray(self._checked(value), self._dtype)
+
+    def _checked(self, value: object) -> Array:
+        array = value if type(value) is np.ndarray else _numbers(value)
+        if not self._declared and not np.can_cast(array.dtype, self._dtype):
+            raise ConversionError(f"an array of {array.dtype}, but the first row holds {self._dtype}")
+        array = cast(array, self._dtype, "SCHEMA says" if self._declared else "the first row holds")
+        if array.shape != self._shape and not (array.size == 1 and self._shape == (1,)):
+            raise ConversionError(
+                f"an array of shape {array.shape}, but the first row has {self._shape}; "
+                'where lengths vary say so in SCHEMA: {"name": ("int64", 1)}'
+            )
+        return array
 
     def take(self) -> Column:
         data = np.empty((0, *self._shape), self._dtype) if self._data is None else self._data[: self._count]
@@ -105,7 +127,7 @@ class _Arrays:
 
 
 def cast(array: Array, dtype: DType, why: str) -> Array:
-    """Return numbers that fit a dtype, which may be narrower; those that do not are refused, never wrapped."""
+    """Convert numbers to a dtype, which may be narrower; numbers that do not fit are refused, never wrapped."""
     if np.can_cast(array.dtype, dtype) and not (array.dtype.kind in "iu" and dtype.kind == "f"):
         return array
     if array.dtype.kind in "iu" and dtype.kind in "iu":
@@ -121,9 +143,16 @@ def cast(array: Array, dtype: DType, why: str) -> Array:
             found = array.astype(dtype)
     except FloatingPointError:
         raise ConversionError(f"a number of {array.dtype} does not fit {dtype}") from None
-    if array.dtype.kind in "iu" and dtype == np.float64 and not np.array_equal(found.astype(array.dtype), array):
+    if dtype == np.float64 and not is_exact(found, array):
         raise ConversionError("an integer that is no float64 exactly")
     return found
+
+
+def _numbers(value: object) -> Array:
+    """Return the numbers of a value; bytes do not count, though NumPy converts a bytearray to numbers."""
+    if isinstance(value, (bytes, bytearray)):
+        raise ConversionError(f"{short(value)}, but numbers are expected")
+    return unmasked(value)
 
 
 class _Texts:
@@ -132,9 +161,12 @@ class _Texts:
         self._parts: list[bytes] = []
 
     def add(self, value: object) -> int:
-        data = _as_bytes(value, self._is_str)
+        data = self.convert(value)
         self._parts.append(data)
         return len(data)
+
+    def convert(self, value: object) -> bytes:
+        return _as_bytes(value, self._is_str)
 
     def take(self) -> Column:
         parts, self._parts = self._parts, []
@@ -157,7 +189,7 @@ def _as_bytes(value: object, is_str: bool) -> bytes:
 
 
 class _Lists:
-    """Lists of numbers: plain ones are gathered in one list and converted together."""
+    """Lists of numbers: plain ones are collected in one list and converted together."""
 
     def __init__(self, slot: Field) -> None:
         self._dtype = np.dtype(slot.dtype)
@@ -168,7 +200,7 @@ class _Lists:
         self._is_float = slot.dtype == "float64"
         self._of_arrays = slot.kind == "arrays"
         self._plain: list[Any] = []
-        self._parts: list[npt.NDArray[Any]] = []
+        self._parts: list[Array] = []
         self._lengths: list[int] = []
 
     def add(self, value: object) -> int:
@@ -176,11 +208,14 @@ class _Lists:
             self._plain += value
             self._lengths.append(len(value))
             return 8 * len(value)
-        array = _as_rows(value, self._dtype, self._shape, self._of_arrays)
+        array = self.convert(value)
         self._flush()
         self._parts.append(array)
         self._lengths.append(len(array))
         return array.nbytes
+
+    def convert(self, value: object) -> Array:
+        return _as_rows(value, self._dtype, self._shape, self._of_arrays)
 
     def _flush(self) -> None:
         if self._plain:
@@ -196,12 +231,12 @@ class _Lists:
 
 
 def _fits(values: list[int]) -> bool:
-    """Tell whether whole numbers fit 64 bits."""
+    """Return whether whole numbers fit 64 bits."""
     return min(values) >= -(1 << 63) and max(values) < 1 << 63
 
 
 def _as_rows(value: object, dtype: DType, shape: tuple[int, ...], of_arrays: bool = False) -> Array:
-    array = unmasked(value)
+    array = _numbers(value)
     if array.ndim and not len(array):
         return np.empty((0, *shape), dtype)
     if array.dtype.kind not in "biuf":
@@ -212,8 +247,18 @@ def _as_rows(value: object, dtype: DType, shape: tuple[int, ...], of_arrays: boo
         raise ConversionError("a list of lists or arrays, but the first row holds a list of numbers")
     if array.ndim == 0 or (array.shape[1:] or (1,)) != shape:
         raise ConversionError(f"a list of shape {array.shape}, but items of the first row have {shape}")
+    if array.dtype.kind == "f" and not isinstance(value, np.ndarray):
+        _check_whole(value)
     found = cast(array, dtype, "the first row holds")
-    return found.astype(dtype, copy=found is array).reshape(-1, *shape)
+    return found.astype(dtype, "C", copy=found is array).reshape(-1, *shape)
+
+
+def _check_whole(value: Any) -> None:
+    """Raise for whole numbers that NumPy rounded because they are mixed with fractions."""
+    for item in value if isinstance(value, (list, tuple)) else ():
+        whole = item.item() if isinstance(item, (np.integer, np.ndarray)) else item
+        if type(whole) is int and whole != float(whole):
+            raise ConversionError(f"{item} is no float64, and other numbers of the list are")
 
 
 class _Nested:
@@ -224,18 +269,20 @@ class _Nested:
         self._texts = slot.kind in ("strings", "byte strings")
         self._is_str = slot.kind == "strings"
         self._counts: list[int] = []
-        self._parts: list[npt.NDArray[Any]] = []
+        self._parts: list[Array] = []
 
     def add(self, value: object) -> int:
-        if not isinstance(value, (list, tuple)):
-            raise ConversionError(f"{short(value)}, but the first row holds a list of lists or strings")
-        if self._texts:
-            parts = [np.frombuffer(_as_bytes(item, self._is_str), np.uint8).reshape(-1, 1) for item in value]
-        else:
-            parts = [_as_rows(item, self._dtype, (1,)) for item in value]
+        parts = self.convert(value)
         self._counts.append(len(parts))
         self._parts += parts
         return sum(part.nbytes for part in parts)
+
+    def convert(self, value: object) -> list[Array]:
+        if not isinstance(value, (list, tuple)):
+            raise ConversionError(f"{short(value)}, but the first row holds a list of lists or strings")
+        if self._texts:
+            return [np.frombuffer(_as_bytes(item, self._is_str), np.uint8).reshape(-1, 1) for item in value]
+        return [_as_rows(item, self._dtype, (1,)) for item in value]
 
     def take(self) -> Column:
         counts, parts = self._counts, self._parts

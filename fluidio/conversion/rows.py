@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from fluidio.conversion.row_buffers import Buffer, buffer_of, cast, short
+from fluidio.conversion.collecting import collector_of
+from fluidio.conversion.row_buffers import cast, short
 from fluidio.dtypes import to_numpy, to_vartype
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.files.schema import Field
+from fluidio.recordio.write.writer import Writer
 from fluidio.tensor.array import DType
 
 __all__ = ["RowBuffer", "cast", "slots_of", "tensor_dtype"]
@@ -25,42 +27,51 @@ class RowBuffer:
     """Collect rows until they fill a chunk.
 
     Args:
-        slots: what every row has to hold.
+        slots: the slots every row must have.
         max_rows, max_bytes: `add` returns True when either is reached.
+        for_writing: the rows are written, never taken, which is faster.
     """
 
-    def __init__(self, slots: list[Field], max_rows: int, max_bytes: int) -> None:
+    def __init__(self, slots: list[Field], max_rows: int, max_bytes: int, *, for_writing: bool = False) -> None:
         self._names = tuple(slot.name for slot in slots)
         self._keys = frozenset(self._names)
-        self._max_rows = max_rows
-        self._max_bytes = max_bytes
-        self._buffers: list[Buffer] = [buffer_of(slot, max_rows, max_bytes) for slot in slots]
-        self._adds: list[tuple[str, Callable[[Any], int]]] = [(n, b.add) for n, b in zip(self._names, self._buffers)]
-        self.rows = 0
-        self._bytes = 0
+        self._collector = collector_of(slots, self._refuse, max_rows, max_bytes, for_writing=for_writing)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows waiting to be taken."""
+        return self._collector.rows
 
     def add(self, row: Mapping[str, object]) -> bool:
-        """Take a row; True when it is time to `take`.
+        """Take a row; True when it is time to `take` or `write`.
 
         Raises:
             ConversionError: the row differs from the slots; the text says where.
         """
+        if type(row) is dict:
+            return self._collector.add(row)
         if row.keys() != self._keys:
-            raise ConversionError(_key_problem(self._names, row))
-        size = 0
-        for name, add in self._adds:
-            try:
-                size += add(row[name])
-            except (ConversionError, ValueError, TypeError, OverflowError) as error:
-                raise ConversionError(f"{name}: {error}") from error
-        self._bytes += size
-        self.rows += 1
-        return self.rows >= self._max_rows or self._bytes >= self._max_bytes
+            self._refuse(row)
+        return self._collector.add({name: row[name] for name in self._names})
+
+    def fill(self, rows: Iterator[object]) -> bool | tuple[object]:
+        """Take dicts until it is time to `take` or `write`, or until they end.
+
+        Returns:
+            False when `rows` ended; or the next of them in a tuple, if it is no dict.
+        """
+        return self._collector.fill(rows)
 
     def take(self) -> RecordBlock:
-        """Return the rows so far and start anew."""
-        rows, self.rows, self._bytes = self.rows, 0, 0
-        return RecordBlock([buffer.take() for buffer in self._buffers], rows)
+        """Return the rows so far and start over."""
+        return self._collector.take()
+
+    def write(self, writer: Writer) -> None:
+        """Write the rows so far and start over."""
+        self._collector.write(writer)
+
+    def _refuse(self, row: Mapping[str, object]) -> None:
+        raise ConversionError(_key_problem(self._names, row))
 
 
 def _key_problem(names: tuple[str, ...], row: Mapping[str, object]) -> str:
@@ -71,7 +82,7 @@ def _key_problem(names: tuple[str, ...], row: Mapping[str, object]) -> str:
 
 
 def slots_of(row: object, declared: Declared | None = None) -> list[Field]:
-    """Return the slots that a first row asks for.
+    """Return the slots inferred from a first row.
 
     Args:
         declared: name -> dtype or (dtype, lod_level), in the order of the slots; rows decide without it.
@@ -81,12 +92,22 @@ def slots_of(row: object, declared: Declared | None = None) -> list[Field]:
     if not row:
         raise ConversionError("the first row has no names, so there would be nothing in the records")
     if declared is None:
-        return [_slot(name, value) for name, value in row.items()]
+        return [_found(name, value) for name, value in row.items()]
     if not isinstance(declared, Mapping):
         raise ConversionError(f'SCHEMA is {short(declared)}; a dict is expected, e.g. {{"x": "float32"}}')
     if row.keys() != declared.keys():
         raise ConversionError(_key_problem(tuple(declared), row))
-    return [_declared(name, declared[name], row[name]) for name in declared]
+    return [_found(name, row[name], declared) for name in declared]
+
+
+def _found(name: str, value: object, declared: Declared | None = None) -> Field:
+    """Return the slot of a value; the error for a value that NumPy cannot convert names the slot."""
+    try:
+        return _slot(name, value) if declared is None else _declared(name, declared[name], value)
+    except ConversionError:
+        raise
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ConversionError(f"{name}: {error}") from error
 
 
 def _slot(name: str, value: object) -> Field:
@@ -136,16 +157,20 @@ def _declared(name: str, said: Any, value: Any) -> Field:
     if level == 2:
         numbers = isinstance(value, (list, tuple)) and value and not isinstance(value[0], _TEXTS)
         return Field(name, dtype, (1,), 2, None, "lists" if numbers or dtype != "uint8" else "byte strings")
+    if isinstance(value, _TEXTS) and (level == 1 or not isinstance(value, memoryview)):
+        if level == 0 or dtype != "uint8":
+            raise ConversionError(f"{name}: {short(value)}, but SCHEMA says {dtype}; use str or bytes there")
+        return Field(name, dtype, (1,), 1, None, "bytes")
+    shape = np.shape(value)
     if level == 1:
-        shape = np.shape(value)[1:] if not isinstance(value, _TEXTS) else ()
-        return Field(name, dtype, tuple(shape) or (1,), 1, None, "bytes" if isinstance(value, _TEXTS) else "list")
-    if np.shape(value):
-        return Field(name, dtype, tuple(np.shape(value)), kind="cast")
+        return Field(name, dtype, shape[1:] or (1,), 1, None, "list")
+    if shape:
+        return Field(name, dtype, shape, kind="cast")
     return Field(name, dtype, (1,), kind="cast scalar" if isinstance(value, np.generic) else "cast number")
 
 
 def _said(name: str, said: Any) -> tuple[Any, int]:
-    """Return the dtype (or str, or bytes) and the LoD level that an entry of SCHEMA means."""
+    """Return the dtype (or str, or bytes) and the LoD level of an entry of SCHEMA."""
     entry = said if isinstance(said, tuple) else (said, 0)
     if len(entry) != 2 or entry[1] not in (0, 1, 2):
         raise ConversionError(f"{name}: SCHEMA says {said!r}; a dtype or (dtype, LoD 0, 1 or 2) is expected")
@@ -163,7 +188,7 @@ def _text_slot(name: str, is_str: bool, level: int) -> Field:
 
 
 def tensor_dtype(name: str, dtype: DType) -> str:
-    """Return the name of a dtype that tensors can hold; uint16 is none, Fluid keeps its bits as int16."""
+    """Return the name of a dtype that tensors can hold; uint16 is excluded, as Fluid stores its bits as int16."""
     try:
         held = to_numpy(to_vartype(dtype)) == dtype.newbyteorder("=")
     except (ValueError, TypeError, KeyError):

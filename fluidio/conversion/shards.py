@@ -1,4 +1,4 @@
-"""`convert`: the samples of a reader, pickled, dealt out over a number of RecordIO shards."""
+"""`convert`: pickle the samples of a reader and distribute them over a number of RecordIO shards."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ def convert(
     each sample is one pickle of protocol 2 in the Go dialect, which readers of 2017 understand.
 
     Args:
-        output_path: a directory, made if it is not there, or an fsspec URL.
+        output_path: a directory, created if absent, or an fsspec URL.
         reader: called once; each item of what it returns is a sample.
         num_shards: how many files.
-        name_prefix: what the names of the files begin with.
-        max_lines_to_shuffle: permute windows of so many samples first; 0 keeps their order. Fluid: 1000 was the default
-            in 2017, and an unseeded order.
+        name_prefix: the prefix of the file names.
+        max_lines_to_shuffle: permute windows of this many samples first; 0 keeps their order. Fluid: the default in
+            2017 was 1000, with an unseeded order.
         seed: for the permutation.
 
     Returns:
         The paths of the shards.
 
-    The set appears when all of it is written, in the place of what was made there before.
+    The set appears when it is completely written, replacing an earlier one.
 
     Example:
         >>> convert("out", lambda: iter(range(10)), 2, "numbers")                   # doctest: +SKIP
@@ -70,8 +70,7 @@ def convert(
         counts = _write(samples, new.staged, compressor)
         for index in range(num_shards):
             new.placed(index)
-        shards = [{"name": storage.name_of(path), "records": n} for path, n in zip(new.targets, counts)]
-        new.finish({"records": sum(counts), "slots": [], "shards": shards})
+        new.finish(counts, None)
     return new.targets
 
 
@@ -88,7 +87,7 @@ def _shuffled(samples: Iterable[object], window: int, rng: random.Random) -> Ite
 
 
 def _write(samples: Iterable[object], paths: list[str], compressor: str) -> list[int]:
-    """Deal samples out and return how many each file got."""
+    """Distribute samples and return how many each file got."""
     most = room_for_files(len(paths))
     if most < len(paths):
         raise OSError(f"{len(paths)} shards need as many open files, and {most} can be open: take fewer shards")
@@ -112,7 +111,7 @@ def _write(samples: Iterable[object], paths: list[str], compressor: str) -> list
 
 
 def check_sample(sample: Any, noted: set[type]) -> None:
-    """Warn once for each type whose pickle is not read without consent."""
+    """Warn once for each type whose pickle can be read only with consent."""
     kind = type(sample)
     if kind in _PLAIN:
         strange = {kind} if kind is np.ndarray and sample.dtype.hasobject else set()

@@ -1,6 +1,6 @@
-"""How far unfinished tasks are: memory that local workers share with the process that shows the progress.
+"""Progress of unfinished tasks: memory that local workers share with the process that shows the progress.
 
-A thread of each worker looks at the task now and then, so reporting costs the rows nothing.
+A thread of each worker polls the task periodically, so reporting adds no cost per row.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["SharedProgress", "report", "serve", "telling"]
 
 
 class SharedProgress:
-    """Rows and bytes of every task, as far as it is done; zero when it has not begun or is finished."""
+    """Rows and bytes done in every task; zero before it starts and after it is finished."""
 
     def __init__(self, tasks: int) -> None:
         self.cells: Any = processes.context().RawArray("q", 2 * tasks)
@@ -28,11 +28,11 @@ class SharedProgress:
         return np.frombuffer(self.cells, np.int64).reshape(-1, 2)
 
     def clear(self, task: int) -> None:
-        """Forget a task that is finished."""
+        """Clear a finished task."""
         self.table()[task] = 0
 
     def state(self, rows_of_a_task: float) -> tuple[int, int, float]:
-        """Return rows and bytes of unfinished tasks, and how many tasks that is, given how many rows one has."""
+        """Return rows and bytes of unfinished tasks, and their equivalent in tasks, given the rows of one task."""
         rows, size = self.table().T
         share = float(np.minimum(rows / rows_of_a_task, 0.99).sum()) if rows_of_a_task else 0.0
         return int(rows.sum()), int(size.sum()), share
@@ -46,14 +46,14 @@ _current: tuple[int, Callable[[], tuple[int, int]]] | None = None
 
 
 def serve(progress: SharedProgress | None) -> None:
-    """Report here what this process does."""
+    """Make this process report its progress here."""
     global _progress, _lock
     _progress, _lock = progress, threading.Lock()  # the old one may have been held while this process was forked
 
 
 @contextlib.contextmanager
 def telling(task: int, state: Callable[[], tuple[int, int]]) -> Iterator[None]:
-    """Name the task of this process, and what returns its rows and bytes, for the length of a block."""
+    """Set the task of this process, and the function that returns its rows and bytes, for the duration of a block."""
     global _current
     with _lock:
         _current = task, state
@@ -65,7 +65,7 @@ def telling(task: int, state: Callable[[], tuple[int, int]]) -> Iterator[None]:
 
 
 def report() -> None:
-    """Write down how far the task of this process is."""
+    """Record the progress of this process's task."""
     with _lock:
         if _progress is not None and _current is not None:
             task, state = _current

@@ -23,7 +23,7 @@ class ColumnStats:
     name: str
     type: str
     records: int = 0
-    least: float | None = None
+    least: float | None = None  # whole numbers stay whole
     most: float | None = None
     mean: float | None = None
     std: float | None = None
@@ -33,7 +33,7 @@ class ColumnStats:
     mean_length: float | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return what is known as plain values."""
+        """Return the figures as plain values."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
@@ -46,7 +46,7 @@ class _Gathered:
         self._lengths = 0
 
     def add(self, column: Column) -> None:
-        """Take a block's column in."""
+        """Add a block's column."""
         stats = self.stats
         stats.records += column.num_records
         if self.slot.lod_level or self.slot.rows is None:
@@ -65,8 +65,9 @@ class _Gathered:
         stats.not_finite += len(values) - len(finite)
         if not len(finite):
             return
-        stats.least = min(float(finite.min()), stats.least if stats.least is not None else math.inf)
-        stats.most = max(float(finite.max()), stats.most if stats.most is not None else -math.inf)
+        exact = finite if data.dtype.kind == "f" else data.astype(np.int64)
+        stats.least = min(exact.min().item(), stats.least if stats.least is not None else math.inf)
+        stats.most = max(exact.max().item(), stats.most if stats.most is not None else -math.inf)
         # Chan's formula: sums of squares of large numbers would lose the digits that matter.
         count, mean = len(finite), float(finite.mean())
         delta = mean - self._sum
@@ -78,7 +79,7 @@ class _Gathered:
 
 
 def stats(paths: Sequence[str], columns: Collection[str] | None = None) -> list[ColumnStats]:
-    """Return figures about the columns of some files, or of those that are named; others are not looked at."""
+    """Return figures about all columns of some files, or only about the named ones, without decoding the others."""
     gathered: dict[str, _Gathered] = {}
     for path in paths:
         slots, blocks = blocks_with_slots(path)

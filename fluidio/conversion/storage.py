@@ -1,4 +1,4 @@
-"""Files by path or fsspec URL, behind the same few functions; what is written appears whole or not at all."""
+"""Access files by path or fsspec URL through the same few functions; writes are atomic."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import IO, Any, cast
 
 from fluidio.errors import ConversionError
 from fluidio.recordio.files.part_files import create_part, remove_dead_parts
-from fluidio.recordio.files.source import filesystem_of, is_url
+from fluidio.recordio.files.source import RemoteSource, filesystem_of, is_url
 
 __all__ = [
     "copy_file",
@@ -21,6 +21,7 @@ __all__ = [
     "exists",
     "files_in",
     "folders_in",
+    "identity",
     "join",
     "make_folder",
     "name_of",
@@ -43,7 +44,7 @@ _FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 def on_disk(path: str) -> str | None:
-    """Return the local path of a path or URL (a `pfs://` whose root is a folder), None when it leads elsewhere."""
+    """Return the local path of a path or URL (a `pfs://` whose root is a folder); None if it is not local."""
     if not is_url(path):
         return path
     filesystem, inner = filesystem_of(path)
@@ -53,7 +54,7 @@ def on_disk(path: str) -> str | None:
 
 @contextlib.contextmanager
 def naming(path: str) -> Iterator[None]:
-    """Let errors of a full disk, which do not say where it happened, name a path."""
+    """Add a path to errors of a full disk, which do not name one."""
     try:
         yield
     except OSError as error:
@@ -66,7 +67,7 @@ def join(folder: str, name: str) -> str:
     """Return the path or URL of a file in a folder.
 
     Raises:
-        ConversionError: the name, which a store may have told, is that of a folder.
+        ConversionError: the name, which may come from a store, is that of a folder.
     """
     if name in ("", ".", ".."):
         raise ConversionError(f"{folder}: {name!r} is no name for a file")
@@ -84,7 +85,7 @@ def name_of(path: str) -> str:
 
 
 def make_folder(path: str) -> None:
-    """Make a folder and those above it; an object store needs none, and would make a bucket of a mistyped name."""
+    """Create a folder and its parents; not in an object store, which would create a bucket for a mistyped name."""
     if is_url(path):
         filesystem, inner = filesystem_of(path)
         protocol = filesystem.protocol
@@ -95,7 +96,7 @@ def make_folder(path: str) -> None:
 
 
 def tidy(folder: str) -> None:
-    """Remove what killed processes left unfinished in a folder; a store shows nothing unfinished."""
+    """Remove unfinished files of killed processes from a folder; a store shows no unfinished files."""
     if not is_url(folder):
         remove_dead_parts(folder)
 
@@ -123,7 +124,7 @@ def _names(folder: str, kind: str) -> list[str]:
 
 
 def exists(path: str) -> bool:
-    """Tell whether there is a file."""
+    """Return whether there is a file."""
     if is_url(path):
         filesystem, inner = filesystem_of(path)
         filesystem.invalidate_cache()  # other machines write here too
@@ -137,6 +138,15 @@ def size(path: str) -> int:
         filesystem, inner = filesystem_of(path)
         return int(filesystem.info(inner)["size"])
     return os.path.getsize(path)
+
+
+def identity(path: str) -> list[str | int]:
+    """Return what changes with a file: its name and size, and its date or what a store has in place of it."""
+    if is_url(path):
+        source = RemoteSource(path)
+        return [path, source.size, source.identity]
+    found = os.stat(path)
+    return [os.path.abspath(path), found.st_size, found.st_mtime_ns]
 
 
 def opened(path: str, mode: str = "rb") -> Any:
@@ -154,14 +164,14 @@ def read(path: str) -> bytes:
 
 
 def write(path: str, data: bytes) -> None:
-    """Write a small file; readers see the old one or the new one, never a part."""
+    """Write a small file atomically: readers see either the old or the new content."""
     with writing(path) as file:
         file.write(data)
 
 
 @contextlib.contextmanager
 def writing(path: str, staging: str | None = None) -> Iterator[IO[bytes]]:
-    """Open a new file that gets its name only when everything is written.
+    """Open a new file that gets its name only when it is complete.
 
     Args:
         staging: a folder for the unfinished file, so that a killed process leaves nothing beside the finished ones.
@@ -210,7 +220,7 @@ def copy_file(source: str, out: Any, *hashes: Any) -> int:
 
 
 def remove(path: str) -> None:
-    """Delete a file if it is there."""
+    """Delete a file if it exists."""
     with contextlib.suppress(FileNotFoundError):
         if is_url(path):
             filesystem, inner = filesystem_of(path)
@@ -220,7 +230,7 @@ def remove(path: str) -> None:
 
 
 def remove_folder(path: str) -> None:
-    """Delete a folder with all its files, if it is there."""
+    """Delete a folder with all its files, if it exists."""
     with contextlib.suppress(FileNotFoundError):
         if is_url(path):
             filesystem, inner = filesystem_of(path)

@@ -22,14 +22,14 @@ __all__ = ["Template", "find", "load"]
 
 @dataclass(frozen=True)
 class Template:
-    """Where a template comes from, in a form that travels to other machines.
+    """The origin of a template, in a form that can be sent to other machines.
 
     Attributes:
         name: the script's path or the module's name.
         source: the text of the script; "" for a module, which workers import themselves.
-        args: what the template finds in sys.argv[1:].
+        args: the template's sys.argv[1:].
         digest: SHA-256 of the text.
-        run: a number of its own for each conversion: what a template remembers does not outlive it.
+        run: a unique number for each conversion, so that a template's state does not outlive it.
     """
 
     name: str
@@ -41,13 +41,13 @@ class Template:
 
 @dataclass(frozen=True)
 class Functions:
-    """What a template offers."""
+    """The functions of a template."""
 
     task_number: Callable[[], int]
     dict_data: Callable[[int], Iterable[Mapping[str, Any]]]
     schema: Mapping[str, Any] | None
     task_name: Callable[[int], str] | None = None
-    """What error texts call a task, where it has a name: the file that it reads."""
+    """The name of a task in error texts, if it has one: the file it reads."""
 
 
 def find(script_or_module: str, args: Iterable[str] = ()) -> Template:
@@ -130,15 +130,16 @@ def _function(template: Template, module: types.ModuleType, name: str) -> Callab
         raise ConversionError(
             f"{template.name}: a template needs the functions task_number() and dict_data(task_id); {name} is missing"
         )
-    return found  # type: ignore[no-any-return]
+    function: Callable[..., Any] = found
+    return function
 
 
-_users: list[list[str]] = []  # the argv of every thread that runs a template, below them the process's own
+_users: list[list[str]] = []  # the argv of every thread that runs a template, after the process's own
 
 
 @contextlib.contextmanager
 def _arguments(template: Template) -> Iterator[None]:
-    """Show a template its arguments; with several threads the last one to leave puts the old ones back."""
+    """Set a template's arguments; with several threads, the last one to leave restores the old ones."""
     with _loading:
         if not _users:
             _users.append(sys.argv)
@@ -157,7 +158,7 @@ def _arguments(template: Template) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _path_of(folder: str) -> Iterator[None]:
-    """Let a template import its neighbours."""
+    """Let a template import modules from its folder."""
     added = os.path.abspath(folder)
     sys.path.insert(0, added)
     try:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import heapq
 import importlib
 import json
 import os
-import pickle
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +19,7 @@ from fluidio.conversion.new_set import making, named_prefix
 from fluidio.conversion.progress import note
 from fluidio.conversion.reshard import split
 from fluidio.conversion.rows import RowBuffer, slots_of
+from fluidio.conversion.sorting import Keyed, in_order
 from fluidio.errors import ConversionError
 from fluidio.recordio import File, Writer
 from fluidio.recordio.decode.block import RecordBlock
@@ -34,6 +33,7 @@ from fluidio.recordio.format.dialects import FLUID, Dialect
 
 __all__ = ["count", "diff", "filtered", "mapped", "merge", "sample", "select", "sorted_by"]
 
+_KINDS = {str: "text", bytes: "bytes", float: "numbers"}
 _CHUNK = 4 << 20
 
 
@@ -63,10 +63,10 @@ def sample(paths: Sequence[str], size: int, seed: int = 0) -> Iterator[tuple[str
 def filtered(paths: Sequence[str], expression: str, output: str, shards: int = 1) -> tuple[list[str], int, int]:
     """Keep the records for which a Python expression over the names of their slots is true.
 
-    Only the columns that the expression names are decoded; the records that stay are copied byte for byte.
+    Only the columns that the expression names are decoded; the kept records are copied byte for byte.
 
     Returns:
-        The new paths, and how many records stayed and how many there were.
+        The new paths, the number of records kept, and the total number.
     """
     try:
         code = compile(expression, "<filter>", "eval")
@@ -116,7 +116,7 @@ def select(paths: Sequence[str], columns: Sequence[str], output: str, shards: in
 
 
 def mapped(paths: Sequence[str], function: str | Callable[[dict[str, Any]], Any], output: str, shards: int = 1) -> Any:
-    """Write what a function makes of each row: a dict, None to drop it, or an iterable of dicts.
+    """Write the result of a function for each row: a dict, None to drop it, or an iterable of dicts.
 
     Args:
         function: a callable, or "module:function".
@@ -169,11 +169,12 @@ def _function(name: str) -> Callable[[dict[str, Any]], Any]:
         sys.path.remove(os.getcwd())
     if not callable(found):
         raise ConversionError(f"{name} is no function")
-    return found  # type: ignore[no-any-return]
+    function: Callable[[dict[str, Any]], Any] = found
+    return function
 
 
 def merge(paths: Sequence[str], output: str, shards: int = 1) -> list[str]:
-    """Write the records of several sets into one, in order; their slots have to agree."""
+    """Write the records of several sets into one, in order; their slots must match."""
     noted = [slots for path in paths if (slots := notes.slots_beside(path)) is not None]
     for slots in noted[1:]:
         if len(slots) != len(noted[0]) or not all(a.alike(b) for a, b in zip(slots, noted[0])):
@@ -187,7 +188,7 @@ def merge(paths: Sequence[str], output: str, shards: int = 1) -> list[str]:
 
 
 def _layout(path: str) -> list[str]:
-    """Return what the first record of a file holds, [] for none, in words that records of one file have in common."""
+    """Return a description of a file's first record, [] if there is none, that is the same for all its records."""
     try:
         slots = of_name("recordio").read(path, None)[0]
     except ConversionError:
@@ -202,53 +203,40 @@ def sorted_by(
 ) -> list[str]:
     """Write the records in the order of a column; equal ones keep their order. Runs that fit the memory are merged."""
 
-    def ordered(folder: str) -> Iterator[bytes]:
-        runs = []
-        for number, run in enumerate(_runs(paths, column, memory)):
-            run.sort(key=lambda item: item[0], reverse=reverse)
-            runs.append(os.path.join(folder, f"run-{number}"))
-            with Writer(runs[-1], "none", None, max_chunk_bytes=1 << 20) as writer:
-                for item in run:
-                    writer.write(pickle.dumps(item))
-        back = [(pickle.loads(record) for record in _records([run])) for run in runs]
-        for _, record in heapq.merge(*back, key=lambda item: item[0], reverse=reverse):
-            yield record
-
     with temporary_folder(_place(output)) as folder:
-        return _write(ordered(folder), output, shards, paths, notes.slots_of(paths))
+        found = in_order(_keyed(paths, column), folder, memory, reverse=reverse)
+        return _write(found, output, shards, paths, notes.slots_of(paths))
 
 
-def _runs(paths: Sequence[str], column: str, memory: int) -> Iterator[list[tuple[Any, bytes]]]:
-    """Yield lists of (key, record) that fit the memory."""
-    held: list[tuple[Any, bytes]] = []
-    size = 0
+def _keyed(paths: Sequence[str], column: str) -> Iterator[Keyed]:
+    """Yield the records with the keys to sort by; NaN comes after all others."""
+    kinds: set[type] = set()
     for record, row in zip(_records(paths), rows(paths, [column]), strict=True):
         note(1)
         key = row[column]
         if isinstance(key, (np.ndarray, list)):
             raise ConversionError(f"{column} holds several values in a record: sort by a column of numbers or text")
-        held.append((key.item() if isinstance(key, np.generic) else key, record))
-        size += len(record) + 200
-        if size >= memory:
-            yield held
-            held, size = [], 0
-    if held:
-        yield held
+        kinds.add(type(key) if isinstance(key, (str, bytes)) else float)
+        if len(kinds) > 1:
+            said = " and ".join(sorted(_KINDS[kind] for kind in kinds))
+            raise ConversionError(f"{column} holds {said}: nothing orders them")
+        key = key.item() if isinstance(key, np.generic) else key
+        yield (False, key) if key == key else (True, 0.0), record
 
 
 def diff(one: Sequence[str], other: Sequence[str], limit: int = 10) -> tuple[int, list[tuple[int, Any, Any]]]:
     """Compare records in their order; return how many differ and the first of them as (number, one, other).
 
-    A record that is not there is None.
+    A missing record is None.
     """
     found: list[tuple[int, Any, Any]] = []
     differing = number = 0
     ours, theirs = _records(one), _records(other)
     while True:
-        note(1)
         a, b = next(ours, None), next(theirs, None)
         if a is None and b is None:
             return differing, found
+        note(1)
         if a != b:
             differing += 1
             if len(found) < limit:
@@ -303,14 +291,13 @@ def _fill(
     slots: Callable[[], Sequence[Field] | None],
     dialect: Dialect = FLUID,
 ) -> list[str]:
-    """Write one file and put it in its place, cut into shards if there are to be several."""
+    """Write one file and move it into place, split into shards if there are several."""
     output = named_prefix(output, sources[0])
     if shards == 1:
         with making(output, 1) as new:
             total = _written(new.staged[0], fill, dialect)
             new.placed(0)
-            entry = {"name": storage.name_of(new.targets[0]), "records": total}
-            new.finish({"records": total, "slots": schema.to_json(slots() or []), "shards": [entry]})
+            new.finish([total], slots())
         return new.targets
     with temporary_folder(_place(output)) as folder:
         whole = os.path.join(folder, "all")

@@ -1,7 +1,7 @@
-"""Copy a file into an S3 store so that an interrupted upload goes on where it stopped.
+"""Copy a file into an S3 store so that an interrupted upload resumes where it stopped.
 
-The store keeps the parts of an unfinished upload, so no notes are needed and any machine may go on. A part stays when
-its size and its ETag (the MD5 of its bytes) are those of the source; any other is sent again.
+The store keeps the parts of an unfinished upload, so no local state is needed and any machine may resume. A part is
+kept if its size and its ETag (the MD5 of its bytes) match the source; any other is sent again.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from fluidio.recordio.files.source import filesystem_of, is_url
 __all__ = ["PART", "copy_to_s3", "is_s3"]
 
 PART = 16 << 20
-"""Bytes in a part; S3 wants 5 MB or more. Smaller files are sent at once."""
-_PARTS = 10_000  # S3 takes no more in one file
+"""Bytes in a part; S3 requires 5 MB or more. Smaller files are sent at once."""
+_PARTS = 10_000  # S3's limit for one file
 
 Report = Callable[[int], object]
 
 
 def is_s3(target: str) -> bool:
-    """Tell whether a path or URL leads into a store that speaks S3."""
+    """Return whether a path or URL is in an S3 store."""
     return is_url(target) and hasattr(filesystem_of(target)[0], "call_s3")
 
 
@@ -31,8 +31,8 @@ def copy_to_s3(source: str, target: str, size: int, report: Report) -> tuple[int
     """Copy a file (a path or URL) into a store and return its size and SHA-256.
 
     Args:
-        size: how long the source is, for the size of the parts.
-        report: is called with the number of bytes that are there.
+        size: the size of the source, which determines the size of the parts.
+        report: called with the number of bytes copied.
     """
     upload = _Upload(target)
     step = max(PART, -(-size // _PARTS))
@@ -48,7 +48,7 @@ def copy_to_s3(source: str, target: str, size: int, report: Report) -> tuple[int
 
 
 def _read(file: Any, size: int) -> bytes:
-    """Return the next bytes of a file: less than `size` only at its end."""
+    """Return the next bytes of a file: fewer than `size` only at its end."""
     pieces, left = [], size
     while left and (data := file.read(left)):
         pieces.append(data)
@@ -79,7 +79,7 @@ class _Upload:
         self._tags.append(tag)
 
     def complete(self) -> None:
-        """Make the file of the parts."""
+        """Assemble the file from the parts."""
         parts = [{"PartNumber": number, "ETag": tag} for number, tag in enumerate(self._tags, 1)]
         self._call("complete_multipart_upload", MultipartUpload={"Parts": parts})
         self._filesystem.invalidate_cache()
@@ -88,7 +88,7 @@ class _Upload:
         return self._filesystem.call_s3(method, **self._facts, **facts)
 
     def _unfinished(self) -> str | None:
-        """Return the id of an unfinished upload and learn its parts, None when there is none."""
+        """Return the id of an unfinished upload and load its parts; None if there is none."""
         bucket, key = self._facts["Bucket"], self._facts["Key"]
         try:
             listed = self._filesystem.call_s3("list_multipart_uploads", Bucket=bucket, Prefix=key)
@@ -97,7 +97,7 @@ class _Upload:
                 return None
             newest: str = max(ours, key=lambda entry: entry["Initiated"])["UploadId"]
             self._there = self._parts(newest)
-        except OSError:  # a store that does not tell, or not to us: begin anew
+        except OSError:  # a store that does not list uploads, or not for us: start over
             return None
         return newest
 

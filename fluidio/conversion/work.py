@@ -1,8 +1,8 @@
-"""What a worker does: run a task into part files, join part files into a shard.
+"""The work of a worker: run a task into part files, join part files into a shard.
 
-Everything is decided by the job and a number, so any worker on any machine makes the same bytes. A part file gets its
-name when it is whole; the note of a task (`task-N.json`) is written after all its parts. So at any moment a killed
-worker leaves tasks that are noted and whole, and tasks that are to be done again.
+The job and a number determine everything, so any worker on any machine produces the same bytes. A part file gets its
+name when it is complete; the note of a task (`task-N.json`) is written after all its parts. So a worker killed at any
+moment leaves tasks that are noted and complete, and tasks to be run again.
 
     .PREFIX.parts/job.json  task-00000.json  00000-of-00003.00000  ...  shard-00000.json
 """
@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -41,11 +42,12 @@ _STEP = 1 << 20
 
 @dataclass(frozen=True)
 class Job:
-    """A conversion: a plain value that is sent to workers.
+    """A conversion, as a plain value sent to workers.
 
     Attributes:
-        output: what the paths of the shards begin with.
+        output: the prefix of the shard paths.
         tasks, partitions: how many of each.
+        inputs: what tells whether the files that are read have changed.
         chunk_records, chunk_bytes: when a chunk is full.
     """
 
@@ -56,6 +58,7 @@ class Job:
     compressor: str = "snappy"
     chunk_records: int = 1000
     chunk_bytes: int = 8 << 20
+    inputs: tuple[list[str | int], ...] = ()
 
     @property
     def parts(self) -> str:
@@ -64,9 +67,9 @@ class Job:
 
     @property
     def fingerprint(self) -> str:
-        """Return what must be equal for parts to be taken over from an earlier run."""
+        """Return the values that must be equal to reuse parts of an earlier run."""
         facts = [self.template.digest, list(self.template.args), self.tasks, self.partitions]
-        facts += [self.compressor, self.chunk_records, self.chunk_bytes]
+        facts += [self.compressor, self.chunk_records, self.chunk_bytes, *self.inputs]
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
     def shard(self, index: int) -> str:
@@ -74,7 +77,7 @@ class Job:
         return shard_name(self.output, index, self.partitions)
 
     def part(self, shard: int, task: int) -> str:
-        """Return the path of what a task adds to a shard."""
+        """Return the path of a task's part of a shard."""
         return storage.join(self.parts, f"{shard:05d}-of-{self.partitions - 1:05d}.{task:05d}")
 
     def note(self, kind: str, number: int) -> str:
@@ -88,7 +91,7 @@ def shards_of(job: Job, task: int) -> list[int]:
 
 
 def tasks_of(job: Job, shard: int) -> list[int]:
-    """Return the tasks whose rows stand in a shard, in the order of the shard."""
+    """Return the tasks whose rows are in a shard, in shard order."""
     return list(range(shard, job.tasks, job.partitions)) if job.tasks >= job.partitions else [shard % job.tasks]
 
 
@@ -105,7 +108,7 @@ def read_note(job: Job, kind: str, number: int) -> Note | None:
 
 
 def run_task(job: Job, task: int) -> Note:
-    """Do a task, unless it is done already, and return its note."""
+    """Run a task, unless it is already done, and return its note."""
     note = read_note(job, "task", task)
     if note is not None and all(_is_kept(job, part) for part in note["parts"]):
         return note | {"kept": True}
@@ -115,7 +118,7 @@ def run_task(job: Job, task: int) -> Note:
             functions = stack.enter_context(templates.running(job.template))
             row.where = functions.task_name(task) if functions.task_name is not None else row.where
             outputs = [_Part(job, task, shard, stack) for shard in shards_of(job, task)]
-            stack.enter_context(telling(task, lambda: (row.number, sum(part.size for part in outputs))))
+            stack.enter_context(telling(task, lambda: (row.reached, sum(part.size for part in outputs))))
             slots = _write_rows(job, task, functions, outputs, row)
     except (Exception, SystemExit) as error:
         if isinstance(error, ConversionError) and not row.started:
@@ -132,12 +135,30 @@ def run_task(job: Job, task: int) -> Note:
 
 
 class _Counter:
-    """The number of the row that is being made, for error texts."""
+    """The number of the current row, for error texts and progress reports."""
 
     def __init__(self, where: str) -> None:
         self.where = where
         self.number = 0
         self.started = False
+        self._filling: tuple[int, RowBuffer] | None = None
+
+    @property
+    def reached(self) -> int:
+        """The number, with the rows that a buffer is taking at this moment; another thread may ask."""
+        filling = self._filling
+        return self.number if filling is None else max(self.number, filling[0] + filling[1].rows)
+
+    @contextlib.contextmanager
+    def filling(self, buffer: RowBuffer) -> Iterator[None]:
+        """Count the rows that a buffer takes in this block."""
+        start = self.number - buffer.rows
+        self._filling = start, buffer
+        try:
+            yield
+        finally:
+            self.number = start + buffer.rows
+            self._filling = None
 
 
 def _text(error: BaseException) -> str:
@@ -146,7 +167,7 @@ def _text(error: BaseException) -> str:
 
 
 def _is_kept(job: Job, part: Note) -> bool:
-    """Tell whether what a task wrote is whole: as a part, or inside a shard that was checked already."""
+    """Return whether a task's output is complete: as a part, or inside a shard that was already checked."""
     path = job.part(part["shard"], part["task"])
     if storage.exists(path):
         return storage.digest(path) == (part["bytes"], part["sha256"])
@@ -172,11 +193,11 @@ class _Part:
         """End a chunk."""
         assert self.buffer is not None
         self.rows += self.buffer.rows
-        self._writer.write_block(self.buffer.take())
+        self.buffer.write(self._writer)
         self._writer.flush()
 
     def write_columns(self, block: RecordBlock) -> None:
-        """Write many rows, behind those that wait in the buffer."""
+        """Write many rows, after those waiting in the buffer."""
         if self.buffer is not None and self.buffer.rows:
             self.write()
         self.rows += len(block)
@@ -201,7 +222,8 @@ def _write_rows(
     slots: list[Field] = []
     count = len(outputs)
     row.started = True
-    for values in functions.dict_data(task):
+    rows = iter(functions.dict_data(task))
+    for values in _collected(rows, outputs, row):
         block = None
         if is_columns(values):
             found, block = block_of(values, functions.schema)
@@ -211,7 +233,7 @@ def _write_rows(
         if not slots:
             slots = found
             for part in outputs:
-                part.buffer = RowBuffer(slots, job.chunk_records, job.chunk_bytes)
+                part.buffer = RowBuffer(slots, job.chunk_records, job.chunk_bytes, for_writing=True)
         if block is not None:
             for number, part in enumerate(outputs):
                 mine = range((number - row.number) % count, len(block), count)
@@ -229,6 +251,21 @@ def _write_rows(
     return slots
 
 
+def _collected(rows: Iterator[Any], outputs: list[_Part], row: _Counter) -> Iterator[Any]:
+    """Yield the first row and anything that is not a dict; if all rows go to one part, collect the others directly."""
+    yield from itertools.islice(rows, 1)
+    while len(outputs) == 1 and (buffer := outputs[0].buffer) is not None:
+        with row.filling(buffer):
+            more = buffer.fill(rows)
+        if isinstance(more, tuple):
+            yield more[0]
+        elif more:
+            outputs[0].write()
+        else:
+            return
+    yield from rows
+
+
 def _compare(slots: list[Field], found: list[Field]) -> None:
     if len(slots) != len(found) or not all(a.alike(b) and a.text == b.text for a, b in zip(slots, found)):
         raise ConversionError(
@@ -237,7 +274,7 @@ def _compare(slots: list[Field], found: list[Field]) -> None:
 
 
 class Hashed:
-    """A file object for writing that knows the size and the SHA-256 of what went through."""
+    """A file object for writing that tracks the size and the SHA-256 of its data."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -246,7 +283,7 @@ class Hashed:
 
     def write(self, data: Any) -> int:
         view = memoryview(data)
-        for start in range(0, len(view), _STEP):  # larger writes take dear page cache, see fluidio.recordio.write.sink
+        for start in range(0, len(view), _STEP):  # larger writes need huge pages, see fluidio.recordio.write.sink
             piece = view[start : start + _STEP]
             self._file.write(piece)
             self._hash.update(piece)
@@ -254,7 +291,7 @@ class Hashed:
         return len(view)
 
     def flush(self) -> None:
-        """Leave flushing to the file's own end: a part counts only when it is whole."""
+        """Do nothing: a part counts only when it is complete, and closing flushes it."""
 
     @property
     def digest(self) -> str:
@@ -265,7 +302,7 @@ class Hashed:
 
 
 def build_shard(job: Job, shard: int) -> Note:
-    """Join the parts of a shard, unless it is there already, and return its note."""
+    """Join the parts of a shard, unless it already exists, and return its note."""
     note = read_note(job, "shard", shard)
     if note is not None:
         return note
@@ -299,7 +336,7 @@ def build_shard(job: Job, shard: int) -> Note:
 
 
 def _put_index(target: str, parts: list[Note]) -> None:
-    """Put the index of a shard in a store beside it, made of the notes of its parts."""
+    """Put the index of a shard in a store beside it, built from the notes of its parts."""
     tables = [part["chunks"] for part in parts if "chunks" in part]
     if len(tables) == len(parts):
         counts = np.array([n for counts, _ in tables for n in counts], np.int64)

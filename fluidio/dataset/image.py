@@ -11,7 +11,6 @@ import io
 import os
 import pickle
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -32,7 +31,7 @@ __all__ = [
     "to_chw",
 ]
 
-Image = np.ndarray[Any, Any]
+Image = Array
 
 
 def batch_images_from_tar(

@@ -6,12 +6,12 @@ import importlib
 import io
 import tarfile
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
 from fluidio.dataset import common
 from fluidio.errors import missing_dependency
+from fluidio.tensor.array import Array
 
 __all__ = ["test", "train", "val"]
 
@@ -22,7 +22,7 @@ DATA_FILE = "VOCdevkit/VOC2012/JPEGImages/{}.jpg"
 LABEL_FILE = "VOCdevkit/VOC2012/SegmentationClass/{}.png"
 CACHE_DIR = "voc2012"
 
-Sample = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
+Sample = tuple[Array, Array]
 
 
 def reader_creator(filename: str, sub_name: str) -> Callable[[], Iterator[Sample]]:
@@ -32,7 +32,7 @@ def reader_creator(filename: str, sub_name: str) -> Callable[[], Iterator[Sample
     except ImportError:
         raise missing_dependency("Pillow", "images", "decoding pictures") from None
 
-    def array(tar: tarfile.TarFile, name: str) -> np.ndarray[Any, Any]:
+    def array(tar: tarfile.TarFile, name: str) -> Array:
         file = tar.extractfile(name)
         assert file is not None, f"{filename}: {name} is not a file"
         with pillow.open(io.BytesIO(file.read())) as picture:

@@ -1,7 +1,7 @@
-"""Training on many machines: an existing engine moves the bytes, Fluid's interfaces stand on it.
+"""Training on many machines: Fluid's interfaces on top of an existing engine that moves the bytes.
 
-`Communicator` is the interface to the engines MPI and torch.distributed; `Group` are the trainers of a job that are
-still there. A single process imports neither engine.
+`Communicator` is the interface to the engines MPI and torch.distributed; a `Group` holds the trainers that are still
+part of a job. A single process imports neither engine.
 """
 
 from fluidio.distributed.communicator import Communicator, Member, Work

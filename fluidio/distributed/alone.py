@@ -1,7 +1,7 @@
-"""Was this process started by itself? A script that names other trainers, run without anything that says which it is.
+"""Detect a process started on its own: a script that names other trainers, without anything saying which it is.
 
-Processes of one job differ by their environment or by their arguments. Where neither says what this one is, it is most
-likely an old script that somebody just runs: it waits for the others for some seconds only, and then trains alone.
+Processes of one job differ in their environment or their arguments. If neither identifies this one, it is most likely
+an old script run by hand: it waits only a few seconds for the others, then trains alone.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _OPTIONS = re.compile(
 
 
 def is_told_its_part(env: Mapping[str, str] = os.environ, words: Sequence[str] | None = None) -> bool:
-    """Tell whether the environment or the arguments of the script may say which process of a job this is.
+    """Return whether the environment or the script's arguments may identify this process within a job.
 
-    Arguments do unless all of them are options about something else, such as `--batch_size 32`.
+    Arguments may, unless all of them are unrelated options such as `--batch_size 32`.
     """
     if find_launch(env) is not None or any(_VARIABLES.match(name) and value for name, value in env.items()):
         return True

@@ -1,13 +1,14 @@
-"""Communicator: what an engine that moves bytes between trainers must offer."""
+"""Communicator: the interface of an engine that moves bytes between trainers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fluidio.tensor.array import Array
 
 __all__ = ["Alone", "Communicator", "Done", "Member", "Reduction", "Work", "as_bytes"]
 
@@ -30,13 +31,13 @@ class Work(Protocol):
     """An exchange under way."""
 
     def wait(self) -> None:
-        """Return when the exchange is done; DistributedError if that takes too long or a trainer is gone."""
+        """Wait for the exchange; raise DistributedError if it takes too long or a trainer has died."""
 
 
 class Communicator(Protocol):
     """Collective calls between trainers: every member makes the same ones in the same order.
 
-    Arrays are C-contiguous NumPy arrays, worked on in place. What is under way must not be touched before `wait`.
+    Arrays are C-contiguous NumPy arrays, modified in place. Do not touch an array in transit before `wait`.
     """
 
     @property
@@ -47,33 +48,33 @@ class Communicator(Protocol):
         """The position of this process among the members."""
         ...
 
-    def all_reduce(self, array: NDArray[Any], reduction: Reduction = "sum") -> Work: ...
+    def all_reduce(self, array: Array, reduction: Reduction = "sum") -> Work: ...
 
-    def broadcast(self, array: NDArray[Any], root: int) -> Work: ...
+    def broadcast(self, array: Array, root: int) -> Work: ...
 
-    def all_gather(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return the arrays of all members, stacked by rank; they have one shape."""
+    def all_gather(self, array: Array) -> Array:
+        """Return the arrays of all members, stacked by rank; all have the same shape."""
         ...
 
-    def all_to_all(self, array: NDArray[Any], sent: Sequence[int], received: Sequence[int]) -> NDArray[Any]:
-        """Send the first `sent[0]` rows to rank 0, the next `sent[1]` to rank 1, ...; return the rows that come.
+    def all_to_all(self, array: Array, sent: Sequence[int], received: Sequence[int]) -> Array:
+        """Send the first `sent[0]` rows to rank 0, the next `sent[1]` to rank 1, ...; return the received rows.
 
-        `received` says how many rows each rank sends to this one; they come in the order of ranks.
+        `received` says how many rows each rank sends to this one; they arrive in rank order.
         """
         ...
 
     def subset(self, ranks: Sequence[int]) -> Communicator:
-        """Return a communicator of these members; only they call this."""
+        """Return a communicator of these members; only these members call this."""
         ...
 
     def give_up(self, reason: str) -> None:
-        """Tell the others that this process cannot go on; harmless where that is not possible any more."""
+        """Notify the others that this process cannot continue; harmless if they can no longer be reached."""
 
     def close(self) -> None:
-        """Leave for good: there will be no further call."""
+        """Leave permanently; no further calls follow."""
 
 
-def as_bytes(array: NDArray[Any]) -> NDArray[Any]:
+def as_bytes(array: Array) -> Array:
     """Return the memory of a contiguous array as bytes."""
     return array.reshape(-1).view(np.uint8)
 
@@ -92,23 +93,23 @@ class Alone:
         self.members: Sequence[Member] = (member,)
         self.rank = 0
 
-    def all_reduce(self, array: NDArray[Any], reduction: Reduction = "sum") -> Work:
+    def all_reduce(self, array: Array, reduction: Reduction = "sum") -> Work:
         return Done()
 
-    def broadcast(self, array: NDArray[Any], root: int) -> Work:
+    def broadcast(self, array: Array, root: int) -> Work:
         return Done()
 
-    def all_gather(self, array: NDArray[Any]) -> NDArray[Any]:
+    def all_gather(self, array: Array) -> Array:
         return np.array(array)[np.newaxis]
 
-    def all_to_all(self, array: NDArray[Any], sent: Sequence[int], received: Sequence[int]) -> NDArray[Any]:
+    def all_to_all(self, array: Array, sent: Sequence[int], received: Sequence[int]) -> Array:
         return np.array(array)
 
     def subset(self, ranks: Sequence[int]) -> Communicator:
         return self
 
     def give_up(self, reason: str) -> None:
-        """Do nothing: nobody listens."""
+        """Do nothing: there are no other members."""
 
     def close(self) -> None:
         """Do nothing: nothing is open."""

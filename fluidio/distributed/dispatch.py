@@ -1,8 +1,8 @@
-"""Dispatch tasks to workers that are slow, die, come and go: every task is done at least once, and committed once.
+"""Dispatch tasks to workers that may be slow, die, join or leave: each task runs at least once, commits once.
 
-The workers are those of any `concurrent.futures.Executor`; `dask.distributed.Client(...).get_executor()` brings other
-machines. A task is lent to a worker for a time, its lease; when that is over, or the worker is lost, it is lent to
-another one as well, and the first result counts.
+The workers are those of any `concurrent.futures.Executor`; `dask.distributed.Client(...).get_executor()` adds other
+machines. A worker holds a task for a limited time, its lease; when the lease expires or the worker is lost, another
+worker gets the task as well, and the first result counts.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ __all__ = ["Ledger", "dispatch"]
 
 T = TypeVar("T", bound=Hashable)
 R = TypeVar("R")
-_LOOK = 0.05  # seconds between looks at leases
+_LOOK = 0.05  # seconds between checks of leases
 _TRIES = 3
 
 
 @dataclass
 class _Loan(Generic[T]):
-    """A task that workers have: their futures, when the last lease began, and how often one failed."""
+    """A task held by workers: their futures, the start of the last lease, and the number of failures."""
 
     task: T
     futures: list[Future[Any]] = field(default_factory=list)
@@ -47,14 +47,14 @@ def dispatch(
     tries: int = _TRIES,
     ledger: Ledger | None = None,
 ) -> Iterator[tuple[T, R]]:
-    """Yield each task with its result, once, in the order in which they are ready.
+    """Yield each task with its result, once, in order of completion.
 
     Args:
-        work: what a worker does with a task; it may be done twice, so it should change nothing but its result.
-        lease: seconds after which a task that is not done is given to another worker, too.
-        at_once: how many tasks are lent at the same time.
+        work: called by a worker with a task; it may run twice, so it should have no side effects.
+        lease: seconds after which an unfinished task also goes to another worker.
+        at_once: how many tasks are leased at the same time.
         tries: how often a task may fail before its error is raised.
-        ledger: where results are kept; tasks that it has are not done again, in another run either.
+        ledger: stores results; tasks in it are not run again, in later runs either.
 
     Example:
         >>> from concurrent.futures import ThreadPoolExecutor
@@ -92,7 +92,7 @@ def _collect(
     tries: int,
     ledger: Ledger | None,
 ) -> Iterator[tuple[T, R]]:
-    """Wait a moment; yield what is done, and lend again what failed or took too long."""
+    """Wait a moment; yield finished tasks, and lease again those that failed or took too long."""
     wait([future for loan in loans.values() for future in loan.futures], _LOOK, FIRST_COMPLETED)
     for loan in list(loans.values()):
         done = next((f for f in loan.futures if f.done() and not f.cancelled() and f.exception() is None), None)
@@ -125,10 +125,10 @@ def _take_back(loan: _Loan[T]) -> None:
 
 
 class Ledger:
-    """Results in a folder, each in one file that appears whole: done and committed are the same.
+    """Results in a folder, each in one file that appears atomically: a finished task is a committed one.
 
-    Several dispatchers may share it, at the same time or one after the other; a task's first result stays.
-    Tasks are told apart by their `repr`; results are what JSON can hold.
+    Several dispatchers may share it, concurrently or one after the other; a task's first result is kept.
+    Tasks are identified by their `repr`; results must be JSON values.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -139,11 +139,11 @@ class Ledger:
         return self._folder / f"{hashlib.sha256(repr(task).encode()).hexdigest()[:32]}.json"
 
     def has(self, task: object) -> bool:
-        """Tell whether a task is done."""
+        """Return whether a task is done."""
         return self._path(task).exists()
 
     def commit(self, task: object, result: object) -> bool:
-        """Keep a result; return False, and keep the one before, if the task is done already."""
+        """Store a result; if the task is already done, keep the earlier result and return False."""
         path = self._path(task)
         draft = path.with_suffix(f".{os.getpid()}.{time.monotonic_ns()}")
         with draft.open("x") as file:
@@ -151,7 +151,7 @@ class Ledger:
             file.flush()
             os.fsync(file.fileno())
         try:
-            os.link(draft, path)  # fails if it is there, and is never seen half
+            os.link(draft, path)  # fails if the file exists, and never exposes a partial file
         except FileExistsError:
             return False
         finally:

@@ -1,7 +1,7 @@
 """Find the tables of a program that can be divided among trainers, and make the program divide them.
 
-Lookups stay as they are: their kernel sees that a table is divided. So what is pruned, cloned or saved from the program
-runs anywhere. Updates work on this trainer's part of the table and of its accumulators.
+Lookups stay unchanged: their kernel detects a divided table. So a pruned, cloned or saved program runs anywhere.
+Updates work on this trainer's part of the table and of its accumulators.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class DividedTable:
 
 
 def large() -> int:
-    """Return the bytes from which on a sparse table is divided (FLUIDIO_DIVIDE_TABLES)."""
+    """Return the size in bytes from which a sparse table is divided (FLUIDIO_DIVIDE_TABLES)."""
     text = os.environ.get("FLUIDIO_DIVIDE_TABLES", "")
     if not text:
         return _LARGE
@@ -50,16 +50,16 @@ def tables_of(program: Program) -> list[DividedTable]:
     block = program.global_block()
     found: dict[str, DividedTable] = {}
     for op in block.ops:
-        if op.type in _LOOKUPS and op._attrs["is_sparse"] and op.input("W")[0] not in found:
+        if op.type in _LOOKUPS and op.attrs["is_sparse"] and op.input("W")[0] not in found:
             name = op.input("W")[0]
             table = block.var(name)
             size = math.prod(table.shape) * to_numpy(table.dtype).itemsize
-            if not op._attrs["is_distributed"] and size < large():
+            if not op.attrs["is_distributed"] and size < large():
                 continue
             divided, reason = _divided(program, block, name)
             if divided is not None:
                 found[name] = divided
-            elif op._attrs["is_distributed"]:
+            elif op.attrs["is_distributed"]:
                 warnings.warn(f"embedding {name}: every trainer holds the whole table, as {reason}", stacklevel=5)
     return list(found.values())
 
@@ -72,7 +72,7 @@ def _divided(program: Program, block: Block, name: str) -> tuple[DividedTable | 
             if name not in op.input_arg_names and name not in op.output_arg_names:
                 continue
             if op.type in _LOOKUPS or op.type.removesuffix("_grad") in _LOOKUPS:
-                if inner is not block or not op._attrs["is_sparse"]:
+                if inner is not block or not op.attrs["is_sparse"]:
                     return None, f"{op.type} in a sub-block, or a dense gradient, needs all of it"
             elif op.type in _ROW_BY_ROW and update is None:
                 update = op
@@ -91,14 +91,14 @@ def _divided(program: Program, block: Block, name: str) -> tuple[DividedTable | 
 
 
 def divide_tables(program: Program, startup: Program, tables: list[DividedTable]) -> None:
-    """Let updates work on parts of tables, and the startup program initialise no more than these."""
+    """Make updates work on parts of tables, and the startup program initialise only these."""
     block = program.global_block()
     role = {"op_role": int(OpRole.Optimize)}
     for table in tables:
         parts = [_part(block, name) for name in table.names]
         update, position = table.update, block.ops.index(table.update)
         for name, part in zip(table.names, parts):
-            update._rename(name, part)
+            update.rename(name, part)
         names = list(table.names)
         block._insert_op(position + 1, "keep_parts", {"X": names, "Parts": parts}, {}, dict(role))
         inputs = {"X": names, "Grad": [table.gradient]}
@@ -106,7 +106,7 @@ def divide_tables(program: Program, startup: Program, tables: list[DividedTable]
         block._insert_op(position, "exchange_parts", inputs, outputs, dict(role))
         for name in table.names:
             _begin(startup.global_block(), name)
-    program._bump()
+    program.note_change()
 
 
 def divided_names(program: Program) -> set[str]:
@@ -122,17 +122,17 @@ def _part(block: Block, name: str) -> str:
 
 
 def _begin(block: Block, name: str) -> None:
-    """Let a startup program give this trainer its rows; constants and uniform numbers are made for these alone."""
+    """Make a startup program initialise only this trainer's rows; constants and uniforms are drawn for these alone."""
     made = [op for op in block.ops if name in op.output_arg_names]
     variable = block.var(name)
     attrs: dict[str, object] = {"shape": list(variable.shape), "dtype": variable.dtype}
     position = len(block.ops)
     if len(made) == 1 and not made[0].input_arg_names:
         op = made[0]
-        simple = op.type == "fill_constant" or (op.type == "uniform_random" and not op._attrs["diag_num"])
+        simple = op.type == "fill_constant" or (op.type == "uniform_random" and not op.attrs["diag_num"])
         if simple:
             position = block.ops.index(op)
             kept = ("value", "str_value", "min", "max", "seed")
-            attrs.update({key: op._attrs[key] for key in kept if key in op._attrs}, kind=op.type)
+            attrs.update({key: op.attrs[key] for key in kept if key in op.attrs}, kind=op.type)
             block._remove_op(position)
     block._insert_op(position, "divide_table", {}, {"Out": [name]}, attrs)

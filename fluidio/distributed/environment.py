@@ -1,4 +1,4 @@
-"""How this process was started: by mpiexec, torchrun, a Kubernetes indexed job, Paddle's launcher, or alone."""
+"""Detect how this process was started: mpiexec, torchrun, a Kubernetes indexed job, Paddle's launcher, or alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Launch", "describe_launch", "export_paddle_variables", "find_launch"
 
 Engine = Literal["mpi", "torch"]
 
-# (rank, size) as MPI implementations tell their processes.
+# The variables for (rank, size) that MPI implementations set.
 _MPI = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
     ("PMIX_RANK", "PMIX_SIZE"),
@@ -23,14 +23,14 @@ _MEETING_PORT = 29500  # torchrun's
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What a launcher says.
+    """The settings from a launcher.
 
     Attributes:
-        engine: what moves the bytes.
-        by: who started the process, for people.
+        engine: the engine that moves the bytes.
+        by: a readable name of the launcher.
         rank, size: this process among those started together.
-        meeting: "host:port" where they meet; "" where the engine knows.
-        hosted: the launcher itself answers at the meeting point.
+        meeting: "host:port" where they meet; "" if the engine knows it.
+        hosted: whether the launcher itself serves the meeting point.
         attempt: how often the launcher has restarted the processes.
     """
 
@@ -44,12 +44,12 @@ class Launch:
 
 
 def is_switched_off(env: Mapping[str, str] = os.environ) -> bool:
-    """Tell whether the user wants every process to train alone (FLUIDIO_DISTRIBUTED=off)."""
+    """Return whether the user wants every process to train alone (FLUIDIO_DISTRIBUTED=off)."""
     return env.get("FLUIDIO_DISTRIBUTED", "").lower() in ("off", "0", "no", "false")
 
 
 def find_launch(env: Mapping[str, str] = os.environ) -> Launch | None:
-    """Return what a launcher has put into the environment; None for a process started by hand."""
+    """Return the launcher's settings from the environment; None for a process started by hand."""
     return _torchrun(env) or _kubernetes(env) or _mpi(env) or _paddle(env)
 
 
@@ -97,9 +97,9 @@ def _number(env: Mapping[str, str], name: str) -> int:
 
 
 def trainer_count(env: Mapping[str, str] = os.environ) -> tuple[int, int]:
-    """Return (trainer id, number of trainers) from the environment; (0, 1) where it says nothing.
+    """Return (trainer id, number of trainers) from the environment; (0, 1) if it has neither.
 
-    PADDLE_TRAINERS is what the RecordIO guide's script reads, PADDLE_TRAINERS_NUM what Paddle's launcher sets.
+    The RecordIO guide's script reads PADDLE_TRAINERS; Paddle's launcher sets PADDLE_TRAINERS_NUM.
     """
     for name in ("PADDLE_TRAINERS_NUM", "PADDLE_TRAINERS"):
         if env.get(name, "").isdigit() and env.get("PADDLE_TRAINER_ID"):
@@ -109,9 +109,9 @@ def trainer_count(env: Mapping[str, str] = os.environ) -> tuple[int, int]:
 
 
 def export_paddle_variables(env: MutableMapping[str, str] = os.environ) -> None:
-    """Tell scripts that ask for Paddle's variables what another launcher has said.
+    """Set Paddle's variables from another launcher's, for scripts that read them.
 
-    Endpoints are made up where there is none: they serve as names, the engine meets elsewhere.
+    Missing endpoints are made up: they serve only as names, because the engine meets elsewhere.
     """
     launch = find_launch(env)
     if launch is None or launch.by.startswith("PADDLE") or launch.size < 2:
@@ -131,7 +131,7 @@ def export_paddle_variables(env: MutableMapping[str, str] = os.environ) -> None:
 
 
 def describe_launch(env: Mapping[str, str] = os.environ) -> str:
-    """Say in one line how this process was started and which engine would serve it."""
+    """Return one line that says how this process was started and which engine it would use."""
     if is_switched_off(env):
         return "every process trains alone (FLUIDIO_DISTRIBUTED=off)"
     launch = find_launch(env)

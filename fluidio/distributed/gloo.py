@@ -23,8 +23,8 @@ from fluidio.tensor.array import Array
 
 __all__ = ["GlooCommunicator", "join"]
 
-_GRACE = 1.5  # seconds by which Gloo's limit is longer: ours says who is missing, then Gloo's ends what is under way
-_SLICE = 1.0  # seconds between looks at the clock
+_GRACE = 1.5  # seconds Gloo's limit exceeds ours: ours names missing trainers, then Gloo's ends pending calls
+_SLICE = 1.0  # seconds between checks of the clock
 
 
 def open_meeting(membership: Membership, launch: Launch | None) -> Meeting:
@@ -50,7 +50,7 @@ def join(membership: Membership, launch: Launch | None) -> Communicator:
 
 
 class GlooCommunicator:
-    """Collective calls through Gloo; what goes wrong is looked up at the meeting point."""
+    """Collective calls through Gloo; the causes of failures are looked up at the meeting point."""
 
     def __init__(self, meeting: Meeting, trainer: int, members: Sequence[Member], name: str) -> None:
         torch = import_torch()
@@ -121,7 +121,7 @@ class GlooCommunicator:
         self._release()
 
     def _release(self) -> None:
-        """Let Gloo's threads end: one that frees an array while the interpreter ends aborts the process."""
+        """Let Gloo's threads end: one that frees an array during interpreter shutdown aborts the process."""
         engine, self._gloo = [self._gloo], None
         thread = threading.Thread(target=engine.clear, name="fluidio-release", daemon=True)
         thread.start()
@@ -160,14 +160,14 @@ class GlooCommunicator:
                     announced = True
                     self._announce(count)
                 if inquiry is None and waited >= max(limit - ANSWER_LIMIT, limit / 2):
-                    inquiry = self._ask_who_is_missing(late=True)  # so that the answer is here when the time is up
+                    inquiry = self._ask_who_is_missing(late=True)  # early, to have the answer when the time is up
 
     def _ask_who_is_missing(self, *, late: bool) -> Inquiry[Blame]:
         others = [m for m in self.members if m is not self.members[self.rank]]
         return self._meeting.ask(lambda: self._meeting.roll_call(others, self._count, late))
 
     def _announce(self, count: int) -> None:
-        """Leave a note that this trainer waits; in a thread, as the meeting point may be what is missing."""
+        """Record that this trainer waits; in a thread, because the meeting point itself may be missing."""
 
         def note() -> None:
             with contextlib.suppress(RuntimeError):
@@ -208,7 +208,7 @@ class _GlooWork:
         self._owner = owner
         self._work = work
         self._count = count
-        self._keep = keep  # the memory under way
+        self._keep = keep  # the memory in transit
 
     def wait(self) -> None:
         self._owner._finish(self._work, self._count)
@@ -234,12 +234,12 @@ def _give_up(meeting: Meeting, me: Member, reason: str) -> None:
     try:
         meeting.bounded(partial(meeting.put, "failed", me.trainer, f"gave up: {reason}"))
     except RuntimeError:
-        return  # the meeting point is gone: its silence says the same
+        return  # the meeting point is gone, which has the same effect
     meeting.close()
 
 
 def _leave(meeting: Meeting, me: Member) -> None:
-    """Say goodbye; who holds the meeting point stays until the others have gone."""
+    """Leave the job; the process that hosts the meeting point stays until the others have left."""
     try:
         meeting.put("left", me.trainer)
         if meeting.holds:

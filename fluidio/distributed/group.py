@@ -1,4 +1,4 @@
-"""Group: the trainers that are still there, and how they agree on the next exchange."""
+"""Group: the remaining trainers of a job, and how they agree on the next exchange."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Group", "Intent", "signature_of"]
 
 
 class Intent(enum.IntEnum):
-    """What a trainer says when the group meets: what it has come for."""
+    """What a trainer wants to do when the group meets."""
 
     STEP = 1
     BROADCAST = 2
@@ -47,18 +47,18 @@ class SharedTable(Protocol):
 
 
 def signature_of(parts: Iterable[object]) -> int:
-    """Return a number that differs, most likely, between descriptions that differ."""
+    """Return a number that most likely differs for different descriptions."""
     return zlib.crc32(repr(list(parts)).encode())
 
 
 class Group:
-    """Trainers who meet before each exchange, so that one of them may leave and a mistake is no riddle.
+    """Trainers that meet before each exchange, so that one may leave and mistakes give clear errors.
 
-    Each says what it has come for. Who leaves is left out from then on; who wants something else than the others is
-    an error on all of them. Who asks for rows of a divided table gets them from the others before they go on.
+    Each announces its intent. A trainer that leaves is left out from then on; conflicting intents are an error on all
+    trainers. A trainer that requests rows of a divided table gets them before the others continue.
 
     Attributes:
-        tables: the tables that are divided among the members, the same in the same order on all of them.
+        tables: the tables divided among the members, in the same order on each of them.
     """
 
     def __init__(self, communicator: Communicator) -> None:
@@ -72,7 +72,7 @@ class Group:
 
     @property
     def communicator(self) -> Communicator:
-        """The trainers that take part since the last meeting."""
+        """The communicator of the trainers that take part since the last meeting."""
         return self._present
 
     @property
@@ -80,7 +80,7 @@ class Group:
         return len(self._communicator.members)
 
     def meet(self, intent: Intent, signature: int = 0) -> Communicator:
-        """Wait for the others, and return the communicator of those who stay."""
+        """Wait for the others, and return the communicator of those that remain."""
         if self._left:
             raise DistributedError(
                 "this trainer has left the others (exe.close() or fleet.stop_worker() was called) and cannot train "
@@ -115,7 +115,7 @@ class Group:
         return self._present
 
     def _part(self, ranks: tuple[int, ...]) -> Communicator:
-        """Return the communicator of the members who take part in a step; they may do so again."""
+        """Return the communicator of the members that take part in a step; it is cached for later steps."""
         if ranks not in self._parts:
             self._parts[ranks] = self._communicator.subset(ranks)
         return self._parts[ranks]
@@ -133,7 +133,7 @@ class Group:
             self._answer = found
 
     def sit_out(self) -> None:
-        """Let the others do one step without this trainer, which has no data for it, and stays."""
+        """Let the others run one step without this trainer, which has no data for it but stays."""
         if self.tables:
             raise DistributedError(
                 "a trainer cannot sit out (open_files(..., join=True)) while tables are divided among the trainers: "
@@ -155,7 +155,7 @@ class Group:
         raise DistributedError(f"{problem}; all trainers must run the same programs in the same order")
 
     def leave(self) -> None:
-        """Let the others go on without this trainer; harmless when repeated."""
+        """Leave the group so that the others continue without this trainer; calling it again is harmless."""
         if self._left:
             return
         try:
@@ -165,7 +165,7 @@ class Group:
         self._communicator.close()
 
     def fail(self, reason: str) -> None:
-        """Tell the others that this trainer ends with an error."""
+        """Notify the others that this trainer ends with an error."""
         if not self._left:
             self._left = True
             self._communicator.give_up(reason)

@@ -11,21 +11,21 @@ __all__ = ["goes_alone", "joining_limit", "meeting_limit", "step_limit"]
 
 _STEP = 60.0
 _MEETING = 300.0  # machines of a cluster start minutes apart
-_NOBODY = 15.0  # for a process that nothing says which of a job it is
+_NOBODY = 15.0  # for a process that nothing identifies within a job
 
 
 def step_limit() -> float:
-    """Return the seconds after which a trainer that does not come to an exchange is an error."""
+    """Return the seconds after which a trainer missing from an exchange is an error."""
     return _seconds("FLUIDIO_TIMEOUT", _STEP)
 
 
 def meeting_limit() -> float:
-    """Return the seconds after which a process that does not show up at the start is an error."""
+    """Return the seconds after which a process missing at the start is an error."""
     return _seconds("FLUIDIO_START_TIMEOUT", _seconds("FLUIDIO_TIMEOUT", _MEETING))
 
 
 def goes_alone() -> bool:
-    """Tell whether a trainer that meets nobody at the start trains alone instead of failing."""
+    """Return whether a trainer that finds no others at the start trains alone instead of failing."""
     return not any(map(os.environ.get, ("FLUIDIO_START_TIMEOUT", "FLUIDIO_TIMEOUT"))) and not is_told_its_part()
 
 

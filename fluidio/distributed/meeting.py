@@ -1,4 +1,4 @@
-"""The meeting point of trainers that talk through torch.distributed: its key-value store, and signs of life in it."""
+"""The meeting point of trainers that use torch.distributed: its key-value store, and the heartbeats in it."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from fluidio.errors import DistributedError, NobodyCame, missing_dependency
 __all__ = ["ANSWER_LIMIT", "Blame", "Inquiry", "Meeting", "import_torch", "local_address"]
 
 T = TypeVar("T")
-Blame: TypeAlias = "list[tuple[Member, str]]"  # who is missing, and what is known of each
-_BEAT = 1.0  # seconds between signs of life
-_SILENCE = 3.5  # seconds without one after which a process counts as gone
+Blame: TypeAlias = "list[tuple[Member, str]]"  # the missing members, and what is known about each
+_BEAT = 1.0  # seconds between heartbeats
+_SILENCE = 3.5  # seconds without one after which a process counts as dead
 _GRACE = 1.0  # seconds by which we wait longer than the store itself
-ANSWER_LIMIT = _SILENCE + 4.0  # seconds that a look at the store may take when something is wrong
+ANSWER_LIMIT = _SILENCE + 4.0  # seconds a query of the store may take when something is wrong
 
 
 def import_torch() -> Any:
     """Return the torch package with torch.distributed loaded."""
-    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")  # our errors say it better
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")  # our errors are clearer
     try:
         import torch
         import torch.distributed
@@ -40,11 +40,10 @@ def import_torch() -> Any:
 
 
 class Meeting:
-    """A connection to the store at the meeting point, held open by one of the processes or by the launcher.
+    """A connection to the store at the meeting point, which one of the processes or the launcher hosts.
 
-    Each trainer leaves under its number: who it is ("member"), a counter that shows that it lives ("beat"), the last
-    exchange that it came to ("at"), and how it ended ("left", "failed"). `is_silent` says that the store has not
-    answered in time.
+    Each trainer stores under its number: who it is ("member"), a heartbeat counter ("beat"), the last exchange it
+    reached ("at"), and how it ended ("left", "failed"). `is_silent` says that the store has not answered in time.
     """
 
     def __init__(self, address: str, *, hold: bool, prefix: str, limit: float) -> None:
@@ -58,7 +57,7 @@ class Meeting:
         store = self._connect(torch, host, port, hold, limit)
         self._store = torch.distributed.PrefixStore(prefix, store)
         self.store = torch.distributed.PrefixStore("gloo", self._store)
-        beats = self._connect(torch, host, port, False, limit)  # a connection of its own: calls block each other
+        beats = self._connect(torch, host, port, False, limit)  # a separate connection, because calls block each other
         self._beats = torch.distributed.PrefixStore(prefix, beats)
         self.trainers = 0
         self._stop = threading.Event()
@@ -68,7 +67,7 @@ class Meeting:
         wait = datetime.timedelta(seconds=limit)
         call = partial(torch.distributed.TCPStore, host, port, None, hold, timeout=wait, wait_for_workers=False)
         try:
-            return self.ask(call).answer(limit + _GRACE)  # it waits for ever for a program that does not answer
+            return self.ask(call).answer(limit + _GRACE)  # it waits forever for a program that does not answer
         except RuntimeError as error:
             if hold:
                 problem = f"cannot hold the meeting point {self.address}: {_first_line(error)}"
@@ -84,16 +83,16 @@ class Meeting:
         self._store.set(f"{kind}/{trainer}", text)
 
     def get(self, kind: str, trainer: int) -> str:
-        """Return what a trainer has left; "" for nothing yet."""
+        """Return a value that a trainer has stored; "" if there is none yet."""
         key = f"{kind}/{trainer}"
         return str(self._store.get(key).decode()) if self._store.check([key]) else ""
 
     def ask(self, call: Callable[[], T]) -> Inquiry[T]:
-        """Begin a call to the store in a thread of its own: the link may be cut."""
+        """Start a call to the store in a separate thread: the connection may be broken."""
         return Inquiry(call, self)
 
     def bounded(self, call: Callable[[], T]) -> T:
-        """Return what a call to the store returns; DistributedError if it does not come back."""
+        """Return the result of a call to the store; raise DistributedError if it does not return."""
         return self.ask(call).answer(ANSWER_LIMIT)
 
     @contextlib.contextmanager
@@ -102,7 +101,7 @@ class Meeting:
         try:
             yield
         except DistributedError:
-            raise  # says what is wrong already
+            raise  # already says what is wrong
         except RuntimeError as error:
             raise DistributedError(
                 f"the process at the meeting point {self.address} is gone: {_first_line(error)}"
@@ -157,7 +156,7 @@ class Meeting:
     def _start_beating(self, trainer: int) -> None:
         def beat() -> None:
             count = 0
-            with contextlib.suppress(RuntimeError):  # the store is gone; the exchange itself will say so
+            with contextlib.suppress(RuntimeError):  # the store is gone; the exchange itself will report it
                 while True:
                     count += 1
                     self._beats.set(f"beat/{trainer}", str(count))
@@ -168,7 +167,7 @@ class Meeting:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop giving signs of life."""
+        """Stop the heartbeat."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join(_BEAT)
@@ -176,7 +175,7 @@ class Meeting:
     # -- who is there ---------------------------------------------------------------------------------------------
 
     def roll_call(self, others: Sequence[Member], exchange: int, late: bool) -> Blame:
-        """Return the members to blame for a failed exchange and what is known of each; takes some seconds."""
+        """Return the members that caused a failed exchange and what is known about each; takes some seconds."""
         with self.declared():
             before = {m.trainer: self.get("beat", m.trainer) for m in others}
             time.sleep(_SILENCE)
@@ -201,7 +200,7 @@ class Meeting:
         return ""
 
     def outstay(self, trainers: int, limit: float) -> list[str]:
-        """Wait until all trainers have left; return what is known of those that did not do so in peace."""
+        """Wait until all trainers have left; return what is known about those that did not leave normally."""
         seen: dict[int, tuple[str, float]] = {}
         troubles: list[str] = []
         waiting = list(range(trainers))
@@ -227,7 +226,7 @@ class Meeting:
 
 
 class Inquiry(Generic[T]):
-    """A call to the store that may never come back."""
+    """A call to the store that may never return."""
 
     def __init__(self, call: Callable[[], T], meeting: Meeting) -> None:
         self._call = call
@@ -244,7 +243,7 @@ class Inquiry(Generic[T]):
             self._errors.append(error)
 
     def answer(self, limit: float) -> T:
-        """Return what the call returns, within the limit; DistributedError if it does not come back."""
+        """Return the call's result within the limit; raise DistributedError if it does not return."""
         self._thread.join(limit)
         if self._errors:
             raise self._errors[0]
@@ -264,7 +263,7 @@ def _first_line(error: BaseException) -> str:
 
 
 def _wait_for_port(host: str, port: int, limit: float) -> None:
-    """Wait until somebody listens there."""
+    """Wait until the port accepts connections."""
     begin = time.monotonic()
     while True:
         try:
@@ -282,7 +281,7 @@ def _wait_for_port(host: str, port: int, limit: float) -> None:
 
 
 def local_address(meeting: str) -> str:
-    """Return the address under which this machine reaches the meeting point: where the others can reach it."""
+    """Return this machine's address on the route to the meeting point, at which the others can reach it."""
     host, port = split_endpoint(meeting)
     kind, _, _, _, target = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
     with socket.socket(kind, socket.SOCK_DGRAM) as probe:

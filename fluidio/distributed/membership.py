@@ -1,4 +1,4 @@
-"""Membership: what a script says about the job that this process belongs to."""
+"""Membership: a script's declaration of this process's part in a job."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Membership:
     Attributes:
         trainer: the id of this trainer; -1 for a server.
         trainers: how many trainers there are.
-        endpoints: "host:port" of the processes that may hold the meeting point; the first one does.
-        endpoint: this process's own; it holds the meeting point if it is the first.
+        endpoints: "host:port" of the processes that may host the meeting point; the first one does.
+        endpoint: this process's own; it hosts the meeting point if it is the first.
         server: the number of this server; -1 for a trainer.
     """
 
@@ -37,7 +37,7 @@ class Membership:
 
 
 def parse_endpoints(text: str | list[str] | tuple[str, ...]) -> tuple[str, ...]:
-    """Return the endpoints of "host:port,host:port"; ValueError names a part that is none."""
+    """Return the endpoints of "host:port,host:port"; raise a ValueError that names an invalid part."""
     words = text.split(",") if isinstance(text, str) else [str(word) for word in text]
     endpoints = tuple(word.strip() for word in words if word.strip())
     for endpoint in endpoints:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fluidio.distributed.communicator import Alone, Communicator, Member, Reduction, Work, as_bytes
 from fluidio.distributed.environment import Launch
@@ -22,7 +21,7 @@ __all__ = ["MpiCommunicator", "join", "serve"]
 
 _WAITING = 4711  # the tag of messages that say "I wait in exchange n"
 _ANNOUNCE = 1.0  # seconds of waiting before these are sent
-_SPIN = 0.0005  # seconds of waiting after which the processor is given away
+_SPIN = 0.02  # seconds of waiting without a sleep, which would hold up the data: MPI moves them only while it is asked
 _SERVER, _TRAINER = 0, 1
 
 
@@ -54,7 +53,7 @@ def join(membership: Membership, launch: Launch) -> Communicator:
 
 
 def serve() -> None:
-    """Take the part of a parameter server, which holds nothing: wait until the trainers have ended."""
+    """Act as a parameter server, which holds no data: wait until the trainers have ended."""
     mpi = import_mpi()
     _divide(mpi, _SERVER, 0)
     request = mpi.COMM_WORLD.Ibarrier()
@@ -81,7 +80,7 @@ def _host() -> str:
 
 
 class MpiCommunicator:
-    """Collective calls through MPI, none of which waits longer than the limit."""
+    """Collective calls through MPI, none of which waits beyond the limit."""
 
     def __init__(self, comm: Any, members: Sequence[Member]) -> None:
         self._mpi = import_mpi()
@@ -94,16 +93,16 @@ class MpiCommunicator:
 
     # -- calls ----------------------------------------------------------------------------------------------------
 
-    def all_reduce(self, array: NDArray[Any], reduction: Reduction = "sum") -> Work:
+    def all_reduce(self, array: Array, reduction: Reduction = "sum") -> Work:
         kind = {"sum": "SUM", "prod": "PROD", "max": "MAX", "min": "MIN"}[reduction]
         if array.dtype == np.float16:
             return _HalfSum(self, array, reduction)
         return self._start(lambda: self._comm.Iallreduce(self._mpi.IN_PLACE, array, getattr(self._mpi, kind)), array)
 
-    def broadcast(self, array: NDArray[Any], root: int) -> Work:
+    def broadcast(self, array: Array, root: int) -> Work:
         return self._start(lambda: self._comm.Ibcast(as_bytes(array), root), array)
 
-    def all_gather(self, array: NDArray[Any]) -> NDArray[Any]:
+    def all_gather(self, array: Array) -> Array:
         found = np.empty((len(self.members), *array.shape), array.dtype)
         mine = as_bytes(np.ascontiguousarray(array))
         self._start(lambda: self._comm.Iallgather(mine, as_bytes(found)), (found, mine)).wait()
@@ -180,14 +179,14 @@ class _MpiWork:
         self._owner = owner
         self._request = request
         self._count = count
-        self._keep = keep  # the memory under way
+        self._keep = keep  # the memory in transit
 
     def wait(self) -> None:
         self._owner._finish(self._request, self._count)
 
 
 class _HalfSum:
-    """A reduction of float16, which MPI does not know: the halves travel, and are added up here."""
+    """A reduction of float16, which MPI lacks: the float16 values are exchanged and summed here."""
 
     def __init__(self, owner: MpiCommunicator, array: Array, reduction: Reduction) -> None:
         self._owner = owner
@@ -210,5 +209,5 @@ class _LastOne(Alone):
 
 
 def _leave(mpi: Any) -> None:
-    """Tell servers that this trainer has ended, and go on: what finishes in order needs no answer."""
+    """Notify servers that this trainer has ended, and do not wait: a normal end needs no answer."""
     mpi.COMM_WORLD.Ibarrier()

@@ -1,8 +1,7 @@
-"""Gradients on GPUs: NCCL sums them where they are, on a stream of its own, while backward goes on.
+"""Gradients on GPUs: NCCL sums them on the device, on a separate stream, while backward continues.
 
-Through CuPy's interface to NCCL. The trainers still meet, and notice who is missing, through their Communicator; it
-also carries NCCL's id at the start. Where not every trainer has a GPU of its own and NCCL, gradients travel through the
-host as before.
+Uses CuPy's interface to NCCL. The trainers still meet, and detect missing ones, through their Communicator, which also
+passes NCCL's id at the start. Unless every trainer has NCCL and its own GPU, gradients go through the host.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 import os
 import weakref
 import zlib
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ _found: weakref.WeakKeyDictionary[Communicator, Nccl | None] = weakref.WeakKeyDi
 
 
 def nccl_of(trainers: Communicator, dev: object) -> Nccl | None:
-    """Return NCCL between the GPUs of these trainers, None where that is not possible; all of them call this.
+    """Return NCCL between the GPUs of these trainers, or None if that is impossible; all of them must call this.
 
     `dev` is the GPU of this trainer, with `xp` (CuPy) and its number `device`.
     """
@@ -41,12 +41,12 @@ def _connect(trainers: Communicator, dev: Any) -> Nccl | None:
     said = trainers.all_gather(np.array([able, *mine, _visible(dev)], np.int64))
     places = {tuple(row[1:].tolist()) for row in said}
     if not said[:, 0].all() or len(places) < len(said):
-        return None  # NCCL needs a GPU for each
+        return None  # NCCL needs one GPU per trainer
     return Nccl(trainers, dev)
 
 
 def _module(cupy: object) -> Any:
-    """Return CuPy's interface to NCCL; None where there is none, or FLUIDIO_NCCL=off."""
+    """Return CuPy's interface to NCCL; None if there is none or FLUIDIO_NCCL=off."""
     if os.environ.get("FLUIDIO_NCCL", "").lower() in ("off", "0", "no", "false"):
         return None
     try:
@@ -57,12 +57,12 @@ def _module(cupy: object) -> Any:
 
 
 def _visible(dev: object) -> int:
-    """Return a number for the GPUs that this process sees: trainers may call different GPUs 0."""
+    """Return a number that identifies the visible GPUs: GPU 0 may differ between trainers."""
     return zlib.crc32(os.environ.get("CUDA_VISIBLE_DEVICES", "").encode())
 
 
 class Nccl:
-    """NCCL between the GPUs of some trainers, on a stream beside the one that computes."""
+    """NCCL between the GPUs of some trainers, on a stream separate from computation."""
 
     def __init__(self, trainers: Communicator, dev: Any) -> None:
         self._nccl, self._cupy, self._device = _module(dev.xp), dev.xp, dev.device
@@ -75,14 +75,14 @@ class Nccl:
             self._stream = self._cupy.cuda.Stream(non_blocking=True)
 
     def _communicator(self, size: int, name: Any, rank: int) -> Any:
-        """Return CuPy's communicator; an id is bytes there, and was a tuple of signed numbers until CuPy 13."""
+        """Return CuPy's communicator; its id is bytes, and was a tuple of signed numbers until CuPy 13."""
         try:
             return self._nccl.NcclCommunicator(size, name.tobytes(), rank)
         except TypeError:
             return self._nccl.NcclCommunicator(size, tuple(name.view(np.int8).tolist()), rank)
 
     def all_reduce(self, array: Any) -> GpuWork:
-        """Begin to sum an array over all trainers, in place, when what computes it is done."""
+        """Start summing an array over all trainers, in place, once its computation is done."""
         cupy = self._cupy
         with cupy.cuda.Device(self._device):
             ready, done = (cupy.cuda.Event(disable_timing=True) for _ in range(2))
@@ -96,15 +96,15 @@ class Nccl:
 
 
 class GpuWork:
-    """A sum under way on a GPU. Its memory is kept until the stream that computes waits for it."""
+    """A pending sum on a GPU. Its memory is kept until the computing stream waits for it."""
 
-    def __init__(self, cupy: Any, device: int, done: Any, array: Any) -> None:
+    def __init__(self, cupy: ModuleType, device: int, done: Any, array: Any) -> None:
         self._cupy = cupy
         self._device = device
         self._done = done
         self._array = array
 
     def wait(self) -> None:
-        """Let what comes on the current stream wait for the sum; the host does not."""
+        """Make later work on the current stream wait for the sum; the host does not wait."""
         with self._cupy.cuda.Device(self._device):
             self._cupy.cuda.get_current_stream().wait_event(self._done)

@@ -1,4 +1,4 @@
-"""Say on stderr whom a process waits for, where, how long, and how to do without, when that takes a while."""
+"""Report a long wait on stderr: for which trainers, where, how long, and how to run without them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fluidio.distributed.membership import Membership
 
 __all__ = ["says_whom_it_waits_for", "waiting_line"]
 
-_SOON = 2.0  # seconds: trainers that are started together meet before that
+_SOON = 2.0  # seconds; trainers started together meet sooner
 
 
 @contextlib.contextmanager
@@ -30,7 +30,7 @@ def says_whom_it_waits_for(declared: Membership, launch: Launch | None) -> Itera
 
 
 def waiting_line(declared: Membership, launch: Launch | None) -> str:
-    """Return what a process says that waits for the others at the start."""
+    """Return the line a process prints while it waits for the others at the start."""
     if declared.server >= 0:
         me, others = f"parameter server {declared.endpoint}", list(range(declared.trainers))
     else:

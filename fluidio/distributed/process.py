@@ -1,4 +1,4 @@
-"""The group of this process: what the script has said, joined when the first exchange needs it."""
+"""The group of this process: declared by the script, joined when the first exchange needs it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fluidio.errors import DistributedError, MissingDependencyError, NobodyCame
 
 __all__ = ["declare", "fail", "group", "is_alone", "leave", "membership", "serve"]
 
-# Threads of meeting.py and gloo.py that talk to the store, and how long a process that ends waits for them.
+# Threads of meeting.py and gloo.py that talk to the store, and how long an exiting process waits for them.
 _STORE_THREADS = ("fluidio-meeting", "fluidio-signs-of-life", "fluidio-waits")
 _LAST_WORDS = 3.0
 
@@ -30,7 +30,7 @@ _group: Group | None = None
 
 
 def declare(declared: Membership) -> None:
-    """Note which trainer this process is; nobody is met yet."""
+    """Record which trainer this process is, without contacting the others yet."""
     global _membership
     if _group is None or _membership is None:
         _membership = declared
@@ -47,7 +47,7 @@ def membership() -> Membership | None:
 
 
 def is_alone() -> bool:
-    """Tell whether this process trains alone: nothing else was declared, or the user switched the others off."""
+    """Return whether this process trains alone: no other trainer is declared, or distribution is switched off."""
     return _membership is None or _membership.trainers < 2 or is_switched_off()
 
 
@@ -69,7 +69,7 @@ def group() -> Group:
 
 
 def _go_alone(declared: Membership, error: Exception) -> Communicator:
-    """Train without the others, who were not started, and say so."""
+    """Train without the others, which were not started, and print that."""
     reason = f"no other of {declared.trainers} trainers came within {joining_limit():g} s"
     if isinstance(error, MissingDependencyError):
         reason = str(error)
@@ -104,7 +104,7 @@ def _join_by(declared: Membership, launch: Launch | None) -> Communicator:
 
 
 def serve(declared: Membership) -> None:
-    """Be a parameter server: hold the meeting point open, and end with the trainers."""
+    """Act as a parameter server: host the meeting point, and end with the trainers."""
     if declared.trainers < 2 or is_switched_off():
         print("fluidio: one trainer needs no parameter server: this one ends", file=sys.stderr)
         return
@@ -120,20 +120,20 @@ def serve(declared: Membership) -> None:
 
 
 def leave() -> None:
-    """Leave the group, if there is one, so that the others go on without this trainer."""
+    """Leave the group, if there is one, so that the others continue without this trainer."""
     if _group is not None:
         _group.leave()
 
 
 def fail(error: BaseException) -> None:
-    """Tell the others, if there are any, that this process ends with an error."""
+    """Notify the others, if there are any, that this process ends with an error."""
     if _group is not None and not isinstance(error, SystemExit):
         text = str(error).strip().partition("\n")[0]
         _group.fail(f"{type(error).__name__}: {text}"[:300])
 
 
 def _end_together() -> None:
-    """Leave at the end of the process, or say why not."""
+    """Leave at the end of the process, or report why it failed."""
     atexit.register(_leave_quietly)
     before = sys.excepthook
 
@@ -155,7 +155,7 @@ def _leave_quietly() -> None:
 
 
 def _await_store_calls() -> None:
-    """Let threads that talk to the meeting point come back: one that ends inside C++ aborts the process."""
+    """Wait for threads that talk to the meeting point: one that ends inside C++ aborts the process."""
     deadline = time.monotonic() + _LAST_WORDS
     for thread in threading.enumerate():
         if thread.name in _STORE_THREADS:

@@ -1,4 +1,4 @@
-"""Make a program one of many trainers: gradients are exchanged before they are used, first parameters are shared."""
+"""Make a program one of many trainers: exchange gradients before their use, share initial parameters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
     "train_together",
 ]
 
-_BUCKET = 4 << 20  # bytes: large enough for the network, small enough to be under way while backward goes on
+_BUCKET = 4 << 20  # bytes: large enough for the network, small enough to overlap with backward
 _FIRST_BUCKET = 1 << 20
 _UPDATES = OpRole.Optimize | OpRole.LRSched
 _PLAIN = (VarType.LOD_TENSOR, VarType.SELECTED_ROWS)
@@ -36,7 +36,7 @@ _CLIPS = ("clip", "clip_by_norm", "elementwise_mul", "scale")
 
 @dataclass
 class _Bucket:
-    """Gradients of one type that travel together, ready after op `after`."""
+    """Gradients of one type that are sent together, ready after op `after`."""
 
     dtype: str
     names: list[str] = field(default_factory=list)
@@ -47,13 +47,13 @@ class _Bucket:
 def exchange_gradients(program: Program, *, half: bool = False, clipped: bool = False) -> None:
     """Insert the ops that replace gradients by their mean over all trainers; once for each program.
 
-    Gradients start to travel in buckets as soon as backward has computed them; all have arrived before the first of
-    them is used. Clipping, decay and updates come after that, so they see the mean.
+    Gradients are sent in buckets as soon as backward has computed them; all have arrived before the first is used.
+    Clipping, decay and updates come later, so they see the mean.
 
     Args:
         half: send float32 gradients as float16, half the bytes.
-        clipped: exchange what `set_gradient_clip` has clipped: every trainer clips its own gradients, as those of
-            Fluid's parameter servers do.
+        clipped: exchange gradients after `set_gradient_clip` has clipped them: every trainer clips its own gradients,
+            as with Fluid's parameter servers.
     """
     if program._is_distributed:
         return
@@ -91,8 +91,8 @@ def exchange_gradients(program: Program, *, half: bool = False, clipped: bool = 
 
 
 def _begin_alike(block: Block, role: dict[str, int]) -> None:
-    """Insert the op that makes trainers agree on what they train, before they use it, in case they do not yet."""
-    updates = [op for op in block.ops if op._attrs.get("op_role", 0) & _UPDATES]
+    """Insert the op that makes trainers agree on their parameters before using them, if they do not yet."""
+    updates = [op for op in block.ops if op.attrs.get("op_role", 0) & _UPDATES]
     names = dict.fromkeys(name for op in updates for name in op.input_arg_names if block.has_var(name))
     names = dict.fromkeys(name for name in names if name not in divided_names(block.program))
     kept = sorted(name for name in names if block.var(name).persistable and block.var(name).type in _PLAIN)
@@ -105,7 +105,7 @@ def gradients_of(block: Block) -> dict[str, int]:
     written: dict[str, int] = {}
     wanted: set[str] = set()
     for index, op in enumerate(block.ops):
-        if op._attrs.get("op_role", 0) & _UPDATES:
+        if op.attrs.get("op_role", 0) & _UPDATES:
             wanted.update(name for name in op.input_arg_names if name in written)
         else:
             written.update((name, index) for name in op.output_arg_names if GRAD_SUFFIX in name and name != EMPTY)
@@ -113,10 +113,10 @@ def gradients_of(block: Block) -> dict[str, int]:
 
 
 def clipped_gradients(block: Block, gradients: dict[str, int]) -> dict[str, int]:
-    """Return gradients with those that `set_gradient_clip` has clipped in place of the original ones."""
+    """Return the gradients, with those clipped by `set_gradient_clip` in place of the originals."""
     found = dict(gradients)
     for index, op in enumerate(block.ops):
-        gradient = (op._attrs.get("op_role_var") or [""])[-1]
+        gradient = (op.attrs.get("op_role_var") or [""])[-1]
         if op.type in _CLIPS and gradient in found and gradient in op.input_arg_names:
             del found[gradient]
             found[op.output_arg_names[0]] = index
@@ -141,7 +141,7 @@ def _buckets(block: Block, names: Sequence[str], ready: dict[str, int]) -> list[
 
 def _first_use(block: Block, names: set[str]) -> int:
     for index, op in enumerate(block.ops):
-        if op._attrs.get("op_role", 0) & _UPDATES and names.intersection(op.input_arg_names):
+        if op.attrs.get("op_role", 0) & _UPDATES and names.intersection(op.input_arg_names):
             return index
     return len(block.ops)
 
@@ -151,7 +151,7 @@ def _is_sparse(gradient: Variable) -> bool:
 
 
 def _shape(gradient: Variable) -> tuple[int, ...]:
-    """Return the shape of a gradient: that of its parameter, whose name may be lost when it is clipped."""
+    """Return the shape of a gradient: that of its parameter, whose name clipping may lose."""
     base = gradient.name.partition(GRAD_SUFFIX)[0]
     parameter = gradient.block._find_var_recursive(base)
     return tuple(int(n) for n in (parameter or gradient).shape)
@@ -162,7 +162,7 @@ def _handle(block: Block) -> Variable:
 
 
 def share_first_parameters(startup: Program) -> None:
-    """Append the op that gives every trainer what the first one has initialised; once for each program."""
+    """Append the op that gives every trainer the first one's initial values; once for each program."""
     if startup._is_distributed:
         return
     startup._is_distributed = True
@@ -175,15 +175,15 @@ def share_first_parameters(startup: Program) -> None:
 
 
 def divide_large_tables(program: Program, startup: Program) -> None:
-    """Divide tables that are made for it, or large, among the trainers; call it before `exchange_gradients`."""
+    """Divide large tables, or those marked for it, among the trainers; call it before `exchange_gradients`."""
     if not program._is_distributed and not startup._is_distributed:
         divide_tables(program, startup, tables_of(program))
 
 
 def train_together(program: Program, trainer: int, trainers: int, endpoints: Sequence[str] = ()) -> None:
-    """Make a program one of many trainers, as ParallelExecutor and BuildStrategy say it.
+    """Make a program one of many trainers, as ParallelExecutor and BuildStrategy specify.
 
-    Who the trainers are may have been declared by DistributeTranspiler, which is asked for the same then.
+    DistributeTranspiler may already have declared the trainers; its declaration must then match.
     """
     if is_switched_off():
         return
@@ -200,16 +200,16 @@ def train_together(program: Program, trainer: int, trainers: int, endpoints: Seq
 
 
 def synchronise_batch_norms(program: Program) -> None:
-    """Let batch norms take their statistics from the batches of all trainers."""
+    """Make batch norms take their statistics from the batches of all trainers."""
     for block in program.blocks:
         for op in block.ops:
             if op.type in ("batch_norm", "batch_norm_grad"):
                 op.type = f"sync_{op.type}"
-    program._bump()
+    program.note_change()
 
 
 def sharing_program(program: Program, names: Sequence[str]) -> Program:
-    """Return a program that gives every trainer what the first one has under some names of another program."""
+    """Return a program that gives every trainer the first one's values of some variables of another program."""
     sharing = Program()
     block = sharing.global_block()
     names = [name for name in names if name not in divided_names(program)]

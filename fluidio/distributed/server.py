@@ -1,4 +1,4 @@
-"""A parameter-server process: it holds the meeting point, no parameters, and ends with its trainers."""
+"""A parameter-server process: it hosts the meeting point but no parameters, and ends with its trainers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from fluidio.errors import DistributedError
 
 __all__ = ["serve"]
 
-_GOODBYE = 2.0  # seconds that the first server gives the others to see the end
+_GOODBYE = 2.0  # seconds the first server gives the others to notice the end
 
 
 def serve(declared: Membership, launch: Launch | None) -> None:
-    """Return when all trainers have left; DistributedError when one of them is gone without a word."""
+    """Return when all trainers have left; raise DistributedError if one disappears without leaving."""
     with says_whom_it_waits_for(declared, launch):
         meeting = open_meeting(declared, launch)
         with meeting.declared():
@@ -32,7 +32,7 @@ def serve(declared: Membership, launch: Launch | None) -> None:
         troubles = _outstay(meeting, declared)
     except RuntimeError as error:
         if not meeting.holds:
-            return  # the first server has seen the end
+            return  # the first server has noticed the end
         raise DistributedError(f"parameter server {declared.endpoint}: {error}") from error
     if troubles:
         raise DistributedError(f"parameter server {declared.endpoint}: {'; '.join(troubles)}")
@@ -47,7 +47,7 @@ def _outstay(meeting: Meeting, declared: Membership) -> list[str]:
 
 
 def _see_off(meeting: Meeting, servers: int) -> None:
-    """Stay until the other servers have seen the end; one that was never started is not waited for long."""
+    """Stay until the other servers have noticed the end; do not wait long for one that was never started."""
     deadline = time.monotonic() + _GOODBYE
     while time.monotonic() < deadline and not all(meeting.get("served", i) for i in range(servers)):
         time.sleep(0.02)

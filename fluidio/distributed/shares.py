@@ -1,7 +1,7 @@
-"""How trainers divide a stream of records: by steps, each of which takes the next records of one global order.
+"""Divide a stream of records among trainers: each step takes the next records of one global order.
 
-In every step all trainers together take the next `trainers * batch_size` records; each has a run of them. So what has
-been read is always the beginning of the global order, and any other number of trainers can go on from there.
+In every step all trainers together take the next `trainers * batch_size` records, each a contiguous run. So the records
+read so far are always a prefix of the global order, and any number of trainers can resume from there.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ __all__ = ["next_step", "share"]
 
 
 def share(count: int, trainers: int, trainer: int) -> tuple[int, int]:
-    """Return which of `count` records are a trainer's: a run of them; sizes differ by one at most."""
+    """Return a trainer's contiguous range of `count` records; sizes differ by at most one."""
     return count * trainer // trainers, count * (trainer + 1) // trainers
 
 
 def next_step(left: int, batch_size: int, trainers: int, drop_last: bool, join: bool = False) -> int:
-    """Return how many of the records that are left the next step takes; 0 at the end of the epoch.
+    """Return how many of the remaining records the next step takes; 0 at the end of the epoch.
 
-    Every trainer has at least one of them, so that all have the same number of steps: too few for one more step go
-    with the step before them. With `join` they are a step of their own, in which some trainers have none.
+    Every trainer gets at least one record, so that all run the same number of steps: records too few for another step
+    join the step before. With `join` they form a separate step, in which some trainers have none.
     """
     whole = batch_size * trainers
     if left < whole:

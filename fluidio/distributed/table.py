@@ -1,8 +1,8 @@
-"""Tables whose rows are divided among the trainers, for embeddings that are too large for one of them.
+"""Tables whose rows are divided among the trainers, for embeddings too large for one trainer.
 
 Row i is held by trainer i % parts, as row i // parts of its part. In a training step all trainers look up rows at once.
-Whoever wants rows, or the whole table, at another time - to save it, to evaluate - asks for them: the others answer
-when they next meet. A trainer that leaves hands its rows over.
+A trainer that needs rows, or the whole table, at another time (to save it, to evaluate) requests them, and the others
+answer when they next meet. A trainer that leaves hands over its rows.
 """
 
 from __future__ import annotations
@@ -11,43 +11,41 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fluidio.distributed.communicator import Communicator
 from fluidio.distributed.group import Group, Intent, signature_of
 from fluidio.errors import EnforceNotMet
 from fluidio.tensor import LoDTensor
+from fluidio.tensor.array import Array
 
 __all__ = ["DividedTensor", "Table", "deliver_rows", "divide", "settle"]
 
-_BLOCK = 8 << 20  # bytes that travel at once when a whole table does
+_BLOCK = 8 << 20  # bytes sent at once when a whole table is sent
 
 
 class Table:
     """This trainer's part of a table."""
 
-    def __init__(self, name: str, height: int, part: NDArray[Any], owner: Group) -> None:
+    def __init__(self, name: str, height: int, part: Array, owner: Group) -> None:
         self.name = name
         self.owner = owner
         self.shape = (height, *part.shape[1:])
         self.part: Any = part
         self.parts = owner.size
         self.index = owner.communicator.rank
-        self.version = 0  # counts what was loaded into the table
-        self._given: NDArray[Any] | None = (
-            None  # what was loaded last, until it is known that all trainers have done so
-        )
+        self.version = 0  # counts loads into the table
+        self._given: Array | None = None  # the last loaded value, until all trainers are known to have it
 
     # -- while all trainers do the same -----------------------------------------------------------------------------
 
-    def look_up(self, rows: NDArray[Any], together: bool) -> NDArray[Any]:
-        """Return rows by their numbers; `together` where every trainer looks some up in this table now."""
+    def look_up(self, rows: Array, together: bool) -> Array:
+        """Return rows by number; `together` if every trainer looks up rows of this table now."""
         owner = self.owner
         if owner.size == 1:
-            own: NDArray[Any] = self._own().take(rows, axis=0)
+            own: Array = self._own().take(rows, axis=0)
             return own
         if not together:
-            found: NDArray[Any] = owner.ask(self, rows)
+            found: Array = owner.ask(self, rows)
             return found
         trainers = owner.meet(Intent.COLLECTIVE, signature_of(["look up", self.name, self.shape]))
         settle(trainers, [self])
@@ -69,16 +67,16 @@ class Table:
 
     # -- while trainers do different things -------------------------------------------------------------------------
 
-    def whole(self) -> NDArray[Any]:
+    def whole(self) -> Array:
         """Return all rows."""
         if self._given is not None:
             return self._given
         owner = self.owner
-        found: NDArray[Any] = self._own() if owner.size == 1 and self.parts == 1 else owner.ask(self, None)
+        found: Array = self._own() if owner.size == 1 and self.parts == 1 else owner.ask(self, None)
         return found
 
-    def answer(self, trainers: Communicator, asking: int, rows: NDArray[Any] | None) -> NDArray[Any] | None:
-        """Take part in giving rows (None: all) to the trainer that asks; every trainer does."""
+    def answer(self, trainers: Communicator, asking: int, rows: Array | None) -> Array | None:
+        """Take part in sending rows (None: all) to the requesting trainer; every trainer does."""
         mine = trainers.rank == asking
         wanted = np.array([-1 if rows is None else rows.size], np.int64)
         trainers.broadcast(wanted, asking).wait()
@@ -92,7 +90,7 @@ class Table:
         trainers.all_reduce(found).wait()
         return found if mine else None
 
-    def _gather(self, trainers: Communicator, mine: bool) -> NDArray[Any] | None:
+    def _gather(self, trainers: Communicator, mine: bool) -> Array | None:
         whole = np.empty(self.shape, self.part.dtype) if mine else None
         longest, step = _length(self.shape[0], self.parts, 0), self._rows_at_once()
         for begin in range(0, longest, step):
@@ -113,7 +111,7 @@ class Table:
     # -- loading, leaving ---------------------------------------------------------------------------------------------
 
     def load(self, whole: Any) -> None:
-        """Take the own rows of a whole table."""
+        """Take this trainer's rows from a whole table."""
         array = np.asarray(whole)
         if array.shape != self.shape:
             raise EnforceNotMet(f"the table {self.name} has shape {list(self.shape)}, not {list(array.shape)}")
@@ -121,8 +119,8 @@ class Table:
         self.version += 1
         self._given = array if self.parts > 1 else None
 
-    def agree(self, trainers: Communicator, versions: NDArray[Any]) -> None:
-        """Give all trainers what only some of them have loaded."""
+    def agree(self, trainers: Communicator, versions: Array) -> None:
+        """Pass a table that only some trainers have loaded to all of them."""
         if (versions != versions[0]).any():
             root = int(versions.argmax())
             step = self._rows_at_once() * self.parts
@@ -137,7 +135,7 @@ class Table:
         self._given = None
 
     def hand_over(self, trainers: Communicator, staying: Sequence[int]) -> None:
-        """Divide the rows anew among the trainers who stay; those who leave give all that they have."""
+        """Redistribute the rows among the remaining trainers; those that leave give up all their rows."""
         parts, mine = len(staying), np.arange(self.index, self.shape[0], self.parts)
         targets = np.asarray(staying)[mine % parts]
         order = np.argsort(targets, kind="stable")
@@ -154,7 +152,7 @@ class Table:
 
 
 class DividedTensor(LoDTensor):
-    """What the scope holds for a divided table: read, it is the whole one; written, this trainer keeps its rows."""
+    """The scope's tensor of a divided table: reading gives the whole table; writing keeps this trainer's rows."""
 
     __slots__ = ("table",)
 
@@ -178,7 +176,7 @@ class DividedTensor(LoDTensor):
 
 
 def divide(name: str, height: int, part: Any, owner: Group, before: Any = None) -> DividedTensor:
-    """Return a table of which `part` are this trainer's rows; `before` is what the scope held under its name."""
+    """Return a table with this trainer's rows `part`; `before` is the scope's previous value under its name."""
     table = Table(name, height, part, owner)
     if isinstance(before, DividedTensor) and before.table in owner.tables:
         owner.tables[owner.tables.index(before.table)] = table
@@ -188,21 +186,21 @@ def divide(name: str, height: int, part: Any, owner: Group, before: Any = None) 
 
 
 def settle(trainers: Communicator, tables: Sequence[Table]) -> None:
-    """Let trainers who have loaded a table give it to those who have not."""
+    """Make trainers that have loaded a table pass it to those that have not."""
     versions = trainers.all_gather(np.array([table.version for table in tables], np.int64))
     for number, table in enumerate(tables):
         table.agree(trainers, versions[:, number])
 
 
-def deliver_rows(trainers: Communicator, rows: NDArray[Any], values: NDArray[Any]) -> tuple[Any, Any]:
-    """Send rows of a gradient to the trainers who hold them; return the own ones, by their place in the part."""
+def deliver_rows(trainers: Communicator, rows: Array, values: Array) -> tuple[Any, Any]:
+    """Send gradient rows to the trainers that own them; return this trainer's rows, indexed within its part."""
     order, ids, sent, received = _to_owners(trainers, rows)
     mine = trainers.all_to_all(ids, sent, received)
     return mine // len(trainers.members), trainers.all_to_all(values[order], sent, received)
 
 
-def _to_owners(trainers: Communicator, rows: NDArray[Any]) -> tuple[Any, Any, list[int], list[int]]:
-    """Return the order of rows by who holds them, the rows in that order, and how many go to and come from each."""
+def _to_owners(trainers: Communicator, rows: Array) -> tuple[Any, Any, list[int], list[int]]:
+    """Return the order of rows by owner, the rows in that order, and how many each trainer receives and sends."""
     count = len(trainers.members)
     owners = rows % count
     order = np.argsort(owners, kind="stable")
@@ -215,8 +213,8 @@ def _length(height: int, parts: int, index: int) -> int:
     return max(0, -(-(height - index) // parts))
 
 
-def _rows_of(height: int, parts: int, rank: int, new_parts: int, new_index: int) -> NDArray[Any]:
+def _rows_of(height: int, parts: int, rank: int, new_parts: int, new_index: int) -> Array:
     """Return the rows of one part that belong to a part of the new division."""
-    rows: NDArray[Any] = np.arange(rank, height, parts)
-    found: NDArray[Any] = rows[rows % new_parts == new_index]
+    rows: Array = np.arange(rank, height, parts)
+    found: Array = rows[rows % new_parts == new_index]
     return found

@@ -11,7 +11,7 @@ __all__ = ["gather_texts"]
 
 
 def gather_texts(group: Group, text: str) -> dict[int, str]:
-    """Return the texts of all trainers, by trainer; each calls this."""
+    """Return the texts of all trainers by trainer id; every trainer must call this."""
     trainers: Communicator = group.meet(Intent.COLLECTIVE, signature_of(["texts"]))
     mine = np.frombuffer(text.encode(), np.uint8)
     lengths = trainers.all_gather(np.array([len(mine)], np.int64))[:, 0]

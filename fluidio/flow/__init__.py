@@ -1,1 +1,1 @@
-"""What moves items between threads and processes: channels, queues, the life cycle of a reader, worker processes."""
+"""Move items between threads and processes: channels, queues, the life cycle of a reader, worker processes."""

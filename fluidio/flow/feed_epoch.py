@@ -1,6 +1,6 @@
-"""Epoch: the items of one epoch on their way from a thread that runs the user's generator to the program.
+"""Epoch: carries the items of one epoch from the thread that runs the user's generator to the program.
 
-Every epoch has a channel of its own: what a late thread of the last epoch still puts goes nowhere.
+Every epoch has its own channel, so items from a late thread of the previous epoch are discarded.
 """
 
 from __future__ import annotations
@@ -20,37 +20,37 @@ from fluidio.tensor.lod import LoD
 __all__ = ["Epoch", "Tensors", "feed"]
 
 Tensors = list[tuple[Any, LoD]]
-"""One batch: array and LoD of each slot."""
+"""One batch: the array and LoD of each slot."""
 
-_PATIENCE = 0.0005  # seconds for which a waiting consumer lets a quick source gather a few items
-_GATHER = 16  # items that wake it before
-_QUICK = 0.00005  # seconds for an item of a source ...
-_SHORT = 0.0005  # ... and for a step, both so short that working side by side does not pay
+_PATIENCE = 0.0005  # seconds a waiting consumer lets a fast source gather a few items
+_GATHER = 16  # items that wake it sooner
+_QUICK = 0.00005  # seconds per item of a source ...
+_SHORT = 0.0005  # ... and per step, both too short for parallel work to pay off
 
 
 class Epoch:
-    """The items of one epoch on their way; `ended` and `error` say why no more come."""
+    """The items of one epoch in transit; `ended` and `error` say why there are no more."""
 
     def __init__(self, name: str, capacity: int) -> None:
         self.name = name
         self.items: deque[Tensors] = deque()
         self.capacity = capacity
-        self.refill_at = capacity // 2  # waking a full producer for each item would cost a thread switch each time
+        self.refill_at = capacity // 2  # waking a blocked producer for each item would cost a thread switch each time
         self.produced = 0  # items since the producer had room again
         self.resumed = time.perf_counter()  # when that was
-        self.pace = self.step = 1.0  # seconds for an item on either side, at their best of late
-        self.wake_at = min(_GATHER, capacity)  # two busy threads that take turns at each item cost more than the items
+        self.pace = self.step = 1.0  # recent best seconds per item on either side
+        self.wake_at = min(_GATHER, capacity)  # two busy threads alternating at each item cost more than the items
         self.eager = False
         self.closed = False
         self.ended = False
         self.error: BaseException | None = None
-        self.late_error: BaseException | None = None  # of a generator that was closed before its end
+        self.late_error: BaseException | None = None  # from a generator closed before its end
         self.thread: threading.Thread | None = None
         self.producers_waiting = 0
         self.consumers_waiting = 0
         self.producer_wait = 0.0
         self.consumer_wait = 0.0
-        lock = threading.RLock()  # a garbage collection inside put() may let go of the queue, which calls abandon()
+        lock = threading.RLock()  # garbage collection inside put() may free the queue, which calls abandon()
         self._room = threading.Condition(lock)
         self._data = threading.Condition(lock)
 
@@ -68,13 +68,13 @@ class Epoch:
         return True
 
     def _wait_for_room(self) -> None:
-        """Wait until half of the items are taken, or all of them where both sides are quick.
+        """Wait until half of the items are taken, or all of them if both sides are fast.
 
-        Two threads that both want the interpreter lock hand it to and fro at each array operation: a quick source is
-        cheaper when it works while the consumer waits.
+        Two threads that compete for the interpreter lock swap it at each array operation: a fast source is cheaper when
+        it works while the consumer waits.
         """
         began = time.perf_counter()
-        # At their best: a busy machine interrupts either side now and then.
+        # Use the best times: a busy machine interrupts either side now and then.
         self.pace = min((began - self.resumed) / max(1, self.produced), self.pace * 1.5)
         self.refill_at = 0 if self.pace < _QUICK and self.step < _SHORT else self.capacity // 2
         with self._room:
@@ -91,10 +91,10 @@ class Epoch:
             OBSERVERS.waited(self.name, "producer", len(self.items), began, self.resumed)
 
     def take(self) -> Tensors | None:
-        """Return the next item, None at the end; raise what the producer died of."""
+        """Return the next item, None at the end; raise the producer's error if it failed."""
         items = self.items
         while True:
-            over = self.ended or self.closed  # looked at first: nothing is added once it is true
+            over = self.ended or self.closed  # read first: nothing is added once it is true
             try:
                 item = items.popleft()
                 break
@@ -116,7 +116,7 @@ class Epoch:
             try:
                 if not self.items and not self.ended and not self.closed:
                     self._data.wait(_PATIENCE)
-                self.eager = True  # nothing came so soon: the source is slow, and each item is wanted at once
+                self.eager = True  # nothing arrived in time: the source is slow, so take each item at once
                 self._wait_long()
             finally:
                 self.consumers_waiting -= 1
@@ -149,7 +149,7 @@ class Epoch:
             self.consumers_waiting -= 1
 
     def finish(self, error: BaseException | None = None) -> None:
-        """Say that no more items come: what waits is still delivered, then the end or the error."""
+        """Mark the end of the items: waiting ones are still delivered, then the end or the error."""
         with self._data:
             if not self.ended:
                 self.ended = True
@@ -158,7 +158,7 @@ class Epoch:
             self._room.notify_all()
 
     def abandon(self) -> None:
-        """Forget the waiting items and let everybody go."""
+        """Discard the waiting items and wake all waiting threads."""
         self.closed = True
         self.items.clear()
         with self._data:
@@ -167,13 +167,13 @@ class Epoch:
 
 
 def _fail(name: str, error: BaseException) -> NoReturn:
-    if isinstance(error, ReaderError):  # from a python reader: it names the user's exception already
+    if isinstance(error, ReaderError):  # from a Python reader: it already names the user's exception
         raise ReaderError(f"the source of reader {name}: {error}") from error.__cause__ or error
     raise ReaderError(f"the source of reader {name} raised {type(error).__name__}: {error}") from error
 
 
 def feed(source: Callable[[], Iterable[Tensors]], epoch: Epoch, skip: int) -> None:
-    """Run the user's generator in a thread; its end, or its exception, ends the epoch."""
+    """Run the user's generator in a thread; the epoch ends with the generator or its exception."""
     items: Any = None
     try:
         items = iter(source())
@@ -192,7 +192,7 @@ def feed(source: Callable[[], Iterable[Tensors]], epoch: Epoch, skip: int) -> No
 
 
 def _close_quietly(close: Callable[[], None], epoch: Epoch) -> None:
-    """Finalise a generator in the thread that ran it; `reset()` tells of an error of its `finally`."""
+    """Finalise a generator in the thread that ran it; `reset()` reports errors from its `finally`."""
     try:
         close()
     except BaseException as error:

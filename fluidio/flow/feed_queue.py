@@ -1,6 +1,6 @@
-"""FeedQueue: the bounded queue between a thread that runs the user's generator and the executor that takes batches.
+"""FeedQueue: the bounded queue between a thread that runs the user's generator and the executor.
 
-It stands here because layers make it when a reader is declared and the executor empties it when a program runs.
+It is in this package because layers create it when a reader is declared and the executor drains it when a program runs.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from fluidio.tensor.lod import LoD
 
 __all__ = ["FeedQueue", "Tensors"]
 
-_JOIN = 5.0  # seconds that reset() waits for a generator which is busy
-_PUSH = 0.1  # seconds between two looks for the thread that will push the first item
+_JOIN = 5.0  # seconds that reset() waits for a busy generator
+_PUSH = 0.1  # seconds between checks for the thread that will push the first item
 
 
 class FeedQueue:
@@ -31,7 +31,7 @@ class FeedQueue:
 
     Args:
         name: the reader's name, for messages.
-        capacity: batches that wait at most.
+        capacity: maximum number of waiting batches.
         site: where the user's code made it, for messages.
     """
 
@@ -44,9 +44,9 @@ class FeedQueue:
         self.epoch = 0
         self.delivered = 0
         self.has_source = False  # a handle will start() it
-        self.skip = 0  # items to pass over in the next epoch, after load_state_dict()
-        self.owner: weakref.ref[object] | None = None  # the program that it was made for
-        self.readers: weakref.WeakSet[RuntimeReader] = weakref.WeakSet()  # which empty this queue
+        self.skip = 0  # items to skip in the next epoch, after load_state_dict()
+        self.owner: weakref.ref[object] | None = None  # the program it was made for
+        self.readers: weakref.WeakSet[RuntimeReader] = weakref.WeakSet()  # the readers that drain this queue
         self._capacity = capacity
         self._home = os.getpid()
         self._pushing = threading.Lock()
@@ -57,23 +57,23 @@ class FeedQueue:
         self._bytes = 0
         self._dropped = 0
         self._note: tuple[int, str, str] | None = None
-        self.warned: set[str] = set()  # what the user has been warned of
+        self.warned: set[str] = set()  # warnings already given
 
     # -- Fluid's own methods ------------------------------------------------------------------------------------
 
     def push(self, item: Any) -> bool:
         """Add one batch (LoDTensors or arrays), waiting for room; False when the queue is closed.
 
-        Fluid: a LoDTensorArray is pushed; any sequence of tensors and arrays will do.
+        Fluid: a LoDTensorArray is pushed; any sequence of tensors and arrays works.
         """
         if self.state is State.IDLE:
             self.state = step(self.state, Event.START, self.name)
         epoch, tensors = self._current, [_pair(value) for value in item]
-        with self._pushing:  # one thread at a time looks for room and takes it
+        with self._pushing:  # one thread at a time waits for room and takes it
             return epoch.put(tensors)
 
     def close(self) -> None:
-        """Say that the epoch is complete: what waits is delivered, then comes the end."""
+        """Mark the epoch as complete: waiting batches are delivered, then the end."""
         if self.state is State.IDLE:
             self.state = step(self.state, Event.START, self.name)
         self._current.finish()
@@ -93,12 +93,12 @@ class FeedQueue:
 
     @property
     def current(self) -> object:
-        """Return a token of the epoch: another one means that the queue began anew."""
+        """Return a token for the epoch; it changes when the queue starts a new one."""
         return self._current
 
     @property
     def thread(self) -> threading.Thread | None:
-        """The thread of start(), None where items are pushed by hand."""
+        """The thread of start(); None if items are pushed by hand."""
         return self._current.thread
 
     # -- life cycle ---------------------------------------------------------------------------------------------
@@ -128,8 +128,8 @@ class FeedQueue:
         """Return the next batch, None at the end of the epoch.
 
         Args:
-            deliver: count it as delivered. Who reads ahead does so when it is handed on, and then comes for the end
-                or the error himself: until then the epoch runs.
+            deliver: count it as delivered. A reader that reads ahead counts each item itself when it passes it on, and
+                collects the end or the error then: until that point the epoch keeps running.
 
         Raises:
             EnforceNotMet: `start()` was not called.
@@ -155,7 +155,7 @@ class FeedQueue:
         return item
 
     def _take_when_not_running(self) -> Tensors | None:
-        # Without a source only a thread of the user's can bring data, by push(): it may not have come to it yet.
+        # Without a source, only a user thread can supply data, by push(); it may not have done so yet.
         with waiting(f"somebody to push the first item into the queue of reader {self.name}") as wait:
             while self.state is State.IDLE and not self.has_source and _other_threads():
                 self._current.look(_PUSH)
@@ -166,7 +166,7 @@ class FeedQueue:
         return self._current.take()  # the end or the error once more
 
     def reset(self) -> None:
-        """Drop what waits, stop the thread and be ready for `start()`; legal at any time."""
+        """Drop waiting batches, stop the thread and get ready for `start()`; legal at any time."""
         epoch = self._current
         if self.state is State.RUNNING:
             self._dropped += len(epoch.items)
@@ -198,11 +198,11 @@ class FeedQueue:
         self._current = Epoch(self.name, self._capacity)
 
     def note_drop(self, count: int, what: str, why: str) -> None:
-        """Remember (from any thread) that something was dropped; the consumer hears of it at the end of the epoch."""
+        """Record (from any thread) that items were dropped; the consumer is warned at the end of the epoch."""
         self._note = (count, what, why)
 
     def drop(self, count: int, what: str, why: str) -> None:
-        """Count what was dropped and say so once."""
+        """Count dropped items and warn once."""
         if not count:
             return
         self._dropped += count
@@ -217,9 +217,9 @@ class FeedQueue:
             self.drop(*note)
 
     def resume(self, state: dict[str, Any]) -> None:
-        """Pass over the batches that a saved state counts, at the next `start()`.
+        """Skip the batches that a saved state counts, at the next `start()`.
 
-        A generator cannot begin in its middle: it runs again and its first batches are dropped.
+        A generator cannot start in the middle, so it runs again and its first batches are dropped.
         """
         if state.get("version") != 1 or state.get("chain") != [["queue"]]:
             raise EnforceNotMet(f"reader {self.name}: this is no state of a queue reader: {state}")
@@ -260,4 +260,4 @@ def _pair(value: object) -> tuple[Any, LoD]:
         tensor = LoDTensor()
         tensor.set(value)
         value = tensor
-    return value._data(), value.levels
+    return value.held_array(), value.levels

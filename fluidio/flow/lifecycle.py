@@ -6,7 +6,7 @@
       +-----reset------+-------reset----+        close: CLOSED, from anywhere
 
 `reset` is legal in every state and may be repeated. `start` at the end of an epoch or after an error means
-`reset` and `start`, so that a loop which forgot `reset()` still reads every epoch.
+`reset` and `start`, so that a loop without `reset()` still reads every epoch.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["Event", "State", "step"]
 
 
 class State(enum.Enum):
-    """Where a reader stands."""
+    """The state of a reader."""
 
     IDLE = "not started"
     RUNNING = "running"
@@ -59,7 +59,7 @@ _TABLE: dict[tuple[State, Event], State] = {
 
 
 def step(state: State, event: Event, name: str = "reader") -> State:
-    """Return the state after an event; EnforceNotMet says what to do instead of what cannot be done."""
+    """Return the state after an event; for an illegal one, raise an EnforceNotMet that says what to do instead."""
     if event is Event.CLOSE:
         return State.CLOSED
     following = _TABLE.get((state, event))

@@ -1,7 +1,7 @@
-"""Send messages through a pipe so that the receiver never waits for a sender that is gone.
+"""Send messages through a pipe so that the receiver never waits for a dead sender.
 
-The end of a pipe is not always seen: a child of the killed child may still hold it open, with half a message inside.
-So the receiver never blocks in a read; while nothing comes it asks its caller whether to go on.
+The end of a pipe is not always visible: a child of the killed child may still hold it open, with half a message inside.
+So the receiver never blocks in a read; while nothing arrives it calls a function that decides whether to continue.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PIPES_ARE_FILES = os.name == "posix"
 
 def send(connection: Connection, *parts: bytes) -> None:
     """Send some bytes as one message."""
-    if not _PIPES_ARE_FILES:  # Windows: nobody else can hold a pipe that was not handed over
+    if not _PIPES_ARE_FILES:  # Windows: no other process holds a pipe unless it was passed on
         connection.send_bytes(b"".join(parts))
         return
     for part in (_length.pack(sum(map(len, parts))), *parts):
@@ -34,7 +34,7 @@ def receive(connection: Connection, check: Callable[[], None], every: float) -> 
     """Return the next message.
 
     Args:
-        check: called each `every` seconds without news; raises when nothing more will come.
+        check: called every `every` seconds without data; raises if nothing more will come.
 
     Raises:
         EOFError: the sender closed its end.

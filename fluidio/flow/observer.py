@@ -1,7 +1,8 @@
-"""Observer: watch what runs do, without changing them: steps, ops, reads, waits, drops.
+"""Observer: watch runs without changing them: steps, ops, reads, waits, copies, drops.
 
-An observer is told of events in the thread where they happen, so its methods are quick and lock what they share. What
-it raises ends the run. Times are seconds of `time.perf_counter()`. While nobody watches, an event costs one comparison.
+An observer is called in the thread where an event happens, so its methods must be quick and lock shared data. An
+exception in an observer ends the run. Times are seconds of `time.perf_counter()`. Without observers, an event costs one
+comparison.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from fluidio.tensor.lod import LoD
 
 __all__ = [
     "OBSERVERS",
+    "Copy",
     "Drop",
     "Observer",
     "Observers",
@@ -32,12 +34,12 @@ T = TypeVar("T", bound="Observer")
 
 
 class Step(NamedTuple):
-    """A call of `Executor.run`; runs inside it (a compiled program, a py_func) belong to it.
+    """A call of `Executor.run`, including nested runs (a compiled program, a py_func).
 
     Attributes:
-        program: number of the program, counted in the process; a compiled program has that of the one inside.
+        program: number of the program within the process; a compiled program has that of its inner program.
         place: "CPU", "CUDA:0".
-        fed: records in the feed, 0 where readers bring the data.
+        fed: records in the feed; 0 if readers supply the data.
     """
 
     program: int
@@ -48,7 +50,7 @@ class Step(NamedTuple):
 
 
 class StepResult(NamedTuple):
-    """How a step ended: what it fetched, or the error (an EOFException at the end of the data)."""
+    """How a step ended: the fetched names, or the error (an EOFException at the end of the data)."""
 
     names: tuple[str, ...]
     values: Sequence[Any]
@@ -68,13 +70,13 @@ class OpRun(NamedTuple):
 
 
 class Read(NamedTuple):
-    """What a program or a loop asked a reader for, from asking to having it.
+    """A read of one item by a program or a loop, from request to delivery.
 
     Attributes:
         reader: name of the source, at the bottom of the chain.
-        chain: names from the source to the reader that was asked.
-        records: in the batch; 0 from a loader, whose batches are counted when they are fed.
-        ended: there was no next item: an epoch is over.
+        chain: names from the source to the reader that was read.
+        records: number in the batch; 0 from a loader, whose batches are counted when they are fed.
+        ended: whether there was no next item, because the epoch is over.
     """
 
     reader: str
@@ -87,7 +89,7 @@ class Read(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """A thread that had to wait for a queue: as "consumer" for an item, as "producer" for room or work.
+    """A thread's wait for a queue: as "consumer" for an item, as "producer" for room or work.
 
     Attributes:
         queue: name of the reader that the queue belongs to.
@@ -102,6 +104,20 @@ class Wait(NamedTuple):
     stop: float
 
 
+class Copy(NamedTuple):
+    """A batch that a reader sent to a GPU, with the actual start and end of the transfer by the GPU's events.
+
+    Attributes:
+        device: number of the GPU.
+        size: bytes.
+    """
+
+    device: int
+    size: int
+    start: float
+    stop: float
+
+
 class Drop(NamedTuple):
     """Records or batches that a reader left out at the end of an epoch."""
 
@@ -110,11 +126,11 @@ class Drop(NamedTuple):
 
 
 class Observer:
-    """Override what you want to hear of.
+    """Base class: override the methods for the events of interest.
 
     Attributes:
-        times_ops: also hear of every op. On a GPU each op is then waited for, so that its time is its own; copies and
-            work no longer overlap.
+        times_ops: also receive every op. On a GPU each op is then waited for, to time it on its own; copies and
+            computation no longer overlap.
     """
 
     times_ops = False
@@ -123,7 +139,7 @@ class Observer:
         """`Executor.run` was called."""
 
     def step_ended(self, step: Step, result: StepResult) -> None:
-        """It is about to return or to raise."""
+        """`Executor.run` is about to return or raise."""
 
     def op_ran(self, op: OpRun) -> None:
         """An op ran without an error (with `times_ops`)."""
@@ -134,18 +150,21 @@ class Observer:
     def wait_ended(self, wait: Wait) -> None:
         """A wait for a queue is over."""
 
+    def copy_ended(self, copy: Copy) -> None:
+        """A batch has reached a GPU. Reported some batches later, in the thread that starts the copies."""
+
     def items_dropped(self, drop: Drop) -> None:
-        """Data were left out."""
+        """Data was dropped."""
 
 
 class Observers:
-    """Everybody who watches this process.
+    """All observers of this process.
 
     Attributes:
-        all: all of them; empty when nothing needs to be told.
+        all: all observers; empty when nothing needs to be reported.
         of_ops: those with `times_ops`.
-        skipped: one item for each of the next steps that nobody needs to hear of; an iterator, which threads may share.
-        checks_numbers: every op's outputs are looked through for NaN and infinity (`FLAGS_check_nan_inf`).
+        skipped: one item for each of the next steps that need no report; an iterator, which threads may share.
+        checks_numbers: check every op's outputs for NaN and infinity (`FLAGS_check_nan_inf`).
     """
 
     def __init__(self) -> None:
@@ -157,18 +176,18 @@ class Observers:
         self._changing = threading.Lock()
 
     def add(self, observer: Observer) -> None:
-        """Tell an observer of what happens from now on; adding it twice is harmless."""
+        """Report events to an observer from now on; adding it twice is harmless."""
         with self._changing:
             if observer not in self.all:
                 self._set((*self.all, observer))
 
     def remove(self, observer: Observer) -> None:
-        """Tell it no more; harmless when it is not there."""
+        """Stop reporting to an observer; harmless if it was not added."""
         with self._changing:
             self._set(tuple(one for one in self.all if one is not observer))
 
     def skip(self, observer: Observer, steps: int) -> bool:
-        """Run so many steps without telling of their begin and end, if only this observer watches."""
+        """Run this many steps without reporting their start and end, if this is the only observer."""
         with self._changing:
             if self.all != (observer,):
                 return False
@@ -181,19 +200,25 @@ class Observers:
         self.of_ops = tuple(one for one in observers if one.times_ops)
 
     def read(self, chain: tuple[str, ...], records: int, ended: bool, start: float, stop: float) -> None:
-        """Tell of an item that was read."""
+        """Report an item that was read."""
         event = Read(chain[0], chain, records, ended, threading.get_ident(), start, stop)
         for observer in self.all:
             observer.item_read(event)
 
     def waited(self, queue: str, side: Literal["producer", "consumer"], size: int, start: float, stop: float) -> None:
-        """Tell of a wait."""
+        """Report a wait."""
         event = Wait(queue, side, size, threading.get_ident(), start, stop)
         for observer in self.all:
             observer.wait_ended(event)
 
+    def copied(self, device: int, size: int, start: float, stop: float) -> None:
+        """Report a copy to a GPU."""
+        event = Copy(device, size, start, stop)
+        for observer in self.all:
+            observer.copy_ended(event)
+
     def dropped(self, reader: str, count: int) -> None:
-        """Tell of data that were left out."""
+        """Report dropped data."""
         for observer in self.all:
             observer.items_dropped(Drop(reader, count))
 
@@ -203,7 +228,7 @@ OBSERVERS = Observers()
 
 @contextlib.contextmanager
 def observing(observer: T) -> Iterator[T]:
-    """Let an observer watch for the length of a block.
+    """Add an observer for the duration of a `with` block.
 
     Example:
         >>> class Steps(Observer):
@@ -223,7 +248,7 @@ def observing(observer: T) -> Iterator[T]:
 
 
 def records_in(item: Sequence[tuple[Any, LoD]]) -> int:
-    """Return how many records a batch holds: sequences where the first tensor has them, else its rows."""
+    """Return how many records a batch holds: the sequences of the first tensor if it has any, else its rows."""
     if not item:
         return 0
     array, lod = item[0]

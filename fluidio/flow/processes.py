@@ -1,9 +1,10 @@
-"""Start, watch and stop worker processes, and bring their exceptions home.
+"""Start, watch and stop worker processes, and pass their exceptions to the parent.
 
-Workers are forked where the system can: sources are usually closures, which no other way of starting a process can
-carry. Python 3.12 warns when a process with threads forks, because a lock held by another thread stays locked in the
-child. Our children touch none of the parent's locks: they run the user's source and write to a pipe of their own,
-and Python repairs its own locks after a fork. So the warning, and only that one, is silenced around the fork itself.
+Workers are forked where the system supports it: sources are usually closures, which cannot be passed to a process in
+any other way. Python 3.12 warns when a process with threads forks, because a lock held by another thread stays locked
+in the child. Our children touch none of the parent's locks: they run the user's source and write to a pipe of their
+own, and Python repairs its own locks after a fork. So the warning, and only that one, is silenced around the fork
+itself.
 """
 
 from __future__ import annotations
@@ -17,28 +18,29 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection
-from multiprocessing.context import BaseContext
+from multiprocessing.context import ForkContext, SpawnContext
 from multiprocessing.process import BaseProcess
 from types import FrameType
 from typing import Any
 
 __all__ = ["context", "death_note", "pack_error", "start", "stop", "uninterrupted", "unpack_error"]
 
-_forking = threading.Lock()  # warnings.catch_warnings is not made for two threads at once
+_forking = threading.Lock()  # warnings.catch_warnings is not thread-safe
 
 
-def context() -> BaseContext:
-    """Return the way to start processes: fork, or spawn where there is no fork."""
-    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
-    return multiprocessing.get_context(method)
+def context() -> ForkContext | SpawnContext:
+    """Return the multiprocessing context: fork, or spawn where fork is unavailable."""
+    if "fork" in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("fork")
+    return multiprocessing.get_context("spawn")
 
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Hold Ctrl-C back while processes are started.
+    """Defer Ctrl-C while processes are started.
 
-    Python ignores exceptions of what it runs around a fork, so a KeyboardInterrupt there would be lost; and one right
-    after it would leave a process that nobody knows of.
+    Python ignores exceptions in the handlers it runs around a fork, so a KeyboardInterrupt there would be lost, and one
+    right after it would leave an untracked process.
     """
     handler = signal.getsignal(signal.SIGINT)
     if not callable(handler) or threading.current_thread() is not threading.main_thread():
@@ -60,7 +62,7 @@ def start(
     """Start `target(*args)` in a daemonic process.
 
     Args:
-        foreign: connections that the child inherits by the fork and must close, so that the end of either side is seen.
+        foreign: connections the child inherits from the fork and must close, so that each side can see the other end.
     """
     if multiprocessing.current_process().daemon:
         raise RuntimeError(
@@ -69,7 +71,7 @@ def start(
         )
     way = context()
     foreign = list(foreign) if way.get_start_method() == "fork" else []
-    process = way.Process(target=_child, args=(target, args, foreign), name=f"fluidio-{name}", daemon=True)  # type: ignore[attr-defined]
+    process = way.Process(target=_child, args=(target, args, foreign), name=f"fluidio-{name}", daemon=True)
     with _forking, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r".*multi-threaded.*fork", category=DeprecationWarning)
         try:
@@ -79,7 +81,7 @@ def start(
                 f"{name}: this system cannot fork, so the source must be picklable: define it at the top level of a "
                 f"module instead of inside a function ({error})"
             ) from error
-    return process  # type: ignore[no-any-return]
+    return process
 
 
 def _child(target: Callable[..., None], args: tuple[Any, ...], foreign: list[Connection]) -> None:
@@ -92,21 +94,21 @@ def _child(target: Callable[..., None], args: tuple[Any, ...], foreign: list[Con
 
 
 def stop(processes: Iterable[BaseProcess]) -> None:
-    """End processes that may be anywhere, and wait for them."""
+    """End processes, whatever they are doing, and wait for them."""
     processes = list(processes)
     for process in processes:
         if process.is_alive():
             process.terminate()
     for process in processes:
         process.join(1.0)
-        if process.is_alive():  # the user's code holds SIGTERM back
+        if process.is_alive():  # the user's code blocks SIGTERM
             process.kill()
             process.join()
         process.close()
 
 
 def death_note(process: BaseProcess) -> str:
-    """Say how a process ended that should not have."""
+    """Describe how a process ended that should not have ended."""
     process.join(1.0)
     code = process.exitcode
     if code is not None and code < 0:
@@ -117,13 +119,13 @@ def death_note(process: BaseProcess) -> str:
 
 
 def pack_error(error: BaseException) -> bytes:
-    """Return an exception and its traceback as bytes that another process can open."""
+    """Return an exception and its traceback as bytes that another process can unpack."""
     text = "".join(traceback.format_exception(error))
     try:
         whole = pickle.dumps(error)
         pickle.loads(whole)
     except Exception:
-        whole = b""  # exceptions with a constructor of their own often cannot be rebuilt: the text has to do
+        whole = b""  # exceptions with custom constructors often cannot be rebuilt: send the text only
     return pickle.dumps((whole, type(error).__name__, str(error), text))
 
 

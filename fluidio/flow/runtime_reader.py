@@ -1,4 +1,4 @@
-"""RuntimeReader: what the variable of a reader holds while programs run, as those see it who do not run them."""
+"""RuntimeReader: the run-time value of a reader variable, as seen from outside the executor."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fluidio.flow.feed_epoch import Tensors
 __all__ = ["ReaderState", "RuntimeReader"]
 
 ReaderState = dict[str, Any]
-"""Where a reader stands, as plain values; or what it has counted."""
+"""A reader's position as plain values, or its counts."""
 
 
 @runtime_checkable
@@ -19,7 +19,7 @@ class RuntimeReader(Protocol):
 
     Attributes:
         name: the variable's name.
-        pending: a state to go on from, taken over by the reader that is put on top of this one.
+        pending: a state to resume from, taken over by the reader built on this one.
     """
 
     name: str
@@ -30,7 +30,7 @@ class RuntimeReader(Protocol):
         ...
 
     def reset(self) -> None:
-        """Begin a new epoch: this reader, all below it and all that stand on them."""
+        """Begin a new epoch in this reader, all readers below it and all readers above those."""
         ...
 
     def stats(self) -> ReaderState:
@@ -38,11 +38,11 @@ class RuntimeReader(Protocol):
         ...
 
     def state_dict(self) -> ReaderState:
-        """Return where this reader stands."""
+        """Return this reader's position."""
         ...
 
     def load_state_dict(self, state: ReaderState) -> None:
-        """Go on where `state_dict()` was taken."""
+        """Resume where `state_dict()` was taken."""
         ...
 
     def end_points(self) -> Sequence[RuntimeReader]:
@@ -50,5 +50,5 @@ class RuntimeReader(Protocol):
         ...
 
     def is_top(self) -> bool:
-        """Tell whether nothing stands on this reader."""
+        """Return whether no reader is built on this one."""
         ...

@@ -1,4 +1,4 @@
-"""ThreadPool: threads that come when there is work and go when there is none."""
+"""ThreadPool: threads that start when there is work and end when there is none."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from fluidio.flow.observer import OBSERVERS
 from fluidio.flow.threads import dead_producers_error
 from fluidio.flow.watchdog import waiting
 
-__all__ = ["Job", "ThreadPool", "usable_cores"]
+__all__ = ["Job", "ThreadPool", "usable_cores", "usual_threads"]
 
 T = TypeVar("T")
 
-_BUSY = 0.25  # of the time that jobs take: threads that wait for disks and networks compute less
-_MEMORY = 0.9  # how much jobs before the last one count
-_LINGER = 1.0  # seconds for which an idle thread waits for more: a new one for each job would cost more than the job
+_BUSY = 0.25  # share of job time spent computing; threads waiting for disks and networks have less
+_MEMORY = 0.9  # weight of the jobs before the last one
+_LINGER = 1.0  # seconds an idle thread waits for more work: a new thread per job would cost more than the job
 
 
 class Job(Future[T]):
-    """Work that was given to a pool, and what becomes of it."""
+    """Work submitted to a pool, and its result."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         super().__init__()
         self.work = work
 
     def do(self) -> None:
-        """Do it, in this thread."""
+        """Run the job in this thread."""
         try:
             self.set_result(self.work())
         except BaseException as error:
@@ -40,14 +40,14 @@ class Job(Future[T]):
 
 
 class ThreadPool(Generic[T]):
-    """Runs jobs in order of arrival, urgent ones first, in at most `size` threads; an idle pool soon has no thread.
+    """Runs jobs in order of arrival, urgent ones first, in at most `size` threads; an idle pool soon has none.
 
-    Jobs that compute get a thread for each core but one, which is for the thread that waits for them and does some of
-    them itself: more would only take the interpreter lock from each other. Jobs that wait, for a disk say, get all.
+    Jobs that compute get one thread per core, minus one for the thread that waits for them and runs some itself: more
+    would only compete for the interpreter lock. Jobs that wait, for a disk for instance, get all threads.
 
     Attributes:
-        size: threads it has at most.
-        idle: seconds that its threads waited for jobs.
+        size: maximum number of threads.
+        idle: seconds the threads waited for jobs.
     """
 
     def __init__(self, name: str, size: int) -> None:
@@ -63,7 +63,7 @@ class ThreadPool(Generic[T]):
         self._wake = threading.Condition()
 
     def submit(self, work: Callable[[], T], *, urgent: bool = False) -> Job[T]:
-        """Have some work done."""
+        """Add a job to the queue."""
         if self.producers_dead():
             raise dead_producers_error(self._name)
         job = Job(work)
@@ -77,7 +77,7 @@ class ThreadPool(Generic[T]):
         return job
 
     def _useful(self) -> int:
-        """Return how many threads may work at a time."""
+        """Return how many threads may usefully work at a time."""
         computes = self._computed > _BUSY * self._took
         return min(self.size, max(1, usable_cores() - 1)) if computes else self.size
 
@@ -90,16 +90,16 @@ class ThreadPool(Generic[T]):
             thread.start()
 
     def result(self, job: Job[T]) -> T:
-        """Return what a job gives; meanwhile do jobs here that no thread has begun, this one or those behind it.
+        """Return a job's result; meanwhile run jobs here that no thread has started, this one or later ones.
 
-        Where others keep all cores busy, threads would come late each time. A fork, whose threads stayed behind, is
-        told instead of waiting for ever.
+        When other work keeps all cores busy, pool threads would be late each time. A fork, which has no pool threads,
+        gets an error instead of waiting forever.
         """
         while not job.done() and not self.producers_dead() and (other := self._unbegun()) is not None:
             other.do()
             error = other.exception()
             if error is not None and not isinstance(error, Exception):
-                raise error  # Ctrl-C is not the job's
+                raise error  # Ctrl-C is not an error of the job
         if job.cancelled():
             return job.work()
         if job.done():
@@ -118,7 +118,7 @@ class ThreadPool(Generic[T]):
             return self._jobs.popleft() if self._jobs else None
 
     def cancel(self, job: Job[T]) -> bool:
-        """Forget a job; False when it has begun."""
+        """Cancel a job; return False if it has started."""
         with self._wake:
             try:
                 self._jobs.remove(job)
@@ -127,7 +127,7 @@ class ThreadPool(Generic[T]):
         return job.cancel()
 
     def producers_dead(self) -> bool:
-        """Tell whether this process is a fork of the one that the threads belong to."""
+        """Return whether this process is a fork of the one that owns the threads."""
         return os.getpid() != self._pid
 
     def _work(self) -> None:
@@ -155,9 +155,9 @@ class ThreadPool(Generic[T]):
             OBSERVERS.waited(self._name, "producer", len(self._jobs), began, ended)
 
     def abandon(self) -> None:
-        """Cancel the jobs that have not begun and let the threads end; do not wait for them."""
+        """Cancel the jobs that have not started and let the threads end; do not wait for them."""
         if self.producers_dead():
-            return  # the lock may be held for ever
+            return  # the lock may be held forever
         with self._wake:
             self._stopping = True
             while self._jobs:
@@ -165,9 +165,9 @@ class ThreadPool(Generic[T]):
             self._wake.notify_all()
 
     def stop(self) -> None:
-        """Cancel the jobs that have not begun and wait for the others; the pool can be used again.
+        """Cancel the jobs that have not started and wait for the others; the pool can be reused.
 
-        Who still wants the result of a cancelled job does it himself.
+        A caller that still asks for the result of a cancelled job runs it itself.
         """
         self.abandon()
         if self.producers_dead():
@@ -182,3 +182,10 @@ class ThreadPool(Generic[T]):
 def usable_cores() -> int:
     """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def usual_threads() -> int:
+    """Return the default number of helper threads of a reader: one per other core, at most 4; 0 on a busy machine."""
+    cores = usable_cores()
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return min(cores - 1, 4) if load <= 2 * cores else 0

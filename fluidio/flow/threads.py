@@ -1,7 +1,7 @@
 """Move items between threads so that nothing hangs: a bounded channel that carries items, the end and errors.
 
-Every wait can be woken: a consumer that walks away closes the channel and its producers stop; a producer that fails
-leaves its exception behind the items it already delivered.
+Every wait can be woken: a consumer that stops closes the channel and its producers stop; a failing producer's exception
+follows the items it has already delivered.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _JOIN = 2.0  # seconds to wait for a thread that may be inside the user's own bl
 
 
 class Channel(Generic[T]):
-    """Carry items from some producers to some consumers; at most `size` wait (0: any number)."""
+    """Carries items from producers to consumers; at most `size` items wait (0: any number)."""
 
     def __init__(self, name: str, size: int, producers: int = 1) -> None:
         self.name = name
@@ -35,13 +35,13 @@ class Channel(Generic[T]):
         self._error: BaseException | None = None
         self._closed = False
         self._home = os.getpid()
-        lock = threading.RLock()  # a garbage collection inside put() may finalise the consumer, which calls close()
+        lock = threading.RLock()  # garbage collection inside put() may finalise the consumer, which calls close()
         self._not_empty = threading.Condition(lock)
         self._not_full = threading.Condition(lock)
         self.threads: list[threading.Thread] = []
 
     def put(self, item: T) -> bool:
-        """Add an item, waiting for room; False when nobody wants it any more."""
+        """Add an item, waiting for room; return False if the channel is closed."""
         with self._not_full:
             if len(self._items) >= self._size and not self._closed:
                 with waiting(f"room in the queue of {self.name}"):
@@ -54,16 +54,16 @@ class Channel(Generic[T]):
             return True
 
     def done(self, error: BaseException | None = None) -> None:
-        """Say that one producer has ended, and why if it failed."""
+        """Mark one producer as finished, with its error if it failed."""
         with self._not_empty:
             self._producers -= 1
             self._error = self._error or error
             self._not_empty.notify_all()
 
     def close(self) -> None:
-        """Refuse further items and forget the waiting ones; wake everybody."""
+        """Refuse further items, discard the waiting ones and wake all waiting threads."""
         if os.getpid() != self._home:
-            return  # inherited by a fork: no thread came along, and the lock may be held for ever
+            return  # inherited by a fork: it has none of the threads, and the lock may be held forever
         with self._not_empty:
             self._closed = True
             self._items.clear()
@@ -71,7 +71,7 @@ class Channel(Generic[T]):
             self._not_full.notify_all()
 
     def take(self, most: int = 1) -> list[T]:
-        """Return the next items, at least one, or an empty list at the end; raise what a producer died of."""
+        """Return the next items, at least one, or an empty list at the end; raise the error of a failed producer."""
         with self._not_empty:
             if not self._items:
                 self._wait_for_item()
@@ -102,7 +102,7 @@ class Channel(Generic[T]):
         raise ReaderError(f"{self.name}: the reader raised {type(error).__name__}: {error}") from error
 
     def producers_dead(self) -> bool:
-        """Tell whether no thread is left that could deliver anything."""
+        """Return whether no thread is left that could deliver anything."""
         return bool(self.threads) and not any(thread.is_alive() for thread in self.threads)
 
     def __iter__(self) -> Iterator[T]:
@@ -111,7 +111,7 @@ class Channel(Generic[T]):
 
 
 def pump(reader: Reader[T], channel: Channel[T]) -> None:
-    """Put all items of a reader into a channel until it ends or nobody wants more."""
+    """Put the items of a reader into a channel until the reader ends or the channel is closed."""
     for item in reader():
         if not channel.put(item):
             return
@@ -123,8 +123,8 @@ def producing(
 ) -> Iterator[None]:
     """Run each target in a thread until the block ends, however it ends.
 
-    A target's end, or its exception, is reported to the channel that stands beside it; `channels` are all that must be
-    closed to stop the threads.
+    A target's end or exception is reported to its channel; `channels` lists all channels that must be closed to stop
+    the threads.
     """
     threads = [threading.Thread(target=_run, args=pair, name=f"fluidio-{name}", daemon=True) for pair in targets]
     for channel in channels:

@@ -1,8 +1,8 @@
-"""Watchdog: say who waits for whom, once, when a run has stood still for a while.
+"""Watchdog: report once which threads wait for what when a run has stalled.
 
-A thread that has to wait for a queue says so with `waiting(...)`. Those that wait for items look up now and then: where
-one has waited for `limit` seconds and no step of any program has ended meanwhile, it writes to stderr what everybody
-waits for.
+A thread that has to wait for a queue announces it with `waiting(...)`. Threads that wait for items check periodically:
+if one has waited for `limit` seconds and no step of any program has ended meanwhile, it writes all current waits to
+stderr.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from types import FrameType, TracebackType
 __all__ = ["WATCHDOG", "Watchdog", "waiting"]
 
 Threads = Callable[[], Iterable[threading.Thread | None]]
-_POLL = 1.0  # seconds after which a waiting consumer looks up
+_POLL = 1.0  # seconds between checks of a waiting consumer
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _PYTHONS = os.path.dirname(os.path.abspath(threading.__file__))
 
 
 class Watchdog:
-    """What the threads of this process wait for.
+    """The waits of this process's threads.
 
     Attributes:
-        limit: seconds without a step after which a wait is told; 0 for never. FLUIDIO_WATCHDOG sets it.
-        steps: steps of programs that have ended.
-        warned: it has been said.
-        say: where it is said.
+        limit: seconds without a step after which a wait is reported; 0 for never. FLUIDIO_WATCHDOG sets it.
+        steps: completed steps of all programs.
+        warned: whether the report has been written.
+        say: the function that writes the report.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Watchdog:
         self._telling = threading.Lock()
 
     def tell(self, wait: waiting) -> None:
-        """Say who waits for whom, if that has not been said."""
+        """Report which threads wait for what, unless already reported."""
         with self._telling:
             if self.warned:
                 return
@@ -89,7 +89,7 @@ def _to_stderr(text: str) -> None:
 
 
 def _where(frame: FrameType | None) -> str:
-    """Say where a thread is in the user's own code; "" when it is not."""
+    """Return where a thread is in the user's own code; "" if it is not there."""
     while frame is not None:
         path = frame.f_code.co_filename
         if not os.path.abspath(path).startswith((_OURS, _PYTHONS)) and not path.startswith("<"):
@@ -103,15 +103,15 @@ def _where(frame: FrameType | None) -> str:
 
 WATCHDOG = Watchdog()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=WATCHDOG.waits.clear)  # the threads that wait stay behind
+    os.register_at_fork(after_in_child=WATCHDOG.waits.clear)  # the waiting threads do not exist in the child
 
 
 class waiting:
-    """A wait of this thread, while the block lasts.
+    """A wait of this thread, for the duration of a `with` block.
 
     Args:
-        what: is waited for: "an item of reader x".
-        makers: returns the threads that bring it.
+        what: the object of the wait: "an item of reader x".
+        makers: returns the threads that supply it.
 
     Attributes:
         poll: seconds after which to call `look`.
@@ -132,7 +132,7 @@ class waiting:
         return self
 
     def look(self) -> None:
-        """Tell of this wait if it has lasted too long and nothing else moves."""
+        """Report this wait if it has lasted too long and no step has ended meanwhile."""
         if self.steps != WATCHDOG.steps:
             self.since, self.steps = perf_counter(), WATCHDOG.steps
         elif 0 < WATCHDOG.limit <= perf_counter() - self.since:

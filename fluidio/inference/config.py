@@ -56,6 +56,7 @@ class AnalysisConfig:
             return
         self._model_dir = self._prog_file = self._params_file = ""
         self._gpu: int | None = None
+        self._pool_mb = 100
         self._names = False
         self._feed_fetch = True
         self._ir_optim = True
@@ -86,6 +87,7 @@ class AnalysisConfig:
 
     def enable_use_gpu(self, memory_pool_init_size_mb: int = 100, device_id: int = 0) -> None:
         self._gpu = device_id
+        self._pool_mb = memory_pool_init_size_mb
 
     def disable_gpu(self) -> None:
         self._gpu = None
@@ -137,6 +139,15 @@ class AnalysisConfig:
 
     def enable_tensorrt_engine(self, *_: object, **__: object) -> None:
         not_supported("AnalysisConfig.enable_tensorrt_engine", "leave it out; the model runs on NumPy or CuPy")
+
+    def tensorrt_engine_enabled(self) -> bool:
+        return False
+
+    def mkldnn_enabled(self) -> bool:
+        return False
+
+    def memory_pool_init_size_mb(self) -> int:
+        return self._pool_mb
 
     def _paths(self) -> tuple[str, str, str]:
         return self._model_dir, self._prog_file, self._params_file

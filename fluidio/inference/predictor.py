@@ -10,7 +10,7 @@ import numpy as np
 
 from fluidio.executor import Executor
 from fluidio.inference.config import AnalysisConfig, NativeConfig
-from fluidio.inference.tensors import PaddleTensor
+from fluidio.inference.tensors import PaddleDType, PaddleTensor, dtype_of
 from fluidio.io import load_inference_model
 from fluidio.places import CPUPlace, CUDAPlace
 from fluidio.tensor import LoDTensor, Scope, scope_guard
@@ -42,6 +42,9 @@ class _Port:
 
     def shape(self) -> list[int]:
         return self._tensor.shape()
+
+    def type(self) -> PaddleDType:
+        return dtype_of(np.array(self._tensor))
 
 
 class PaddlePredictor:

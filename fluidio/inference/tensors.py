@@ -10,7 +10,7 @@ import numpy as np
 
 from fluidio.tensor.array import Array
 
-__all__ = ["PaddleBuf", "PaddleDType", "PaddleTensor"]
+__all__ = ["PaddleBuf", "PaddleDType", "PaddleTensor", "dtype_of"]
 
 
 class PaddleDType(enum.IntEnum):
@@ -19,6 +19,9 @@ class PaddleDType(enum.IntEnum):
     FLOAT32 = 0
     INT64 = 1
     INT32 = 2
+
+    def __str__(self) -> str:
+        return f"PaddleDType.{self.name}"
 
 
 _NUMPY: dict[PaddleDType, np.dtype[Any]] = {
@@ -29,7 +32,7 @@ _NUMPY: dict[PaddleDType, np.dtype[Any]] = {
 _OWN = {dtype: kind for kind, dtype in _NUMPY.items()}
 
 
-def _kind(array: Array) -> PaddleDType:
+def dtype_of(array: Array) -> PaddleDType:
     try:
         return _OWN[array.dtype]
     except KeyError:
@@ -110,7 +113,7 @@ class PaddleTensor:
         self.data = PaddleBuf()
         if data is not None:
             array = np.asarray(data)
-            self.dtype = _kind(array)
+            self.dtype = dtype_of(array)
             self.shape = list(array.shape)
             self.data.reset(array.copy() if copy else array)
 

@@ -1,4 +1,4 @@
-"""Checkpoints: everything that a training needs to go on, saved in one call, whole or not at all."""
+"""Checkpoints: everything needed to resume training, saved in one call, completely or not at all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from fluidio.distributed.rewrite import sharing_program
 from fluidio.distributed.texts import gather_texts
 from fluidio.errors import EnforceNotMet
 from fluidio.executor import Executor
+from fluidio.flow.runtime_reader import ReaderState
 from fluidio.io.loading import load_persistables
 from fluidio.io.predicates import is_persistable
 from fluidio.io.saving import save_persistables
@@ -33,25 +34,40 @@ _VALUES, _STATE = "persistables", "state.json"
 
 @dataclass(frozen=True)
 class Saved:
-    """A checkpoint that was loaded: the steps done until then, and what the script has noted."""
+    """A loaded checkpoint: the number of completed steps, and the script's notes."""
 
     step: int
     note: dict[str, Any] = field(default_factory=dict)
 
 
+@runtime_checkable
+class SavesPlace(Protocol):
+    """An object whose position can be saved with a checkpoint, such as a file reader."""
+
+    def state_dict(self) -> ReaderState: ...
+
+    def load_state_dict(self, state: ReaderState) -> None: ...
+
+
+def _saves_place(reader: object) -> SavesPlace:
+    if not isinstance(reader, SavesPlace):
+        raise TypeError(f"Checkpoints: {reader} has no place to save: it is no reader of files")
+    return reader
+
+
 class Checkpoints:
-    """The last checkpoints of a training, in numbered folders.
+    """The last checkpoints of a training run, in numbered folders.
 
     A checkpoint holds parameters, optimizer state and learning-rate counters (all persistable variables of the
-    program), the places of readers, and the states of Python's and NumPy's random numbers. With several trainers all
-    make the same calls: the first writes and reads, the others need not see its disk. A folder appears when it is
-    whole.
+    program), the positions of readers, and the states of Python's and NumPy's random generators. With several trainers,
+    all make the same calls: the first writes and reads, and the others need no access to its disk. A folder appears
+    only when it is complete.
 
     Args:
         exe: the executor.
         folder: where the checkpoints are.
-        program: the program that is trained; the default one if None.
-        readers: readers of files whose places are saved, too. Another number of trainers may go on with those of
+        program: the program being trained; the default one if None.
+        readers: file readers whose positions are saved too. A different number of trainers may resume those of
             `open_files(..., trainers=)`.
         keep: how many checkpoints to keep.
 
@@ -69,7 +85,7 @@ class Checkpoints:
         folder: str | os.PathLike[str],
         program: Program | None = None,
         *,
-        readers: Sequence[Variable] = (),
+        readers: Sequence[Variable | SavesPlace] = (),
         keep: int = 3,
     ) -> None:
         if keep < 1:
@@ -77,18 +93,18 @@ class Checkpoints:
         self._exe = exe
         self._folder = Path(folder)
         self._program = program if program is not None else default_main_program()
-        self._readers = list(readers)
+        self._readers = [_saves_place(reader) for reader in readers]
         self._keep = keep
 
     def save(self, step: int, **note: object) -> None:
-        """Save a checkpoint of this step, and what else the script wants to find again, as JSON."""
+        """Save a checkpoint of this step, together with the script's notes as JSON."""
         randoms = gather_texts(group(), json.dumps(_random_state()))
         if not _is_first():
             return
         state = {
             "step": int(step),
             "note": note,
-            "readers": [reader.state_dict() for reader in self._readers],  # type: ignore[attr-defined]
+            "readers": [reader.state_dict() for reader in self._readers],
             "random": {str(trainer): json.loads(text) for trainer, text in randoms.items()},
         }
         self._write(int(step), json.dumps(state))
@@ -96,9 +112,9 @@ class Checkpoints:
             shutil.rmtree(self._path(old), ignore_errors=True)
 
     def resume(self) -> Saved | None:
-        """Go on from the last checkpoint and return it; None where there is none.
+        """Resume from the last checkpoint and return it; None if there is none.
 
-        Call it behind the startup program.
+        Call it after running the startup program.
         """
         found = self._read() if _is_first() else ""
         texts = gather_texts(group(), found)
@@ -113,7 +129,7 @@ class Checkpoints:
                 f"{len(self._readers)} were given"
             )
         for reader, place in zip(self._readers, state["readers"]):
-            reader.load_state_dict(place)  # type: ignore[attr-defined]
+            reader.load_state_dict(place)
         _set_random_state(state["random"].get(str(_trainer())))
         return Saved(state["step"], state["note"])
 
@@ -128,7 +144,7 @@ class Checkpoints:
 
     def _write(self, step: int, state: str) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
-        for left in self._folder.glob(".unfinished-*"):  # of a process that was killed
+        for left in self._folder.glob(".unfinished-*"):  # from a killed process
             shutil.rmtree(left, ignore_errors=True)
         unfinished = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=self._folder))
         try:
@@ -144,7 +160,7 @@ class Checkpoints:
             raise
 
     def _read(self) -> str:
-        """Load the values of the last checkpoint and return its state; "" where there is none."""
+        """Load the values of the last checkpoint and return its state; "" if there is none."""
         steps = self._steps()
         if not steps:
             return ""
@@ -153,7 +169,7 @@ class Checkpoints:
         return (path / _STATE).read_text()
 
     def _share_values(self) -> None:
-        """Give all trainers what the first one has loaded."""
+        """Give all trainers the values that the first one has loaded."""
         if group().size > 1:
             names = sorted(v.name for v in self._program.list_vars() if is_persistable(v))
             self._exe.run(sharing_program(self._program, names))

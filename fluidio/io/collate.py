@@ -13,8 +13,8 @@ from fluidio.tensor.array import Array
 __all__ = ["default_collate_fn"]
 
 
-def default_collate_fn(batch: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
-    """Stack samples field by field; a sample that is a single array or number has one field.
+def default_collate_fn(batch: Sequence[Any]) -> list[Array]:
+    """Stack samples field by field; a single array or number counts as a sample with one field.
 
     >>> default_collate_fn([([1.0, 2.0], 7), ([3.0, 4.0], 8)])
     [array([[1., 2.],

@@ -24,19 +24,19 @@ from fluidio.program import Variable
 
 __all__ = ["DataLoader"]
 
-_AHEAD = 2  # batches that wait behind the workers
+_AHEAD = 2  # batches waiting after the workers
 
 
 class DataLoader:
-    """Iterate over a map-style dataset in batches, made in this process or in worker processes.
+    """Iterates over a map-style dataset in batches, made in this process or in worker processes.
 
     Args:
         dataset: has `__getitem__` and `__len__`.
         feed_list: the variables to feed; needed unless `return_list` is set.
-        places: one batch is yielded for each of them in a step.
+        places: each step yields one batch per place.
         return_list: yield lists of tensors instead of feed dicts.
         batch_sampler: yields lists of indices; else `batch_size`, `shuffle` and `drop_last` make one.
-        collate_fn: makes arrays of a list of samples.
+        collate_fn: converts a list of samples to arrays.
         num_workers: worker processes, 0 for none.
         use_buffer_reader: read ahead in a thread (always done).
         use_shared_memory, timeout, worker_init_fn: see `fluidio.io.workers`.
@@ -68,6 +68,9 @@ class DataLoader:
         assert num_workers >= 0, "num_workers should be a non-negative value"
         assert timeout >= 0, "timeout should be a non-negative value"
         if batch_sampler is not None:
+            assert isinstance(batch_sampler, BatchSampler), (
+                f"batch_sampler should be None or subclass instance of paddle.io.BatchSampler, got {batch_sampler!r}"
+            )
             assert batch_size == 1 and not shuffle and not drop_last, (
                 "batch_size/shuffle/drop_last should not be set when batch_sampler is given"
             )
@@ -101,7 +104,8 @@ class DataLoader:
         names = [] if self.feed_list is None else [v.name for v in self.feed_list]
 
         def make(items: list[Tensors]) -> Any:
-            return feeds_of(items, names, self.return_list, False)
+            # Fluid: with worker processes and one place, the list of tensors is not wrapped in a list of places.
+            return feeds_of(items, names, self.return_list, self.num_workers > 0 and len(self.places) == 1)
 
         queue = FeedQueue("DataLoader", max(_AHEAD, len(self.places)))
         iterator = LoaderIterator(queue, self.places, make, False, names, self._ring_cache)
@@ -135,12 +139,12 @@ class DataLoader:
 
         Args:
             feed_list: the variables to feed.
-            capacity: batches that wait at most.
-            use_double_buffer: bring batches to the device in a thread.
-            iterable: True yields feeds and leaves the program alone; False puts reader ops into it.
+            capacity: maximum number of waiting batches.
+            use_double_buffer: copy batches to the device in a thread.
+            iterable: True yields feeds and does not change the program; False adds reader ops to it.
             return_list: yield lists instead of dicts.
             use_multiprocess: accepted; it has no effect in static programs, as in Fluid.
-            drop_last: drop a last step that has not a batch for every place.
+            drop_last: drop a last step without a batch for every place.
 
         Example:
             >>> import fluidio as fluid, numpy as np
@@ -163,7 +167,7 @@ class DataLoader:
 
         Args:
             dataset: an InMemoryDataset (loaded) or a QueueDataset, with its files, variables and batch size.
-            places: one place or a list of them; each reads files of its own, so there must be as many.
-            drop_last: drop short batches, and a last step that has not a batch for every place.
+            places: one place or a list of them; each reads its own files, so there must be at least as many files.
+            drop_last: drop short batches, and a last step without a batch for every place.
         """
         return DatasetLoader(dataset, places, drop_last)

@@ -1,4 +1,4 @@
-"""DatasetLoader: what `DataLoader.from_dataset` returns; iterates over the files of a dataset."""
+"""DatasetLoader: returned by `DataLoader.from_dataset`; iterates over the files of a dataset."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from fluidio.tensor import LoDTensor
 
 __all__ = ["DatasetLoader"]
 
-_AHEAD = 16  # batches that wait at most, for each place
+_AHEAD = 16  # maximum number of waiting batches per place
 
 
 class DatasetLoader(GeneratorLoader):
-    """Yields a list with a dict {name: LoDTensor} for each place; each place reads files of its own.
+    """Yields a list with a dict {name: LoDTensor} for each place; each place reads its own files.
 
-    Fluid: an epoch ended with the first place that ran out of files; here the others' batches are dealt out to all.
+    Fluid: an epoch ended when the first place ran out of files; here the remaining batches are distributed to all.
 
     Args:
         dataset: an InMemoryDataset (loaded) or a QueueDataset.
         places: one place or a list of them; there must be as many files.
-        drop_last: drop short batches, and a last step that has not a batch for every place.
+        drop_last: drop short batches, and a last step without a batch for every place.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class DatasetLoader(GeneratorLoader):
             self._note_dropped(dropped)
 
     def _dealt(self) -> Iterator[list[Sample]]:
-        """Yield a batch of each place's files in turn."""
+        """Yield a batch from each place's files in turn."""
         assert self._places is not None
         count = len(self._places)
         streams = [self._dataset.sample_lists(part, count) for part in range(count)]

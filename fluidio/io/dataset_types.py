@@ -1,4 +1,4 @@
-"""`Dataset`: what the map-style DataLoader reads from."""
+"""`Dataset`: the source of the map-style DataLoader."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Dataset"]
 
 
 class Dataset:
-    """A source of samples with a length; subclasses give `__getitem__` and `__len__`.
+    """A source of samples with a length; subclasses define `__getitem__` and `__len__`.
 
     >>> class Squares(Dataset):
     ...     def __getitem__(self, idx):

@@ -1,4 +1,4 @@
-"""GeneratorLoader: what `DataLoader.from_generator` and `PyReader` return; a generator feeds programs."""
+"""GeneratorLoader: returned by `DataLoader.from_generator` and `PyReader`; a generator feeds programs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from fluidio.errors import EnforceNotMet
 from fluidio.flow.feed_queue import FeedQueue
+from fluidio.flow.runtime_reader import ReaderState
 from fluidio.io.loader_iterator import LoaderIterator, RingCache, as_places, feeds_of
 from fluidio.layers._io.feed_source import BatchSource, from_batches, from_sample_lists, from_samples
 from fluidio.layers._io.queue_reader import append_double_buffer, append_py_reader, make_queue
@@ -22,11 +23,11 @@ from fluidio.tensor import global_scope
 
 __all__ = ["DataLoaderBase", "GeneratorLoader"]
 
-_names = UniqueNameGenerator()  # of its own: unique_name.guard() does not make loaders clash
+_names = UniqueNameGenerator()  # separate, so that unique_name.guard() does not make loaders clash
 
 
 class DataLoaderBase:
-    """What loaders have in common: calling one gives what is iterated."""
+    """Base class of loaders: calling one returns the iterable."""
 
     def __call__(self) -> Any:
         return self
@@ -41,7 +42,7 @@ class DataLoaderBase:
 class GeneratorLoader(DataLoaderBase):
     """A loader fed by a generator.
 
-    Iterable: `for data in loader(): exe.run(feed=data, ...)`; the program knows nothing of it. Not iterable: the
+    Iterable: `for data in loader(): exe.run(feed=data, ...)`; the program is not involved. Not iterable: the
     program gets reader ops; `start()`, `exe.run` until `fluid.core.EOFException`, `reset()`.
     """
 
@@ -49,7 +50,7 @@ class GeneratorLoader(DataLoaderBase):
 
     @classmethod
     def _check_input_array(cls, item: object) -> Any:
-        """Return an item as an array; TypeError where its parts differ in length."""
+        """Return an item as an array; raise TypeError if its parts differ in length."""
         try:
             array = np.asarray(item)
         except ValueError:
@@ -75,7 +76,7 @@ class GeneratorLoader(DataLoaderBase):
         if not capacity:
             raise ValueError("Please give value to capacity.")
         if feed_list is None:
-            raise Exception("Feed list must be given under static mode.")  # Fluid: no class of its own
+            raise Exception("Feed list must be given under static mode.")  # Fluid: a plain Exception
         self._feed_list = [feed_list] if isinstance(feed_list, Variable) else list(feed_list)
         self._feed_names = [v.name for v in self._feed_list]
         self._capacity = int(capacity)
@@ -87,7 +88,7 @@ class GeneratorLoader(DataLoaderBase):
         self._source: BatchSource | None = None
         self._live: weakref.ref[LoaderIterator] | None = None
         self._ring_cache = RingCache()
-        self._own: LoaderIterator | None = None
+        self._own: Iterator[Any] | None = None
         self._dropped = 0
         self._skip = 0
         self._warned: set[str] = set()
@@ -129,7 +130,7 @@ class GeneratorLoader(DataLoaderBase):
         drop_last: bool = True,
         places: Sequence[PlaceLike] | PlaceLike | None = None,
     ) -> GeneratorLoader:
-        """Take single samples; they are joined into batches. The short last batch is dropped unless said otherwise."""
+        """Take single samples and join them into batches; a short last batch is dropped by default."""
         assert batch_size > 0, "batch_size must be larger than 0"
         return self._set(from_samples(reader, self._feed_list, batch_size, drop_last, self._note_dropped), places)
 
@@ -168,17 +169,17 @@ class GeneratorLoader(DataLoaderBase):
     # -- not iterable -------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start feeding; before the first exe.run of every epoch."""
+        """Start feeding; call it before the first exe.run of every epoch."""
         assert self._handle is not None, f"start() cannot be called when {self._kind} is iterable"
         self._handle.start()
 
     def reset(self) -> None:
-        """Stop feeding and be ready for start(); legal at any time."""
+        """Stop feeding and get ready for start(); legal at any time."""
         assert self._handle is not None, f"reset() cannot be called when {self._kind} is iterable"
         self._handle.reset()
 
     def _reset(self) -> None:
-        """Stop an iteration under way; programs call it though it is Fluid's own."""
+        """Stop a running iteration; programs call this although it is private in Fluid."""
         if self._handle is not None:
             self._handle.reset()
         iterator = self._live() if self._live is not None else None
@@ -198,16 +199,16 @@ class GeneratorLoader(DataLoaderBase):
     def iterable(self) -> bool:
         return self._iterable
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> ReaderState:
         """Return counts of items, bytes, waits and drops."""
         return self.queue.stats()
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> ReaderState:
         """Return how many batches of the epoch were read."""
         return FeedHandle(self.queue, self._feed_list).state_dict()
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Pass over the batches that were read before, in the next epoch; a warning says how many."""
+    def load_state_dict(self, state: ReaderState) -> None:
+        """Skip the batches that were already read, in the next epoch; a warning says how many."""
         if self._handle is not None:
             self._handle.load_state_dict(state)
         else:
@@ -226,7 +227,7 @@ class GeneratorLoader(DataLoaderBase):
             previous.close()
         queue = FeedQueue(self._kind, max(self._capacity, len(self._places)))
         queue.skip, self._skip = self._skip, 0
-        queue.warned = self._warned  # once, and not in every epoch
+        queue.warned = self._warned  # once, not in every epoch
         make = partial(feeds_of, names=self._feed_names, return_list=self._return_list, place0_only=self._place0_only)
         iterator = LoaderIterator(queue, self._places, make, self._drop_last, self._feed_names, self._ring_cache)
         self._live = weakref.ref(iterator)
@@ -235,9 +236,9 @@ class GeneratorLoader(DataLoaderBase):
 
     def __next__(self) -> Any:
         if self._own is None:
-            self._own = iter(self)  # type: ignore[assignment]
+            self._own = iter(self)
         try:
-            return next(self._own)  # type: ignore[arg-type]
+            return next(self._own)
         except StopIteration:
             self._own = None
             raise

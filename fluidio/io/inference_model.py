@@ -13,7 +13,7 @@ from fluidio.io.predicates import as_program, is_persistable
 from fluidio.io.saving import MODEL_KEY, save_vars
 from fluidio.layer_helper import LayerHelper
 from fluidio.ops.io.whole_files import finish_saving, saving_together, write_whole
-from fluidio.program import Program, Variable, program_guard
+from fluidio.program import Operator, Program, Variable, program_guard
 from fluidio.program.proto import parse_program, serialize_program
 
 __all__ = ["get_inference_program", "load_inference_model", "save_inference_model"]
@@ -33,7 +33,7 @@ def save_inference_model(
     """Save the part of a program that computes some targets from some inputs, and its variables.
 
     Args:
-        dirname: the folder; made if absent.
+        dirname: the folder; created if absent.
         feeded_var_names: names to be fed when the model runs.
         target_vars: Variables that the model computes.
         model_filename: the program's file, `__model__` by default.
@@ -46,8 +46,8 @@ def save_inference_model(
     Returns:
         the names of the targets (None before Fluid 1.4).
 
-    As in Fluid from 1.4 on, a `scale` op by 1 is appended to the program for each target, so that feeding and
-    fetching one variable works: the era decides.
+    As in Fluid from 1.4 on (depending on the era), a `scale` op by 1 is appended to the program for each target, so
+    that the same variable can be fed and fetched.
     """
     names = _checked(feeded_var_names, str, "'feed_var_names' should be a list of str.")
     targets = _checked(target_vars, Variable, "'target_vars' should be a list of Variable.")
@@ -69,9 +69,8 @@ def save_inference_model(
         if not program_only:
             kept = {v.name for v in model.list_vars()}
             needed = [v for v in program.list_vars() if v.name in kept and is_persistable(v)]
-            if needed:
-                filename = os.path.basename(params_filename) if params_filename else None
-                save_vars(executor, os.fspath(dirname), program, vars=needed, filename=filename)
+            filename = os.path.basename(params_filename) if params_filename else None
+            save_vars(executor, os.fspath(dirname), program, vars=needed, filename=filename)
     return target_names if era().inference_scale_ops else None
 
 
@@ -94,13 +93,13 @@ def _through_scale(program: Program, targets: list[Variable]) -> list[Variable]:
 
 
 def _without_ends(program: Program) -> Program:
-    """Return a copy without feed and fetch ops, of which a loaded model already has some."""
+    """Return a copy without feed and fetch ops, which a loaded model already has."""
     copy = program.clone()
     block = copy.global_block()
     block.ops = [op for op in block.ops if op.type not in ("feed", "fetch")]
     for name in ("feed", "fetch"):
         block.vars.pop(name, None)
-    copy._bump()
+    copy.note_change()
     return copy
 
 
@@ -109,6 +108,7 @@ def _exported(program: Program, feeds: list[str], targets: list[str]) -> Program
     stop_at = feeds if era().name == "1.8" else []
     model = program._prune_with_input(stop_at, targets)._inference_optimize(prune_read_op=True)
     block = model.global_block()
+    block.ops = [op for op in block.ops if not _is_idle(op, targets)]
     for name in feeds:
         if not block.has_var(name):
             _declare_feed(program, block, name)
@@ -121,8 +121,15 @@ def _exported(program: Program, feeds: list[str], targets: list[str]) -> Program
     return model
 
 
+def _is_idle(op: Operator, targets: list[str]) -> bool:
+    """Tell whether an op only names a target of a loaded model, which ends in such an op, as before."""
+    if op.type != "scale" or op.input("X") != op.output("Out") or op.output("Out")[0] not in targets:
+        return False
+    return (op.attrs["scale"], op.attrs["bias"]) == (1.0, 0.0)
+
+
 def _declare_feed(program: Program, block: Any, name: str) -> None:
-    """Keep a fed variable that the targets do not need: Fluid's models list it all the same."""
+    """Keep a fed variable that the targets do not need, because Fluid's models list it anyway."""
     source = program.global_block().vars.get(name)
     if source is None:
         raise ValueError(f"save_inference_model: the program has no variable {name!r} to feed")
@@ -138,17 +145,17 @@ def load_inference_model(
     *,
     allow_files: bool = False,
 ) -> list[Any]:
-    """Load a model that `save_inference_model` of Fluid or of ours wrote.
+    """Load a model written by `save_inference_model` of Fluid or fluidio.
 
     Args:
         dirname: the folder; None if `model_filename` and `params_filename` are the bytes themselves (Fluid 1.8).
-        allow_files: let the model's ops read and write files and call functions; only for a model that you trust.
+        allow_files: let the model's ops read and write files and call functions; only for models you trust.
 
     Returns:
         [program, names to feed, Variables to fetch].
 
     Raises:
-        ValueError: the folder is not there, or the program is of Paddle 2.0 or needs an op that fluidio lacks.
+        ValueError: the folder does not exist, or the program is from Paddle 2.0 or needs an op that fluidio lacks.
     """
     if pserver_endpoints:
         warnings.warn("load_inference_model: pserver_endpoints has no effect: there are no servers", stacklevel=2)
@@ -192,13 +199,13 @@ def _ends(program: Program, op_type: str, slot: str) -> list[str]:
 
 
 def _column(op: Any) -> int:
-    return int(op._attrs.get("col", 0))
+    return int(op.attrs.get("col", 0))
 
 
 def get_inference_program(target_vars: Any, main_program: Any = None) -> Program:
     """Return the part of a program that computes the targets, set for inference (Fluid 0.12 to 0.14).
 
-    Evaluators may stand for their states and metrics.
+    Evaluators stand for their states and metrics.
     """
     program = as_program(main_program)
     items = target_vars if isinstance(target_vars, (list, tuple)) else [target_vars]

@@ -17,7 +17,7 @@ from fluidio.tensor import LoDTensor
 
 __all__ = ["LoaderIterator", "RingCache", "as_places", "feeds_of"]
 
-_SLOTS = 4  # the loop variable keeps a batch while the next one is asked for
+_SLOTS = 4  # the loop variable keeps a batch while the next one is requested
 
 
 def as_places(places: Sequence[PlaceLike] | PlaceLike) -> list[Any]:
@@ -26,7 +26,7 @@ def as_places(places: Sequence[PlaceLike] | PlaceLike) -> list[Any]:
 
 
 def feeds_of(items: Sequence[Tensors], names: Sequence[str], return_list: bool, place0_only: bool) -> Any:
-    """Return what a loader yields in one step: a dict, or a list of tensors, for each place."""
+    """Return the value a loader yields in one step: a dict, or a list of tensors, for each place."""
     tensors = [[LoDTensor.wrap(array, lod) for array, lod in item] for item in items]
     if return_list:
         return tensors[0] if place0_only else tensors
@@ -34,15 +34,15 @@ def feeds_of(items: Sequence[Tensors], names: Sequence[str], return_list: bool, 
 
 
 class RingCache:
-    """Where a loader keeps the copy rings of its GPUs from epoch to epoch, so that their memory is made once."""
+    """Keeps a loader's copy rings between epochs, so that their GPU memory is allocated only once."""
 
     def __init__(self) -> None:
         self._places: list[Any] = []
         self._stage: Any = None
-        self._buffer: QueueBuffer | None = None  # which works with the stage, or did
+        self._buffer: QueueBuffer | None = None  # the current or last user of the stage
 
     def buffer(self, queue: FeedQueue, places: Sequence[PlaceLike]) -> QueueBuffer | None:
-        """Return what brings the batches of a queue to these places ahead of time; None when one is no GPU."""
+        """Return the buffer that copies a queue's batches to these places ahead of time; None if one is not a GPU."""
         if self._buffer is not None:
             self._buffer.abandon()
             self._buffer.wait_for_stage()
@@ -56,13 +56,13 @@ class RingCache:
 
 
 class LoaderIterator(Iterator[Any]):
-    """One epoch of an iterable loader; reading ahead begins at once and stops when the iterator is let go of.
+    """One epoch of an iterable loader; reading ahead starts at once and stops when the iterator is released.
 
     Args:
         queue: a started queue.
-        places: one batch is taken for each of them in a step, in this order.
-        make: turns the batches of a step into what the user gets.
-        drop_last: drop a last step that has not a batch for every place.
+        places: each step takes one batch per place, in this order.
+        make: converts the batches of a step to the value for the user.
+        drop_last: drop a last step without a batch for every place.
         expected: names of the variables that each batch feeds.
         ring_cache: the loader's.
     """

@@ -1,4 +1,4 @@
-"""Load variables that were saved by Fluid or by us."""
+"""Load variables that were saved by Fluid or fluidio."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def load_vars(
     Raises:
         EnforceNotMet: a file is missing or damaged; the text names it.
 
-    As in Fluid, in 1.8 a loaded parameter must have the shape that the program declares; before, it replaced it.
+    As in Fluid, era 1.8 requires a loaded parameter to have the declared shape; before, it replaced the shape.
     """
     program = as_program(main_program)
     variables = variables_of(program, vars, predicate)
@@ -83,7 +83,7 @@ def load_params(
 
 
 def load_persistables(executor: Any, dirname: Any, main_program: Any = None, filename: Any = None) -> None:
-    """Load everything that lives on between runs."""
+    """Load all persistable variables."""
     load_vars(executor, dirname, main_program, predicate=is_persistable, filename=filename)
 
 

@@ -9,22 +9,23 @@ import numpy as np
 
 from fluidio import pickles
 from fluidio.ops.io.whole_files import write_whole
+from fluidio.tensor.array import Array
 
 __all__ = ["read_arrays", "write_arrays"]
 
 
-def write_arrays(path: str, arrays: dict[str, Any]) -> None:
-    """Write a dict of arrays; the file appears when it is whole."""
+def write_arrays(path: str, arrays: dict[str, Array]) -> None:
+    """Write a dict of arrays; the file appears only when it is complete."""
     with write_whole(path) as file:
         file.write(pickles.dumps(arrays))
 
 
 def read_arrays(path: str, allow_pickle: bool = False) -> dict[str, Any]:
-    """Read a dict of arrays; a pickle that asks for more than data is refused.
+    """Read a dict of arrays; a pickle that contains more than data is refused.
 
     Raises:
         UnsafePickleError: the file would run code.
-        ValueError: the file holds something else than arrays by name.
+        ValueError: the file holds something other than arrays by name.
     """
     with open(path, "rb") as file:
         found = pickles.load(file, allow_pickle, source=os.fspath(path))

@@ -1,4 +1,4 @@
-"""Which variables are saved: parameters, persistables, what belongs to an optimizer."""
+"""Select the variables to save: parameters, persistables, optimizer state."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _NO_DATA = (VarType.FEED_MINIBATCH, VarType.FETCH_LIST, VarType.READER)
 
 
 def is_parameter(var: Variable) -> bool:
-    """Tell whether a variable is a Parameter."""
+    """Return whether a variable is a Parameter."""
     return isinstance(var, Parameter)
 
 
 def is_persistable(var: Variable) -> bool:
-    """Tell whether a variable lives on between runs; the ends of a saved model and readers do not count."""
+    """Return whether a variable persists between runs; feed and fetch variables and readers do not count."""
     return var.type not in _NO_DATA and var.persistable
 
 
 def is_belong_to_optimizer(var: Variable) -> bool:
-    """Tell whether a variable is an optimizer's: an accumulator, a learning rate, a counter."""
+    """Return whether a variable is an optimizer's: an accumulator, a learning rate, a counter."""
     if not (isinstance(var, Parameter) or var.need_check_feed):
         return is_persistable(var)
     return False
@@ -48,7 +48,7 @@ def get_program_persistable_vars(program: Program) -> list[Variable]:
 
 
 def as_program(main_program: Program | None) -> Program:
-    """Return the program that an argument means: None is the default one, a CompiledProgram the one inside it."""
+    """Return the program an argument refers to: the default one for None, the inner one of a CompiledProgram."""
     if main_program is None:
         return default_main_program()
     inner = getattr(main_program, "_program", main_program)
@@ -58,7 +58,7 @@ def as_program(main_program: Program | None) -> Program:
 
 
 def variables_of(program: Program, vars: Any, predicate: Callable[[Variable], bool] | None) -> list[Variable]:
-    """Return the variables given, or those of the program that the predicate picks, sorted by name and once each."""
+    """Return the given variables, or those the predicate selects, sorted by name without duplicates."""
     if vars is not None:
         chosen = [program.global_block()._var_recursive(v) if isinstance(v, str) else v for v in vars]
     elif predicate is None:

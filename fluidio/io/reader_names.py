@@ -1,4 +1,4 @@
-"""The face of `paddle.fluid.reader`: loaders and what their users import beside them."""
+"""The names of `paddle.fluid.reader`: loaders and what their users import along with them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = [
 
 
 def keep_data_loader_order(keep_order: bool) -> None:
-    """Accept; batches keep their order over several places whatever is said.
+    """Do nothing: batches always keep their order over several places.
 
-    Fluid: False let places take batches as they came.
+    Fluid: False let places take batches as they arrived.
     """
     if not isinstance(keep_order, bool):
         raise TypeError(f"keep_data_loader_order takes True or False, got {keep_order!r}")

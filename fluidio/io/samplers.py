@@ -1,4 +1,4 @@
-"""`BatchSampler`: which samples stand together in a batch."""
+"""`BatchSampler`: choose which samples form a batch."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["BatchSampler"]
 
 
 class BatchSampler:
-    """Yield lists of `batch_size` sample numbers.
+    """Yields lists of `batch_size` sample numbers.
 
     Args:
         dataset: take the numbers 0 ... len(dataset) - 1.
         indices: or take these.
-        shuffle: put them into a new random order each epoch, by `numpy.random`.
+        shuffle: use a new random order each epoch, from `numpy.random`.
         batch_size: numbers in a list.
-        drop_last: leave out a short last list.
+        drop_last: drop a short last list.
 
         >>> list(BatchSampler(indices=[5, 6, 7], batch_size=2))
         [[5, 6], [7]]
@@ -52,7 +52,7 @@ class BatchSampler:
 
     def __iter__(self) -> Iterator[list[int]]:
         if self.shuffle:
-            np.random.shuffle(self.indices)  # Fluid: in place, so each epoch shuffles the order of the last one
+            np.random.shuffle(self.indices)  # Fluid: in place, so each epoch shuffles the previous order
         for start in range(0, len(self) * self.batch_size, self.batch_size):
             yield self.indices[start : start + self.batch_size]
 

@@ -34,9 +34,9 @@ def save_vars(
         executor: runs the saving program.
         dirname: the folder; with `filename` None too, the bytes are returned instead (Fluid 1.8).
         vars: variables or names; else `predicate` picks them from `main_program`.
-        filename: one file for all, in the order of their names; else one file for each, called by its name.
+        filename: one file for all, in the order of their names; else one file for each, named after it.
 
-    Fluid: files appear only when they are whole, and all together; they are synced to the disk before.
+    Fluid: files were visible while being written; here they appear only when complete and synced, all together.
     """
     program = as_program(main_program)
     variables = variables_of(program, vars, predicate)
@@ -86,5 +86,5 @@ def save_persistables(
     main_program: Program | None = None,
     filename: str | None = None,
 ) -> bytes | None:
-    """Save everything that lives on between runs: parameters, the optimizer's state, learning rates."""
+    """Save all persistable variables: parameters, optimizer state, learning rates."""
     return save_vars(executor, dirname, main_program, predicate=is_persistable, filename=filename)

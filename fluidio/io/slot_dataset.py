@@ -15,11 +15,11 @@ from fluidio.io.slot_desc import FeedDesc
 from fluidio.io.slot_text import Sample, batch_feed, drop_zeros, samples_of
 from fluidio.program import Variable
 
-__all__ = ["DatasetFactory", "InMemoryDataset", "QueueDataset"]
+__all__ = ["BoxPSDataset", "DatasetFactory", "InMemoryDataset", "QueueDataset"]
 
 
 class _SlotDataset:
-    """Files, variables and a batch size; `batches()` gives feeds."""
+    """Files, variables and a batch size; `batches()` yields feeds."""
 
     _feed = "MultiSlotDataFeed"
 
@@ -49,35 +49,35 @@ class _SlotDataset:
         self._command = pipe_command
 
     def set_thread(self, thread_num: int) -> None:
-        """Keep the number: files are read in order, so that runs repeat."""
+        """Store the number; files are read in order, so that runs are reproducible."""
         self.thread_num = int(thread_num)
 
     def set_hdfs_config(self, fs_name: str, fs_ugi: str) -> None:
         not_supported("Dataset.set_hdfs_config", "copy the files with `hadoop fs -get` and set_filelist to them")
 
     def set_rank_offset(self, rank_offset: str) -> None:
-        """Keep the name of the variable for `desc()`: it counts on parameter servers alone."""
+        """Store the name of the variable for `desc()`; it matters only on parameter servers."""
         self._extra["rank_offset"] = rank_offset
 
     def set_pv_batch_size(self, pv_batch_size: int) -> None:
-        """Keep the number for `desc()`: it counts on parameter servers alone."""
+        """Store the number for `desc()`; it matters only on parameter servers."""
         self._extra["pv_batch_size"] = int(pv_batch_size)
 
     def set_download_cmd(self, download_cmd: str) -> None:
         """Do nothing: files are read where they are."""
 
     def set_fea_eval(self, record_candidate_size: int, fea_eval: bool = True) -> None:
-        """Do nothing: slots_shuffle takes the samples in memory."""
+        """Do nothing: slots_shuffle uses the samples in memory."""
 
     def slots_shuffle(self, slots: Sequence[str]) -> None:
-        """Do nothing where samples are not in memory."""
+        """Do nothing: samples are not in memory."""
 
     def desc(self) -> str:
         """Return the description of files and slots as protobuf text."""
         return str(FeedDesc(self._feed, self._batch_size, self._variables, self._command, self._extra))
 
     def finish_pass(self) -> None:
-        """Take note that a pass is over."""
+        """Record the end of a pass."""
 
     @property
     def batch_size(self) -> int:
@@ -97,7 +97,7 @@ class _SlotDataset:
             yield from samples_of(path, self._command, variables)
 
     def sample_lists(self, part: int = 0, parts: int = 1) -> Generator[list[Sample], None, None]:
-        """Yield the samples of a batch at a time, of every `parts`-th file; the last list may be short."""
+        """Yield lists with the samples of one batch, from every `parts`-th file; the last list may be short."""
         with contextlib.closing(self._samples(self.filelist[part::parts])) as samples:
             while chunk := list(itertools.islice(samples, self._batch_size)):
                 yield chunk
@@ -125,9 +125,9 @@ class FileInstantDataset(QueueDataset):
 class InMemoryDataset(_SlotDataset):
     """Reads the files once and shuffles in memory.
 
-    Fluid: samples were shuffled by threads in an order of their own; here by Python's `random`, so that
-    `random.seed` repeats it. As in Fluid, zeros are left out of slots with a LoD level (QueueDataset keeps them), and
-    a slot with nothing else holds a single 0. `keep_zeros = True`, which is ours, keeps them.
+    Fluid: samples were shuffled by threads in an unreproducible order; here by Python's `random`, so that `random.seed`
+    reproduces it. As in Fluid, zeros are dropped from slots with a LoD level (QueueDataset keeps them), and a slot with
+    nothing else holds a single 0. `keep_zeros = True`, a fluidio extension, keeps them.
     """
 
     _feed = "MultiSlotInMemoryDataFeed"
@@ -151,7 +151,7 @@ class InMemoryDataset(_SlotDataset):
         self._passed = False
 
     def finish_pass(self) -> None:
-        """Count the samples as passed on from now on."""
+        """Count the samples as delivered from now on."""
         self._passed = True
 
     def preload_into_memory(self, thread_num: int | None = None) -> None:
@@ -170,11 +170,11 @@ class InMemoryDataset(_SlotDataset):
         random.shuffle(self._loaded())
 
     def global_shuffle(self, fleet: object = None, thread_num: int = 12) -> None:
-        """Shuffle; all samples of the one worker are here."""
+        """Shuffle locally: this single worker has all samples."""
         self.local_shuffle()
 
     def slots_shuffle(self, slots: Sequence[str]) -> None:
-        """Shuffle the values of some slots among the samples, to see how much a feature counts."""
+        """Shuffle the values of some slots among the samples, to measure how much a feature matters."""
         held = self._loaded()
         for place, variable in enumerate(self.variables):
             if variable.name in slots:
@@ -191,7 +191,7 @@ class InMemoryDataset(_SlotDataset):
         return 0 if self._passed else len(self._loaded())
 
     def get_shuffle_data_size(self, fleet: object = None) -> int:
-        """Return how many samples have been passed on."""
+        """Return how many samples have been delivered."""
         return len(self._loaded()) if self._passed else 0
 
     def set_queue_num(self, queue_num: int) -> None:
@@ -208,36 +208,50 @@ class InMemoryDataset(_SlotDataset):
         self._feed = data_feed_type
 
     def set_generate_unique_feasigns(self, generate_uni_feasigns: bool, shard_num: int) -> None:
-        """Do nothing: the keys of features are of use to parameter servers alone."""
+        """Do nothing: only parameter servers use feature keys."""
 
     def set_merge_by_lineid(self, merge_size: int = 2) -> None:
         not_supported("InMemoryDataset.set_merge_by_lineid", "merge lines with the same id before they are read")
 
     def set_parse_ins_id(self, parse_ins_id: bool) -> None:
-        """Refuse ids in front of lines; False changes nothing."""
+        """Raise for True, because ids in front of lines are unsupported; False changes nothing."""
         if parse_ins_id:
             not_supported("InMemoryDataset.set_parse_ins_id", "cut the ids off in set_pipe_command")
 
     def set_parse_content(self, parse_content: bool) -> None:
-        """Refuse contents in front of lines; False changes nothing."""
+        """Raise for True, because contents in front of lines are unsupported; False changes nothing."""
         if parse_content:
             not_supported("InMemoryDataset.set_parse_content", "cut the contents off in set_pipe_command")
 
     def sample_lists(self, part: int = 0, parts: int = 1) -> Generator[list[Sample], None, None]:
-        """Yield the samples of a batch at a time, of every `parts`-th batch; the last list may be short."""
+        """Yield lists with the samples of one batch, for every `parts`-th batch; the last list may be short."""
         held, size = self._loaded(), self._batch_size
         for start in range(part * size, len(held), parts * size):
             yield held[start : start + size]
 
 
+class BoxPSDataset(InMemoryDataset):
+    """An InMemoryDataset with passes.
+
+    Fluid: a pass loaded its features into BoxPS, a parameter server on GPUs; here the program holds the tables.
+    """
+
+    def begin_pass(self) -> None:
+        """Do nothing: the program holds the parameters."""
+
+    def end_pass(self, need_save_delta: bool = False) -> None:
+        """Do nothing: the program holds the parameters."""
+
+
 class DatasetFactory:
-    """Makes datasets by the name of their class."""
+    """Creates datasets by class name."""
 
     def create_dataset(self, datafeed_class: str = "QueueDataset") -> QueueDataset | InMemoryDataset:
         kinds: dict[str, type[QueueDataset | InMemoryDataset]] = {
             "FileInstantDataset": FileInstantDataset,
             "QueueDataset": QueueDataset,
             "InMemoryDataset": InMemoryDataset,
+            "BoxPSDataset": BoxPSDataset,
         }
         try:
             return kinds[datafeed_class]()

@@ -1,4 +1,4 @@
-"""What a dataset tells of its files and slots, as the text of a protobuf message."""
+"""A dataset's description of its files and slots, as protobuf text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["FeedDesc"]
 
 @dataclass(frozen=True)
 class FeedDesc:
-    """The data feed of a dataset; `str()` gives the text."""
+    """The data feed of a dataset; `str()` returns the text."""
 
     name: str
     batch_size: int

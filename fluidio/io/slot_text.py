@@ -32,7 +32,7 @@ def samples_of(path: str, command: str, variables: Sequence[Variable]) -> Iterat
                 done = True
             finally:
                 if not done:
-                    process.kill()  # whoever reads has gone: do not wait for the rest
+                    process.kill()  # the consumer has stopped: do not wait for the rest
         if process.returncode:
             raise ReaderError(f"{path}: the pipe command {command!r} ended with status {process.returncode}")
 
@@ -71,14 +71,14 @@ def _numbers(values: list[bytes], variable: Variable) -> Any:
     numbers = [int(v) for v in values]
     if any(not -(1 << 63) <= n < 1 << 64 for n in numbers):
         raise ValueError(f"slot {variable.name} holds a number that has more than 64 bits")
-    # Ids are 64 bits without a sign in the text and with one in a tensor.
+    # Ids are unsigned 64-bit numbers in the text and signed ones in a tensor.
     return np.array([n - (1 << 64) if n >= 1 << 63 else n for n in numbers], np.int64)
 
 
 def drop_zeros(samples: Sequence[Sample], variables: Sequence[Variable]) -> int:
-    """Leave zeros out of the slots with a LoD level, but one where there is nothing else; return how many.
+    """Drop zeros from slots with a LoD level, keeping one if there is nothing else; return how many were dropped.
 
-    Fluid: MultiSlotInMemoryDataFeed takes 0, and numbers closer to it than 1e-6, for features that are not there.
+    Fluid: MultiSlotInMemoryDataFeed treats 0, and numbers within 1e-6 of it, as missing features.
     """
     dropped = 0
     for column, variable in enumerate(variables):

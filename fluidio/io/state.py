@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.executor import Executor
 from fluidio.io.loading import load_vars
 from fluidio.io.pickled import read_arrays, write_arrays
 from fluidio.io.predicates import as_program, is_belong_to_optimizer, is_parameter, is_persistable
@@ -17,7 +18,7 @@ from fluidio.ops.io.whole_files import finish_saving, is_hidden, saving_together
 from fluidio.places import CPUPlace, PlaceLike
 from fluidio.program import Program, Variable
 from fluidio.program.proto import serialize_program
-from fluidio.tensor import LoDTensor, global_scope
+from fluidio.tensor import LoDTensor, Scope, global_scope, scope_guard
 from fluidio.tensor.array import Array
 
 __all__ = ["load", "load_program_state", "save", "set_program_state"]
@@ -55,7 +56,7 @@ def _values(variables: list[Variable]) -> dict[str, Any]:
 
 
 def load(program: Any, model_path: str, executor: Any = None, var_list: Any = None) -> None:
-    """Load what `save` of Fluid or of ours wrote, or what save_params, save_persistables, save_vars wrote.
+    """Load files written by `save`, save_params, save_persistables or save_vars, of Fluid or fluidio.
 
     Args:
         model_path: the path given to `save`, with or without a suffix; a folder or a combined file otherwise.
@@ -146,13 +147,16 @@ def _set(variable: Variable, array: Array, place: PlaceLike | None) -> None:
 
 
 def load_program_state(model_path: str, var_list: Sequence[Variable] | None = None) -> dict[str, Any]:
-    """Return what was saved as a dict of arrays by name, without a program to hold it.
+    """Return a saved state as a dict of arrays by name, without needing a program.
 
     Args:
-        var_list: the variables of a combined file, or of a folder those to take.
-    """
-    from fluidio.recordio.format.tensor_codec import decode_tensor
+        var_list: the variables in a combined file, or those to load from a folder.
 
+    Raises:
+        RuntimeError: a variable is not there, or a combined file holds others than `var_list` says.
+
+    Fluid: 1.8.5 returns an empty dict where there is nothing at the path.
+    """
     prefix = _prefix(model_path)
     finish_saving(*os.path.split(prefix))
     if os.path.exists(prefix + ".pdparams"):
@@ -160,30 +164,37 @@ def load_program_state(model_path: str, var_list: Sequence[Variable] | None = No
         if os.path.exists(prefix + ".pdopt"):
             state.update(read_arrays(prefix + ".pdopt"))
         return state
-    names = None if var_list is None else [v.name if isinstance(v, Variable) else str(v) for v in var_list]
     if os.path.isdir(prefix):
         finish_saving(prefix, MODEL_KEY)
-        chosen = [name for name in sorted(_files(prefix)) if name != "__model__" and (names is None or name in names)]
-        return {name: decode_tensor(_bytes(os.path.join(prefix, name)))[0] for name in chosen}
+        names = [name for name in sorted(_files(prefix)) if name != "__model__"]
+        return _loaded(_names(var_list) if var_list is not None else names, prefix, None)
     if not os.path.isfile(prefix):
-        raise AssertionError(
-            f"Parameter file [{prefix}.pdparams] not exits, nor a folder or file of variables {prefix}"
-        )
-    if names is None:
+        raise RuntimeError(f"neither {prefix}.pdparams is there, nor a folder or file of variables {prefix}")
+    if var_list is None:
         raise ValueError("var_list can not be None since model_path is a combined file")
-    data, offset, state = _bytes(prefix), 0, {}
-    for name in sorted(names):
-        state[name], _, offset = decode_tensor(data, offset)
-    return state
+    if not var_list:
+        raise RuntimeError(f"var_list is empty: it has to name all the variables in {prefix}")
+    return _loaded(_names(var_list), *os.path.split(prefix))
 
 
-def _bytes(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()
+def _names(var_list: Sequence[Variable]) -> list[str]:
+    for variable in var_list:
+        if not isinstance(variable, Variable):
+            raise TypeError(f"var_list takes Variables, not {variable!r}")
+    return [variable.name for variable in var_list]
+
+
+def _loaded(names: list[str], folder: str, filename: str | None) -> dict[str, Any]:
+    """Return the arrays of saved variables, loaded in a scope of their own."""
+    block = Program().global_block()
+    variables = [block.create_var(name=name, persistable=True) for name in names]
+    with scope_guard(Scope()):
+        load_vars(Executor(CPUPlace()), folder, block.program, vars=variables, filename=filename)
+        return {name: np.array(global_scope().var(name).get_tensor()) for name in names}
 
 
 def set_program_state(program: Program, state_dict: dict[str, Any]) -> None:
-    """Give the persistable variables of a program the arrays of a dict; keys without a variable are warned of."""
+    """Give the persistable variables of a program the arrays of a dict; warn about keys without a variable."""
     whole = as_program(program)
     used = set()
     for variable in whole.list_vars():

@@ -1,8 +1,8 @@
-"""Read batches of a map-style dataset, in this process or in worker processes.
+"""Make batches of a map-style dataset, in this process or in worker processes.
 
-Batch i is made by worker i mod n, and a worker makes its batches in order: so batches arrive in the sampler's order
-without being sorted, and the random numbers of each are the same in every run. Arrays travel in anonymous shared
-memory, one block for a batch: nothing has a name, so nothing can be left behind when a process is killed.
+Worker i mod n makes batch i, and each worker makes its batches in order: so batches arrive in the sampler's order
+without sorting, and the random numbers of each are the same in every run. Arrays are passed in anonymous shared memory,
+one block per batch: nothing has a name, so nothing is left behind when a process is killed.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ __all__ = ["WorkerInfo", "get_worker_info", "iterate_batches"]
 
 Collate = Callable[[list[Any]], Any]
 
-_AHEAD = 2  # batches under way for each worker
-_LIVENESS_POLL = 0.25  # seconds between looks at silent workers
-_SHARED_FROM = 1 << 16  # bytes: smaller batches are quicker through the pipe
+_AHEAD = 2  # batches in flight per worker
+_LIVENESS_POLL = 0.25  # seconds between checks of silent workers
+_SHARED_FROM = 1 << 16  # bytes: smaller batches are faster through the pipe
 _ALIGN = 64
 _epochs = itertools.count()
 
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """Which worker process this is."""
+    """The identity of a worker process."""
 
     id: int
     num_workers: int
@@ -53,7 +53,7 @@ _info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """Return which worker process this is, None in the main process."""
+    """Return the identity of this worker process; None in the main process."""
     return _info
 
 
@@ -70,11 +70,11 @@ def iterate_batches(
     """Yield `collate_fn([dataset[i] for i in indices])` for each list of indices, in the sampler's order.
 
     Args:
-        collate_fn: makes a batch of a list of samples; None leaves the list as it is.
+        collate_fn: converts a list of samples to a batch; None keeps the list.
         num_workers: worker processes; 0 reads in this one. Their `random` and `numpy.random` are seeded differently
-            for each worker and epoch, and alike in each run of a program. Fluid: all had the parent's state.
-        use_shared_memory: hand arrays over without copying, where the system can.
-        timeout: seconds to wait for a batch, 0 for ever.
+            for each worker and epoch, and identically in each run of a program. Fluid: all had the parent's state.
+        use_shared_memory: pass arrays without copying, where the system supports it.
+        timeout: seconds to wait for a batch, 0 to wait forever.
         worker_init_fn: called in each worker with its number before the first batch.
 
     Raises:
@@ -103,7 +103,7 @@ def _make(dataset: Any, indices: Sequence[int], collate_fn: Collate | None) -> A
 
 @dataclass(frozen=True)
 class _Job:
-    """What every worker needs to know."""
+    """The settings every worker needs."""
 
     dataset: Any
     collate_fn: Collate | None
@@ -134,12 +134,12 @@ def _in_workers(job: _Job, batch_sampler: Iterable[Sequence[int]], timeout: floa
     finally:
         for worker in workers:
             worker.connection.close()
-        if os.getpid() == home:  # a fork may inherit this iterator and let go of it
+        if os.getpid() == home:  # a fork may inherit this iterator and release it
             processes.stop([worker.process for worker in workers])
 
 
 def _epoch_seed() -> int:
-    """Return a seed that follows from numpy's global state, which stays as it is, and the number of the epoch."""
+    """Return a seed derived from numpy's global state, which is not changed, and the epoch number."""
     state: Any = np.random.get_state()
     return zlib.crc32(state[1].tobytes() + str((state[2], next(_epochs))).encode())
 
@@ -155,7 +155,7 @@ class _Worker:
         far.close()
 
     def give(self, indices: Sequence[int]) -> None:
-        """Ask for a batch; that a worker is dead is reported by `receive`, after what it has finished."""
+        """Request a batch; `receive` reports a dead worker, after the batches it has finished."""
         with contextlib.suppress(ConnectionError):
             self.connection.send(list(indices))
 
@@ -165,7 +165,7 @@ class _Worker:
 
         def check() -> None:
             for worker in workers:
-                if not worker.process.is_alive():  # a worker lives until the parent ends it
+                if not worker.process.is_alive():  # workers run until the parent ends them
                     raise worker.dead()
             if timeout and time.monotonic() > latest:
                 raise ReaderError(
@@ -207,13 +207,13 @@ def _aligned(size: int) -> int:
 
 
 def _work(number: int, seed: int, job: _Job, connection: Connection) -> None:
-    """Make batches in a worker process until the parent goes away."""
+    """Make batches in a worker process until the parent ends."""
     global _info
     _info = WorkerInfo(number, job.workers, seed, job.dataset)
     random.seed(seed)
     np.random.seed(seed)
     tasks: Channel[list[int]] = Channel("DataLoader", 0)
-    # The parent must never wait for us to take a task, or both could wait for each other: a thread takes them all.
+    # The parent must never wait for this process to take a task, or both could deadlock: a thread takes them all.
     with producing("DataLoader", [tasks], (partial(_listen, connection, tasks), tasks)):
         try:
             if job.init is not None:
@@ -224,7 +224,7 @@ def _work(number: int, seed: int, job: _Job, connection: Connection) -> None:
             os._exit(0)
         except BaseException as error:
             messages.send(connection, pickle.dumps(("error", processes.pack_error(error), [])))
-            tasks.threads[0].join()  # the parent ends us when it has read this
+            tasks.threads[0].join()  # the parent ends this process when it has read this
 
 
 def _listen(connection: Connection, tasks: Channel[list[int]]) -> None:
@@ -232,7 +232,7 @@ def _listen(connection: Connection, tasks: Channel[list[int]]) -> None:
         try:
             tasks.put(connection.recv())
         except (EOFError, OSError):
-            os._exit(0)  # the parent is gone, whatever the dataset is busy with
+            os._exit(0)  # the parent is gone, so end whatever the dataset is doing
 
 
 def _send(connection: Connection, batch: object, shared: bool) -> None:

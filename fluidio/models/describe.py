@@ -16,7 +16,7 @@ __all__ = ["describe", "ends", "inputs_of", "outputs_of", "text_of"]
 def ends(program: Program, op_type: str, slot: str) -> list[str]:
     """Return the names that feed or fetch ops of a saved model hold, by their columns."""
     ops = [op for op in program.global_block().ops if op.type == op_type]
-    ops.sort(key=lambda op: int(op._attrs.get("col", 0)))
+    ops.sort(key=lambda op: int(op.attrs.get("col", 0)))
     return [(op.output(slot) if op_type == "feed" else op.input(slot))[0] for op in ops]
 
 

@@ -126,7 +126,7 @@ def _blocks(first: Block, second: Block) -> list[str]:
 
 def _ops(first: Operator, second: Operator) -> list[str]:
     lines = []
-    for what, a, b in (("inputs", first._inputs, second._inputs), ("outputs", first._outputs, second._outputs)):
+    for what, a, b in (("inputs", first.slots_in, second.slots_in), ("outputs", first.slots_out, second.slots_out)):
         slots = sorted(slot for slot in {*a, *b} if (a.get(slot) or []) != (b.get(slot) or []))
         lines += [f"{what} {slot}: {a.get(slot) or []} and {b.get(slot) or []}" for slot in slots]
     ours, theirs = first.all_attrs(), second.all_attrs()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import BinaryIO
 
 import numpy as np
 
@@ -138,8 +139,8 @@ def _write_files(folder: str, tensors: Mapping[str, StoredTensor], tell: Callabl
                 _write_tensor(file, tensor, tell)
 
 
-def _write_tensor(file: object, tensor: StoredTensor, tell: Callable[[int], None]) -> None:
-    write = file.write  # type: ignore[attr-defined]
+def _write_tensor(file: BinaryIO, tensor: StoredTensor, tell: Callable[[int], None]) -> None:
+    write = file.write
     write(tensor_prefix(tensor.dtype.newbyteorder("="), tensor.shape))
     for piece in tensor.pieces():
         write(piece)

@@ -74,7 +74,7 @@ def inference_program(
     pruned = forward._prune_with_input(given, wanted)._inference_optimize(prune_read_op=True)
     block = pruned.global_block()
     block.ops = [op for op in block.ops if op.type not in ("feed", "fetch")]
-    pruned._bump()
+    pruned.note_change()
     used = {name for each in pruned.blocks for op in each.ops for name in op.input_arg_names} | set(wanted)
     if not feeds:
         given = [name for name in given if name in used] if not _has_feeds(program) else given

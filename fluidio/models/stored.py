@@ -10,15 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fluidio.errors import ModelError
 from fluidio.recordio.format.compressors import CodecError
 from fluidio.recordio.format.tensor_codec import parse_head
+from fluidio.tensor.array import Array
 
 __all__ = ["PIECE", "StoredTensor", "in_memory", "tensors_in"]
 
-Array = npt.NDArray[Any]
 
 PIECE = 8 << 20
 _WINDOW, _LARGEST_WINDOW = 4096, 64 << 20  # bytes that are read to find where the data begin

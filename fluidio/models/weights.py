@@ -83,7 +83,7 @@ def fc_weights(program: Program) -> set[str]:
     found = set()
     for block in program.blocks:
         for op in block.ops:
-            plain = op.type == "mul" or (op.type == "matmul" and not op._attrs.get("transpose_Y"))
+            plain = op.type == "mul" or (op.type == "matmul" and not op.attrs.get("transpose_Y"))
             for name in op.input("Y") if plain else op.input("W") if op.type == "fc" else []:
                 var = block._find_var_recursive(name)
                 if var is not None and var.persistable and len(var.shape) == 2:

@@ -27,7 +27,6 @@ _V2 = "the v2 layer API is older than Fluid; port the network to fluid.layers"
 
 ADVICE: dict[str, dict[str, str]] = {
     "fluid": {
-        "AsyncExecutor": _LOADER,
         "ComplexVariable": "keep real and imaginary part in two variables",
         "dygraph_grad_clip": _STATIC,
         "monkey_patch_variable": "variables have their operators already",
@@ -38,7 +37,6 @@ ADVICE: dict[str, dict[str, str]] = {
         "load_persistables_for_inference": "fluid.io.load_persistables",
         "multi_download": _HDFS,
         "multi_upload": _HDFS,
-        "search_pyramid_hash": _OWN,
     },
     "fluid.layers": MISSING_LAYERS,
 }
@@ -48,7 +46,6 @@ FAMILIES = {
     "fluid": "it belongs to the inside of Fluid; programs work on fluid.Program, fluid.layers and fluid.Executor",
     "fluid.communicator": _ONE,
     "fluid.concurrency": "channels and Go blocks were given up after Fluid 0.14; use Python threads around the readers",
-    "fluid.contrib.mixed_precision": "contrib.mixed_precision.decorate keeps training in float32",
     "fluid.contrib.quantize": _SLIM,
     "fluid.contrib.slim": _SLIM,
     "fluid.contrib.utils": _HDFS,

@@ -29,7 +29,7 @@ def find(key: str, name: str) -> Any:
 
 
 def has(key: str, name: str) -> bool:
-    """Tell whether fluidio has a name of one of Fluid's modules."""
+    """Return whether fluidio has a name of one of Fluid's modules."""
     return _look(key, name) is not _NOTHING
 
 

@@ -17,7 +17,8 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from fluidio.names import table
-from fluidio.names.find import find, has, missing, names_here
+from fluidio.names.find import find, has, names_here
+from fluidio.names.stand_ins import exported, find_or_stand_in, is_stand_in
 
 __all__ = ["AliasLoader", "MadeModule", "complete", "hidden", "install"]
 
@@ -44,11 +45,11 @@ def _lookup(here: ModuleType, keys: list[str]) -> Callable[[str], Any]:
     def look(name: str) -> Any:
         """Find a name of Fluid's module, or say what to use."""
         if name == "__all__":
-            return names_here(keys[0])
+            return exported(keys[0])
         if name.startswith("__"):
             raise AttributeError(f"module {here.__name__!r} has no attribute {name!r}")
         found = _first(keys, name)
-        if isinstance(found, (type, FunctionType, ModuleType)):  # other values may change
+        if isinstance(found, (type, FunctionType, ModuleType)) and not is_stand_in(found):  # other values may change
             setattr(here, name, found)
         return found
 
@@ -60,7 +61,7 @@ def _first(keys: list[str], name: str) -> Any:
     for key in keys:
         if has(key, name):
             return find(key, name)
-    raise missing(keys[0], name)
+    return find_or_stand_in(keys[0], name)
 
 
 def complete(here: ModuleType) -> None:

@@ -54,7 +54,7 @@ def modules() -> list[str]:
 
 
 def has_module(key: str) -> bool:
-    """Tell whether Fluid had a module."""
+    """Return whether Fluid had a module."""
     return key in _sections()
 
 

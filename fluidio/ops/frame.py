@@ -1,4 +1,4 @@
-"""Frame, RunningPlan, SubBlock, BoundStep: what kernels of control-flow ops see of the executor that runs them."""
+"""Frame, RunningPlan, SubBlock, BoundStep: the executor as kernels of control-flow ops see it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class RunningPlan(Protocol):
         ...
 
     def touched(self, step: BoundStep) -> tuple[set[int], set[int]]:
-        """Return the slots a step reads and writes, those of its sub-blocks included."""
+        """Return the slots a step reads and writes, including those of its sub-blocks."""
         ...
 
 
@@ -99,7 +99,7 @@ class SubBlock(Protocol):
 
     @property
     def inner(self) -> tuple[int, ...]:
-        """Slots of this block and of all blocks inside it: what one iteration leaves behind."""
+        """Slots of this block and of all nested blocks: the values that one iteration leaves behind."""
         ...
 
     def run(self, f: Any) -> None:
@@ -107,7 +107,7 @@ class SubBlock(Protocol):
         ...
 
     def clear(self, f: Any) -> None:
-        """Unset the block's own variables, as they are at the begin of an iteration."""
+        """Unset the block's own variables, as at the start of an iteration."""
         ...
 
     def save(self, f: Any) -> Saved:
@@ -115,5 +115,5 @@ class SubBlock(Protocol):
         ...
 
     def restore(self, f: Any, saved: Saved) -> None:
-        """Set them again."""
+        """Restore saved values."""
         ...

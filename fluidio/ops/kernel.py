@@ -1,4 +1,4 @@
-"""What a kernel is given beside its arrays: attributes, the array library, LoDs, scratch memory."""
+"""What a kernel gets besides its arrays: attributes, the array library, LoDs, scratch memory."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ __all__ = ["NEVER", "Backend", "Call", "KernelResult", "NumpyBackend", "put_alon
 _LINE = 64  # bytes of a cache line
 
 NEVER = -1 << 62
-"""The id to ignore in `check_range` when there is none."""
+"""The value of `ignore` in `check_range` if no id is ignored."""
 
 
 KernelOutput = Array | SelectedRows | LoDTensorArray | list[Array] | None
 KernelResult = KernelOutput | tuple[KernelOutput, ...] | list[KernelOutput] | dict[str, KernelOutput]
-"""What a kernel returns: the value of its output, or those of its outputs in order or by slot."""
+"""The result of a kernel: the value of its output, or of its outputs in order or by slot."""
 
 
 class Backend(Protocol):
-    """The array library of one place and the few things that libraries do differently."""
+    """The array library of one place, and the few operations that differ between libraries."""
 
     xp: ArrayLibrary
     is_gpu: bool
     kernels: Mapping[str, Callable[..., Any]]
-    """Op types for which this backend has a kernel of its own."""
+    """Op types for which this backend has its own kernel."""
 
     def owns(self, array: Array) -> bool: ...
 
@@ -63,7 +63,7 @@ class NumpyBackend:
     kernels: Mapping[str, Callable[..., Any]] = {}
 
     def owns(self, array: Array) -> bool:
-        """Tell whether the array lives here."""
+        """Return whether the array lives here."""
         return isinstance(array, np.ndarray)
 
     def upload(self, array: Any) -> Any:
@@ -82,7 +82,7 @@ class NumpyBackend:
         return nullcontext()
 
     def check_range(self, ids: Array, limit: int, ignore: int, op: Any) -> None:
-        """Refuse ids outside [0, limit) that are not `ignore`."""
+        """Raise for ids outside [0, limit) other than `ignore`."""
         if not ids.size:
             return
         if ids.max() >= limit or ids.min() < 0:
@@ -98,7 +98,7 @@ class NumpyBackend:
 
 
 def put_along_axis(xp: ArrayLibrary | ModuleType, target: Array, index: Array, values: Array, axis: int) -> None:
-    """Do what NumPy's function of this name does, also with CuPy 13, which has none."""
+    """Like NumPy's function of this name, but also for CuPy 13, which lacks it."""
     if hasattr(xp, "put_along_axis"):
         xp.put_along_axis(target, index, values, axis)
         return
@@ -138,7 +138,7 @@ class Call:
         self.blocks: dict[str, SubBlock] = {}
 
     def wants(self, slot: str) -> bool:
-        """Tell whether anybody takes this output."""
+        """Return whether this output is used."""
         return slot in self.wanted
 
     def lod(self, slot: str) -> LoD:
@@ -147,7 +147,7 @@ class Call:
         return lod
 
     def scratch(self, name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
-        """Return memory that is reused by the next call; never hand it out as a result."""
+        """Return memory that the next call reuses; never return it as a result."""
         key = ("scratch", name)
         buffer = self.state.get(key)
         size = math.prod(shape)
@@ -156,7 +156,7 @@ class Call:
         return buffer[:size].reshape(shape)
 
     def empty(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
-        """Return fresh memory that begins on a cache line: short ufunc calls on it take half the time."""
+        """Return fresh memory aligned to a cache line: short ufunc calls on it take half the time."""
         if self.dev.is_gpu:
             return self.xp.empty(shape, dtype)
         size = math.prod(shape) * np.dtype(dtype).itemsize

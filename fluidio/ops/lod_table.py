@@ -1,8 +1,8 @@
-"""Which input an output has its sequences from, for the ops of 1.8.5 that have a rule of their own.
+"""Which input an output takes its LoD from, for the ops of 1.8.5 that have a special rule.
 
 A line names an op and its outputs: `Output=Input` takes the LoD of that input, `Output=~Input` if both have as many
 rows, `Output=` has none. Ops without a line
-share the LoD of their first input, or say themselves what they do. `PLAIN_GRADIENTS` are gradients without LoD.
+share the LoD of their first input, or define it themselves. `PLAIN_GRADIENTS` are gradients without LoD.
 """
 
 from __future__ import annotations
@@ -37,12 +37,20 @@ dropout Mask= Out=X
 equal_reduce Out=X
 expand Out=~X
 expand_as Out=
+fake_channel_wise_quantize_abs_max Out=X OutScale=
+fake_quantize_abs_max Out=X OutScale=
+fake_quantize_dequantize_abs_max Out=X OutScale=
+fake_quantize_dequantize_moving_average_abs_max Out=X OutScale= OutAccum= OutState=
+fake_quantize_moving_average_abs_max Out=X OutScale= OutAccum= OutState=
+fake_quantize_range_abs_max Out=X OutScale= OutScales=
 flatten Out=~X
 flatten2 Out=~X XShape=X
 fsp Out=X
+fusion_repeated_fc_relu Out=X ReluOut=
 gather_nd Out=X
 gather_tree Out=
 grid_sampler Output=X
+hierarchical_sigmoid Out=X PreOut=
 group_norm Mean= Variance= Y=X
 gru_unit Gate= Hidden= ResetHiddenPrev=
 hinge_loss Loss=Logits
@@ -63,6 +71,7 @@ max_pool2d_with_index Mask= Out=
 max_pool3d_with_index Mask= Out=
 maxout Out=
 modified_huber_loss IntermediateVal= Out=
+moving_average_abs_max_scale Out=X OutScale= OutAccum= OutState=
 multiplex Out=
 nearest_interp Out=
 norm Norm= Out=
@@ -79,6 +88,7 @@ reshape2 Out=~X XShape=X
 reverse Out=
 sampling_id Out=X
 scatter Out=
+shuffle_batch Out=X ShuffleIdx= SeedOut=
 shuffle_channel Out=
 smooth_l1_loss Diff= Out=
 softmax_with_cross_entropy Loss=Logits Softmax=Logits
@@ -89,6 +99,7 @@ squared_l2_distance Out=X sub_result=
 squeeze Out=~X
 squeeze2 Out=~X XShape=X
 strided_slice Out=Input
+tdm_child Child=X LeafMask=X
 transpose Out=
 transpose2 Out= XShape=X
 trilinear_interp Out=
@@ -99,6 +110,7 @@ where Out=X
 cross_entropy_grad2 X@GRAD=XShape
 cvm_grad X@GRAD=X
 pad_constant_like_grad Y@GRAD=Y
+hierarchical_sigmoid_grad X@GRAD=X W@GRAD= Bias@GRAD=
 gru_grad Input@GRAD= H0@GRAD= Weight@GRAD= Bias@GRAD=
 lstm_grad Input@GRAD= H0@GRAD= C0@GRAD= Weight@GRAD= Bias@GRAD=
 lstmp_grad Input@GRAD= H0@GRAD= C0@GRAD= Weight@GRAD= Bias@GRAD= ProjWeight@GRAD=
@@ -132,5 +144,5 @@ _PLAIN = {f"{op}_grad" for op in _PLAIN_GRADIENTS.split()}
 
 
 def lod_sources(type: str, outputs: Iterable[str]) -> dict[str, str] | None:
-    """Return {output: the input whose LoD it has, or ""}; None for an op without a rule of its own."""
+    """Return {output: the input whose LoD it has, or ""}; None for an op without a special rule."""
     return dict.fromkeys(outputs, "") if type in _PLAIN else _SOURCES.get(type)

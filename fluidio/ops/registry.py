@@ -1,4 +1,4 @@
-"""Write ops down: `@op` makes a definition in the table from a kernel, `@gradient` the one of its gradient op.
+"""Define ops: `@op` turns a kernel into a definition in the table, `@gradient` does so for its gradient op.
 
     @op("relu", "X", "Out", infer=same_as("X"), grad=True)
     def relu(k, x):
@@ -92,7 +92,7 @@ def gradient(
     """Register the decorated kernel as `<forward>_grad`.
 
     `inputs` names forward inputs, forward outputs and `Slot@GRAD` of outputs; `outputs` names `Slot@GRAD` of inputs.
-    All of them may be absent at run time: a gradient nobody wants is not computed (`k.wants("X@GRAD")`).
+    All of them may be absent at run time: an unused gradient is not computed (`k.wants("X@GRAD")`).
     "X?" may be missing in a program of Fluid's; `carried` are inputs that Fluid's gradient op needs and ours does not.
     """
     definition = OP_TABLE[forward]
@@ -122,7 +122,7 @@ def gradient(
 
 
 def default_grad_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
-    """Wire `<type>_grad` by slot names: forward inputs and outputs as they are, gradients by their suffix."""
+    """Wire `<type>_grad` by slot names: forward inputs and outputs unchanged, gradients by their suffix."""
     definition = OP_TABLE.get(f"{forward.type}_grad")
     if definition is None:
         raise NotImplementedError(f"op {forward.type} has no gradient op")
@@ -142,7 +142,7 @@ def default_grad_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
             outputs[slot.name] = names
     if not outputs:
         return []
-    return [GradOp(definition.type, inputs, outputs, dict(forward._attrs))]
+    return [GradOp(definition.type, inputs, outputs, dict(forward.attrs))]
 
 
 def passed_on(forward: Operator, no_grad: set[str]) -> list[GradOp]:
@@ -164,9 +164,11 @@ def infer_gradients(c: InferContext) -> None:
 
 
 def updated(c: InferContext) -> None:
-    """Describe `ParamOut` like `Param`, and so on: what an update op writes."""
+    """Describe the outputs of an update op: `ParamOut` like `Param`, and so on."""
     for slot in c.op.output_names:
         source = slot.removesuffix("Out") if slot.endswith("Out") else slot.replace("out_", "in_", 1)
+        if source not in c.op.input_names:  # SquaredAccumOut belongs to SquaredAccumulator
+            source = next((name for name in c.op.input_names if name.startswith(source)), source)
         for index, name in enumerate(c.op.input(source)):
             variable = c.block._find_var_recursive(name)
             if variable is not None:
@@ -174,7 +176,7 @@ def updated(c: InferContext) -> None:
 
 
 def same_as(source: str, *outputs: str) -> Infer:
-    """Return an inference that describes the outputs ("Out" by default) like an input."""
+    """Return an inference function that describes the outputs ("Out" by default) like an input."""
     names = outputs or ("Out",)
 
     def infer(c: InferContext) -> None:

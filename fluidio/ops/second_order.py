@@ -1,11 +1,11 @@
-"""Write down gradients of gradient ops, as `*_grad_grad` ops or as forward ops where the gradient is linear.
+"""Define gradients of gradient ops, as `*_grad_grad` ops or as forward ops if the gradient is linear.
 
     @second("square", "X DOut=Out@GRAD DDX=+X@GRAD", "DX=X DDOut=Out@GRAD")
     def square_second(k, x, dout, ddx): ...
 
 A word of the inputs is a slot of the new op and where its variable comes from: a slot of `square_grad`, or with "+" the
-gradient that arrives at one of its outputs. A word of the outputs names the slot whose gradient it is. With
-`complete=True` the op is one that Fluid 1.8.5 has no second derivative for: it is used only where all are asked for.
+gradient that arrives at one of its outputs. A word of the outputs names the slot whose gradient it is. `complete=True`
+marks an op without a second derivative in Fluid 1.8.5: it is used only if all derivatives are requested.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def second(forward: str, inputs: str, outputs: str, *, complete: bool = False) -
         made = {slot: names for slot, source in sources.items() if (names := _values(grad_op, source))}
         wanted = {slot: _gradients(grad_op, source, no_grad) for slot, source in targets.items()}
         wanted = {slot: names for slot, names in wanted.items() if any(name != EMPTY for name in names)}
-        return [GradOp(kind, made, wanted, dict(grad_op._attrs))] if wanted else []
+        return [GradOp(kind, made, wanted, dict(grad_op.attrs))] if wanted else []
 
     _set_maker(f"{forward}_grad", make, complete)
     slots = " ".join(f"{slot}?" for slot in sources), " ".join(f"{slot}?" for slot in targets)
@@ -37,7 +37,7 @@ def second(forward: str, inputs: str, outputs: str, *, complete: bool = False) -
 
 
 def linear(forward: str, inputs: str, output: str = "Out", *, complete: bool = False) -> None:
-    """Say that `<forward>_grad` is linear in what arrives: its gradient is the forward op on the other gradients."""
+    """Declare `<forward>_grad` linear in its incoming gradient: its gradient is then the forward op."""
     sources = _wires(inputs)
 
     def make(grad_op: Operator, no_grad: set[str]) -> list[GradOp]:
@@ -45,7 +45,7 @@ def linear(forward: str, inputs: str, output: str = "Out", *, complete: bool = F
         if all(name == EMPTY for name in wanted):
             return []
         made = {slot: names for slot, source in sources.items() if (names := _values(grad_op, source))}
-        return [GradOp(forward, made, {output: wanted}, dict(grad_op._attrs))]
+        return [GradOp(forward, made, {output: wanted}, dict(grad_op.attrs))]
 
     _set_maker(f"{forward}_grad", make, complete)
 
@@ -74,6 +74,6 @@ def _set_maker(type: str, maker: GradMaker, complete: bool) -> None:
 
 
 def total(*parts: Any) -> Any:
-    """Return the sum of the parts that are there."""
+    """Return the sum of the parts that are not None."""
     there = [part for part in parts if part is not None]
     return sum(there[1:], there[0]) if there else None

@@ -25,7 +25,7 @@ _limit: ContextVar[int | None] = ContextVar("threads of a kernel", default=None)
 
 @contextmanager
 def limited(threads: int) -> Iterator[None]:
-    """Let kernels that are called inside the block use no more threads than this."""
+    """Limit the threads of kernels called inside the block."""
     before = _limit.set(min(max(threads, 1), thread_count()))
     try:
         yield
@@ -34,7 +34,7 @@ def limited(threads: int) -> Iterator[None]:
 
 
 def thread_count() -> int:
-    """Return how many threads a kernel may use, as NumPy's BLAS does: what the environment says, else every core."""
+    """Return how many threads a kernel may use, as NumPy's BLAS does: from the environment, else every core."""
     limit = _limit.get()
     if limit is not None:
         return limit
@@ -49,7 +49,7 @@ _pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
 
 
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """Return the threads beside the caller's own; a forked process has a pool of its own."""
+    """Return the threads besides the caller's own; a forked process has its own pool."""
     key = os.getpid(), threads
     if key not in _pools:
         from concurrent.futures import ThreadPoolExecutor
@@ -69,7 +69,7 @@ def close() -> None:
 def share(total: int, least: int, run: Callable[[int, int], object]) -> None:
     """Call `run(begin, end)` for parts of range(total), of at least `least` each, and wait for all of them.
 
-    `run` must release the interpreter lock for this to be of any use.
+    This helps only if `run` releases the interpreter lock.
     """
     parts = total // max(least, 1)
     threads = min(parts, thread_count()) if parts > 1 else 1

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fluidio.era import era
+from fluidio.optimizer.arguments import Clip, Decay, Parameters, Rate
 from fluidio.optimizer.base import Optimizer, Pair, ParamsGrads
-from fluidio.program import Block, Operator, Parameter, Variable
+from fluidio.program import Block, Operator, Parameter, Variable, name_scope
 
 __all__ = ["AdamOptimizer", "AdamaxOptimizer", "LambOptimizer"]
 
@@ -34,13 +35,13 @@ class AdamOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
+        learning_rate: Rate = 0.001,
         beta1: Any = 0.9,
         beta2: Any = 0.999,
         epsilon: float = 1e-8,
-        parameter_list: Any = None,
-        regularization: Any = None,
-        grad_clip: Any = None,
+        parameter_list: Parameters = None,
+        regularization: Decay = None,
+        grad_clip: Clip = None,
         name: str | None = None,
         lazy_mode: bool = False,
         **legacy: Any,
@@ -62,7 +63,7 @@ class AdamOptimizer(Optimizer):
             super()._create_accumulators(block, [param])
             for (name, beta), start in zip(self._betas(), (0.9, 0.999)):
                 fill = start if isinstance(beta, Variable) else beta
-                self._add_accumulator(name, param, fill_value=fill, shape=[1])
+                self._add_accumulator(name, param, fill_value=fill, shape=[1], device="cpu")
 
     def _append_optimize_op(self, block: Block, param_and_grad: Pair) -> Operator:
         param = param_and_grad[0]
@@ -106,13 +107,13 @@ class AdamaxOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
+        learning_rate: Rate = 0.001,
         beta1: float = 0.9,
         beta2: float = 0.999,
         epsilon: float = 1e-8,
-        parameter_list: Any = None,
-        regularization: Any = None,
-        grad_clip: Any = None,
+        parameter_list: Parameters = None,
+        regularization: Decay = None,
+        grad_clip: Clip = None,
         name: str | None = None,
         **legacy: Any,
     ) -> None:
@@ -138,8 +139,10 @@ class AdamaxOptimizer(Optimizer):
         )
 
     def _finish_update(self, block: Block, params_grads: ParamsGrads) -> None:
-        for param, _ in params_grads:
-            AdamOptimizer._scale(block, self._get_accumulator(self._beta1_pow_acc_str, param), self._beta1)
+        for pair in params_grads:
+            with block.program._optimized_guard(pair), name_scope("adamx"):
+                power = self._get_accumulator(self._beta1_pow_acc_str, pair[0])
+                AdamOptimizer._scale(block, power, self._beta1)
 
 
 class LambOptimizer(AdamOptimizer):
@@ -152,14 +155,14 @@ class LambOptimizer(AdamOptimizer):
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
+        learning_rate: Rate = 0.001,
         lamb_weight_decay: float = 0.01,
         beta1: float = 0.9,
         beta2: float = 0.999,
         epsilon: float = 1e-6,
-        parameter_list: Any = None,
-        regularization: Any = None,
-        grad_clip: Any = None,
+        parameter_list: Parameters = None,
+        regularization: Decay = None,
+        grad_clip: Clip = None,
         exclude_from_weight_decay_fn: Callable[[Parameter], bool] | None = None,
         name: str | None = None,
     ) -> None:

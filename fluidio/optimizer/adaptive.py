@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fluidio.ops.optimize.rows import ALL_ROWS
+from fluidio.optimizer.arguments import Clip, Decay, Parameters, Rate
 from fluidio.optimizer.base import Optimizer, Pair
 from fluidio.program import Block, Operator, Parameter
 
@@ -21,17 +22,17 @@ class AdagradOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: Rate,
         epsilon: float = 1e-6,
-        parameter_list: Any = None,
-        regularization: Any = None,
-        grad_clip: Any = None,
+        parameter_list: Parameters = None,
+        regularization: Decay = None,
+        grad_clip: Clip = None,
         name: str | None = None,
         initial_accumulator_value: float = 0.0,
         **legacy: Any,
     ) -> None:
         if isinstance(grad_clip, (int, float)):  # Fluid until 1.6: (..., name, initial_accumulator_value)
-            grad_clip, initial_accumulator_value = None, grad_clip
+            initial_accumulator_value, grad_clip = grad_clip, None
         self._require(learning_rate=learning_rate, epsilon=epsilon)
         super().__init__(learning_rate, parameter_list, regularization, grad_clip, name, **legacy)
         self._epsilon = epsilon
@@ -56,12 +57,12 @@ class DecayedAdagradOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: Rate,
         decay: float = 0.95,
         epsilon: float = 1e-6,
-        parameter_list: Any = None,
-        regularization: Any = None,
-        grad_clip: Any = None,
+        parameter_list: Parameters = None,
+        regularization: Decay = None,
+        grad_clip: Clip = None,
         name: str | None = None,
         **legacy: Any,
     ) -> None:
@@ -88,12 +89,12 @@ class AdadeltaOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: Rate,
         epsilon: float = 1e-6,
         rho: float = 0.95,
-        parameter_list: Any = None,
-        regularization: Any = None,
-        grad_clip: Any = None,
+        parameter_list: Parameters = None,
+        regularization: Decay = None,
+        grad_clip: Clip = None,
         name: str | None = None,
         **legacy: Any,
     ) -> None:
@@ -138,14 +139,14 @@ class RMSPropOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: Rate,
         rho: float = 0.95,
         epsilon: float = 1e-6,
         momentum: float = 0.0,
         centered: bool = False,
-        parameter_list: Any = None,
-        regularization: Any = None,
-        grad_clip: Any = None,
+        parameter_list: Parameters = None,
+        regularization: Decay = None,
+        grad_clip: Clip = None,
         name: str | None = None,
         *,
         all_rows: bool = False,
@@ -191,13 +192,13 @@ class FtrlOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: Rate,
         l1: float = 0.0,
         l2: float = 0.0,
         lr_power: float = -0.5,
-        parameter_list: Any = None,
-        regularization: Any = None,
-        grad_clip: Any = None,
+        parameter_list: Parameters = None,
+        regularization: Decay = None,
+        grad_clip: Clip = None,
         name: str | None = None,
         *,
         own_l2: bool = False,

@@ -10,6 +10,7 @@ from typing import Any
 from fluidio.dtypes import VarType
 from fluidio.initializer import Constant
 from fluidio.layer_helper import LayerHelper
+from fluidio.optimizer.arguments import Decay
 from fluidio.optimizer.base import Optimizer
 from fluidio.optimizer.counter import step_counter
 from fluidio.program import Block, Parameter, Program, Variable, default_main_program, program_guard, unique_name
@@ -64,7 +65,7 @@ class ModelAverage(Optimizer, _Swapped):
         average_window_rate: Any,
         min_average_window: Any = 10000,
         max_average_window: Any = 10000,
-        regularization: Any = None,
+        regularization: Decay = None,
         name: str | None = None,
     ) -> None:
         if isinstance(average_window_rate, (list, tuple)):

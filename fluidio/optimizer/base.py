@@ -13,6 +13,7 @@ from fluidio.dtypes import DTypeLike, VarType
 from fluidio.era import era
 from fluidio.initializer import Constant
 from fluidio.layer_helper import LayerHelper
+from fluidio.optimizer.arguments import Clip, Decay, Parameters, Rate
 from fluidio.optimizer.lars import append_LARS
 from fluidio.program import (
     Block,
@@ -22,13 +23,15 @@ from fluidio.program import (
     Variable,
     default_main_program,
     default_startup_program,
+    name_scope,
     program_guard,
     unique_name,
 )
 from fluidio.program.arguments import ShapeLike
 from fluidio.program.collector import without_collections
+from fluidio.program.devices import device_guard
 from fluidio.program.imperative import refuse_imperative
-from fluidio.regularizer import append_regularization_ops
+from fluidio.regularizer import WeightDecayRegularizer, append_regularization_ops
 
 __all__ = ["Optimizer", "Pair", "ParamsGrads"]
 
@@ -54,17 +57,17 @@ class Optimizer:
 
     def __init__(
         self,
-        learning_rate: float | Variable,
-        parameter_list: Sequence[object] | None = None,
-        regularization: object = None,
-        grad_clip: object = None,
+        learning_rate: Rate,
+        parameter_list: Parameters = None,
+        regularization: Decay = None,
+        grad_clip: Clip = None,
         name: str | None = None,
         *,
         LARS_weight_decay: float = 0.0,
     ) -> None:
         if isinstance(regularization, str):
             regularization, name = None, regularization
-        if hasattr(parameter_list, "is_regularizer"):
+        if isinstance(parameter_list, WeightDecayRegularizer):
             parameter_list, regularization = None, parameter_list
         if not isinstance(learning_rate, (float, Variable)):
             raise TypeError(
@@ -129,7 +132,7 @@ class Optimizer:
             return factor
         if factor == 1.0:
             return base
-        with param.block.program._lr_schedule_guard(is_with_opt=True):
+        with param.block.program._lr_schedule_guard(is_with_opt=True), name_scope("scale_with_param_lr"):
             scaled: Variable = base * factor
         return scaled
 
@@ -162,7 +165,8 @@ class Optimizer:
             shape=list(param.shape if shape is None else shape),
         )
         accumulator.belong_to_optimizer = True
-        self.helper.set_variable_initializer(accumulator, Constant(float(fill_value)))
+        with device_guard(device):
+            self.helper.set_variable_initializer(accumulator, Constant(float(fill_value)))
         known[param.name] = accumulator
         return accumulator
 
@@ -213,7 +217,8 @@ class Optimizer:
                 "call fluid.layers.mean to process the current loss."
             )
         self._dtype = loss.dtype
-        pairs = append_backward(loss, parameter_list or self._parameter_list, no_grad_set, callbacks, checkpoints)
+        own = None if isinstance(self._parameter_list, bool) else self._parameter_list
+        pairs = append_backward(loss, parameter_list or own, no_grad_set, callbacks, checkpoints)
         append_error_clip_ops(loss.block)
         return pairs
 
@@ -246,7 +251,7 @@ class Optimizer:
         if self._lars_weight_decay > 0:
             append_LARS(params_grads, self._learning_rate_map[program], self._lars_weight_decay)
         for pair in active:
-            with program._optimized_guard(pair):
+            with program._optimized_guard(pair), name_scope("optimizer"):
                 self._append_optimize_op(block, pair)
         with program._optimized_guard([]):
             self._finish_update(block, active)
@@ -259,7 +264,7 @@ class Optimizer:
         startup_program: Program | None = None,
         parameter_list: Sequence[Any] | None = None,
         no_grad_set: Iterable[Any] | None = None,
-        grad_clip: Any = None,
+        grad_clip: GradientClipBase | None = None,
     ) -> tuple[list[Operator], ParamsGrads]:
         """Append everything that makes one run of the program one step towards a smaller loss.
 

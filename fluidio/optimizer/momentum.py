@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fluidio.ops.optimize.rows import ALL_ROWS
+from fluidio.optimizer.arguments import Clip, Decay, Parameters, Rate
 from fluidio.optimizer.base import Optimizer, Pair
 from fluidio.program import Block, Operator
 
@@ -20,10 +21,10 @@ class SGDOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
-        parameter_list: Any = None,
-        regularization: Any = None,
-        grad_clip: Any = None,
+        learning_rate: Rate,
+        parameter_list: Parameters = None,
+        regularization: Decay = None,
+        grad_clip: Clip = None,
         name: str | None = None,
         **legacy: Any,
     ) -> None:
@@ -44,11 +45,11 @@ class DpsgdOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
+        learning_rate: Rate = 0.001,
         clip: float = 0.9,
         batch_size: float = 0.999,
         sigma: float = 1e-8,
-        parameter_list: Any = None,
+        parameter_list: Parameters = None,
     ) -> None:
         self._require(learning_rate=learning_rate, clip=clip, batch_size=batch_size, sigma=sigma)
         super().__init__(learning_rate, parameter_list)
@@ -72,12 +73,12 @@ class MomentumOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: Rate,
         momentum: float,
-        parameter_list: Any = None,
+        parameter_list: Parameters = None,
         use_nesterov: Any = False,
-        regularization: Any = None,
-        grad_clip: Any = None,
+        regularization: Decay = None,
+        grad_clip: Clip = None,
         name: str | None = None,
         *,
         all_rows: bool = False,
@@ -108,16 +109,16 @@ class DGCMomentumOptimizer(MomentumOptimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: Rate,
         momentum: float,
         rampup_begin_step: int,
         rampup_step: int = 1,
         sparsity: Sequence[float] = (0.999,),
-        parameter_list: Any = None,
+        parameter_list: Parameters = None,
         use_nesterov: bool = False,
         num_trainers: int | None = None,
-        regularization: Any = None,
-        grad_clip: Any = None,
+        regularization: Decay = None,
+        grad_clip: Clip = None,
         name: str | None = None,
     ) -> None:
         warnings.warn(
@@ -135,13 +136,13 @@ class LarsMomentumOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: Rate,
         momentum: float,
         lars_coeff: float = 0.001,
         lars_weight_decay: float = 0.0005,
-        parameter_list: Any = None,
-        regularization: Any = None,
-        grad_clip: Any = None,
+        parameter_list: Parameters = None,
+        regularization: Decay = None,
+        grad_clip: Clip = None,
         name: str | None = None,
     ) -> None:
         self._require(learning_rate=learning_rate, momentum=momentum)

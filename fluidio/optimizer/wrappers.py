@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from fluidio.clip import GradientClipBase
 from fluidio.dtypes import VarType
 from fluidio.initializer import Constant
 from fluidio.layer_helper import LayerHelper
@@ -123,7 +124,7 @@ class RecomputeOptimizer(Optimizer):
         startup_program: Program | None = None,
         parameter_list: Sequence[Any] | None = None,
         no_grad_set: Iterable[Any] | None = None,
-        grad_clip: Any = None,
+        grad_clip: GradientClipBase | None = None,
     ) -> tuple[list[Operator], ParamsGrads]:
         if not isinstance(loss, Variable):
             raise AssertionError(f"The loss should be a Variable, got {type(loss).__name__}")

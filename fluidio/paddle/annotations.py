@@ -5,24 +5,28 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 __all__ = ["autodoc", "deprecated", "templatedoc"]
 
+P = ParamSpec("P")
+R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def deprecated(since: str = "", instead: str = "", extra_message: str = "") -> Callable[[F], F]:
+def deprecated(
+    since: str = "", instead: str = "", extra_message: str = ""
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Warn at each call that there is something newer."""
 
-    def decorate(function: F) -> F:
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(function)
-        def wrapper(*args: object, **kwargs: object) -> Any:
+        def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
             text = f"{function.__name__} is deprecated since {since}; use {instead}. {extra_message}"
             warnings.warn(text.strip(), DeprecationWarning, stacklevel=2)
             return function(*args, **kwargs)
 
-        return wrapper  # type: ignore[return-value]
+        return wrapper
 
     return decorate
 

@@ -39,7 +39,7 @@ _finder = _PaddleFinder()
 
 
 def is_installed() -> bool:
-    """Tell whether `import paddle` finds fluidio in this process."""
+    """Return whether `import paddle` finds fluidio in this process."""
     return _finder in sys.meta_path
 
 

@@ -37,7 +37,12 @@ _NEW = frozenset(
 )
 # Names that 1.8 had lost -> the last era that had them.
 _OLD = {
+    "fluid.evaluator.Accuracy": "0.12",
+    "fluid.layers.upsampling_bilinear2d": "0.12",
+    "fluid.debuger": "0.12",
     "fluid.layers.ParallelDo": "0.14",
+    "fluid.io.save_checkpoint": "0.14",
+    "fluid.io.load_checkpoint": "0.14",
     "fluid.layers.get_places": "0.14",
     "fluid.layers.parallel": "0.14",
     "fluid.layers.io.parallel": "0.14",
@@ -98,12 +103,19 @@ class _Scan(ast.NodeVisitor):
         self.caught: dict[str, str] = {}
         self.required: list[str] = []
         self.names: dict[str, str] = {}
+        self.in_v2 = ""
 
     def _place(self, node: ast.expr | ast.stmt | ast.ExceptHandler) -> str:
         return f"{self.path}:{node.lineno}"
 
+    def _note_v2(self, name: str, node: ast.stmt) -> None:
+        """Fluid was `paddle.v2.fluid` before 0.12, and in it for a while."""
+        if f"{name}.".startswith("paddle.v2.fluid."):
+            self.in_v2 = self.in_v2 or self._place(node)
+
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
+            self._note_v2(alias.name, node)
             name = _short(alias.name)
             if alias.asname:
                 self.bound[alias.asname] = name
@@ -112,6 +124,7 @@ class _Scan(ast.NodeVisitor):
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         self.names.setdefault(_short(node.module or ""), self._place(node))
         for alias in node.names:
+            self._note_v2(f"{node.module}.{alias.name}", node)
             name = _short(f"{node.module}.{alias.name}")
             self.bound[alias.asname or alias.name] = name
             self.names.setdefault(name, self._place(node))
@@ -160,6 +173,8 @@ class _Scan(ast.NodeVisitor):
                 return Guess("0.14", f"{self.names[name]}: open_files(for_parallel=...)")
         if "EOFException" not in self.caught and "EnforceNotMet" in self.caught and self._reads_files():
             return Guess("0.14", f"{self.caught['EnforceNotMet']}: the loop catches EnforceNotMet")
+        if self.in_v2:
+            return Guess("0.12", f"{self.in_v2}: paddle.v2.fluid")
         old = sorted((_version(_OLD[name]), name) for name in self.names.keys() & _OLD.keys())
         return Guess(_OLD[old[0][1]], f"{self.names[old[0][1]]}: {old[0][1]}") if old else Guess(NEWEST)
 
@@ -173,7 +188,10 @@ class _Scan(ast.NodeVisitor):
 
 
 def _short(name: str) -> str:
-    return name.removeprefix("paddle.") if name.startswith("paddle.fluid") else name
+    for prefix in ("paddle.fluid", "paddle.v2.fluid"):
+        if name == prefix or name.startswith(prefix + "."):
+            return "fluid" + name.removeprefix(prefix)
+    return name
 
 
 def _version(text: str) -> tuple[int, ...]:

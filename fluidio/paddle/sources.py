@@ -1,4 +1,7 @@
-"""Load the user's own modules with the time capsule around them; what is installed is left alone."""
+"""Load the user's own modules, and libraries on top of paddle, with the time capsule around them.
+
+What else is installed is left alone.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from typing import Any
 from fluidio.paddle.capsule.arithmetic import IMPORT, keep_old_dtypes
 from fluidio.paddle.capsule.bindings import Bindings
 from fluidio.paddle.capsule.modules import Renewed, renew
+from fluidio.paddle.libraries import builds_on_paddle
 from fluidio.program.call_site import is_ours
 
 __all__ = ["CapsuleFinder", "CapsuleLoader", "Loaded", "compile_source", "install_capsule", "is_users"]
@@ -39,9 +43,11 @@ class Loaded:
 
 
 def compile_source(data: bytes, path: str) -> Loaded:
-    """Compile a source text of the user's; what was applied is told on stderr."""
+    """Compile the user's source text; applied fixes are reported on stderr."""
     text = importlib.util.decode_source(data)
     program, forced = (int(os.environ.get(name, "0")) for name in ("FLUIDIO_PROGRAM_PYTHON", "FLUIDIO_PYTHON"))
+    if not is_users(path):
+        program = forced = 0  # a library is not written for the program's Python
     renewed = renew(text, path, program=program, forced=forced)
     _tell(renewed, path)
     tree = ast.parse(renewed.text, path)
@@ -87,7 +93,7 @@ class CapsuleFinder(importlib.abc.MetaPathFinder):
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
         if spec is None or spec.origin is None or type(spec.loader) is not importlib.machinery.SourceFileLoader:
             return None
-        if not is_users(spec.origin):
+        if not (is_users(spec.origin) or builds_on_paddle(spec.origin)) or is_ours(spec.origin):
             return None
         loader: Any = CapsuleLoader(fullname, spec.origin)
         spec.loader = loader
@@ -95,7 +101,7 @@ class CapsuleFinder(importlib.abc.MetaPathFinder):
 
 
 def is_users(path: str) -> bool:
-    """Tell whether a source file is the user's own: not installed, not Python's, not fluidio's."""
+    """Return whether a source file is the user's own: not installed, not Python's, not fluidio's."""
     real = os.path.realpath(path)
     if {"site-packages", "dist-packages"} & set(Path(real).parts) or is_ours(path) or is_ours(real):
         return False

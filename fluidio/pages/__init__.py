@@ -1,4 +1,4 @@
-"""Pages to look at: records, programs and runs, each one HTML file that holds its data and loads nothing."""
+"""HTML pages about records, programs and runs: each a single file that holds its data and loads nothing."""
 
 from fluidio.pages.programs import program_page
 from fluidio.pages.records import records_page

@@ -1,4 +1,4 @@
-"""One sentence on what holds a run up, and what to do about it, from measured waits alone."""
+"""One sentence on what slows a run down and what to do about it, from measured waits alone."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["Advice", "Measured", "Queue", "advise"]
 _MUCH = 0.10
 """A share of the time that is worth a change."""
 _BUSY = 0.2
-"""Fewer busy cores than this while a program waits: nobody decodes, the source itself is slow."""
+"""With fewer busy cores than this while a program waits, nothing decodes: the source itself is slow."""
 _SHORT = 0.5
-"""Seconds; shorter runs say nothing."""
+"""Seconds; shorter runs get no advice."""
 _HELD_UP = 0.25
 _QUICK_STEP = 1e-3
 _CALLED = {"multi_file": "open_files", "recordio_file": "open_recordio_file"}
@@ -22,14 +22,14 @@ _NAME = re.compile(r"^(?:create_)?(py_reader|.+?)(?:_reader)?(?:_\d+)?$")
 
 
 class Queue(NamedTuple):
-    """A queue of the pipeline; shares are of the run's time, of one thread on each side.
+    """A queue of the pipeline; shares are fractions of the run's time, for one thread on each side.
 
     Attributes:
-        name: of the reader that it belongs to, open_files_0 for instance.
+        name: the name of its reader, such as open_files_0.
         starved: how long the consumer waited for an item.
         blocked: how long a producer waited for room, or for work to do.
-        most: the most items that were in it.
-        threads: that fill it.
+        most: the largest number of items in it.
+        threads: the number of threads that fill it.
     """
 
     name: str
@@ -40,18 +40,18 @@ class Queue(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What was measured of a run.
+    """The measurements of a run.
 
     Attributes:
         seconds: from the first step to the end of the last.
-        waiting, computing, outside: shares of these: waiting for data, in steps otherwise, between steps.
+        waiting, computing, outside: shares of that time: waiting for data, otherwise in steps, between steps.
         queues: from the source to the program.
         busy_cores: how many cores the process kept busy while the program waited for data.
-        cores: of the machine.
+        cores: number of cores of the machine.
         step_seconds: of one step, without waits.
         held_up: share of the time in which steps neither waited for data nor got the processor, though other threads of
             the process did.
-        slowest_op: and its share of the time in ops, where that was measured.
+        slowest_op: with its share of the time in ops, if measured.
     """
 
     seconds: float
@@ -74,7 +74,7 @@ class Advice(NamedTuple):
 
 
 def advise(run: Measured) -> Advice:
-    """Return what to do first."""
+    """Return the most important advice."""
     if run.seconds < _SHORT:
         return Advice("short", f"the run took {run.seconds:.2g} s: too short to say what it waits for")
     if run.waiting >= _MUCH:
@@ -99,10 +99,10 @@ def _for_data(run: Measured) -> Advice:
     starved = [queue for queue in run.queues if queue.starved >= _MUCH / 2]
     if not starved:
         return _slow(run, f"{waits} {_name(run.queues[-1].name) if run.queues else 'data'}", None)
-    first = starved[0]  # the one next to the source holds the others up
+    first = starved[0]  # the one nearest the source delays the others
     text = f"{waits} {_name(first.name)}"
     idle = first.blocked / max(1, first.threads)
-    if idle >= _MUCH and 1 - idle <= 1.1 * (1 - run.waiting):  # on average it is quick enough
+    if idle >= _MUCH and 1 - idle <= 1.1 * (1 - run.waiting):  # on average it is fast enough
         if run.step_seconds < _QUICK_STEP:
             return Advice("balanced", f"{text}, as both sides take turns: larger batches would cost less per record")
         return Advice(
@@ -112,7 +112,7 @@ def _for_data(run: Measured) -> Advice:
 
 
 def _slow(run: Measured, text: str, queue: Queue | None) -> Advice:
-    """Say that the source is slow, where nobody works while the program waits, or else the decoding."""
+    """Blame the source if no core works while the program waits, otherwise the decoding."""
     is_file = queue is not None and _name(queue.name) == "`open_files`"
     if run.busy_cores < _BUSY:
         if is_file and queue is not None:
@@ -148,13 +148,13 @@ def _overlap(queue: Queue | None) -> str:
 def _larger(queue: Queue) -> str:
     if _name(queue.name) == "`open_files`":
         return f"give open_files buffer_size={max(2, 4 * queue.most)}"
-    if _name(queue.name) == "`double_buffer`":  # its size is not the user's to choose
+    if _name(queue.name) == "`double_buffer`":  # the user cannot choose its size
         return "larger batches would even it out"
     return f"give it a capacity of {max(8, 4 * queue.most)}"
 
 
 def _name(name: str) -> str:
-    """Return what users call a reader: shuffle for create_shuffle_reader_0."""
+    """Return the user's name for a reader: shuffle for create_shuffle_reader_0."""
     match = _NAME.match(name)
     short = match[1] if match else name
     return f"`{_CALLED.get(short, short)}`"

@@ -1,4 +1,4 @@
-"""What the columns of some rows hold: their kind, and how values, lengths and texts are distributed."""
+"""Summarise the columns of some rows: their kind, and the distribution of values, lengths and texts."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _TEXTS = 5000
 
 
 class ColumnSketch:
-    """One column: gathers a bounded number of values and lengths."""
+    """One column: collects a bounded number of values and lengths."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self._records = 0
         self._kinds: Counter[str] = Counter()
-        self._values: list[npt.NDArray[Any]] = []
+        self._values: list[Array] = []
         self._held = 0
         self._thinned = False
         self._lengths: list[int] = []
         self._texts: Counter[str] = Counter()
 
     def add(self, value: object) -> None:
-        """Take one record's value in."""
+        """Add one record's value."""
         self._records += 1
         if isinstance(value, (bool, int, float, np.generic)):
             self._numbers(np.asarray(value), "")
@@ -89,7 +89,7 @@ class ColumnSketch:
         self._kinds[f"list of {'numbers' if numbers else inner}"] += 1
 
     def as_json(self) -> dict[str, Any]:
-        """Return what is known as plain values."""
+        """Return the summary as plain values."""
         shapes = [kind for kind, _ in self._kinds.most_common()]
         described: dict[str, Any] = {"name": self.name, "kind": _kind(shapes), "records": self._records}
         if self._values:
@@ -107,7 +107,7 @@ class ColumnSketch:
 
 
 def _kind(kinds: list[str]) -> str:
-    """Return the kinds in a few words; arrays whose shapes differ are told once."""
+    """Return the kinds in a few words; arrays of different shapes are listed once."""
     if len(kinds) < 2:
         return "".join(kinds)
     dtypes = dict.fromkeys(kind.partition(" (")[0] for kind in kinds)

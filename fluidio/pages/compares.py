@@ -1,4 +1,4 @@
-"""The page that compares runs: losses on top of each other, where they part, speeds, waits, environments."""
+"""The page that compares runs: overlaid losses, where they diverge, speeds, waits, environments."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def compare_page(paths: Sequence[str], *, rtol: float = 1e-4) -> str:
 
 
 def _names(paths: Sequence[str]) -> list[str]:
-    """Return file names, or whole paths where names are the same."""
+    """Return file names, or whole paths if names are the same."""
     names = [os.path.basename(path).removesuffix(".json") for path in paths]
     return names if len(set(names)) == len(names) else list(paths)
 

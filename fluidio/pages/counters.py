@@ -1,16 +1,20 @@
-"""What a recorder counts: the time of ops, the waits of queues, the use of the processor."""
+"""The counters of a recorder: op times, queue waits, processor use, fetched numbers."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from fluidio.flow.observer import Observer, OpRun
 
-__all__ = ["Looked", "OpTimer", "QueueWaits"]
+__all__ = ["Looked", "OpTimer", "QueueWaits", "scalar"]
+
+_FEW = 16
 
 
 class OpTimer(Observer):
-    """Times the ops of the steps in which it watches."""
+    """Times the ops of the steps it observes."""
 
     times_ops = True
 
@@ -37,7 +41,7 @@ class QueueWaits:
 
 
 class Looked:
-    """Use of the processor in the steps that were looked at.
+    """Processor use in the sampled steps.
 
     Attributes:
         seconds, waits: of these steps, and of their waits for data.
@@ -53,7 +57,18 @@ class Looked:
         return self.during_waits / self.waits if self.waits else 0.0
 
     def held_up(self) -> float:
-        """Return the share of computing in which the step's thread did not get the processor, but others did."""
+        """Return the share of computing time in which other threads, but not the step's, had the processor."""
         computing = self.seconds - self.waits
         off = max(0.0, computing - self.own)
         return min(off, max(0.0, self.others - self.during_waits)) / computing if computing > 0 else 0.0
+
+
+def scalar(value: object, keep: bool) -> float | None:
+    """Return a fetched value as one number: itself, or the mean of a small array (of any array if all is kept)."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "fiub" or not value.size:
+        return None
+    if value.size == 1:
+        return float(value.item())
+    if keep or (value.ndim == 1 and value.size <= _FEW):
+        return float(value.astype(np.float64).mean())
+    return None

@@ -26,7 +26,7 @@ class Drawn(NamedTuple):
 
 
 def draw(paths: Sequence[str], indexes: Sequence[ChunkIndex], most: int) -> Iterator[Drawn]:
-    """Yield at most `most` records of chunks that lie evenly over the files, in their order; all where that is all."""
+    """Yield at most `most` records, in order, from chunks spread evenly over the files."""
     sizes = np.concatenate([index.ends - index.offsets for index in indexes]) if indexes else np.zeros(0, np.int64)
     files = np.repeat(np.arange(len(indexes)), [index.num_chunks for index in indexes])
     chosen = _choose(sizes)
@@ -41,7 +41,7 @@ def draw(paths: Sequence[str], indexes: Sequence[ChunkIndex], most: int) -> Iter
 
 
 def _choose(sizes: np.ndarray[tuple[int], np.dtype[np.int64]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return chunks that lie evenly over all: at most `_CHUNKS`, and `_BYTES` of them unless one alone is larger."""
+    """Return evenly spread chunks: at most `_CHUNKS`, and at most `_BYTES` unless a single one is larger."""
     count = min(len(sizes), _CHUNKS)
     while True:
         chosen = np.unique(np.linspace(0, len(sizes) - 1, count).astype(np.int64)) if count else np.zeros(0, np.int64)

@@ -21,7 +21,7 @@ _PACKAGES = ("cupy-cuda12x", "cupy-cuda13x", "torch")
 
 
 def environment_of() -> dict[str, Any]:
-    """Return what one would want to know of another's run; nothing that names a user."""
+    """Return the facts that help to interpret another user's run; nothing that identifies the user."""
     found = {
         "fluidio": __version__,
         "following Fluid": era().name,
@@ -43,7 +43,7 @@ def environment_of() -> dict[str, Any]:
 
 
 def memory_now() -> int:
-    """Return the memory of this process in bytes: what is resident now, or its peak where that is not told."""
+    """Return this process's memory in bytes: the resident size, or its peak where that is unavailable."""
     try:
         with open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[1]) * _PAGE

@@ -25,10 +25,10 @@ _TEXT = 120
 
 
 def graph_of(program: Program, *, readers_from: Sequence[Program] = (), costs: Costs | None = None) -> dict[str, Any]:
-    """Return what the program page draws.
+    """Return the data of the program page.
 
     Args:
-        readers_from: programs that hold the ops which make this program's readers, the startup program as a rule.
+        readers_from: programs with the ops that create this program's readers, usually the startup program.
         costs: the time of ops, from a profile.
     """
     parameters = _parameters(program)
@@ -39,6 +39,7 @@ def graph_of(program: Program, *, readers_from: Sequence[Program] = (), costs: C
         found.append(_op(op, "reader", [], variables, sites, costs))
     found += [_data(variable, variables) for variable in _fed(program)]
     _walk(program.global_block(), [], found, variables, sites, costs)
+    _join_layers(found)
     _complete_paths(found, variables.described)
     return {
         "ops": found,
@@ -52,7 +53,7 @@ def graph_of(program: Program, *, readers_from: Sequence[Program] = (), costs: C
 
 
 def _complete_paths(ops: Sequence[dict[str, Any]], variables: Sequence[Sequence[Any]]) -> None:
-    """Put ops that add up gradients where the variable was made, and updates in the scope that uses the parameter."""
+    """Place ops that sum gradients where the variable was made, and updates in the scope that uses the parameter."""
     forward = [op for op in ops if op["role"] == "forward"]
     made = {str(variables[v][0]): op["path"] for op in forward for v in op["out"]}
     scopes = {op["path"][-1]: op["path"][:-1] for op in reversed(forward) if op["path"]}
@@ -65,7 +66,7 @@ def _complete_paths(ops: Sequence[dict[str, Any]], variables: Sequence[Sequence[
 
 
 def _fed(program: Program) -> list[Variable]:
-    """Return the variables that users feed: data that no op makes, but some op reads."""
+    """Return the variables that users feed: data that no op writes but some op reads."""
     block = program.global_block()
     made = {name for op in block.ops for name in op.output_arg_names}
     used = {name for each in program.blocks for op in each.ops for name in op.input_arg_names}
@@ -78,7 +79,7 @@ def _data(variable: Variable, variables: _Variables) -> dict[str, Any]:
 
 
 class _Variables:
-    """The variables that ops name, each once."""
+    """The variables that ops use, each once."""
 
     def __init__(self, parameters: set[str]) -> None:
         self._parameters = parameters
@@ -99,7 +100,7 @@ class _Variables:
 
 
 def _parameters(program: Program) -> list[Variable]:
-    """Return the parameters; a saved model has lost which they are: what its ops read and none of them writes."""
+    """Return the parameters; a saved model does not record them, so there: what its ops read but never write."""
     if declared := list(program.all_parameters()):
         return list[Variable](declared)
     ops = [op for block in program.blocks for op in block.ops]
@@ -145,7 +146,7 @@ def _walk(
     for op in block.ops:
         role = "reader" if op.type == "read" or _makes_reader(op) else role_of(op)
         found.append(_op(op, role, inside, variables, sites, costs))
-        body = op._attrs.get("sub_block")
+        body = op.attrs.get("sub_block")
         if isinstance(body, Block) and body.idx != block.idx:
             _walk(body, [*found[-1]["path"], f"{op.type} body"], found, variables, sites, costs)
 
@@ -170,9 +171,20 @@ def _op(
     return described
 
 
+def _join_layers(ops: list[dict[str, Any]]) -> None:
+    """Put updates into the scopes of their layers: optimizers open a scope of their own for each parameter."""
+    homes: dict[str, list[str]] = {}
+    for op in ops:
+        if op["role"] == "forward" and op["path"]:
+            homes.setdefault(op["path"][-1], op["path"])
+    for op in ops:
+        if op["role"] == "update" and op["path"]:
+            op["path"] = homes.get(op["path"][-1], op["path"])
+
+
 def role_of(op: Operator) -> str:
     """Return "forward", "backward" or "update"."""
-    role = int(op._attrs.get("op_role", 0))
+    role = int(op.attrs.get("op_role", 0))
     if role & OpRole.Backward:
         return "backward"
     return "update" if role & (OpRole.Optimize | OpRole.LRSched) else "forward"
@@ -180,7 +192,7 @@ def role_of(op: Operator) -> str:
 
 def layer_of(op: Operator) -> str:
     """Return the layer of an op by the names of its variables, fc_0 of fc_0.tmp_1 and fc_0.w_0@GRAD; "" without."""
-    updated = op._attrs.get("op_role_var") or []
+    updated = op.attrs.get("op_role_var") or []
     for name in [*updated[:1], *op.output_arg_names, *op.input_arg_names]:
         match = _LAYER.match(name)
         if match is not None:
@@ -189,11 +201,11 @@ def layer_of(op: Operator) -> str:
 
 
 def _scope(op: Operator) -> list[str]:
-    return [part for part in str(op._attrs.get("op_namescope", "")).split("/") if part]
+    return [part for part in str(op.attrs.get("op_namescope", "")).split("/") if part]
 
 
 def _attributes(op: Operator) -> dict[str, str]:
-    return {name: _short(value) for name, value in sorted(op._attrs.items()) if name not in _COMMON}
+    return {name: _short(value) for name, value in sorted(op.attrs.items()) if name not in _COMMON}
 
 
 def _short(value: object) -> str:
@@ -219,7 +231,7 @@ def _makes_reader(op: Operator) -> bool:
 
 
 def _reader_ops(program: Program, others: Sequence[Program]) -> list[Operator]:
-    """Return the ops of other programs that make the readers which this program reads, from the source on."""
+    """Return the ops of other programs that create this program's readers, starting with the source."""
     mine = [op for op in program.global_block().ops if op.type == "read" or _makes_reader(op)]
     wanted = {name for op in mine for name in op.input_arg_names}
     wanted -= {name for op in mine for name in op.output_arg_names}

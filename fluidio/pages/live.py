@@ -1,4 +1,4 @@
-"""One line in the terminal that says how a run is doing, rewritten a few times a second."""
+"""A status line for a run in the terminal, rewritten a few times a second."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CLEAR = "\r\x1b[2K"
 
 
 class LiveLine(Observer):
-    """Write the line between `start` and `stop`; what the script prints meanwhile stands above it."""
+    """Writes the line between `start` and `stop`; the script's own output appears above it."""
 
     def __init__(self, recorder: Recorder, stream: TextIO) -> None:
         self._recorder = recorder
@@ -29,7 +29,7 @@ class LiveLine(Observer):
         self._stdout: Any = None
 
     def start(self) -> None:
-        """Begin; does nothing where nobody looks at a terminal."""
+        """Start the line; do nothing if the output is not a terminal."""
         if not self._stream.isatty():
             return
         if sys.stdout.isatty():
@@ -39,7 +39,7 @@ class LiveLine(Observer):
         OBSERVERS.add(self)
 
     def stop(self) -> None:
-        """End, and clear the line."""
+        """Stop and clear the line."""
         OBSERVERS.remove(self)
         if self._stdout is not None:
             sys.stdout, self._stdout = self._stdout, None
@@ -51,7 +51,7 @@ class LiveLine(Observer):
             self.show(result.stop)
 
     def show(self, now: float) -> None:
-        """Write the line anew."""
+        """Rewrite the line."""
         width = max(20, shutil.get_terminal_size().columns - 1)
         self._stream.write(f"{_CLEAR}{self.text(now)[:width]}")
         self._stream.flush()

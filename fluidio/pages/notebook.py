@@ -1,4 +1,4 @@
-"""Show a page inside a notebook: in a frame of its own, so that neither touches the other."""
+"""Show a page inside a notebook, in a separate frame so that the two do not interfere."""
 
 from __future__ import annotations
 

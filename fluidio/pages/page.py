@@ -1,7 +1,7 @@
-"""Put a page together: one HTML file of a style sheet, a script and the data, which asks for nothing else.
+"""Build a page: one HTML file with a style sheet, a script and the data, which loads nothing else.
 
-Data stands in the page as JSON without `<`, `>` and `&`, so that no text of a file can end the element; the scripts set
-text as text. A content security policy allows the page's own script by its hash and no network.
+Data is embedded as JSON without `<`, `>` and `&`, so that no text of a file can end the element; the scripts insert
+text only as text. A content security policy allows the page's own script by its hash and no network.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def page(kind: str, title: str, data: Mapping[str, object]) -> str:
 
     Args:
         kind: "records", "program", "run" or "compare": the script that draws it.
-        data: what the script draws; plain values and NumPy's.
+        data: the values the script draws; plain or NumPy values.
     """
     shared = "charts.js" if kind in ("run", "compare") else ""
     script = "".join(map(_asset, ["base.js", *filter(None, [shared]), f"{kind}.js"]))
@@ -57,12 +57,12 @@ def page(kind: str, title: str, data: Mapping[str, object]) -> str:
 
 
 def as_json(value: object) -> str:
-    """Return JSON that may stand inside an HTML script element; nan and infinities are strings."""
+    """Return JSON that is safe inside an HTML script element; nan and infinities are strings."""
     return json.dumps(_plain(value), separators=(",", ":"), allow_nan=False).translate(_ESCAPES)
 
 
 def write(path: str | os.PathLike[str], text: str) -> None:
-    """Write a page whole or not at all."""
+    """Write a page atomically."""
     target = os.path.abspath(path)
     os.makedirs(os.path.dirname(target), exist_ok=True)
     descriptor, part = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".", suffix=".part")

@@ -48,7 +48,7 @@ def costs_of_trace(path: str) -> dict[tuple[str, str], tuple[int, float]]:
     """Return the time of each op in a Chrome trace that `fluid.profiler` wrote.
 
     Raises:
-        ModelError: the file is no such trace.
+        ModelError: the file is not such a trace.
     """
     try:
         events = json.loads(Path(path).read_text("utf-8"))["traceEvents"]
@@ -63,7 +63,7 @@ def costs_of_trace(path: str) -> dict[tuple[str, str], tuple[int, float]]:
 
 
 def programs_of_model(path: str) -> list[tuple[str, Program]]:
-    """Return the program of a saved model, in whatever form it is; its bytes are looked at and not run.
+    """Return the program of a saved model in any format; its bytes are parsed, not run.
 
     Raises:
         ModelError: there is no program, or it holds ops that fluidio does not have.
@@ -83,10 +83,10 @@ class _StopAtFirstRun(Observer):
 
 
 def programs_of_script(path: str, argv: Sequence[str] = ()) -> list[tuple[str, Program]]:
-    """Run a script up to its first `exe.run`, which is not run, and return the programs that it has built.
+    """Run a script up to its first `exe.run`, which is not executed, and return the programs it has built.
 
     Raises:
-        ModelError: the script failed (what it said stands on stderr), or built nothing.
+        ModelError: the script failed (its output is on stderr), or built nothing.
     """
     before = {id(program) for program in _alive()}
     with observing(_StopAtFirstRun()) as watch:
@@ -122,7 +122,7 @@ def _name(program: Program) -> str:
         return "main"
     if program is default_startup_program() or not any(op.input_arg_names for op in program.global_block().ops):
         return "startup"
-    if program._is_for_test:
+    if program.is_for_test:
         return "test"
     return "training" if _trains(program) else "program"
 

@@ -1,4 +1,4 @@
-"""Recorder: watches a run and keeps what its page shows, in bounded memory and little time."""
+"""Recorder: observe a run and keep the data of its page, with bounded memory and little overhead."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from collections.abc import Callable
 from operator import length_hint
 from typing import Any
 
-import numpy as np
-
 from fluidio.errors import EOFException
-from fluidio.flow.observer import OBSERVERS, Drop, Observer, Read, Step, StepResult, Wait
+from fluidio.flow.observer import OBSERVERS, Copy, Drop, Observer, Read, Step, StepResult, Wait
 from fluidio.pages.advice import Measured, Queue
-from fluidio.pages.counters import Looked, OpTimer, QueueWaits
+from fluidio.pages.counters import Looked, OpTimer, QueueWaits, scalar
 from fluidio.pages.environment import environment_of, memory_now
 from fluidio.pages.series import Curve, Lanes
 
@@ -25,32 +23,31 @@ __all__ = ["Recorder"]
 _EVENTS = 3000
 _MARKS = 400
 _CURVES = 40
-_FEW = 16
 _OP_SHARE = 0.003
-"""Of the run's time may be spent on timing ops; steps are timed as long as it lasts."""
+"""The share of the run's time that may be spent on timing ops; ops are timed until it is used up."""
 _OP_COST = 4e-6
 """Seconds that it takes to time one op."""
 _CLOCKS_EVERY = 0.005
-"""Seconds between steps whose use of the processor is looked at: asking for it takes microseconds."""
+"""Seconds between steps whose processor use is measured: the query takes microseconds."""
 _STEP_COST = 80e-6
-"""Seconds that it takes to watch one step, and the next ones to find their data in the cache again."""
-_STEP_SHARE = 0.015
-"""Of the run's time may be spent on watching steps: where they are short, only some of them are watched."""
+"""Cost in seconds of observing one step, including the cache misses it causes in the next ones."""
+_STEP_SHARE = 0.008
+"""The share of the run's time that may be spent on observing steps: of short steps, only some are observed."""
 _MOST_SKIPPED = 200
 _ALL_WATCHED = 200
-"""Steps at the start of a run that are all watched."""
+"""Number of steps at the start of a run that are all observed."""
 _HELD = 256
-"""Events that are held before they are sorted in, which is quicker for many."""
+"""Number of events to collect before sorting them in, which is faster in bulk."""
 
 
 class Recorder(Observer):
-    """Watch a run between `start` and `stop`.
+    """Observes a run between `start` and `stop`.
 
     Args:
         keep: watch every step and keep every fetched number, to compare runs; else curves of bounded size, and where
             steps are short the numbers of some of them.
         times_ops: time the ops of some steps, for the profile.
-        process_clock, thread_clock: the processor's time that the process and the calling thread have used.
+        process_clock, thread_clock: return the processor time used by the process and the calling thread.
     """
 
     def __init__(
@@ -93,12 +90,12 @@ class Recorder(Observer):
         self._lock = threading.RLock()
 
     def start(self) -> None:
-        """Begin to watch."""
+        """Start observing."""
         self.lanes = Lanes(time.perf_counter())
         OBSERVERS.add(self)
 
     def stop(self) -> None:
-        """Watch no more."""
+        """Stop observing."""
         left = length_hint(OBSERVERS.skipped)
         OBSERVERS.remove(self)
         unwatched = max(0, self._skipped - left)
@@ -158,12 +155,12 @@ class Recorder(Observer):
                 self._look_at_memory(result.stop)
 
     def _skip(self, seconds: float) -> None:
-        """Leave out the next steps if watching all steps of this length took too much of the run's time."""
+        """Skip the next steps if observing all steps of this length would take too much of the run's time."""
         steps = min(_MOST_SKIPPED, int(_STEP_COST / (_STEP_SHARE * max(seconds, 1e-9))))
         self._skipped = steps if steps and OBSERVERS.skip(self, steps) else 0
 
     def _make_up(self, step: Step, seconds: float) -> None:
-        """Count the steps that were left out before this one as if they had been like it."""
+        """Count the skipped steps before this one as if they had been like it."""
         steps, self._skipped = self._skipped, 0
         self._held.append((step.thread, "step", "", step.start - seconds, step.start, steps * step.fed))
         self._not_held.append((step.start, steps - 1.0))
@@ -218,8 +215,14 @@ class Recorder(Observer):
                 self._name(wait.thread)
             self._held.append((wait.thread, kind, wait.queue, wait.start, wait.stop, wait.size))
 
+    def copy_ended(self, copy: Copy) -> None:
+        with self._lock:
+            lane = -1 - copy.device
+            self._names[lane] = f"copies to GPU {copy.device}"
+            self._held.append((lane, "copy", "", copy.start, copy.stop, copy.size))
+
     def _sort_in(self) -> None:
-        """Add what is held to the lanes, kind by kind."""
+        """Add the collected events to the lanes, kind by kind."""
         held, self._held = self._held, []
         self._events.extend(event[:5] for event in held)
         kinds: dict[tuple[str, str], list[tuple[float, float, int]]] = {}
@@ -237,6 +240,8 @@ class Recorder(Observer):
                     self._not_held = []
             if kind in ("step", "wait") and any(amounts):
                 self.lanes.count("records", stops, amounts)
+            if kind == "copy":
+                self.lanes.count("copied", stops, amounts)
             if queue:
                 self._queues[queue].most = max(self._queues[queue].most, *amounts)
                 for stop, amount in zip(stops[::16], amounts[::16]):
@@ -250,7 +255,7 @@ class Recorder(Observer):
     # -- what is kept ---------------------------------------------------------------------------------------------
 
     def _fetched(self, name: str, value: object) -> None:
-        number = _scalar(value, self._keep)
+        number = scalar(value, self._keep)
         if number is None:
             return
         curve = self.curves.get(name)
@@ -265,7 +270,7 @@ class Recorder(Observer):
             self.error = f"{type(error).__name__}: {error}"[:4000]
 
     def _name(self, thread: int) -> None:
-        """Note the name of the thread that we are called in."""
+        """Record the name of the calling thread."""
         self._names[thread] = threading.current_thread().name.removeprefix("fluidio-")
 
     def _count_workers(self) -> None:
@@ -283,7 +288,7 @@ class Recorder(Observer):
     # -- what is told ---------------------------------------------------------------------------------------------
 
     def measured(self) -> Measured:
-        """Return what the advice is made of."""
+        """Return the measurements for the advice."""
         with self._lock:
             self._sort_in()
         total = max(1e-9, self._last - self._first)
@@ -306,7 +311,7 @@ class Recorder(Observer):
         )
 
     def _queue(self, name: str, waits: QueueWaits, total: float) -> Queue:
-        threads = self._workers.get(name) or len(waits.producers)  # threads of every epoch anew
+        threads = self._workers.get(name) or len(waits.producers)  # each epoch has new threads
         return Queue(name, waits.starved / total, waits.blocked / total, waits.most, threads)
 
     def profile(self) -> list[dict[str, Any]]:
@@ -315,13 +320,13 @@ class Recorder(Observer):
             return []
         types: dict[str, list[float]] = {}
         for (kind, _), (runs, seconds, _) in self._timer.ops.items():
-            if kind == "read":  # waits, which are told as such
+            if kind == "read":  # waits, which are reported as such
                 continue
             row = types.setdefault(kind, [0, 0.0])
             row[0] += runs
             row[1] += seconds
         often = {kind: row for kind, row in types.items() if row[0] > 1}
-        types = often or types  # once is what the startup program did
+        types = often or types  # ops that ran once belong to the startup program
         whole = sum(row[1] for row in types.values()) or 1.0
         rows = [{"type": k, "runs": int(r), "seconds": s, "share": s / whole} for k, (r, s) in types.items()]
         return sorted(rows, key=lambda row: -float(str(row["seconds"])))
@@ -377,14 +382,3 @@ class Recorder(Observer):
 
 def _plain(measured: Measured) -> dict[str, Any]:
     return measured._asdict() | {"queues": [queue._asdict() for queue in measured.queues]}
-
-
-def _scalar(value: object, keep: bool) -> float | None:
-    """Return a fetched value as one number: itself, or the mean of a few; of any array where all is kept."""
-    if not isinstance(value, np.ndarray) or value.dtype.kind not in "fiub" or not value.size:
-        return None
-    if value.size == 1:
-        return float(value.item())
-    if keep or (value.ndim == 1 and value.size <= _FEW):
-        return float(value.astype(np.float64).mean())
-    return None

@@ -43,7 +43,7 @@ def records_page(paths: Sequence[str], *, verify: bool = False) -> str:
 
 
 def records_data(paths: Sequence[str], *, verify: bool = False) -> dict[str, Any]:
-    """Return what the records page draws, as plain values."""
+    """Return the data of the records page as plain values."""
     surveys = [survey(path, verify=verify, preview=0) for path in paths]
     indexes = [_index(path) for path in paths]
     order = sorted(range(len(paths)), key=lambda n: not surveys[n].damage)[:_FILES]
@@ -64,12 +64,12 @@ def _title(paths: Sequence[str]) -> str:
 def _index(path: str) -> ChunkIndex:
     try:
         return build_index(path, on_error="skip")
-    except RecordIOError as error:  # no RecordIO file at all: the survey says so
+    except RecordIOError as error:  # not a RecordIO file: the survey reports it
         return ChunkIndex(_EMPTY, _EMPTY, _EMPTY, None, error)
 
 
 def _totals(surveys: Sequence[Survey]) -> dict[str, Any]:
-    """Return the sums over all files, of the figures that `inspect` tells about each."""
+    """Return the sums over all files of the figures that `inspect` reports for each."""
     compressors: Counter[str] = Counter()
     for each in surveys:
         compressors.update(each.compressors)
@@ -92,7 +92,7 @@ def _totals(surveys: Sequence[Survey]) -> dict[str, Any]:
 
 
 def _contents(paths: Sequence[str], indexes: Sequence[ChunkIndex], total: int) -> dict[str, Any]:
-    """Return the columns and the samples of records that are drawn evenly from the files."""
+    """Return the columns and the samples of records drawn evenly from the files."""
     slots = {number: _slots(path) for number, path in enumerate(paths[:1])}
     columns: dict[str, ColumnSketch] = {}
     held: list[Drawn] = []
@@ -130,7 +130,7 @@ def _row(record: bytes, slots: list[Field] | None) -> dict[str, Any] | None:
 
 
 def _samples(held: Sequence[Drawn], paths: Sequence[str], slots: dict[int, list[Field] | None]) -> list[dict[str, Any]]:
-    """Return what is shown of some records, or of every few of them where all would be too much for a page."""
+    """Return the displayed form of some records, or of every n-th if all would be too much for a page."""
     samples = [_sample(each, paths[each.file], slots[each.file]) for each in held]
     size = sum(len(pages.as_json(sample)) for sample in samples)
     return samples[:: 1 + size // _SHOWN_BYTES]

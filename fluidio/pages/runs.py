@@ -17,7 +17,7 @@ __all__ = ["advice_of", "report", "run_page", "watching"]
 
 
 def run_page(trace: Mapping[str, Any], title: str = "") -> str:
-    """Return the HTML page about a run, from what `Recorder.as_json` told."""
+    """Return the HTML page about a run, from the result of `Recorder.as_json`."""
     shown = {name: value for name, value in trace.items() if name != "curves"}
     shown["curves"] = {name: _without_values(curve) for name, curve in trace["curves"].items()}
     shown["advice"] = advice_of(trace)._asdict()
@@ -43,7 +43,7 @@ def advice_of(trace: Mapping[str, Any]) -> Any:
 
 @contextlib.contextmanager
 def watching(page: str = "", record: str = "", *, live: bool = False) -> Iterator[Recorder]:
-    """Watch the block, and write a page and a trace at its end, also after an error or Ctrl-C.
+    """Observe the block, and write a page and a trace at its end, even after an error or Ctrl-C.
 
     Args:
         page: path of the HTML page; none if empty.
@@ -73,7 +73,7 @@ def watching(page: str = "", record: str = "", *, live: bool = False) -> Iterato
 
 @contextlib.contextmanager
 def report(path: str | os.PathLike[str] = "", *, record: str | os.PathLike[str] = "") -> Iterator[Recorder]:
-    """Watch what executors do inside the block, and write a page about it.
+    """Observe what executors do inside the block, and write a page about it.
 
     Args:
         path: where the page goes; without it, show the returned object in a notebook.

@@ -97,7 +97,7 @@ def _grid(array: Array) -> tuple[Array, bool]:
 
 
 def _folded(flat: Array) -> Array:
-    """Return a vector as the picture that it may be: a square, three squares, or one row."""
+    """Reshape a vector to a possible picture: a square, three squares, or one row."""
     for planes in (1, 3):
         side = math.isqrt(len(flat) // planes)
         if side >= 8 and planes * side * side == len(flat):

@@ -17,7 +17,7 @@ _PENDING = 512
 
 
 class Curve:
-    """A value over steps: least, most and mean of each bucket, with twice the steps in each whenever they run out.
+    """A value over steps: minimum, maximum and mean per bucket; bucket size doubles whenever buckets run out.
 
     Args:
         keep: also keep every value, to be compared with another run.
@@ -46,7 +46,7 @@ class Curve:
             self._flush(whole=True)
 
     def _flush(self, *, whole: bool) -> None:
-        """Turn what is pending into rows; with `whole` the last, unfinished bucket stays pending."""
+        """Convert pending values to rows; with `whole` the last, unfinished bucket stays pending."""
         stop = len(self._pending) - (len(self._pending) % self.stride if whole else 0)
         values = np.asarray(self._pending[:stop])
         steps = self._pending_steps[:stop]
@@ -66,7 +66,7 @@ class Curve:
         self._rows = merged + self._rows[len(self._rows) // 2 * 2 :]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the curve as plain values: columns of step, least, most, mean."""
+        """Return the curve as plain values: columns of step, minimum, maximum, mean."""
         self._flush(whole=False)
         columns = [list(column) for column in zip(*self._rows)] or [[], [], [], []]
         described: dict[str, Any] = {"count": self.count, "stride": self.stride, "not_finite": self.not_finite}
@@ -79,7 +79,7 @@ class Curve:
 
 
 def _summed(groups: npt.NDArray[np.float64]) -> tuple[list[float], list[float], list[float]]:
-    """Return least, most and mean of each row, of what is finite in it; nan where nothing is."""
+    """Return minimum, maximum and mean of the finite values of each row; nan if there are none."""
     good = np.isfinite(groups)
     counts = good.sum(1)
     some = counts > 0
@@ -106,7 +106,7 @@ def _mean(a: float, b: float) -> float:
 
 
 class Lanes:
-    """Amounts over time: named lanes of the same buckets, twice as long whenever the run outgrows them."""
+    """Amounts over time: named lanes with common buckets, whose length doubles whenever the run outgrows them."""
 
     size = 400
 
@@ -136,7 +136,7 @@ class Lanes:
                 values[bucket] += amount
 
     def spend_all(self, lane: str, starts: Sequence[float], stops: Sequence[float]) -> None:
-        """Add many stretches at once; those inside of a bucket together."""
+        """Add many intervals at once; those inside one bucket together."""
         self.at(max(stops))
         begin, end = np.asarray(starts), np.asarray(stops)
         first, last = self._buckets(begin), self._buckets(end)
@@ -152,7 +152,7 @@ class Lanes:
         return np.clip((times - self.start) / self.width, 0, self.size - 1).astype(np.int64)
 
     def spend(self, lane: str, start: float, stop: float) -> None:
-        """Add the seconds from `start` to `stop` to the buckets that they lie in."""
+        """Add the seconds from `start` to `stop` to the buckets they fall into."""
         last = self.at(stop)
         first = self.at(start)
         values = self._lane(lane)

@@ -1,4 +1,4 @@
-"""Traces of runs: read them, and find where the numbers of two runs part."""
+"""Read traces of runs, and find where the numbers of two runs diverge."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Parting:
 
     Attributes:
         name, other_name: of the variable in the two runs.
-        counts: how many values each run has; as many as both have are compared.
-        step: where they part first, as the first run counts; None where they agree.
+        counts: how many values each run has; only those both have are compared.
+        step: where they first diverge, in the first run's count; None if they agree.
         values: of both, there.
         largest: relative difference of all, and the step where it is.
     """
@@ -41,7 +41,7 @@ class Parting:
 def load_trace(path: str) -> dict[str, Any]:
     """Return a trace that `fluidio run --record` wrote, or one made of plain numbers.
 
-    A list of numbers is taken for a loss; {"name": [numbers], ...} for several variables.
+    A list of numbers is taken as a loss; {"name": [numbers], ...} for several variables.
 
     Raises:
         ModelError: the file is neither.
@@ -80,7 +80,7 @@ def compare(
 
 
 def _pairs(names: Sequence[str], others: Sequence[str]) -> list[tuple[str, str]]:
-    """Pair variables by their names; what is left, in order, as another version may name variables otherwise."""
+    """Pair variables by name, and the rest in order, because another version may name variables differently."""
     both = [(name, name) for name in names if name in others]
     left = [name for name in names if name not in others]
     return both + list(zip(left, [name for name in others if name not in names]))
@@ -102,7 +102,7 @@ def _parting(
 
 
 def relative(a: float, b: float, atol: float = 1e-7) -> float:
-    """Return how much two numbers differ, relative to the larger; nan equals nan, and differs wholly from others."""
+    """Return the difference of two numbers relative to the larger; nan equals nan, and differs fully from others."""
     if a == b or (math.isnan(a) and math.isnan(b)) or abs(a - b) <= atol:
         return 0.0
     if not (math.isfinite(a) and math.isfinite(b)):

@@ -3,9 +3,8 @@
    No byte outside the given buffer is touched, whatever the numbers in it say.
 */
 
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030B0000
-#include <Python.h>
+#include "../_python.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -59,12 +58,19 @@ static const char *const UNDERFLOW = "an opcode finds nothing to work on";
 static const char *const INDEX = "the number of a memo is far too large";
 static const char *const MEMO = "it refers to a memo that is not there";
 static const char *const DEEP = "it is nested too deeply";
+static const char *const ACROSS = "an opcode does not end where its frame does";
 
 /* Where the pickle ends, or NULL and what is wrong. */
 static const uint8_t *walk(const uint8_t *at, const uint8_t *end, const uint8_t *table, uint64_t deepest,
                            uint64_t least_memo, Depths *stack, Depths *memo, const char **problem) {
     uint64_t steps = 0;
+    const uint8_t *frame = NULL; /* where it ends */
     for (; *problem == NULL; steps++) {
+        if (frame != NULL && at > frame) {
+            *problem = ACROSS; /* the unpickler would skip the rest of the frame, and so see other opcodes than these */
+            break;
+        }
+        frame = at == frame ? NULL : frame;
         if (at == end) {
             *problem = CUT;
             break;
@@ -101,6 +107,10 @@ static const uint8_t *walk(const uint8_t *at, const uint8_t *end, const uint8_t 
         case FRAME:
             if (number > (uint64_t)(end - at))
                 *problem = CUT;
+            else if (frame != NULL)
+                *problem = ACROSS;
+            else
+                frame = at + number;
             continue;
         case SET_MARK:
             if (!reserve(stack, stack->count + 1))
@@ -144,7 +154,10 @@ static const uint8_t *walk(const uint8_t *at, const uint8_t *end, const uint8_t 
                 *problem = UNDERFLOW;
                 continue;
             }
-            return at;
+            if (frame == NULL || at <= frame)
+                return at;
+            *problem = ACROSS;
+            continue;
         default: {
             int to_mark = row[ACTION] == TO_MARK || row[ACTION] == UPDATE_TO_MARK;
             int update = row[ACTION] == UPDATE || row[ACTION] == UPDATE_TO_MARK;
@@ -209,6 +222,8 @@ static PyObject *scan(PyObject *module, PyObject *args) {
 
 static PyMethodDef functions[] = {{"scan", scan, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
 
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_scan", NULL, 0, functions, NULL, NULL, NULL, NULL};
+static PyModuleDef_Slot slots[] = {NO_LOCK_NEEDED{0, NULL}};
+
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_scan", NULL, 0, functions, slots, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit__scan(void) { return PyModuleDef_Init(&definition); }

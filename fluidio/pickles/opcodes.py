@@ -2,8 +2,9 @@
 
 The unpickler believes every number in a pickle: nine bytes make it take gigabytes for a memo, and a million tuples
 inside each other overflow the stack of C when they are hashed. One pass over the opcodes, which takes memory in
-proportion to what is really there, bounds lengths, memo numbers and depth. `_scan.c` does it where it could be
-compiled.
+proportion to what is really there, bounds lengths, memo numbers and depth. A frame must hold whole opcodes: the
+unpickler skips the rest of one that does not, and so would see others than those that were checked.
+`_scan.c` does it where it could be compiled.
 """
 
 from __future__ import annotations
@@ -84,6 +85,7 @@ _TABLE = bytes(number for row in _ROWS for number in row)
 
 _CUT = "it ends in the middle of an opcode"
 _UNDERFLOW = "an opcode finds nothing to work on"
+_ACROSS = "an opcode does not end where its frame does"
 _SET_MARK = -1  # in place of a depth
 
 
@@ -104,7 +106,11 @@ class _Scanner:
         }
 
     def run(self, at: int) -> int:
+        frame = 0  # where it ends
         while True:
+            if frame and at > frame:
+                raise ValueError(_ACROSS)
+            frame = 0 if at == frame else frame
             if at >= len(self.data):
                 raise ValueError(_CUT)
             kind, action, pops, pushes = _ROWS[self.data[at]]
@@ -112,8 +118,13 @@ class _Scanner:
             if action == _FRAME:
                 if number > len(self.data) - at:
                     raise ValueError(_CUT)
+                if frame:
+                    raise ValueError(_ACROSS)
+                frame = at + number
             elif action == _STOP:
                 self._top()
+                if frame and at > frame:
+                    raise ValueError(_ACROSS)
                 return at
             elif action in self.actions:
                 self.actions[action](number)

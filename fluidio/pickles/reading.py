@@ -10,6 +10,7 @@ import numpy as np
 
 from fluidio.errors import UnsafePickleError
 from fluidio.pickles.opcodes import scan
+from fluidio.pickles.quick import read
 from fluidio.pickles.standins import Names, StandIn, refuse
 from fluidio.pickles.unwrapping import unwrap
 
@@ -77,6 +78,9 @@ _names = Names()
 
 def _check(data: bytes, encoding: Encoding) -> tuple[Any, int]:
     size = scan(data)
+    quick = read(data)
+    if quick is not None:
+        return quick[0], size
     framed = data[1] >= 4 and data[0] == 0x80  # from protocol 4 on pickles say themselves how much to read at once
     unpickler = _DataUnpickler(io.BytesIO(data) if framed else _Peekable(data), encoding=encoding)
     unpickler.has_standins = False

@@ -46,7 +46,9 @@ class StandIn:
     """Something that a pickle has named: it takes no state, and cannot be the key of a dict."""
 
     __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]
+
+    def __hash__(self) -> int:
+        raise TypeError(f"unhashable type: {type(self).__name__!r}")
 
     def __setstate__(self, state: Any) -> None:
         raise UnsafePickleError("the pickle changes something that it may only name")
@@ -346,7 +348,7 @@ _ALLOWED.update({("numpy", name): (vars(np).get(name, np.bool_), None) for name 
 
 
 class Names(threading.local):
-    """The stand-ins of a thread by module and name; all draw on one budget, which each pickle sets anew."""
+    """The stand-ins of a thread by module and name; all share one budget, which each pickle resets."""
 
     def __init__(self) -> None:
         budget = Budget()

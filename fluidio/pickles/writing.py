@@ -41,7 +41,8 @@ class _OldNamesPickler(pickle._Pickler):
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
         if getattr(obj, "__module__", None) != "numpy._core.multiarray":
-            super().save_global(obj, name)  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]
+            plain: Any = super()
+            plain.save_global(obj, name)
             return
         writer: Any = self  # the type stubs know nothing of the pickler written in Python
         writer.write(_OLD_NAME + (name or obj.__name__).encode() + b"\n")

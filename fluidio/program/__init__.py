@@ -1,4 +1,4 @@
-"""What programs are: Program, Block, Operator, Variable, names and guards."""
+"""The static graph: Program, Block, Operator, Variable, names and guards."""
 
 from fluidio.program import unique_name
 from fluidio.program.block import Block
@@ -6,11 +6,11 @@ from fluidio.program.data_feeder import DataFeeder
 from fluidio.program.guards import (
     default_main_program,
     default_startup_program,
-    name_scope,
     program_guard,
     switch_main_program,
     switch_startup_program,
 )
+from fluidio.program.name_scopes import name_scope
 from fluidio.program.op_roles import OpRole
 from fluidio.program.operator import Operator
 from fluidio.program.program import Program

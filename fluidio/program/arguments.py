@@ -1,14 +1,18 @@
-"""What layers and executors take: sizes, shapes, what to feed and to fetch."""
+"""Argument types of layers and executors: sizes, shapes, feeds and fetches."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from fluidio.program.operator import Arguments
 from fluidio.program.variable import Variable
 from fluidio.tensor import LoDTensor
 from fluidio.tensor.array import Array
 
-__all__ = ["Fed", "Feed", "FetchList", "ShapeLike", "Sizes"]
+__all__ = ["Arguments", "Attrs", "Fed", "Feed", "FetchList", "ShapeLike", "Sizes"]
+
+Attrs = Mapping[str, object]
+"""Attributes of an op by name: numbers, words, lists of these, blocks."""
 
 Fed = Array | LoDTensor | Sequence[object] | float
 """One fed value."""
@@ -17,7 +21,7 @@ Feed = Mapping[str, Fed] | Sequence[Mapping[str, Fed]] | None
 """Values by the name of their variable; a list has one such table for each place."""
 
 FetchList = Sequence[Variable | str | Sequence[Variable | str]] | Variable | str | None
-"""What to return of a run."""
+"""The values a run should return."""
 
 Sizes = int | Sequence[int] | Sequence[Sequence[int]]
 """One size for all dims, or one for each."""

@@ -1,4 +1,4 @@
-"""Attached: objects that other packages keep with a program, by their class; no part of it, so never copied."""
+"""Attached: objects that other packages attach to a program, by class; not part of it, so never copied."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Attached:
         self._found: dict[type[Any], Any] = {}
 
     def get(self, kind: type[T]) -> T:
-        """Return the object of this class, made when it is first asked for."""
+        """Return the object of this class, created on first use."""
         found: T | None = self._found.get(kind)
         return self._found.setdefault(kind, kind()) if found is None else found
 

@@ -1,6 +1,6 @@
 """Attributes that Fluid 1.8.5 writes on every op, with their defaults.
 
-It needs them on gradient ops above all: those have no defaults of their own there, and take what the forward op had.
+It needs them mainly on gradient ops, which have no defaults of their own there and take those of the forward op.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ __all__ = ["full_attrs"]
 def full_attrs(op: Operator) -> dict[str, Any]:
     """Return the attributes of an op as 1.8.5 would write them: its own, and the defaults of the others."""
     if not op.has_defaults:
-        return dict(op._attrs)
+        return dict(op.attrs)
     proto = find_proto(op.type)
     stack = [] if op.site is None else ['  File "{}", line {}, in {}\n'.format(*op.site)]
     common = {"op_role": 0, "op_role_var": [], "op_namescope": "/", "op_device": "", "op_callstack": stack}
-    return {**(proto.defaults() if proto else {}), **common, **op._attrs}
+    return {**(proto.defaults() if proto else {}), **common, **op.attrs}

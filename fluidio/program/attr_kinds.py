@@ -1,4 +1,4 @@
-"""Attributes as Fluid holds them: each has the type that its op declares, or is refused when the op is built."""
+"""Attributes as Fluid stores them: each must have the type its op declares, or building the op fails."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _NUMBERS = (AttrType.INT, AttrType.LONG, AttrType.FLOAT, AttrType.BOOLEAN)
 
 
 def typed(op_type: str, attrs: Mapping[str, object]) -> dict[str, Any]:
-    """Return attributes with the declared types; unknown ones, blocks and dtypes stay as they are.
+    """Return attributes with the declared types; unknown ones, blocks and dtypes are unchanged.
 
     Raises:
-        TypeError: no attribute can hold such a thing, a dict or a function for instance; ValueError for a Variable.
+        TypeError: no attribute can hold the value, such as a dict or a function; ValueError for a Variable.
         EnforceNotMet: the value is of another type than the attribute.
     """
     kinds = _kinds(op_type)
@@ -54,6 +54,8 @@ def _typed(op_type: str, name: str, kind: AttrType | None, value: Any) -> Any:
     else:
         plain = value.reshape(-1)[0].item() if isinstance(value, np.ndarray) and value.size == 1 else value
         found = _ONE[kind](plain)
+    if found is None and isinstance(value, np.ndarray):
+        raise TypeError(f"attribute {name} is an array of shape {list(value.shape)}; {kind.name} was expected")
     if found is None:
         expected = "a number" if isinstance(value, str) and kind in _NUMBERS else kind.name
         raise EnforceNotMet(f"attribute {name} is {value!r}; {expected} was expected")
@@ -61,7 +63,7 @@ def _typed(op_type: str, name: str, kind: AttrType | None, value: Any) -> Any:
 
 
 def _check_kept(op_type: str, name: str, value: object) -> None:
-    """Refuse what no attribute can hold."""
+    """Raise for a value that no attribute can hold."""
     if isinstance(value, Variable):
         raise ValueError(f"op {op_type}: attribute {name} cannot be a Variable ({value.name})")
     for item in (value, *value) if isinstance(value, (list, tuple)) else (value,):
@@ -96,7 +98,7 @@ def _bool(value: object) -> bool | None:
 
 
 def _text(value: object) -> str | bytes | None:
-    return value if isinstance(value, (str, bytes)) else None  # bytes: a file that is held in memory
+    return value if isinstance(value, (str, bytes)) else None  # bytes: a file held in memory
 
 
 _ONE: dict[AttrType, Callable[[Any], Any]] = {

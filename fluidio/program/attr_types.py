@@ -1,4 +1,4 @@
-"""Attribute types: a ProgramDesc says of each attribute whether it is an INT, a LONG, a FLOAT ..."""
+"""Attribute types: a ProgramDesc states for each attribute whether it is an INT, a LONG, a FLOAT ..."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["AttrType", "attr_names", "attr_type"]
 
 
 def attr_type(op_type: str, name: str, value: object) -> AttrType:
-    """Return the type that Fluid declares for an attribute, or for one it does not know, that of the value."""
+    """Return the type that Fluid declares for an attribute, or the value's own type if it declares none."""
     if isinstance(value, Block):
         return AttrType.BLOCK
     proto = find_proto(op_type)
@@ -29,7 +29,7 @@ _LISTS = (AttrType.INTS, AttrType.FLOATS, AttrType.STRINGS, AttrType.BOOLEANS, A
 
 
 def _fits(kind: AttrType, value: object) -> bool:
-    """Tell whether a value can be written as a type; the table may know the name from another op."""
+    """Return whether a value can be written as a type; the table may know the name from another op."""
     if isinstance(value, (list, tuple)):
         return kind in _LISTS and (not value or _fits(_element(kind), value[0]))
     if kind in _LISTS or kind is AttrType.BLOCK:

@@ -22,4 +22,4 @@ def as_float32(value: Any) -> Any:
 
 def as_stored(value: object) -> Any:
     """Return an attribute as `op.attr` shows it."""
-    return int(value) if isinstance(value, enum.IntEnum) else as_float32(value)
+    return int(value) if isinstance(value, (enum.IntEnum, enum.IntFlag)) else as_float32(value)

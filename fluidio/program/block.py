@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fluidio.current import Current
 from fluidio.dtypes import VarType
 from fluidio.program.infer import InferContext
+from fluidio.program.name_scopes import scope_path
 from fluidio.program.op_def import EMPTY
 from fluidio.program.operator import Operator
 from fluidio.program.variable import Parameter, Variable, check_text_options
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Block", "op_device"]
 
 op_device = Current("")
-"""The device that `fluid.device_guard` names for the ops made now."""
+"""The device that `fluid.device_guard` sets for ops being created."""
 
 
 class Block:
@@ -36,14 +37,14 @@ class Block:
         self.vars: dict[str, Variable] = {}
         self.ops: list[Operator] = []
         self.removed_vars: list[str] = []
-        self._writers = Writers(self)
+        self.writers = Writers(self)
 
     @property
     def parent(self) -> Block | None:
         return None if self.parent_idx < 0 else self.program.blocks[self.parent_idx]
 
     def _sync_with_cpp(self) -> None:
-        """Do nothing: block and desc are one."""
+        """Do nothing: block and desc are the same object."""
 
     def _copy_param_info_from(self, other: Block) -> None:
         """Make the variables that are parameters in another block parameters here too."""
@@ -57,7 +58,7 @@ class Block:
                     f"_copy_param_info_from should be invoked with same topology: there is no {parameter.name} here"
                 )
             self.vars[parameter.name] = copy_variable(parameter, self)
-        self.program._bump()
+        self.program.note_change()
 
     def _set_forward_block_idx(self, idx: int) -> None:
         self.forward_block_idx = idx
@@ -71,7 +72,7 @@ class Block:
     # -- variables ----------------------------------------------------------------------------------------------
 
     def var(self, name: str) -> Variable:
-        """Return the variable of this block; ValueError when there is none."""
+        """Return the variable of this block; raise ValueError if there is none."""
         if not isinstance(name, str):
             raise TypeError(f"var require string as parameter, but get {type(name)} instead.")
         try:
@@ -112,7 +113,7 @@ class Block:
         return iter(self.all_parameters())
 
     def create_var(self, *, name: str | None = None, initializer: Any = None, **options: Any) -> Variable:
-        """Create a variable, or return the one of that name after checking that the two agree."""
+        """Create a variable, or return the existing one of that name after checking that the two match."""
         if name is not None and name in self.vars:
             existing = self.vars[name]
             existing._meets(
@@ -126,13 +127,13 @@ class Block:
         else:
             variable = Variable(self, name=name, **options)
             self.program._bump_details()
-        # Fluid: a variable that is declared twice is filled twice, a parameter once.
+        # Fluid: a variable declared twice is initialised twice, a parameter once.
         if initializer is not None:
             initializer(variable, self)
         return variable
 
     def create_parameter(self, *, initializer: Any = None, **options: Any) -> Parameter:
-        """Create a parameter in the global block; an initializer adds its op here unless one is there already."""
+        """Create a parameter in the global block; an initializer appends its op here unless there already is one."""
         existing = self.program.global_block().vars.get(options.get("name", ""))
         if existing is not None:
             existing._meets(existing.type, options.get("shape"), options.get("dtype"), options.get("lod_level"), None)
@@ -143,7 +144,7 @@ class Block:
         return parameter
 
     def _initialise(self, parameter: Parameter, initializer: Any) -> None:
-        count = self._writers.count(parameter.name)
+        count = self.writers.count(parameter.name)
         if count > 1:
             existing = [op for op in self.ops if parameter.name in op.output_arg_names]
             raise RuntimeError(f"param {parameter.name} is inited by multiple init ops {existing}")
@@ -153,15 +154,15 @@ class Block:
     def _rename_var(self, name: str, new_name: str) -> Variable:
         if name not in self.vars:
             raise ValueError(f"var {name} is not in current block")
-        self._rename_vars({name: new_name})
+        self.rename_vars({name: new_name})
         return self.vars[new_name]
 
     rename_var = _rename_var
 
-    def _rename_vars(self, names: Mapping[str, str], *, everywhere: bool = False) -> None:
-        """Give variables other names, in the ops of this block or, `everywhere`, of all blocks that see them.
+    def rename_vars(self, names: Mapping[str, str], *, everywhere: bool = False) -> None:
+        """Rename variables, in the ops of this block or, with `everywhere`, of all blocks that see them.
 
-        Fluid: `_rename_var` leaves the ops of other blocks alone.
+        Fluid: `_rename_var` does not change the ops of other blocks.
         """
         for old, new in names.items():
             variable = self.vars.pop(old)
@@ -171,22 +172,22 @@ class Block:
             seen = names if block is self else {old: new for old, new in names.items() if old not in block.vars}
             for op in block.ops:
                 for name in {*op.input_arg_names, *op.output_arg_names} & seen.keys():
-                    op._rename(name, seen[name])
-        self.program._bump()
+                    op.rename(name, seen[name])
+        self.program.note_change()
 
     def _remove_var(self, name: str) -> None:
-        self.vars.pop(name, None)
-        self.program._bump()
+        del self.vars[name]
+        self.program.note_change()
 
     def _clone_variable(self, variable: Variable, force_persistable: bool = True) -> Variable:
-        """Declare another block's variable here."""
-        from fluidio.program.clone import copy_variable
+        """Declare another block's variable here, a parameter as a plain variable."""
+        from fluidio.program.clone import declare_again
 
-        twin = copy_variable(variable, self)
+        twin = declare_again(variable, self)
         if force_persistable and variable.type is not VarType.READER:
             twin._persistable = True
         self.vars[twin.name] = twin
-        self.program._bump()
+        self.program.note_change()
         return twin
 
     clone_variable = _clone_variable
@@ -196,7 +197,7 @@ class Block:
     def append_op(
         self, type: str | None = None, inputs: object = None, outputs: object = None, attrs: object = None, **_: object
     ) -> Operator:
-        """Append an op and describe its outputs; other arguments (`stop_gradient`) are dygraph's and ignored."""
+        """Append an op and describe its outputs; dygraph's arguments (`stop_gradient`) are ignored."""
         return self._insert(len(self.ops), type, inputs, outputs, attrs)
 
     def _prepend_op(
@@ -223,12 +224,12 @@ class Block:
         op = Operator(self, None, type, inputs, outputs, attrs)
         if attrs:
             _check_attrs(op, attrs)
-        op._attrs.setdefault("op_role", self.program._op_role)
+        op.attrs.setdefault("op_role", self.program._op_role)
         if self.program._op_role_var:
-            op._attrs.setdefault("op_role_var", list(self.program._op_role_var))
-        op._attrs.setdefault("op_namescope", self.program._name_scope_path())
+            op.attrs.setdefault("op_role_var", list(self.program._op_role_var))
+        op.attrs.setdefault("op_namescope", scope_path())
         if op_device.get():
-            op._attrs.setdefault("op_device", op_device.get())
+            op.attrs.setdefault("op_device", op_device.get())
         for name in op.output_arg_names:
             if name != EMPTY and self._find_var_recursive(name) is None:
                 self.create_var(name=name)
@@ -237,16 +238,18 @@ class Block:
             variable = self._find_var_recursive(name)
             if variable is not None:
                 variable.op = op
-        is_counted = self._writers.is_current()
+        is_counted = self.writers.is_current()
         self.ops.insert(index, op)
-        self.program._bump()
+        self.program.note_change()
         if is_counted:
-            self._writers.add(op)
+            self.writers.add(op)
         return op
 
     def _remove_op(self, index: int) -> None:
+        if not 0 <= index < len(self.ops):
+            raise AssertionError(f"block {self.idx} has {len(self.ops)} ops, none at {index}")
         del self.ops[index]
-        self.program._bump()
+        self.program.note_change()
 
     remove_op = _remove_op
 
@@ -254,7 +257,7 @@ class Block:
         return self.ops[start:end]
 
     def to_string(self, throw_on_error: bool = True, with_details: bool = False) -> str:
-        """Return the BlockDesc as text; `with_details` adds what only Python knows of variables."""
+        """Return the BlockDesc as text; `with_details` adds the properties of variables that only Python has."""
         from fluidio.program.text_format import block_text
 
         check_text_options(throw_on_error, with_details)
@@ -268,10 +271,10 @@ class Block:
 
 
 def _check_attrs(op: Operator, attrs: Mapping[str, Any]) -> None:
-    """Refuse text where a number belongs, and warn of attributes that no op has.
+    """Raise for text in place of a number, and warn about attributes that no op has.
 
-    Fluid: an attribute that the op does not have is dropped. One that other ops have (use_cudnn, is_test) is no
-    mistake, as layers give them to many ops.
+    Fluid: an attribute that the op does not have is dropped. One that other ops have (use_cudnn, is_test) is not a
+    mistake, because layers pass it to many ops.
     """
     from fluidio.program.attr_types import attr_names
 

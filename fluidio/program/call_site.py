@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from types import FrameType
 
 __all__ = ["Site", "describe", "is_ours", "user_site"]
 
@@ -23,7 +24,7 @@ _known: dict[str, bool] = {}
 
 
 def is_ours(filename: str) -> bool:
-    """Tell whether a file belongs to fluidio (or to the context managers between it and the user)."""
+    """Return whether a file belongs to fluidio (or to the context managers between it and the user)."""
     known = _known.get(filename)
     if known is None:
         known = _known[filename] = filename.startswith(_OURS) or filename.endswith("contextlib.py")
@@ -32,12 +33,12 @@ def is_ours(filename: str) -> bool:
 
 def user_site() -> Site | None:
     """Return file, line and function of the nearest caller outside fluidio."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         if not is_ours(code.co_filename):
             return code.co_filename, frame.f_lineno, code.co_name
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return None
 
 

@@ -1,4 +1,4 @@
-"""Checks of a layer's arguments, with Fluid's messages: custom layers of scripts import them from `data_feeder`."""
+"""Check a layer's arguments, with Fluid's messages: custom layers of scripts import these from `data_feeder`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _name(dtype: DTypeLike) -> str:
 
 
 def check_type(input: Any, input_name: str, expected_type: Any, op_name: str, extra_message: str = "") -> None:
-    """Raise TypeError for an argument that is no `expected_type` (a type or a tuple of types)."""
+    """Raise TypeError for an argument that is not of `expected_type` (a type or a tuple of types)."""
     if not isinstance(input, expected_type):
         raise TypeError(
             f"The type of '{input_name}' in {op_name} must be {expected_type}, but received {type(input)}. "
@@ -48,7 +48,7 @@ def check_type(input: Any, input_name: str, expected_type: Any, op_name: str, ex
 def check_dtype(
     input_dtype: Any, input_name: str, expected_dtype: Container[str], op_name: str, extra_message: str = ""
 ) -> None:
-    """Raise TypeError for a dtype that is not among the expected names; warn of float16."""
+    """Raise TypeError for a dtype that is not among the expected names; warn about float16."""
     name = convert_dtype(input_dtype)
     if name == "float16":
         warnings.warn(f"The data type of '{input_name}' in {op_name} only support float16 in GPU now. {extra_message}")
@@ -62,6 +62,6 @@ def check_dtype(
 def check_variable_and_dtype(
     input: Any, input_name: str, expected_dtype: Container[str], op_name: str, extra_message: str = ""
 ) -> None:
-    """Raise TypeError for what is no Variable, or one of another dtype."""
+    """Raise TypeError for an argument that is not a Variable or has another dtype."""
     check_type(input, input_name, Variable, op_name, extra_message)
     check_dtype(input.dtype, input_name, expected_dtype, op_name, extra_message)

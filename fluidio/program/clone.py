@@ -13,11 +13,11 @@ from fluidio.program.op_def import SAVED_ATTR
 from fluidio.program.op_roles import OpRole
 from fluidio.program.operator import Operator
 from fluidio.program.program import Program
-from fluidio.program.variable import Variable
+from fluidio.program.variable import Parameter, Variable
 
-__all__ = ["clone_program", "copy_op", "copy_variable", "drop_unused"]
+__all__ = ["clone_program", "copy_op", "copy_variable", "declare_again", "drop_unused"]
 
-# What readers and loaders hang on a variable belongs to the original alone.
+# Attributes that readers and loaders set on a variable belong only to the original.
 _DESCRIPTION = (
     "name",
     "type",
@@ -40,9 +40,11 @@ _DESCRIPTION = (
     "is_distributed",
 )
 
+_PARAMETERS_OWN = _DESCRIPTION[_DESCRIPTION.index("trainable") :]
+
 
 def copy_variable(variable: Variable, block: Block) -> Variable:
-    """Return a description of the same variable for another block; it is not entered there."""
+    """Return a description of the same variable for another block, without adding it there."""
     twin = type(variable).__new__(type(variable))
     twin.__dict__.update({k: variable.__dict__[k] for k in _DESCRIPTION if k in variable.__dict__})
     twin.block = block
@@ -50,13 +52,27 @@ def copy_variable(variable: Variable, block: Block) -> Variable:
     return twin
 
 
+def declare_again(variable: Variable, block: Block) -> Variable:
+    """Return the same variable for another program's block, without adding it there.
+
+    Fluid: a parameter becomes a plain variable, which optimizers leave alone, and nothing stops its gradient.
+    """
+    twin = copy_variable(variable, block)
+    if isinstance(variable, Parameter):
+        described = {name: value for name, value in twin.__dict__.items() if name not in _PARAMETERS_OWN}
+        twin = Variable.__new__(Variable)
+        twin.__dict__.update(described)
+    twin.stop_gradient, twin.error_clip = False, None
+    return twin
+
+
 def copy_op(op: Operator, block: Block, blocks: list[Block]) -> Operator:
     """Return the same op for another block; attributes that are blocks point into `blocks`."""
     twin = copy.copy(op)
     twin.block = block
-    twin._inputs = {slot: list(names) for slot, names in op._inputs.items()}
-    twin._outputs = {slot: list(names) for slot, names in op._outputs.items()}
-    twin._attrs = {name: _attr(value, blocks) for name, value in op._attrs.items()}
+    twin.slots_in = {slot: list(names) for slot, names in op.slots_in.items()}
+    twin.slots_out = {slot: list(names) for slot, names in op.slots_out.items()}
+    twin.attrs = {name: _attr(value, blocks) for name, value in op.attrs.items()}
     return twin
 
 
@@ -78,7 +94,7 @@ def clone_program(program: Program, for_test: bool, drop_training: bool = False)
     twin._is_distributed = program._is_distributed
     if era().clone_keeps_seed:
         twin._seed = program._seed
-    # A test pass that trains is nobody's wish: only a strict old era keeps the training ops.
+    # No one wants a test pass that trains: only a strict old era keeps the training ops.
     drop_training = drop_training or (for_test and (era().clone_for_test_prunes or not era().strict))
     drop = drop_training and _minimises(program)
     for source, block in zip(program.blocks, twin.blocks):
@@ -95,26 +111,26 @@ def clone_program(program: Program, for_test: bool, drop_training: bool = False)
         drop_unused(twin)
     if for_test:
         _set_test(twin)
-        twin._is_for_test = True
-    twin._bump()
+        twin.is_for_test = True
+    twin.note_change()
     return twin
 
 
 def _minimises(program: Program) -> bool:
-    """Tell whether a loss is trained. Fluid: gradients without a loss, those of `fluid.gradients`, stay in a clone."""
+    """Return whether a loss is trained. Fluid: gradients without a loss (`fluid.gradients`) stay in a clone."""
     start = OpRole.Backward | OpRole.Loss
-    return any(op._attrs.get("op_role", 0) & start == start for block in program.blocks for op in block.ops)
+    return any(op.attrs.get("op_role", 0) & start == start for block in program.blocks for op in block.ops)
 
 
 def _is_training_only(op: Operator) -> bool:
-    return bool(op._attrs.get("op_role", 0) & (OpRole.Backward | OpRole.Optimize | OpRole.LRSched))
+    return bool(op.attrs.get("op_role", 0) & (OpRole.Backward | OpRole.Optimize | OpRole.LRSched))
 
 
 def _forget_saved_values(program: Program) -> None:
-    """Let ops no longer keep the values that gradients would read."""
+    """Make ops stop saving the values that gradients would read."""
     for block in program.blocks:
         for op in block.ops:
-            op._attrs.pop(SAVED_ATTR, None)
+            op.attrs.pop(SAVED_ATTR, None)
 
 
 def drop_unused(program: Program, keep: Iterable[str] = ()) -> None:
@@ -132,12 +148,12 @@ def drop_unused(program: Program, keep: Iterable[str] = ()) -> None:
 
 
 def _used_names(block: Block, reached: set[int]) -> set[str]:
-    """Return the names that the ops of a block use, and of the blocks they run; note these in `reached`."""
+    """Return the names used by the ops of a block and of the blocks they run; add those blocks to `reached`."""
     names: set[str] = set()
     for op in block.ops:
         names.update(op.input_arg_names, op.output_arg_names)
-        names.update(entry.split("|")[2] for entry in op._attrs.get(SAVED_ATTR, ()))
-        for value in op._attrs.values():
+        names.update(entry.split("|")[2] for entry in op.attrs.get(SAVED_ATTR, ()))
+        for value in op.attrs.values():
             for inner in value if isinstance(value, list) else (value,):
                 if isinstance(inner, Block) and inner.idx not in reached:
                     reached.add(inner.idx)
@@ -149,4 +165,4 @@ def _set_test(program: Program) -> None:
     for block in program.blocks:
         for op in block.ops:
             if op.has_attr("is_test"):
-                op._attrs["is_test"] = True
+                op.attrs["is_test"] = True

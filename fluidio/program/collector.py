@@ -1,4 +1,4 @@
-"""Python's garbage collector, and the building of large structures."""
+"""Control Python's garbage collector while large structures are built."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["without_collections"]
 
 @contextlib.contextmanager
 def without_collections() -> Iterator[None]:
-    """Pause the collector while something large is built of which nothing is garbage.
+    """Pause the collector while something large is built that contains no garbage.
 
-    It would walk through all objects of the process again and again: at 20,000 ops that takes longer than the work.
+    It would scan all objects of the process repeatedly: at 20,000 ops that takes longer than the work.
     """
     was_on = gc.isenabled()
     gc.disable()

@@ -1,7 +1,7 @@
-"""Ops of a program that came as bytes reach no file and no function without consent.
+"""Ops of a program parsed from bytes may not access files or functions without consent.
 
-A model is data to whoever loads it, but its ops may write anywhere. Programs that were built in this process are
-trusted, parsed ones only if `allow_files=True` was said.
+Users treat a model as data, but its ops may write anywhere. Programs built in this process are trusted; parsed ones
+only with `allow_files=True`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ __all__ = ["check_consent", "check_data_path", "inside"]
 
 
 def check_consent(op: Operator, deed: str) -> None:
-    """Refuse what an op of a parsed program would do, "write x" for instance.
+    """Raise unless an op of a parsed program may do something, "write x" for instance.
 
     Raises:
-        EnforceNotMet: nobody said allow_files=True.
+        EnforceNotMet: the program was loaded without allow_files=True.
     """
     if op.from_bytes:
         raise EnforceNotMet(
@@ -31,7 +31,7 @@ def check_consent(op: Operator, deed: str) -> None:
 
 
 def check_data_path(op: Operator, path: str) -> None:
-    """Refuse a data file of a parsed program that lies elsewhere than in the current folder."""
+    """Refuse a data file of a parsed program that is outside the current folder."""
     if op.from_bytes and ("://" in path or os.path.isabs(path) or ".." in path.replace("\\", "/").split("/")):
         check_consent(op, f"read {path}")
 

@@ -22,7 +22,7 @@ __all__ = [
     "topology_sort",
 ]
 
-# Fluid 1.8.5: op types, and the inputs of which they need the shape alone.
+# Fluid 1.8.5: op types, and the inputs of which they need only the shape.
 _UNREAD = """
 affine_channel_grad X; argsort_grad X; bicubic_interp_grad X; bilinear_interp_grad X; center_loss_grad X
 concat_grad X; crop Y; cvm CVM; cvm_grad X; elementwise_add_grad X Y; elementwise_add_grad_grad DOut Y
@@ -50,17 +50,17 @@ _UNREAD_SLOTS = {
 def infer_no_need_buffer_slots(
     op_type: str, inputs: Mapping[str, object], outputs: Mapping[str, object], attrs: Mapping[str, object]
 ) -> set[str]:
-    """Return the inputs of an op of which 1.8.5 reads the shape alone, so that their data may be freed before it."""
+    """Return the inputs of which 1.8.5 reads only the shape, so that their data may be freed before the op."""
     return set(_UNREAD_SLOTS.get(op_type, ()))
 
 
 def prune(
     desc: ProgramDesc, feeds: Iterable[str], targets: Sequence[Sequence[int]]
 ) -> tuple[ProgramDesc, dict[int, int]]:
-    """Return the part of a program that some ops need, and which of its blocks became which.
+    """Return the part of a program that some ops need, and a mapping of old to new block numbers.
 
     Args:
-        feeds: variables that are given, so that nothing behind them is needed.
+        feeds: variables that are given, so that the ops that compute them are not needed.
         targets: the ops, as pairs of a block's number and an op's index.
     """
     program = desc._program
@@ -73,7 +73,7 @@ def prune(
 
 
 def prune_backward(desc: ProgramDesc) -> tuple[ProgramDesc, dict[int, int]]:
-    """Return a program without its backward, optimizer and schedule ops, and which of its blocks became which."""
+    """Return a program without its backward, optimizer and schedule ops, and a mapping of old to new block numbers."""
     found = clone_program(desc._program, for_test=False, drop_training=True)
     return ProgramDesc(found), {block.idx: block.idx for block in found.blocks}
 

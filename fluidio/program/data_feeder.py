@@ -63,7 +63,7 @@ class _Converter:
     def _fit(self, array: Any) -> Any:
         same_rank = array.ndim == len(self.shape)
         if not self.reshapes or (same_rank and not era().keep_leftover_batch):
-            return array  # Fluid >= 1.4 reshapes only where the ranks differ
+            return array  # Fluid >= 1.4 reshapes only if the ranks differ
         try:
             return array.reshape(self.shape)
         except ValueError:
@@ -74,7 +74,7 @@ class _Converter:
 
 
 class DataToLoDTensorConverter:
-    """Gathers the values of one variable, sample by sample; `done` makes them a tensor."""
+    """Collects the values of one variable, sample by sample; `done` converts them to a tensor."""
 
     def __init__(self, place: PlaceLike, lod_level: int, shape: Sequence[int], dtype: Any) -> None:
         self.place = place
@@ -89,14 +89,14 @@ class DataToLoDTensorConverter:
         self.data.append(data)
 
     def done(self) -> LoDTensor:
-        """Return the samples so far as a tensor, and begin anew."""
+        """Return the samples so far as a tensor, and start over."""
         tensor = self._convert(self.data)
         self.data = []
         return tensor
 
 
 class DataFeeder:
-    """Convert samples (tuples, one field for each variable) to what `Executor.run(feed=...)` takes.
+    """Converts samples (tuples with one field per variable) to a feed for `Executor.run(feed=...)`.
 
     Example:
         >>> import fluidio as fluid
@@ -141,7 +141,7 @@ class DataFeeder:
         return len(cpu_places()) if self._on_host else len(cuda_places())
 
     def feed_parallel(self, iterable: Iterable[Any], num_places: int | None = None) -> Iterator[dict[str, LoDTensor]]:
-        """Yield one feed dict for each place from a list with one batch for each."""
+        """Yield one feed dict per place from a list with one batch per place."""
         batches = list(iterable)
         places = self._places(num_places)
         if len(batches) != places:

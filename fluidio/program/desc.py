@@ -1,4 +1,4 @@
-"""`core.ProgramDesc` and `core.BlockDesc`: programs as Fluid's C++ showed them, to be built and changed by hand."""
+"""`core.ProgramDesc` and `core.BlockDesc`: programs as Fluid's C++ exposed them, for building and editing by hand."""
 
 from __future__ import annotations
 
@@ -49,21 +49,21 @@ class BlockDesc:
     def _insert_op(self, index: int) -> OpDesc:
         op = Operator.blank(self._block)
         self._block.ops.insert(index, op)
-        self._block.program._bump()
+        self._block.program.note_change()
         return OpDesc(op)
 
     def _remove_op(self, start: int, end: int) -> None:
         del self._block.ops[start:end]
-        self._block.program._bump()
+        self._block.program.note_change()
 
     # -- variables --------------------------------------------------------------------------------------------------
 
     def var(self, name: str | bytes) -> VarDesc:
-        """Return the variable of this block, made if absent."""
+        """Return the variable of this block, creating it if absent."""
         found = self._block.vars.get(as_name(name))
         if found is None:
             found = self._block.vars[as_name(name)] = declare(self._block, as_name(name))
-            self._block.program._bump()
+            self._block.program.note_change()
         return VarDesc(found)
 
     def find_var(self, name: str | bytes) -> VarDesc | None:
@@ -103,7 +103,7 @@ class BlockDesc:
 
 
 class ProgramDesc:
-    """`program.desc`; `core.ProgramDesc()` stands alone, `core.ProgramDesc(bytes)` is parsed."""
+    """`program.desc`; `core.ProgramDesc()` is empty, `core.ProgramDesc(bytes)` is parsed."""
 
     def __init__(self, program: Program | ProgramDesc | bytes | None = None) -> None:
         self._program: Program = _program_of(program)
@@ -112,18 +112,18 @@ class ProgramDesc:
         return self._program.num_blocks
 
     def block(self, index: int) -> BlockDesc | None:
-        """Return a block; None where there is none."""
+        """Return a block; None if there is none."""
         return BlockDesc(self._program.blocks[index]) if 0 <= index < self._program.num_blocks else None
 
     def append_block(self, parent: BlockDesc) -> BlockDesc:
         """Add a sub-block of `parent`."""
         block = Block(self._program, self._program.num_blocks, parent.id)
         self._program.blocks.append(block)
-        self._program._bump()
+        self._program.note_change()
         return BlockDesc(block)
 
     def flush(self) -> None:
-        """Do nothing: bytes are made when they are asked for."""
+        """Do nothing: bytes are created on request."""
 
     def _version(self) -> int:
         return self._program.desc_version
@@ -132,24 +132,24 @@ class ProgramDesc:
         self._program.desc_version = version
 
     def get_feed_target_names(self) -> list[str]:
-        """Return what the feed ops fill, by column."""
+        """Return the names that the feed ops fill, by column."""
         return [op.output("Out")[0] for op in self._ends("feed")]
 
     def get_fetch_target_names(self) -> list[str]:
-        """Return what the fetch ops take, by column."""
+        """Return the names that the fetch ops read, by column."""
         return [op.input("X")[0] for op in self._ends("fetch")]
 
     def _ends(self, kind: str) -> list[Operator]:
         ops = [op for op in self._program.global_block().ops if op.type == kind]
-        return sorted(ops, key=lambda op: int(op._attrs.get("col", 0)))
+        return sorted(ops, key=lambda op: int(op.attrs.get("col", 0)))
 
     def parse_from_string(self, data: bytes) -> None:
-        """Become the program of ProgramDesc bytes."""
+        """Replace the program with the one in ProgramDesc bytes."""
         parsed = Program.parse_from_string(data)
         self._program.blocks = parsed.blocks
         for block in parsed.blocks:
             block.program = self._program
-        self._program._bump()
+        self._program.note_change()
 
     def serialize_to_string(self) -> bytes:
         """Return the ProgramDesc bytes that Fluid writes to `__model__`."""

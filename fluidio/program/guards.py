@@ -1,6 +1,6 @@
-"""The default programs, and guards that change them for a while; every guard restores on exceptions.
+"""The default programs, and guards that change them temporarily; every guard restores on exceptions.
 
-A guard of another thread than the main one holds for that thread alone.
+A guard in a thread other than the main one affects only that thread.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from fluidio.program.program import Program
 __all__ = [
     "default_main_program",
     "default_startup_program",
-    "name_scope",
     "program_guard",
     "switch_main_program",
     "switch_startup_program",
@@ -35,12 +34,12 @@ def default_startup_program() -> Program:
 
 
 def switch_main_program(program: Program) -> Program:
-    """Make `program` the default main program and return the one it was."""
+    """Make `program` the default main program and return the previous one."""
     return _main.switch(program)
 
 
 def switch_startup_program(program: Program) -> Program:
-    """Make `program` the default startup program and return the one it was."""
+    """Make `program` the default startup program and return the previous one."""
     return _startup.switch(program)
 
 
@@ -60,19 +59,3 @@ def program_guard(main_program: Program, startup_program: Program | None = None)
         switch_main_program(old_main)
         if old_startup is not None:
             switch_startup_program(old_startup)
-
-
-@contextlib.contextmanager
-def name_scope(prefix: str | None = None) -> Iterator[None]:
-    """Mark the ops built inside with `op_namescope`; names of variables do not change."""
-    if not prefix:
-        raise AssertionError("namescope prefix cannot be empty.")
-    program = default_main_program()
-    counts = program._name_scope_counts.setdefault(tuple(program._name_scopes), {})
-    number = counts.get(prefix, 0)
-    counts[prefix] = number + 1
-    program._name_scopes.append(prefix if number == 0 else f"{prefix}_{number}")
-    try:
-        yield
-    finally:
-        program._name_scopes.pop()

@@ -1,4 +1,4 @@
-"""What belongs to Fluid's imperative mode, which is not here: each name says so when it is called."""
+"""Names of Fluid's imperative mode, which is not supported: calling one raises an error that says so."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["ImperativeVariable", "refuse_imperative"]
 
 
 def refuse_imperative(what: str) -> NoReturn:
-    """Raise what Fluid raises where a static program calls for the imperative mode."""
+    """Raise the error Fluid raises when a static program uses the imperative mode."""
     raise AssertionError(
         f"{what} works in imperative mode only (fluid.dygraph), which fluidio does not have: a Variable of a static "
         "program has a value when an Executor runs it; fetch it with exe.run(fetch_list=[...])"
@@ -16,7 +16,7 @@ def refuse_imperative(what: str) -> NoReturn:
 
 
 class ImperativeVariable:
-    """Methods that a Variable has in imperative mode alone."""
+    """Methods that a Variable has only in imperative mode."""
 
     def numpy(self) -> NoReturn:
         refuse_imperative("Variable.numpy")

@@ -1,4 +1,4 @@
-"""What shape inference sees of an op while it is appended."""
+"""The view of an op that shape inference gets while the op is appended."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class InferContext:
     def __init__(self, op: Operator) -> None:
         self.op = op
         self.block = op.block
-        self.attrs = op._attrs
+        self.attrs = op.attrs
 
     def inputs(self, slot: str) -> list[Variable]:
         return [self.block._var_recursive(name) for name in self.op.input(slot)]
@@ -58,7 +58,7 @@ class InferContext:
         index: int = 0,
         type: VarType | None = None,
     ) -> None:
-        """Describe an output; what is None stays as it is. An absent output is passed over."""
+        """Describe an output; None leaves a property unchanged. An absent output is ignored."""
         names = self.op.output(slot)
         if index >= len(names):
             return
@@ -80,7 +80,7 @@ class InferContext:
         self.set(slot, variable.shape, variable.dtype, variable.lod_level, index)
 
     def share_lod_level(self, slot: str, source: str) -> None:
-        """Give an output the LoD level of an input; with "~X" if both have as many rows, with "" none."""
+        """Give an output the LoD level of an input; with "~X" only if both have equal rows, with "" none."""
         names = self.op.input(source.removeprefix("~"))
         given = self.block._find_var_recursive(names[0]) if names else None
         for index, name in enumerate(self.op.output(slot)):
@@ -93,10 +93,10 @@ class InferContext:
             self.fail(problem)
 
     def fail(self, problem: str) -> None:
-        """Raise EnforceNotMet that names the op, its inputs and the user's line."""
+        """Raise an EnforceNotMet that names the op, its inputs and the user's line."""
         inputs = "; ".join(
             f"{slot}={v.name} {list(v.shape)} {v.dtype.name}"
-            for slot in self.op._inputs
+            for slot in self.op.slots_in
             for v in (self.block._find_var_recursive(n) for n in self.op.input(slot))
             if v is not None and v.type is VarType.LOD_TENSOR
         )

@@ -1,4 +1,4 @@
-"""`fluid.framework.IrGraph`: a graph that passes and scripts change, with Python faces for its nodes."""
+"""`fluid.framework.IrGraph`: a graph that passes and scripts change, with Python wrappers for its nodes."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def _face(node: Node) -> IrNode:
 
 
 def _set_attr(desc: OpDesc, name: str, value: object) -> None:
-    """Set an attribute; blocks go by their descs."""
+    """Set an attribute; blocks are passed as descs."""
     if isinstance(value, (list, tuple)) and value and isinstance(value[0], BlockDesc):
         desc.set_blocks_attr(name, value)
     elif isinstance(value, BlockDesc):
@@ -211,7 +211,7 @@ class IrGraph:
         return {IrOpNode(node) for node in self.graph.nodes() if node.is_op()}
 
     def all_persistable_nodes(self) -> set[IrVarNode]:
-        """Return the nodes of variables that stay from run to run."""
+        """Return the nodes of persistable variables."""
         found = (node for node in self.graph.nodes() if node.is_var())
         return {IrVarNode(node) for node in found if node._variable is not None and node._variable.persistable}
 
@@ -226,7 +226,7 @@ class IrGraph:
         return IrVarNode(self.graph.create_control_dep_var())
 
     def create_persistable_node(self, name: str, var_type: VarType, shape: Sequence[int], var_dtype: Any) -> IrVarNode:
-        """Add a node for a new variable that stays from run to run."""
+        """Add a node for a new persistable variable."""
         return self._create_var(name, var_type, shape, var_dtype, persistable=True)
 
     def create_var_node(self, name: str, var_type: VarType, shape: Sequence[int], var_dtype: Any) -> IrVarNode:
@@ -274,7 +274,7 @@ class IrGraph:
         node_out.append_input(node_in)
 
     def update_input_link(self, old_input_node: IrNode, new_input_node: IrNode, op_node: IrOpNode) -> None:
-        """Let an op read another variable."""
+        """Make an op read another variable."""
         self._check_here(old_input_node, new_input_node, op_node)
         old_input_node.remove_output(op_node)
         op_node.remove_input(old_input_node)
@@ -282,7 +282,7 @@ class IrGraph:
         op_node.rename_input(old_input_node.name(), new_input_node.name())
 
     def update_output_link(self, old_output_node: IrNode, new_output_node: IrNode, op_node: IrOpNode) -> None:
-        """Let an op write another variable."""
+        """Make an op write another variable."""
         self._check_here(old_output_node, new_output_node, op_node)
         old_output_node.remove_input(op_node)
         op_node.remove_output(old_output_node)
@@ -295,7 +295,7 @@ class IrGraph:
                 raise AssertionError(f"node {node.name()} must be in the graph nodes set.")
 
     def safe_remove_nodes(self, remove_nodes: Any) -> None:
-        """Take nodes out, and the links to them."""
+        """Remove nodes and their links."""
         nodes = remove_nodes if isinstance(remove_nodes, (set, frozenset, list, tuple)) else [remove_nodes]
         for face in nodes:
             node: Node = face.node
@@ -307,7 +307,7 @@ class IrGraph:
                 self.graph.remove_node(node)
 
     def resolve_hazard(self) -> None:
-        """Put ops that write a variable again behind those that read it before."""
+        """Order ops that rewrite a variable after those that read its earlier value."""
         versions: dict[str, list[Node]] = {}
         for node in sorted(self.graph.nodes(), key=Node.id):
             if node.is_var() and not node.is_ctrl_var():
@@ -325,7 +325,7 @@ class IrGraph:
         return False
 
     def graph_num(self) -> int:
-        """Return into how many parts without links between them the graph falls."""
+        """Return the number of connected components of the graph."""
         left = self.graph.nodes()
         count = 0
         while left:
@@ -343,7 +343,7 @@ class IrGraph:
         return [IrOpNode(node) for node in sorted_ops(self.graph.nodes())]
 
     def build_adjacency_list(self) -> dict[IrNode, set[IrNode]]:
-        """Return for each op the ops that make what it reads."""
+        """Return for each op the ops that produce its inputs."""
         return {
             IrOpNode(op): {IrOpNode(made) for value in op.inputs for made in value.inputs}
             for op in sorted_ops(self.graph.nodes())

@@ -1,7 +1,7 @@
-"""`core.Graph` and `core.Node`: a program as nodes of ops and variables, each write of a variable a node of its own.
+"""`core.Graph` and `core.Node`: a program as nodes of ops and variables, with a separate node for each write.
 
-The graph works on a copy of the program. Nodes are made when they are asked for, and `program` puts what they say back
-into it: the ops in an order that the links allow, the variables that have a node.
+The graph works on a copy of the program. Nodes are created on demand, and `program` writes their state back: the ops in
+an order that the links allow, and the variables that have a node.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Graph:
 
     @property
     def program(self) -> Program:
-        """Return the program, for passes that change it; nodes made so far are out of date then."""
+        """Return the program, for passes that change it; existing nodes are then out of date."""
         self.flush()
         self._nodes = None
         return self._program
@@ -123,14 +123,14 @@ class Graph:
         return ProgramDesc(self._program)
 
     def flush(self) -> None:
-        """Let the program follow the nodes."""
+        """Update the program from the nodes."""
         if self._nodes is None:
             return
         block = self._program.global_block()
         block.ops = [node._op for node in sorted_ops(self._nodes.values()) if node._op is not None]
         kept = {node._variable.name: node._variable for node in self._nodes.values() if node._variable is not None}
         block.vars = {name: kept[name] for name in [*filter(kept.__contains__, block.vars), *kept]}
-        self._program._bump()
+        self._program.note_change()
 
     # -- nodes --------------------------------------------------------------------------------------------------
 
@@ -164,7 +164,7 @@ class Graph:
         self.resolve_hazard(versions)
 
     def resolve_hazard(self, versions: dict[str, list[Node]] | None = None) -> None:
-        """Put each op that writes a variable behind those that write or read the value before, by control variables."""
+        """Use control variables to order each write of a variable after all writes and reads of its previous value."""
         for found in (versions or {}).values():
             for old, new in itertools.pairwise(found):
                 for earlier in [*old.inputs[:1], *old.outputs]:
@@ -197,7 +197,7 @@ class Graph:
         op = Operator.blank(self._program.global_block())
         OpDesc(op).copy_from(desc)
         OpDesc(op).check_attrs()
-        op._attrs.setdefault("op_role", 0)
+        op.attrs.setdefault("op_role", 0)
         return self._add(op.type, op=op)
 
     def remove_node(self, node: Node) -> Node:
@@ -207,7 +207,7 @@ class Graph:
         return self._made().get(number)
 
     def release_nodes(self) -> list[Node]:
-        """Take all nodes out."""
+        """Remove all nodes."""
         found = list(self._made().values())
         self._nodes = {}
         return found
@@ -218,7 +218,7 @@ class Graph:
         return name in self._attrs
 
     def set(self, name: str, value: object) -> None:
-        """Keep a value with the graph."""
+        """Store a value with the graph."""
         self._attrs[name] = value
 
     set_not_owned = set
@@ -246,9 +246,9 @@ def _link(source: Node, target: Node) -> None:
 
 
 def sorted_ops(nodes: Iterable[Node]) -> list[Node]:
-    """Return the op nodes in an order that the links allow, as close to that of their numbers as may be.
+    """Return the op nodes in an order that the links allow, as close to their numbers as possible.
 
-    An op that was added later comes in front of the first op that needs it.
+    An op that was added later comes before the first op that needs it.
     """
     ops = [node for node in nodes if node.is_op()]
     before = {op: {made for value in op.inputs for made in value.inputs if made is not op} for op in ops}
@@ -276,7 +276,7 @@ def sorted_ops(nodes: Iterable[Node]) -> list[Node]:
 
 
 def _keys(ops: list[Node], after: dict[Node, list[Node]]) -> dict[Node, int]:
-    """Return where each op would like to stand: by its number, and not behind what needs it."""
+    """Return the preferred position of each op: by its number, but before the ops that need it."""
     keys = {op: op.id() for op in ops}
     changed = True
     while changed:

@@ -29,9 +29,9 @@ __all__ = [
 ]
 
 GRAD_SUFFIX = "@GRAD"
-EMPTY = "@EMPTY@"  # stands for an argument that nobody wants
-# Attributes that backward puts on forward ops: the op notes values that will change ("before|name|version"), a loop
-# keeps what each iteration computed.
+EMPTY = "@EMPTY@"  # stands for an unwanted argument
+# Attributes that backward puts on forward ops: the op saves values that will change ("before|name|version"), a loop
+# keeps the values of each iteration.
 SAVED_ATTR = "fluidio_saved"
 STEPS_ATTR = "fluidio_steps"
 
@@ -41,7 +41,7 @@ LodRule = Literal["share", "none", "kernel"]
 
 @dataclass(frozen=True, slots=True)
 class OpSlot:
-    """A named place of an op: it takes one variable, or several (`many`), or none (`optional`)."""
+    """A named argument of an op: takes one variable, several (`many`), or none (`optional`)."""
 
     name: str
     optional: bool = False
@@ -79,9 +79,9 @@ class OpDef:
             "kernel" lets the kernel read `k.lods` and write `k.out_lods`.
         lods: output slot -> the input slot whose LoD it has ("" for none); it comes before `lod`.
         grad: a maker of gradient ops; None for an op without gradient.
-        complete_grad: a maker for a gradient op that Fluid has no second derivative for, used where all are asked for.
-        carried: input slots of Fluid's gradient op that our kernel does without; kept for programs that go there.
-        side_effect: the op must run even if nobody uses its outputs, and is never pruned from a run.
+        complete_grad: a maker for a gradient op that has no second derivative in Fluid, used if all are requested.
+        carried: input slots of Fluid's gradient op that our kernel does not need; kept for programs exported to Fluid.
+        side_effect: the op must run even if its outputs are unused, and is never pruned from a run.
         aliases: output slot -> input slot that the kernel may update in place (`ParamOut` -> `Param`).
     """
 
@@ -106,7 +106,7 @@ _unloaded: list[str] = []
 
 
 def fill_on_demand(module: str) -> None:
-    """Import a module that brings more ops into the table when a type is asked for that is not there yet."""
+    """Import a module that adds more ops to the table when an unknown type is looked up."""
     _unloaded.append(module)
 
 

@@ -1,4 +1,4 @@
-"""`core.OpDesc`: an op's description, which can be made and changed on its own."""
+"""`core.OpDesc`: an op's description, which can be created and changed separately."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from fluidio.program.attr_defaults import full_attrs
 from fluidio.program.attr_types import attr_type
 from fluidio.program.attr_values import as_stored
 from fluidio.program.block import Block
-from fluidio.program.op_def import OP_TABLE, GradOp
+from fluidio.program.gradient_slots import empty_gradient_slots
+from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, OP_TABLE, GradOp
+from fluidio.program.op_facts import WITHOUT_GRAD_MAKER
 from fluidio.program.op_proto import AttrType, find_proto
 from fluidio.program.operator import Operator
 from fluidio.program.program import Program
@@ -22,7 +24,7 @@ __all__ = ["OpDesc", "grad_op_descs"]
 
 
 class OpDesc:
-    """`operator.desc`; `core.OpDesc()` stands alone until it is appended or copied."""
+    """`operator.desc`; `core.OpDesc()` belongs to no block until it is appended or copied."""
 
     def __init__(self, op: Operator | None = None) -> None:
         self._op = op if op is not None else Operator.blank(Program().global_block())
@@ -32,15 +34,15 @@ class OpDesc:
 
     def set_type(self, type: str) -> None:
         self._op.type = type
-        self._op.block.program._bump()
+        self._op.block.program.note_change()
 
     # -- arguments ------------------------------------------------------------------------------------------------
 
     def input(self, name: str) -> list[str]:
-        return self._slot("Input", self._op._inputs, name)
+        return self._slot("Input", self._op.slots_in, name)
 
     def output(self, name: str) -> list[str]:
-        return self._slot("Output", self._op._outputs, name)
+        return self._slot("Output", self._op.slots_out, name)
 
     def _slot(self, kind: str, slots: dict[str, list[str]], name: str) -> list[str]:
         proto = find_proto(self._op.type)
@@ -50,16 +52,16 @@ class OpDesc:
         return list(slots.get(name, ()))
 
     def inputs(self) -> dict[str, list[str]]:
-        return {slot: list(names) for slot, names in self._op._inputs.items()}
+        return {slot: list(names) for slot, names in self._op.slots_in.items()}
 
     def outputs(self) -> dict[str, list[str]]:
-        return {slot: list(names) for slot, names in self._op._outputs.items()}
+        return {slot: list(names) for slot, names in self._op.slots_out.items()}
 
     def input_names(self) -> list[str]:
-        return sorted(self._op._inputs)
+        return sorted(self._op.slots_in)
 
     def output_names(self) -> list[str]:
-        return sorted(self._op._outputs)
+        return sorted(self._op.slots_out)
 
     def input_arg_names(self) -> list[str]:
         return self._op.input_arg_names
@@ -68,12 +70,12 @@ class OpDesc:
         return self._op.output_arg_names
 
     def set_input(self, name: str, arguments: Sequence[str]) -> None:
-        self._op._inputs[name] = list(arguments)
-        self._op.block.program._bump()
+        self._op.slots_in[name] = list(arguments)
+        self._op.block.program.note_change()
 
     def set_output(self, name: str, arguments: Sequence[str]) -> None:
-        self._op._outputs[name] = list(arguments)
-        self._op.block.program._bump()
+        self._op.slots_out[name] = list(arguments)
+        self._op.block.program.note_change()
 
     def _rename_input(self, old: str, new: str) -> None:
         self._op._rename_input(old, new)
@@ -84,7 +86,7 @@ class OpDesc:
     # -- attributes -----------------------------------------------------------------------------------------------
 
     def attr(self, name: str) -> Any:
-        attrs = self._op._attrs if name in self._op._attrs else full_attrs(self._op)
+        attrs = self._op.attrs if name in self._op.attrs else full_attrs(self._op)
         if name not in attrs:
             raise EnforceNotMet(f"Attribute {name} is not found in Op {self._op.type}")
         value = attrs[name]
@@ -104,7 +106,7 @@ class OpDesc:
         if isinstance(value, list) and not value and not self._declares(name):
             raise EnforceNotMet(f"Operator {self._op.type} has no attribute {name}: the type of [] is not known")
         if isinstance(value, bool) and not self._declares(name):
-            value = int(value)  # C++ knows no better where the op declares nothing
+            value = int(value)  # as C++ does if the op declares no type
         self._op._set_attr(name, value)
 
     set_attr = _set_attr
@@ -114,8 +116,8 @@ class OpDesc:
         return proto is not None and any(attr.name == name for attr in proto.attrs)
 
     def remove_attr(self, name: str) -> None:
-        self._op._attrs.pop(name, None)
-        self._op.block.program._bump()
+        self._op.attrs.pop(name, None)
+        self._op.block.program.note_change()
 
     def set_serialized_attr(self, name: str, value: bytes) -> None:
         self._op._set_attr(name, value.decode("latin-1"))
@@ -130,13 +132,13 @@ class OpDesc:
         return self._op._block_attr_id(name)
 
     def _blocks_attr_ids(self, name: str) -> list[int]:
-        return [block.idx for block in self._op._attrs[name]]
+        return [block.idx for block in self._op.attrs[name]]
 
     def check_attrs(self) -> None:
-        """Give absent attributes their defaults; EnforceNotMet for an op type that nobody knows."""
+        """Give absent attributes their defaults; raise EnforceNotMet for an unknown op type."""
         self._check_known()
         proto = find_proto(self._op.type)
-        self._op._attrs = {**(proto.defaults() if proto else {}), **self._op.definition.attrs, **self._op._attrs}
+        self._op.attrs = {**(proto.defaults() if proto else {}), **self._op.definition.attrs, **self._op.attrs}
         self._op.has_defaults = True
 
     def _check_known(self) -> None:
@@ -146,7 +148,7 @@ class OpDesc:
     # -- the whole op -----------------------------------------------------------------------------------------------
 
     def infer_var_type(self, block: BlockDesc) -> None:
-        """Do nothing for an op type that is known: `infer_shape` sets types too."""
+        """Do nothing for a known op type: `infer_shape` sets types too."""
         self._check_known()
 
     def infer_shape(self, block: BlockDesc) -> None:
@@ -163,13 +165,13 @@ class OpDesc:
         self._op.is_target = is_target
 
     def copy_from(self, other: OpDesc) -> None:
-        """Take over type, arguments and attributes of another op."""
+        """Copy the type, arguments and attributes of another op."""
         self._op.type = other._op.type
-        self._op._inputs = other.inputs()
-        self._op._outputs = other.outputs()
-        self._op._attrs = dict(other._op._attrs)
+        self._op.slots_in = other.inputs()
+        self._op.slots_out = other.outputs()
+        self._op.attrs = dict(other._op.attrs)
         self._op.has_defaults = other._op.has_defaults
-        self._op.block.program._bump()
+        self._op.block.program.note_change()
 
     def block(self) -> BlockDesc:
         desc: BlockDesc = self._op.block.desc
@@ -192,22 +194,41 @@ class OpDesc:
 
 
 def grad_op_descs(op: OpDesc, no_grad: set[str], blocks: Sequence[object]) -> tuple[list[OpDesc], dict[str, str]]:
-    """Return the gradient ops of an op, and the forward name behind each gradient (`core.get_grad_op_desc`)."""
+    """Return the gradient ops of an op, and the forward name behind each gradient (`core.get_grad_op_desc`).
+
+    Args:
+        no_grad: names of gradients, with their suffix; outputs to them are left empty.
+    """
     forward = op._op
     maker = forward.definition.grad
     if maker is None:
+        if forward.type in WITHOUT_GRAD_MAKER:
+            raise EnforceNotMet(f"op {forward.type} has no gradient; set stop_gradient=True for its variables")
         return [], {}
-    skipped = {name.removesuffix("@GRAD") for name in no_grad}
-    descs = [_from_grad_op(made) for made in maker(forward, skipped)]
-    used = {name for desc in descs for name in (*desc.input_arg_names(), *desc.output_arg_names())}
-    known = [*forward.input_arg_names, *forward.output_arg_names]
-    return descs, {f"{name}@GRAD": name for name in known if f"{name}@GRAD" in used}
+    drops = forward.type == "minus"  # Fluid: its maker omits what the others leave empty
+    skipped = {name.removesuffix(GRAD_SUFFIX) for name in no_grad if drops and name.endswith(GRAD_SUFFIX)}
+    descs = [_from_grad_op(made, no_grad) for made in maker(forward, skipped)]
+    inputs, outputs = empty_gradient_slots().get(forward.type, ((), ()))
+    for desc in descs:
+        for slots, known in ((desc._op.slots_in, inputs), (desc._op.slots_out, outputs)):
+            slots.update({slot: [] for slot in known if slot not in slots})
+    read = {name for desc in descs for name in desc.input_arg_names()}
+    written = {name for desc in descs for name in desc.output_arg_names()}
+    pairs = [
+        *((name, written) for name in forward.input_arg_names),
+        *((name, read) for name in forward.output_arg_names),
+    ]
+    return descs, {f"{name}{GRAD_SUFFIX}": name for name, used in pairs if f"{name}{GRAD_SUFFIX}" in used}
 
 
-def _from_grad_op(made: GradOp) -> OpDesc:
+def _from_grad_op(made: GradOp, no_grad: set[str]) -> OpDesc:
     desc = OpDesc()
     desc._op.type = made.type
-    desc._op._inputs = {slot: list(names) for slot, names in made.inputs.items()}
-    desc._op._outputs = {slot: [n for n in names if n != "@EMPTY@"] for slot, names in made.outputs.items()}
-    desc._op._attrs = dict(made.attrs)
+    desc._op.slots_in = {slot: list(names) for slot, names in made.inputs.items()}
+    one = {slot.name for slot in desc._op.definition.outputs if not slot.many and slot.name.endswith(GRAD_SUFFIX)}
+    desc._op.slots_out = {}
+    for slot, names in made.outputs.items():
+        left = [EMPTY if name in no_grad else name for name in names]
+        desc._op.slots_out[slot] = [name for name in left if name != EMPTY] if slot in one else left
+    desc._op.attrs = dict(made.attrs)
     return desc

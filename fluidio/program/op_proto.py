@@ -68,7 +68,7 @@ class SlotProto:
 
 @dataclass(frozen=True, slots=True)
 class AttrProto:
-    """An attribute of an op; `default` is None where one must be given, and for lists, `[]` may be meant."""
+    """An attribute of an op; `default` is None if a value is required; for lists it may also mean `[]`."""
 
     name: str
     type: AttrType
@@ -79,7 +79,7 @@ class AttrProto:
 
 @dataclass(frozen=True, slots=True)
 class OpProto:
-    """What 1.8.5 knows of an op type."""
+    """The description of an op type in 1.8.5."""
 
     type: str
     inputs: tuple[SlotProto, ...]
@@ -99,7 +99,7 @@ COMMON_ATTRS = (
     AttrProto("op_callstack", AttrType.STRINGS, [], True),
     AttrProto("op_device", AttrType.STRING, "", True),
 )
-"""The attributes that every op has beside its own."""
+"""The attributes that every op has besides its own."""
 
 
 @functools.cache
@@ -111,7 +111,7 @@ def all_op_protos() -> dict[str, OpProto]:
 
 
 def find_proto(op_type: str) -> OpProto | None:
-    """Return the description of an op type, of the forward op for a gradient; None for one that 1.8.5 did not have."""
+    """Return the description of an op type, or of a gradient's forward op; None if 1.8.5 does not have it."""
     protos = all_op_protos()
     return protos.get(op_type) or protos.get(op_type.removesuffix("_grad"))
 

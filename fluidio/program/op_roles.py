@@ -1,4 +1,4 @@
-"""What an op is there for; stored in its attribute `op_role`."""
+"""The purpose of an op, stored in its attribute `op_role`."""
 
 from __future__ import annotations
 

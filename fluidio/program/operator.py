@@ -1,7 +1,8 @@
-"""Operator: one step of a program; names of its variables by slot, and attributes."""
+"""Operator: one step of a program, with the names of its variables by slot, and its attributes."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,7 @@ class Operator:
 
     OP_ROLE = "op_role"
     from_bytes = False
-    """Parsed from bytes that nobody has vouched for: see `consent`."""
+    """Whether it was parsed from untrusted bytes: see `consent`."""
     has_defaults = True
     """Attributes left out have their defaults; one that `core.OpDesc` makes has them after `check_attrs`."""
     OP_WITHOUT_KERNEL_SET = frozenset(
@@ -78,11 +79,11 @@ class Operator:
         self.feed_queue: FeedQueue | None = None
         definition = self.definition
         carried = tuple(OpSlot(name, True, True) for name in definition.carried)
-        self._inputs = _arguments("Input", type, (*definition.inputs, *carried), inputs or {})
-        self._outputs = _arguments("Output", type, definition.outputs, outputs or {})
-        self._attrs: dict[str, Any] = dict(definition.attrs)
+        self.slots_in = _arguments("Input", type, (*definition.inputs, *carried), inputs or {})
+        self.slots_out = _arguments("Output", type, definition.outputs, outputs or {})
+        self.attrs: dict[str, Any] = dict(definition.attrs)
         try:
-            self._attrs.update(_known(type, definition.attrs, _clean(attrs or {})))
+            self.attrs.update(_known(type, definition.attrs, _clean(attrs or {})))
         except EnforceNotMet as error:
             InferContext(self).fail(str(error))
 
@@ -91,13 +92,13 @@ class Operator:
         """Return an op without type, arguments and attributes; `core.OpDesc` fills it in."""
         op = cls.__new__(cls)
         op.block, op.type, op.site, op.is_target, op.feed_queue = block, "", None, False, None
-        op._inputs, op._outputs, op._attrs = {}, {}, {}
+        op.slots_in, op.slots_out, op.attrs = {}, {}, {}
         op.has_defaults = False
         return op
 
     @property
     def definition(self) -> OpDef:
-        """Return what the op table knows of this type; ValueError where it is not there."""
+        """Return the definition of this op type; raise ValueError if there is none."""
         return find_op(self.type)
 
     def infer(self) -> None:
@@ -113,60 +114,60 @@ class Operator:
     # -- names ----------------------------------------------------------------------------------------------
 
     def input(self, name: str) -> list[str]:
-        return self._inputs.get(name, [])
+        return self.slots_in.get(name, [])
 
     def output(self, name: str) -> list[str]:
-        return self._outputs.get(name, [])
+        return self.slots_out.get(name, [])
 
     @property
     def input_names(self) -> list[str]:
         """Return the slots of inputs in alphabetical order, empty ones of a forward op included, as Fluid does."""
         proto = all_op_protos().get(self.type) if self.has_defaults else None
-        return sorted({*self._inputs, *(slot.name for slot in (proto.inputs if proto else ()))})
+        return sorted({*self.slots_in, *(slot.name for slot in (proto.inputs if proto else ()))})
 
     @property
     def output_names(self) -> list[str]:
-        return sorted(self._outputs)
+        return sorted(self.slots_out)
 
     @property
     def input_arg_names(self) -> list[str]:
-        return [name for slot in sorted(self._inputs) for name in self._inputs[slot]]
+        return [name for slot in sorted(self.slots_in) for name in self.slots_in[slot]]
 
     @property
     def output_arg_names(self) -> list[str]:
-        return [name for slot in sorted(self._outputs) for name in self._outputs[slot]]
+        return [name for slot in sorted(self.slots_out) for name in self.slots_out[slot]]
 
-    def _rename(self, old: str, new: str, *, inputs: bool = True, outputs: bool = True) -> None:
-        for wanted, slots in ((inputs, self._inputs), (outputs, self._outputs)):
+    def rename(self, old: str, new: str, *, inputs: bool = True, outputs: bool = True) -> None:
+        for wanted, slots in ((inputs, self.slots_in), (outputs, self.slots_out)):
             if wanted:
                 for slot, names in slots.items():
                     slots[slot] = [new if name == old else name for name in names]
-        self.block.program._bump()
+        self.block.program.note_change()
 
     def _rename_input(self, old: str, new: str) -> None:
-        self._rename(old, new, outputs=False)
+        self.rename(old, new, outputs=False)
 
     def _rename_output(self, old: str, new: str) -> None:
-        self._rename(old, new, inputs=False)
+        self.rename(old, new, inputs=False)
 
     # -- attributes -----------------------------------------------------------------------------------------
 
     def attr(self, name: str) -> Any:
         """Return an attribute, or the default that Fluid 1.8.5 gives it."""
-        attrs = self._attrs if name in self._attrs else self.all_attrs()
+        attrs = self.attrs if name in self.attrs else self.all_attrs()
         if name not in attrs:
             raise EnforceNotMet(f"Attribute {name} is not found in Op {self.type}; it has {sorted(attrs)}")
         return as_stored(attrs[name])
 
     def has_attr(self, name: str) -> bool:
-        return name in self._attrs or name in self.all_attrs()
+        return name in self.attrs or name in self.all_attrs()
 
     @property
     def attr_names(self) -> list[str]:
         return list(self.all_attrs())
 
     def all_attrs(self) -> dict[str, Any]:
-        """Return all attributes, those left at Fluid's defaults included."""
+        """Return all attributes, including those left at Fluid's defaults."""
         from fluidio.program.attr_defaults import full_attrs
 
         return {name: as_stored(value) for name, value in full_attrs(self).items()}
@@ -177,27 +178,29 @@ class Operator:
         return attr_type(self.type, name, self.attr(name))
 
     def _remove_attr(self, name: str) -> None:
-        self._attrs.pop(name, None)
-        self.block.program._bump()
+        self.attrs.pop(name, None)
+        self.block.program.note_change()
 
     def _set_attr(self, name: str, value: object) -> None:
-        self._attrs[name] = value
+        self.attrs[name] = value
         self.block.program._bump_details()
 
     set_attr = _set_attr
 
     def _block_attr_id(self, name: str) -> int:
-        return int(self._attrs[name].idx)
+        return self._block_attr(name).idx
 
     def _block_attr(self, name: str) -> Block:
-        block: Block = self._attrs[name]
+        if name not in self.attrs:
+            raise EnforceNotMet(f"Attribute {name} is not found in Op {self.type}")
+        block: Block = self.attrs[name]
         return block
 
     def _blocks_attr(self, name: str) -> list[Block]:
-        return list(self._attrs[name])
+        return list(self.attrs[name])
 
     def _blocks_attr_ids(self, name: str) -> list[int]:
-        return [block.idx for block in self._attrs[name]]
+        return [block.idx for block in self.attrs[name]]
 
     @property
     def idx(self) -> int:
@@ -213,7 +216,7 @@ class Operator:
         return op_type not in self.OP_WITHOUT_KERNEL_SET
 
     def _is_optimize_op(self) -> bool:
-        return bool(int(self._attrs.get("op_role", 0)) & OpRole.Optimize)
+        return bool(int(self.attrs.get("op_role", 0)) & OpRole.Optimize)
 
     def to_string(self, throw_on_error: bool = True) -> str:
         """Return the OpDesc as text."""
@@ -226,7 +229,7 @@ class Operator:
         return self.to_string()
 
     def __repr__(self) -> str:
-        return f"Operator({self.type}, {self._inputs} -> {self._outputs})"
+        return f"Operator({self.type}, {self.slots_in} -> {self.slots_out})"
 
 
 def _arguments(kind: str, type: str, slots: tuple[OpSlot, ...], given: Arguments) -> dict[str, list[str]]:
@@ -245,15 +248,23 @@ def _arguments(kind: str, type: str, slots: tuple[OpSlot, ...], given: Arguments
         if names or value is not None:
             found[slot.name] = names
     unknown = [name for name, value in given.items() if name not in known and _names(value)]
-    if unknown:
+    if unknown and _declares_none(type, unknown):
+        warnings.warn(f"op {type} has no {kind.lower()} {unknown}: ignored; it has {sorted(known)}", stacklevel=5)
+    elif unknown:
         raise ValueError(f"op {type} has no {kind.lower()} {unknown}; it has {sorted(known)}")
     return found
+
+
+def _declares_none(type: str, names: Sequence[str]) -> bool:
+    """Return whether Fluid's op lacks these slots too; it ignores arguments for them."""
+    proto = find_proto(type)
+    return proto is not None and not {slot.name for slot in (*proto.inputs, *proto.outputs)} & set(names)
 
 
 def _names(value: object) -> list[str]:
     if value is None or (isinstance(value, list) and len(value) == 1 and value[0] is None):
         return []
-    if isinstance(value, (list, tuple)):  # a list in a list is what a layer was given in place of one Variable
+    if isinstance(value, (list, tuple)):  # a nested list: a layer received a list in place of one Variable
         return [_name(v) for item in value for v in (item if isinstance(item, list) else [item])]
     return [_name(value)]
 
@@ -285,5 +296,5 @@ def _clean(attrs: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _plain(attrs: dict[str, Any]) -> dict[str, Any]:
-    """Make NumPy scalars plain."""
+    """Convert NumPy scalars to Python ones."""
     return {name: value.item() if isinstance(value, np.generic) else value for name, value in attrs.items()}

@@ -31,7 +31,7 @@ class Program:
     """
 
     _default_seed = 0
-    # What Fluid's transpilers and fleet keep on a program; scripts read and set these.
+    # Attributes that Fluid's transpilers and fleet keep on a program; scripts read and set them.
     _parameters_on_pservers: object = None
     _pipeline_opt: Mapping[str, object] | None = None
     _fleet_opt: Mapping[str, object] | None = None
@@ -47,34 +47,32 @@ class Program:
         self.blocks: list[Block] = [Block(self, 0)]
         self.current_block_idx = 0
         self._seed = Program._default_seed
-        self._changes = 0
+        self.changes = 0
         self._ops_version = 0
         self._serial = next(_serial)
         self._op_role: int = OpRole.Forward
         self._op_role_var: list[str] = []
-        self._name_scopes: list[str] = []
-        self._name_scope_counts: dict[tuple[str, ...], dict[str, int]] = {}
         self._is_mem_optimized = False
-        # Fluid: what jobs of several trainers noted on their programs.
+        # Fluid: attributes that distributed jobs set on their programs.
         self._is_distributed = False
-        self._trainers_agree = False  # they have begun to train it with the same values
+        self._trainers_agree = False  # whether they started training it with the same values
         self._is_chief = False
         self._trainers_endpoints: list[str] = []
         self._endpoints: list[str] = []
         self._ps_endpoint: str | None = None
         self._distributed_lookup_table: str | None = None
-        self._is_for_test = False
+        self.is_for_test = False
         self.desc_version = 1008005
         self.attached = Attached()
 
-    def _bump(self) -> None:
-        """Note a change, so that compiled plans of the old state are not used again."""
-        self._changes += 1
+    def note_change(self) -> None:
+        """Record a change, so that compiled plans of the old state are not reused."""
+        self.changes += 1
         self._ops_version += 1
 
     def _bump_details(self) -> None:
-        """Note a change that leaves the ops, and the names that they read and write, as they were."""
-        self._changes += 1
+        """Record a change that leaves the ops, and the names they read and write, unchanged."""
+        self.changes += 1
 
     # -- blocks -------------------------------------------------------------------------------------------------
 
@@ -92,12 +90,12 @@ class Program:
         return len(self.blocks)
 
     def _create_block(self, parent_idx: int | None = None) -> Block:
-        """Make a sub-block of the current block (or of `parent_idx`) and make it current."""
+        """Create a sub-block of the current block (or of `parent_idx`) and make it current."""
         parent = self.current_block_idx if parent_idx is None else parent_idx
         block = Block(self, len(self.blocks), parent)
         self.blocks.append(block)
         self.current_block_idx = block.idx
-        self._bump()
+        self.note_change()
         return block
 
     def _rollback(self) -> None:
@@ -137,8 +135,8 @@ class Program:
     def clone(self, for_test: bool = False) -> Program:
         """Return a copy; `for_test` sets `is_test` on every op that has it.
 
-        Fluid: until 1.5 a clone for test kept backward and optimizer ops, so that testing went on training unless one
-        cloned before `minimize`; from 1.6 it drops them. Here it always does, but in a strict old era.
+        Fluid: until 1.5 a test clone kept backward and optimizer ops, so that testing continued training unless one
+        cloned before `minimize`; from 1.6 it drops them. Here it always does, except in a strict old era.
         """
         from fluidio.program.clone import clone_program
 
@@ -179,12 +177,12 @@ class Program:
     # -- what another program knows ----------------------------------------------------------------------------
 
     def _copy_param_info_from(self, other: Program) -> None:
-        """Take over which variables are parameters; bytes of a program do not say so."""
+        """Copy which variables are parameters; a program's bytes do not record it."""
         self._check_source(other, "_copy_param_info_from")
         self.global_block()._copy_param_info_from(other.global_block())
 
     def _copy_data_info_from(self, other: Program) -> None:
-        """Take over which variables are fed, and whether their gradients stop."""
+        """Copy which variables are fed, and whether their gradients stop."""
         self._check_source(other, "_copy_data_info_from")
         for block, source in zip(self.blocks, other.blocks):
             for name, variable in source.vars.items():
@@ -194,7 +192,7 @@ class Program:
                     twin.stop_gradient = twin.stop_gradient or variable.stop_gradient
 
     def _copy_dist_param_info_from(self, other: Program) -> None:
-        """Take over what a transpiler noted."""
+        """Copy the attributes that a transpiler set."""
         self._check_source(other, "_copy_dist_param_info_from")
         self._is_distributed = other._is_distributed
 
@@ -223,7 +221,7 @@ class Program:
         return self._backward_passes
 
     def _sync_with_cpp(self) -> None:
-        """Do nothing: program and desc are one."""
+        """Do nothing: program and desc are the same object."""
 
     def _get_desc(self) -> Any:
         return self.desc
@@ -235,14 +233,14 @@ class Program:
 
     @classmethod
     def global_seed(cls, seed: int = 0) -> None:
-        """Give all programs made from now on a seed."""
+        """Set the seed of all programs created from now on."""
         Program._default_seed = seed
 
     # -- op roles and name scopes -------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def _role(self, role: int, role_var: Sequence[str] = ()) -> Iterator[None]:
-        """Give the ops made in the block a role (backward, optimize, ...)."""
+    def role_guard(self, role: int, role_var: Sequence[str] = ()) -> Iterator[None]:
+        """Give ops created in the block a role (backward, optimize, ...)."""
         old, old_var = self._op_role, self._op_role_var
         self._op_role, self._op_role_var = int(role), list(role_var)
         try:
@@ -252,23 +250,20 @@ class Program:
 
     def _optimized_guard(self, param_and_grads: Sequence[Any]) -> Any:
         names = [v.name if isinstance(v, Variable) else v for v in param_and_grads if v is not None]
-        return self._role(OpRole.Optimize, names)
+        return self.role_guard(OpRole.Optimize, names)
 
     optimized_guard = _optimized_guard
 
     def _lr_schedule_guard(self, is_with_opt: bool = False) -> Any:
-        return self._role(OpRole.LRSched | (OpRole.Optimize if is_with_opt else 0))
+        return self.role_guard(OpRole.LRSched | (OpRole.Optimize if is_with_opt else 0))
 
     def _backward_role_guard(self) -> Any:
-        return self._role(OpRole.Backward)
-
-    def _name_scope_path(self) -> str:
-        return "/" + "".join(f"{name}/" for name in self._name_scopes)
+        return self.role_guard(OpRole.Backward)
 
     # -- text ---------------------------------------------------------------------------------------------------
 
     def to_string(self, throw_on_error: bool, with_details: bool = False) -> str:
-        """Return the ProgramDesc as text; `with_details` adds what only Python knows of variables."""
+        """Return the ProgramDesc as text; `with_details` adds the properties of variables that only Python has."""
         from fluidio.program.text_format import program_text
 
         check_text_options(throw_on_error, with_details)

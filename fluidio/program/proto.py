@@ -1,6 +1,6 @@
-"""ProgramDesc bytes, both ways: what Fluid keeps in `__model__` and `.pdmodel` files.
+"""Parse and serialize ProgramDesc bytes, which Fluid stores in `__model__` and `.pdmodel` files.
 
-Every version from 0.12 to 1.8 is read; what is written says the version of the era in force.
+Every version from 0.12 to 1.8 is read; written bytes carry the version of the current era.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def parse_program(data: bytes, what: str = "the ProgramDesc", *, allow_files: bo
         allow_files: let its ops read and write files and call functions when it runs.
 
     Raises:
-        EnforceNotMet: the bytes are no sound ProgramDesc.
+        EnforceNotMet: the bytes are not a valid ProgramDesc.
         ValueError: the program needs an op that fluidio lacks.
     """
     return read_program(bytes(data), what, allow_files)
@@ -90,20 +90,20 @@ def _tensor_desc(dtype: VarType, shape: tuple[int, ...]) -> bytes:
 
 def serialize_op(op: Operator) -> bytes:
     """Return an op as OpDesc bytes."""
-    parts = [text_field(1, _arguments(slot, names)) for slot, names in op._inputs.items()]
-    parts += [text_field(2, _arguments(slot, names)) for slot, names in op._outputs.items()]
+    parts = [text_field(1, _arguments(slot, names)) for slot, names in op.slots_in.items()]
+    parts += [text_field(2, _arguments(slot, names)) for slot, names in op.slots_out.items()]
     parts += [text_field(2, _arguments(slot, [name])) for slot, name in _added_outputs(op).items()]
     parts.append(text_field(3, op.type))
     parts += [text_field(4, _attr(op.type, name, value)) for name, value in full_attrs(op).items()]
     return b"".join(parts)
 
 
-# Outputs that 1.8.5 asks for and older programs do not have: their Adam updates its powers by ops of their own.
+# Outputs that 1.8.5 requires and older programs lack: their Adam updates its powers in separate ops.
 _NEW_OUTPUTS = {"adam": ("Beta1PowOut", "Beta2PowOut"), "hierarchical_sigmoid": ("W_Out",)}
 
 
 def _added_outputs(op: Operator) -> dict[str, str]:
-    """Return slot and name of outputs for 1.8.5 that nobody reads."""
+    """Return slot and name of outputs that only 1.8.5 requires and nothing reads."""
     return {slot: f"{op.output_arg_names[0]}@{slot}" for slot in _NEW_OUTPUTS.get(op.type, ()) if not op.output(slot)}
 
 

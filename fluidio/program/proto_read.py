@@ -46,14 +46,14 @@ def read_program(data: bytes, what: str, allow_files: bool) -> Program:
                 op.from_bytes = not allow_files
                 block.ops.append(op)
     _check_nesting(program, Message(data, what))
-    program._bump()
+    program.note_change()
     return program
 
 
 def _check_nesting(program: Program, message: Message) -> None:
-    """Refuse a block that contains itself, or more of them inside each other than can be run."""
+    """Raise for a block that contains itself, or for nesting too deep to run."""
     inner = [
-        {value.idx for op in block.ops for value in op._attrs.values() if isinstance(value, Block)}
+        {value.idx for op in block.ops for value in op.attrs.values() if isinstance(value, Block)}
         for block in program.blocks
     ]
     level, depth = {0}, 0
@@ -78,7 +78,7 @@ def _read_head(block: Block, fields: list[tuple[int, Any]], message: Message) ->
         elif number == 3 and isinstance(value, Message):
             variable = _variable(block, value)
             block.vars[variable.name] = variable
-    # A parent comes before its child, so that looking names up always ends.
+    # A parent must come before its child, so that name lookup always ends.
     if not -1 <= block.parent_idx < max(block.idx, 1) or (block.idx == 0) != (block.parent_idx == -1):
         message.fail(f"block {block.idx} has parent {block.parent_idx}")
     if not -1 <= block.forward_block_idx < count:
@@ -172,7 +172,7 @@ def _op(block: Block, message: Message) -> Operator:
         message.fail("an op without a type")
     definition = find_op(type_)
     known = {slot.name for slot in definition.outputs}
-    # What other versions put out besides (shapes for the gradient, masks) is not computed here.
+    # Extra outputs of other versions (shapes for the gradient, masks) are not computed here.
     outputs = {slot: names for slot, names in slots[1].items() if slot in known}
     inputs = slots[0]
     if type_.endswith("_grad"):
@@ -182,9 +182,11 @@ def _op(block: Block, message: Message) -> Operator:
         op = Operator(block, None, type_, inputs, outputs, attrs)
     except (ValueError, NotImplementedError, EnforceNotMet):
         raise
-    except Exception as error:  # checks that are made for those who build ops
+    except Exception as error:  # from checks intended for building ops
         raise EnforceNotMet(f"cannot parse {message.what}: {type(error).__name__}: {error}") from error
     op.site = None
+    for name, content in attrs.items():  # what tools noted on the op: scales of int8 models, for example
+        op.attrs.setdefault(name, content)
     for name in op.output_arg_names:
         variable = block._find_var_recursive(name)
         if variable is not None:

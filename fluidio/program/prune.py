@@ -1,4 +1,4 @@
-"""Keep only what some targets need."""
+"""Keep only the ops that some targets need."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["check_produced", "inference_optimize", "needed_ops", "prune"]
 def needed_ops(
     block: Block, targets: set[str], stop_at: set[str], target_ops: Sequence[Operator] = ()
 ) -> list[Operator]:
-    """Return the ops of a block, in order, that produce `targets` without going behind `stop_at`.
+    """Return the ops of a block, in order, that produce `targets`, tracing back no further than `stop_at`.
 
-    What an optimizer writes is not produced by it: its ops are kept only where they are targets themselves.
+    Optimizer ops do not count as producers: they are kept only if they are targets themselves.
     """
     wanted = set(targets)
     kept: list[Operator] = []
     for op in reversed(block.ops):
         produces = any(name in wanted and name not in stop_at for name in op.output_arg_names)
-        updates = bool(op._attrs.get("op_role", 0) & OpRole.Optimize)
+        updates = bool(op.attrs.get("op_role", 0) & OpRole.Optimize)
         if (produces and not updates) or any(op is target for target in target_ops):
             kept.append(op)
             wanted.update(op.input_arg_names)
@@ -37,7 +37,7 @@ def needed_ops(
 def _names_read_inside(op: Operator) -> set[str]:
     """Return the names that sub-blocks of an op read."""
     names: set[str] = set()
-    for value in op._attrs.values():
+    for value in op.attrs.values():
         if isinstance(value, Block):
             for inner in value.ops:
                 names.update(inner.input_arg_names)
@@ -76,12 +76,12 @@ def prune(program: Program, targets: Sequence[object], feeds: Sequence[str] = ()
     block = twin.global_block()
     block.ops = [op for op, keep in zip(block.ops, flags) if keep]
     drop_unused(twin, names | set(feeds))
-    twin._bump()
+    twin.note_change()
     return twin
 
 
 def check_produced(program: Program, targets: Sequence[Variable | str], feeds: Sequence[str] = ()) -> None:
-    """Refuse a target that no op computes, parameters that only an optimizer writes included."""
+    """Raise for a target that no op computes, including parameters that only an optimizer writes."""
     for target in targets if isinstance(targets, (list, tuple)) else [targets]:
         name = target.name if isinstance(target, Variable) else target
         if not isinstance(name, str) or name in feeds:
@@ -103,5 +103,5 @@ def inference_optimize(program: Program, prune_read_op: bool = True) -> Program:
             del block.ops[: reads[0] + 1]
         block.vars = {name: v for name, v in block.vars.items() if v.type is not VarType.READER}
     _set_test(twin)
-    twin._bump()
+    twin.note_change()
     return twin

@@ -119,9 +119,9 @@ def _dims(shape: Iterable[int], dtype: VarType) -> Iterator[str]:
 
 
 def _op(op: Operator) -> Iterator[str]:
-    for kind, slots in (("inputs", op._inputs), ("outputs", op._outputs)):
-        for slot in sorted(slots):
-            arguments = [f'arguments: "{name}"' for name in slots[slot]]
+    for kind, names, slots in (("inputs", op.input_names, op.slots_in), ("outputs", op.output_names, op.slots_out)):
+        for slot in names:
+            arguments = [f'arguments: "{name}"' for name in slots.get(slot, ())]
             yield from _nested(kind, [f'parameter: "{slot}"', *arguments])
     yield f'type: "{op.type}"'
     for name, value in full_attrs(op).items():

@@ -1,4 +1,4 @@
-"""The checks that Fluid 1.8's layers are made of, which layers of users call too: types and dtypes of arguments."""
+"""The argument checks of Fluid 1.8's layers, which users' layers call too: types and dtypes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def convert_dtype(dtype: Any) -> str:
 
 
 def check_type(input: Any, input_name: str, expected_type: Any, op_name: str, extra_message: str = "") -> None:
-    """Raise TypeError where an argument is of no expected type."""
+    """Raise TypeError if an argument is not of an expected type."""
     if not isinstance(input, expected_type):
         raise TypeError(
             f"The type of '{input_name}' in {op_name} must be {_described(expected_type)}, but received "
@@ -49,7 +49,7 @@ def check_type(input: Any, input_name: str, expected_type: Any, op_name: str, ex
 def check_dtype(
     input_dtype: Any, input_name: str, expected_dtype: Iterable[str], op_name: str, extra_message: str = ""
 ) -> None:
-    """Raise TypeError where a dtype is not among the expected ones."""
+    """Raise TypeError if a dtype is not among the expected ones."""
     allowed = [expected_dtype] if isinstance(expected_dtype, str) else list(expected_dtype)
     found = convert_dtype(input_dtype)
     if found not in allowed:
@@ -62,7 +62,7 @@ def check_dtype(
 def check_variable_and_dtype(
     input: Any, input_name: str, expected_dtype: Iterable[str], op_name: str, extra_message: str = ""
 ) -> None:
-    """Raise TypeError where an argument is no Variable of an expected dtype."""
+    """Raise TypeError if an argument is not a Variable of an expected dtype."""
     check_type(input, input_name, Variable, op_name, extra_message)
     check_dtype(input.dtype, input_name, expected_dtype, op_name, extra_message)
 

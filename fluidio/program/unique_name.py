@@ -1,4 +1,4 @@
-"""Names that do not clash: `fc_0`, `fc_1`, `fc_0.w_0`; the counters decide what saved parameters are called."""
+"""Unique names: `fc_0`, `fc_1`, `fc_0.w_0`; the counters determine the names of saved parameters."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class UniqueNameGenerator:
         self.ids: defaultdict[str, int] = defaultdict(int)
 
     def __call__(self, key: str) -> str:
-        with _counting:  # two threads must not get one number
+        with _counting:  # two threads must not get the same number
             number = self.ids[key]
             self.ids[key] += 1
         return f"{self.prefix}{key}_{number}"
@@ -51,13 +51,13 @@ def generate_with_ignorable_key(key: str) -> str:
 
 
 class DygraphParameterNameChecker:
-    """Fluid: remembers the names of parameters in imperative mode; there is none here, so it remembers nothing."""
+    """Fluid: records parameter names in imperative mode, which does not exist here, so it records nothing."""
 
 
 def switch(new_generator: Any = None, new_para_name_checker: Any = None) -> Any:
     """Install a generator (a fresh one by default) and return the old one.
 
-    Fluid: 1.8 returns a pair, the generator and a checker of imperative mode; both are taken back.
+    Fluid: 1.8 returns a pair, the generator and a checker of imperative mode; both forms are accepted.
     """
     if isinstance(new_generator, tuple):
         new_generator = new_generator[0]

@@ -24,12 +24,12 @@ def as_name(name: str | bytes) -> str:
 
 
 def declare(block: Block, name: str) -> Variable:
-    """Make a variable that nothing is known of, as C++ does: a tensor of BOOL without dims."""
+    """Create a variable without a description, as C++ does: a tensor of BOOL without dims."""
     return Variable(block, name=name, dtype=VarType.BOOL)
 
 
 class VarDesc:
-    """`variable.desc`; `core.VarDesc(name)` stands alone. `core.VarDesc.VarType` is the enum."""
+    """`variable.desc`; `core.VarDesc(name)` belongs to no block. `core.VarDesc.VarType` is the enum."""
 
     VarType = VarType
 
@@ -53,7 +53,7 @@ class VarDesc:
     def set_shape(self, shape: Sequence[int]) -> None:
         self._need_tensor("tensor_desc")
         self._variable._shape = tuple(shape)
-        self._bump()
+        self.note_change()
 
     def dtype(self) -> Kind:
         self._need_tensor("tensor_desc")
@@ -61,21 +61,21 @@ class VarDesc:
 
     def set_dtype(self, dtype: Any) -> None:
         self._variable._dtype = to_vartype(dtype)
-        self._bump()
+        self.note_change()
 
     def type(self) -> Kind:
         return self._variable.type
 
     def set_type(self, type: Kind) -> None:
         self._variable.type = type
-        self._bump()
+        self.note_change()
 
     def lod_level(self) -> int:
         return self._variable.lod_level
 
     def set_lod_level(self, level: int) -> None:
         self._variable.lod_level = level
-        self._bump()
+        self.note_change()
 
     def persistable(self) -> bool:
         return self._variable.persistable
@@ -137,8 +137,8 @@ class VarDesc:
             f"Getting '{what}' is not supported by the type of var {self._variable.name} ({self._variable.type.name})."
         )
 
-    def _bump(self) -> None:
-        self._variable.block.program._bump()
+    def note_change(self) -> None:
+        self._variable.block.program.note_change()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, VarDesc) and other._variable is self._variable

@@ -22,12 +22,12 @@ __all__ = ["Parameter", "Variable", "check_text_options"]
 
 
 class Variable(VariableMath, ImperativeVariable):
-    """A value of a program: known by name, described by shape, dtype and LoD level; its data live in a scope.
+    """A value of a program: identified by name, described by shape, dtype and LoD level; its data is in a scope.
 
     Made by `block.create_var` and by layers. Arithmetic on variables appends ops to the current program.
     """
 
-    # Readers and their handles bring methods of their own (start, reset, decorate_*); any attribute may be set.
+    # Readers and their handles add their own methods (start, reset, decorate_*); any attribute may be set.
     reset: Callable[[], None]
 
     def __init__(
@@ -121,7 +121,7 @@ class Variable(VariableMath, ImperativeVariable):
     _set_error_clip = set_error_clip
 
     def _set_info(self, key: str, value: object) -> None:
-        """Note something of one's own about this variable; it is not saved with the program."""
+        """Attach arbitrary information to this variable; it is not saved with the program."""
         self.__dict__.setdefault("_info", {})[key] = value
 
     def _get_info(self, key: str) -> Any:
@@ -133,7 +133,7 @@ class Variable(VariableMath, ImperativeVariable):
         return f"{self.name}@GRAD"
 
     def to_string(self, throw_on_error: bool = True, with_details: bool = False) -> str:
-        """Return the VarDesc as text; `with_details` adds what only Python knows."""
+        """Return the VarDesc as text; `with_details` adds the properties that only Python has."""
         from fluidio.program.text_format import variable_text
 
         check_text_options(throw_on_error, with_details)
@@ -148,7 +148,7 @@ class Variable(VariableMath, ImperativeVariable):
 
 
 def check_text_options(throw_on_error: object, with_details: object = False) -> None:
-    """Refuse what is no bool, as Fluid did."""
+    """Raise for options that are not bools, as Fluid did."""
     for name, given in (("throw_on_error", throw_on_error), ("with_details", with_details)):
         if not isinstance(given, bool):
             raise AssertionError(f"The type of {name} parameter is wrong, expected bool, but received {type(given)}.")

@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from fluidio.dtypes import VarType, to_vartype
 from fluidio.era import era
 from fluidio.program import unique_name
@@ -23,8 +25,8 @@ _INTEGERS = frozenset({VarType.BOOL, VarType.INT8, VarType.UINT8, VarType.INT16,
 class VariableMath:
     """The operators of Variable.
 
-    Fluid: results are named `tmp_N`. A number becomes a `fill_constant` of shape [1], or of the full shape when it
-    stands left; from 1.6 on `+ - *` with a number, and `/` by one of floats, are a `scale` op instead.
+    Fluid: results are named `tmp_N`. A number becomes a `fill_constant` of shape [1], or of the full shape if it is the
+    left operand; from 1.6 on, `+ - *` with a number, and `/` of floats by one, are a `scale` op instead.
     """
 
     def __add__(self, other: object) -> Variable:
@@ -92,9 +94,9 @@ class VariableMath:
         return slice_variable(self, item)
 
     def __iter__(self) -> Iterator[Variable]:
-        """Yield the rows where their number is known.
+        """Yield the rows if their number is known.
 
-        Fluid: the loop over a variable never ended, as every index appended another op.
+        Fluid: a loop over a variable never ended, because every index appended another op.
         """
         variable: Any = self
         if not variable.shape or variable.shape[0] < 0:
@@ -179,17 +181,32 @@ def _binary(left: Any, right: Any, op_type: str, reverse: bool = False) -> Varia
         if left.dtype != right.dtype:
             right = _cast(right, left.dtype)
         return _append(left, right, op_type)
-    if isinstance(right, (list, tuple, str)) or right is None:
-        raise TypeError(f"{op_type} of a Variable with {right!r}: use a number or another Variable")
-    number = float(right)
+    number = _number(right, op_type)
     if left.dtype in _INTEGERS and not number.is_integer():
+        refused = era().numbers_scale and op_type in _AS_SCALE and left.dtype is not VarType.BOOL
+        if refused and _is_plain(right, reverse):
+            raise AssertionError(
+                f"float value {number} cannot convert to integer: {left.name} is {left.dtype.name}; "
+                f'write {left.name}.astype("float32")'
+            )
         left = left if _keeps_integers(left, number, op_type, reverse) else _cast(left, VarType.FP32)
-    # Fluid: on the right, NumPy's numbers (but float64) are not taken for numbers.
-    plain = reverse or isinstance(right, (int, float))
-    if plain and era().numbers_scale and _is_scale(left, number, op_type, reverse):
+    if _is_plain(right, reverse) and era().numbers_scale and _is_scale(left, number, op_type, reverse):
         return _scaled(left, *_factor_and_bias(op_type, number, reverse))
     constant = _constant(left, number, full=reverse)
     return _append(constant, left, op_type) if reverse else _append(left, constant, op_type)
+
+
+def _number(value: Any, op_type: str) -> float:
+    """Return a number, or the only element of an array, as a float."""
+    if isinstance(value, (list, tuple, str)) or value is None:
+        kind = ValueError if isinstance(value, str) else TypeError
+        raise kind(f"{op_type} of a Variable with {value!r}: use a number or another Variable")
+    return float(value.item() if isinstance(value, np.ndarray) and value.size == 1 else value)
+
+
+def _is_plain(value: object, reverse: bool) -> bool:
+    """Return whether Fluid takes a value for a number: on the right, not NumPy's (but float64)."""
+    return reverse or isinstance(value, (int, float))
 
 
 def _is_scale(variable: Any, number: float, op_type: str, reverse: bool) -> bool:
@@ -199,7 +216,7 @@ def _is_scale(variable: Any, number: float, op_type: str, reverse: bool) -> bool
 
 
 def _keeps_integers(variable: Any, number: float, op_type: str, reverse: bool) -> bool:
-    """Tell whether a fraction loses its decimals because the variable has none, with a warning.
+    """Return whether a fraction is truncated because the variable is an integer; warn if so.
 
     Fluid: it does, but for `+ - *`, which refuse it, and where nothing but a division by zero is left.
     """
@@ -222,7 +239,7 @@ def _factor_and_bias(op_type: str, number: float, reverse: bool) -> tuple[float,
 
 
 def _append(left: Any, right: Any, op_type: str) -> Variable:
-    # Fluid: the right operand stands at the first dim if its own first dim is the batch, else at the last dims.
+    # Fluid: the right operand aligns with the first dim if its own first dim is the batch, else with the last dims.
     axis = 0 if right.shape and right.shape[0] == -1 else -1
     block = _current_block(left)
     out = _output(block, left.dtype if op_type.startswith("elementwise_") else VarType.BOOL)

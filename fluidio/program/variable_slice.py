@@ -28,7 +28,7 @@ def slice_variable(variable: Any, item: Any) -> Variable:
 
 
 def _full(variable: Any, item: Any) -> list[Any]:
-    """Return the indices with the Ellipsis written out."""
+    """Return the indices with the Ellipsis expanded."""
     items = list(item) if isinstance(item, tuple) else [item]
     if any(i is Ellipsis for i in items):
         at = next(n for n, i in enumerate(items) if i is Ellipsis)
@@ -40,7 +40,7 @@ def _full(variable: Any, item: Any) -> list[Any]:
 
 @dataclass
 class _Cut:
-    """What one index expression asks for, axis by axis; the numbers may be Variables."""
+    """One index expression, axis by axis; the numbers may be Variables."""
 
     block: Any
     axes: list[int] = field(default_factory=list)
@@ -69,7 +69,7 @@ class _Cut:
             if step == -1:
                 self.backwards.append(axis)
             return
-        # Fluid: a step that is a Variable is compared with 1 by ops whose result nobody reads.
+        # Fluid: a step that is a Variable is compared with 1 by ops whose result is unused.
         self.has_steps |= bool(step != 1)
         forward = _is_variable(step) or step > 0
         start = (0 if forward else _FAR) if index.start is None else _bound(index.start)
@@ -82,8 +82,8 @@ class _Cut:
         self.ends.append(end)
         self.strides.append(stride)
 
-    def append(self, variable: Any) -> Variable:
-        """Append the ops; without any the variable itself is the result."""
+    def append(self, variable: Variable) -> Variable:
+        """Append the ops; if there are none, return the variable itself."""
         out = variable
         if self.axes:
             out = self._append_slice(variable)
@@ -91,7 +91,7 @@ class _Cut:
             axes = [axis - sum(dropped < axis for dropped in self.drop) for axis in self.backwards]
             source, out = out, self._made(f"{variable.name}_slice_reverse", variable.dtype)
             self.block.append_op(type="reverse", inputs={"X": [source]}, outputs={"Out": [out]}, attrs={"axis": axes})
-        return out  # type: ignore[no-any-return]
+        return out
 
     def _append_slice(self, variable: Variable) -> Variable:
         kind = "strided_slice" if self.has_steps else "slice"
@@ -114,6 +114,7 @@ class _Cut:
 
     def _made(self, name: str, dtype: DTypeLike) -> Variable:
         made: Variable = self.block.create_var(name=unique_name.generate(name), dtype=dtype)
+        made.stop_gradient = name == "_generated_var"  # bounds of a slice
         return made
 
     def _constant(self, value: int) -> Variable:

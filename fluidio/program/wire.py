@@ -1,4 +1,4 @@
-"""The wire form of protobuf, as far as a ProgramDesc needs it: varints, 32-bit floats and length-prefixed fields."""
+"""The protobuf wire format, as far as a ProgramDesc needs it: varints, 32-bit floats, length-prefixed fields."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def signed(value: int) -> int:
 
 
 class Message:
-    """A message inside a buffer: its fields are walked once, in place; unknown ones are passed over.
+    """A message inside a buffer: its fields are parsed once, in place; unknown ones are skipped.
 
-    Nothing is allocated but what the bytes hold, so a damaged file cannot ask for more memory than it has bytes.
+    Only what the bytes hold is allocated, so a damaged file cannot request more memory than it has bytes.
     """
 
     __slots__ = ("data", "end", "start", "what")

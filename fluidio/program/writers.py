@@ -1,4 +1,4 @@
-"""Which names the ops of a block write: counted once, not searched for each new parameter."""
+"""Count which names the ops of a block write once, instead of searching for each new parameter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Writers"]
 class Writers:
     """How many ops of a block write each name.
 
-    The counts follow ops that `add` tells of; after any other change of the block they are made again.
+    `add` keeps the counts up to date; after any other change of the block they are rebuilt.
     """
 
     def __init__(self, block: Block) -> None:
@@ -31,7 +31,7 @@ class Writers:
         return self._counts[name]
 
     def is_current(self) -> bool:
-        """Tell whether nothing has changed since the counts were made."""
+        """Return whether nothing has changed since the counts were made."""
         return self._counted_at == self._state()
 
     def add(self, op: Operator) -> None:

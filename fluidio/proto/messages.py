@@ -185,7 +185,7 @@ class ProtoMessage:
         return not field.is_message or value.__dict__.get("_is_present", False) or any(True for _ in value._set())
 
     def HasField(self, name: str) -> bool:
-        """Tell whether a field that is not repeated is set."""
+        """Return whether a field that is not repeated is set."""
         field = self._field(name, f"Protocol message {type(self).__name__} has no field {name}.")
         if field.is_repeated:
             raise ValueError(f'Protocol message {type(self).__name__} has no singular "{name}" field.')
@@ -241,8 +241,6 @@ class ProtoMessage:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self)) and list(self._set()) == list(other._set())
-
-    __hash__ = None  # type: ignore[assignment]
 
     # -- bytes and text -----------------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ def batch(reader: Reader[T], batch_size: int, drop_last: bool | None = None) -> 
     Args:
         reader: a callable that returns an iterable of samples.
         batch_size: samples in a list, more than 0.
-        drop_last: leave out a short last list. Fluid: False, but True in 0.14; None follows the era.
+        drop_last: drop a short last list. Fluid: False, but True in 0.14; None follows the era.
 
         >>> list(batch(lambda: range(5), 2)())
         [[0, 1], [2, 3], [4]]

@@ -1,4 +1,4 @@
-"""`paddle.reader.creator`: make readers of arrays, text files and RecordIO files."""
+"""`paddle.reader.creator`: create readers from arrays, text files and RecordIO files."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def recordio(
     """Return a reader of the pickled samples in RecordIO files, read ahead by a thread.
 
     Args:
-        paths: file names, as a list or separated by commas; `*` and `?` stand for several.
+        paths: file names, as a list or separated by commas; `*` and `?` are wildcards.
         buf_size: samples read ahead.
         allow_pickle: accept any class in the pickles; only for files you trust.
     """

@@ -1,4 +1,4 @@
-"""The face of `paddle.reader.decorator`."""
+"""The names of `paddle.reader.decorator`."""
 
 from __future__ import annotations
 

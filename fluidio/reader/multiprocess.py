@@ -1,4 +1,4 @@
-"""`multiprocess_reader`: read from several sources, each in a process of its own."""
+"""`multiprocess_reader`: read from several sources, each in its own process."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from fluidio.flow.threads import Channel, Reader, producing
 
 __all__ = ["multiprocess_reader"]
 
-_MESSAGE = 1 << 18  # bytes: small samples travel together
+_MESSAGE = 1 << 18  # bytes: small samples are sent together
 _ITEMS, _END, _ERROR = b"i", b"e", b"x"
-_LIVENESS_POLL = 0.25  # seconds between looks at a silent child
+_LIVENESS_POLL = 0.25  # seconds between checks of a silent child
 
 
 def multiprocess_reader(
@@ -31,14 +31,14 @@ def multiprocess_reader(
 
     Args:
         readers: a list of readers; closures are fine.
-        use_pipe: take one sample of each reader in turn, which is always the same order; otherwise as they come.
+        use_pipe: take one sample of each reader in turn, which is a fixed order; otherwise as they arrive.
         queue_size: samples read ahead by all processes together.
 
     Raises:
         ReaderError: a reader raised (its exception is the `__cause__`) or its process was killed.
 
-    Fluid: with a pipe, samples went through JSON: tuples became lists and arrays failed. Here both ways carry any
-    sample as it is; a strict era turns tuples into lists again.
+    Fluid: with a pipe, samples went through JSON: tuples became lists and arrays failed. Here both ways pass any sample
+    unchanged; a strict era converts tuples to lists again.
     """
     assert type(readers) is list and len(readers) > 0, "`readers` must be a non-empty list of readers"
     for number, reader in enumerate(readers):
@@ -58,7 +58,7 @@ def multiprocess_reader(
         finally:
             for child in children:
                 child.connection.close()
-            if os.getpid() == home:  # a fork may inherit this reader and let go of it
+            if os.getpid() == home:  # a fork may inherit this reader and release it
                 processes.stop([child.process for child in children])
 
     return merged
@@ -83,7 +83,7 @@ class _Child:
         far.close()
 
     def receive(self) -> None:
-        """Wait for the next message and take it in."""
+        """Wait for the next message and unpack it."""
         try:
             message = messages.receive(self.connection, self._check, _LIVENESS_POLL)
         except (EOFError, OSError):
@@ -146,7 +146,7 @@ def _work(reader: Reader[Any], connection: Connection, ahead: int, through_json:
                 messages.send(connection, _ITEMS, message)
             messages.send(connection, _END)
         except BrokenPipeError:
-            return  # the consumer has walked away
+            return  # the consumer has stopped
         except BaseException as error:
             messages.send(connection, _ERROR, processes.pack_error(error.__cause__ or error))
     connection.close()
@@ -163,7 +163,7 @@ def _pickle_all(reader: Reader[Any], channel: Channel[bytes], through_json: bool
 
 
 def _joined(channel: Channel[bytes]) -> Iterator[bytes]:
-    """Yield what waits in the channel, some samples together but none later than it could."""
+    """Yield the waiting samples, several joined, without delaying any of them."""
     while pickles := channel.take(most=512):
         while pickles:
             message = bytearray(pickles.pop(0))

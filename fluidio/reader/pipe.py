@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import io
 import subprocess
 import zlib
 from collections.abc import Iterator
@@ -14,11 +15,11 @@ __all__ = ["PipeReader"]
 
 
 class PipeReader:
-    """Read what a command writes: `PipeReader("hadoop fs -cat /path/part-0").get_line()`.
+    """Reads the output of a command: `PipeReader("hadoop fs -cat /path/part-0").get_line()`.
 
     Args:
         command: program and arguments, separated by single spaces; no shell is involved.
-        bufsize: bytes asked for at once.
+        bufsize: bytes to read at once.
         file_type: "plain" or "gzip".
 
     Fluid: the command ran from construction on; here each `get_line()` starts it, so it can be read again.
@@ -32,12 +33,12 @@ class PipeReader:
         self.file_type = file_type
 
     def get_line(self, cut_lines: bool = True, line_break: str = "\n") -> Iterator[str]:
-        """Yield the lines without their line break; with `cut_lines=False` pieces of text as they come.
+        """Yield the lines without their line break; with `cut_lines=False`, pieces of text as they arrive.
 
         Raises:
             ReaderError: the command failed, or its gzip stream is damaged or cut.
 
-        Fluid: text behind the last line break was lost; here it is the last line, unless the era is strict.
+        Fluid: text after the last line break was lost; here it is the last line, unless the era is strict.
         """
         if self.file_type not in ("plain", "gzip"):
             raise TypeError(f"file_type {self.file_type} is not allowed: it is 'plain' or 'gzip'")
@@ -62,9 +63,9 @@ class PipeReader:
 
     def _output(self) -> Iterator[bytes]:
         process = subprocess.Popen(self.command.split(" "), bufsize=self.bufsize, stdout=subprocess.PIPE)
-        assert process.stdout is not None
+        assert isinstance(process.stdout, io.BufferedReader)
         try:
-            while data := process.stdout.read1(self.bufsize):  # type: ignore[attr-defined]
+            while data := process.stdout.read1(self.bufsize):
                 yield data
             if process.wait() != 0:
                 raise ReaderError(f"PipeReader: the command failed with exit code {process.returncode}: {self.command}")

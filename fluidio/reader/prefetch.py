@@ -20,10 +20,10 @@ T = TypeVar("T")
 def buffered(reader: Reader[T], size: int) -> Callable[[], Iterator[T]]:
     """Return a reader whose samples are read ahead by a thread, at most `size` (0: any number) waiting.
 
-    The thread starts with the first `next()` and ends with the iterator.
+    The thread starts at the first `next()` and ends with the iterator.
 
     Raises:
-        ReaderError: the source failed; its exception is the `__cause__`. Fluid: the consumer waited for ever.
+        ReaderError: the source failed; its exception is the `__cause__`. Fluid: the consumer waited forever.
     """
 
     def buffered_reader() -> Iterator[T]:
@@ -40,11 +40,11 @@ def xmap_readers(
     """Return a reader of `mapper(sample)`, computed by `process_num` threads.
 
     Args:
-        buffer_size: samples that wait before and behind the mappers, at most (0: any number).
-        order: keep the source's order; otherwise samples come as they are ready.
+        buffer_size: maximum number of samples waiting before and after the mappers (0: any number).
+        order: keep the source's order; otherwise samples arrive as they are ready.
 
     Raises:
-        ReaderError: the source or the mapper failed; what was ready before is delivered first. Fluid: a hang.
+        ReaderError: the source or the mapper failed; samples ready before are delivered first. Fluid: a hang.
     """
     if process_num < 1:
         raise ValueError(f"xmap_readers: process_num is {process_num}, at least one thread is needed")
@@ -73,19 +73,19 @@ def _map_as_ready(mapper: Callable[[S], T], jobs: Channel[S], results: Channel[T
             if not results.put(mapper(sample)):
                 return
     except BaseException:
-        jobs.close()  # the other mappers finish what they have in hand, then the consumer hears of it
+        jobs.close()  # the other mappers finish their current samples, then the consumer gets the error
         raise
 
 
 class _Nobody(Channel[None]):
-    """Take the end of threads that answer through futures."""
+    """Receives the end of threads that deliver results through futures."""
 
     def __init__(self) -> None:
         super().__init__("xmap_readers", 1)
 
 
 def _number(reader: Reader[S], jobs: Channel[tuple[S, Future[T]]], results: Channel[Future[T]]) -> None:
-    """Promise a result for each sample, in the source's order, and hand the work out."""
+    """Queue a future for each sample, in the source's order, and distribute the work."""
     try:
         for sample in reader():
             future: Future[T] = Future()

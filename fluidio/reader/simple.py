@@ -93,7 +93,7 @@ def _as_tuple(sample: object) -> tuple[Any, ...]:
 def firstn(reader: Reader[T], n: int) -> Callable[[], Iterator[T]]:
     """Return a reader of the first `n` samples at most.
 
-    Fluid: asked the source for one sample more than it gave; here it does not.
+    Fluid: it read one sample more from the source than it yielded; here it does not.
     """
 
     def first() -> Iterator[T]:
@@ -103,7 +103,7 @@ def firstn(reader: Reader[T], n: int) -> Callable[[], Iterator[T]]:
 
 
 def cache(reader: Reader[T]) -> Callable[[], Iterator[T]]:
-    """Read everything now, keep it in memory, and return a reader over it."""
+    """Read all samples now, keep them in memory, and return a reader over them."""
     samples = tuple(reader())
 
     def cached() -> Iterator[T]:
@@ -113,7 +113,7 @@ def cache(reader: Reader[T]) -> Callable[[], Iterator[T]]:
 
 
 class Fake:
-    """Repeat the first sample, to measure how fast a program is without its reader.
+    """Repeats the first sample, to measure how fast a program is without its reader.
 
     >>> list(Fake()(lambda: iter("abc"), 3)())
     ['a', 'a', 'a']

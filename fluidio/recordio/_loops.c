@@ -4,9 +4,8 @@
    whatever the numbers say. The interpreter lock is released where the work is worth it.
 */
 
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030B0000
-#include <Python.h>
+#include "../_python.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -373,6 +372,8 @@ static PyMethodDef functions[] = {{"walk", walk, METH_VARARGS, NULL},
                                   {"putter", putter, METH_VARARGS, NULL},
                                   {NULL, NULL, 0, NULL}};
 
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_loops", NULL, 0, functions, NULL, NULL, NULL, NULL};
+static PyModuleDef_Slot slots[] = {NO_LOCK_NEEDED{0, NULL}};
+
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_loops", NULL, 0, functions, slots, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit__loops(void) { return PyModuleDef_Init(&definition); }

@@ -5,9 +5,8 @@
    two bits of an element's first byte say which, see `elements`.
 */
 
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030B0000
-#include <Python.h>
+#include "../_python.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -240,7 +239,9 @@ static PyMethodDef functions[] = {{"blocks", find_blocks, METH_VARARGS, NULL},
                                   {"decompress", decompress_blocks, METH_VARARGS, NULL},
                                   {NULL, NULL, 0, NULL}};
 
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_snappy", NULL, 0, functions, NULL, NULL, NULL, NULL};
+static PyModuleDef_Slot slots[] = {NO_LOCK_NEEDED{0, NULL}};
+
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_snappy", NULL, 0, functions, slots, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit__snappy(void) {
     make_elements();

@@ -7,7 +7,7 @@ import numpy as np
 from fluidio.tensor.array import Array
 from fluidio.tensor.lod import IntArray
 
-__all__ = ["add_rows"]
+__all__ = ["add_rows", "merge_rows"]
 
 _ROUNDS = 4
 _FEW = 256
@@ -21,20 +21,45 @@ def add_rows(target: Array, index: IntArray, values: Array) -> None:
     """
     if not index.size:
         return
-    order = np.argsort(index, kind="stable")
-    ordered = index[order]
-    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    order, ordered, starts = _runs(index)
     if values.ndim == 1:
         target[ordered[starts]] += np.add.reduceat(values[order], starts)
         return
+    _add_from(0, target, ordered[starts], order, starts, values)
+
+
+def merge_rows(index: IntArray, values: Array) -> tuple[IntArray, Array]:
+    """Return the rows of an index once each, with the sums of their values: ascending if any repeats, else as given."""
+    if not index.size:
+        return index, values.copy()
+    order, ordered, starts = _runs(index)
+    if starts.size == index.size:
+        return index, values.copy()
+    if values.ndim == 1:
+        return ordered[starts], np.add.reduceat(values[order], starts)
+    sums = values.take(order[starts], axis=0)
+    _add_from(1, sums, np.arange(starts.size), order, starts, values)
+    return ordered[starts], sums
+
+
+def _runs(index: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the stable order of an index, the index in that order, and where a new number begins in it."""
+    order = np.argsort(index, kind="stable")
+    ordered = index[order]
+    return order, ordered, np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+
+
+def _add_from(first: int, target: Array, rows: IntArray, order: IntArray, starts: IntArray, values: Array) -> None:
+    """Add each run of `order`, from this occurrence on, to its row of the target."""
     lengths = np.diff(starts, append=order.size)
     for occurrence in range(_ROUNDS):
-        target[ordered[starts]] += values.take(order[starts + occurrence], axis=0)
+        if occurrence >= first:
+            target[rows] += values.take(order[starts + occurrence], axis=0)
         more = lengths > occurrence + 1
-        starts, lengths = starts[more], lengths[more]
+        rows, starts, lengths = rows[more], starts[more], lengths[more]
         if not starts.size:
             return
-    _add_runs(target, order, ordered[starts], starts + _ROUNDS, lengths - _ROUNDS, values)
+    _add_runs(target, order, rows, starts + _ROUNDS, lengths - _ROUNDS, values)
 
 
 def _add_runs(

@@ -7,7 +7,6 @@ Level i counts entries of level i + 1, the last level counts rows. The empty tup
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +38,7 @@ def from_offsets(levels: Iterable[Sequence[int] | Array]) -> LoD:
     return tuple([_level(level) for level in levels])
 
 
-def from_lengths(levels: Iterable[Sequence[int] | npt.NDArray[Any]]) -> LoD:
+def from_lengths(levels: Iterable[Sequence[int] | Array]) -> LoD:
     """Return a LoD from lists of lengths: [[2, 3]] becomes offsets [[0, 2, 5]]."""
     return tuple([_offsets(_level(level)) for level in levels])
 
@@ -97,7 +96,7 @@ def problem(lod: LoD, rows: int | None) -> str:
 
 
 def is_valid(lod: LoD, rows: int | None) -> bool:
-    """Tell whether a LoD is consistent in itself and with `rows` rows."""
+    """Return whether a LoD is consistent in itself and with `rows` rows."""
     return not problem(lod, rows)
 
 

@@ -131,7 +131,7 @@ class LoDTensor:
         self._flat(index)[index] = value
 
     def _flat(self, index: int) -> Any:
-        flat = self._data().reshape(-1)
+        flat = self.held_array().reshape(-1)
         if not 0 <= index < flat.size:
             raise EnforceNotMet(f"element {index} is outside the tensor of {flat.size} elements")
         return flat
@@ -184,8 +184,8 @@ class LoDTensor:
 
     # -- exchange with other libraries --------------------------------------------------------------------------
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        data = self._data()
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        data = np.empty(0) if self.array is None else self.array  # Fluid: a tensor without data is an empty list
         host = _to_host(data)
         if copy is False and host is not data:
             raise ValueError("a tensor on the GPU cannot become a NumPy array without a copy")
@@ -196,15 +196,15 @@ class LoDTensor:
         return host.copy() if copy and host is data else host
 
     def __dlpack__(self, **options: object) -> Any:
-        return self._data().__dlpack__(**options)
+        return self.held_array().__dlpack__(**options)
 
     def __dlpack_device__(self) -> Any:
-        return self._data().__dlpack_device__()
+        return self.held_array().__dlpack_device__()
 
     def _to_dlpack(self) -> Any:
-        return self._data().__dlpack__()
+        return self.held_array().__dlpack__()
 
-    def _data(self) -> Any:
+    def held_array(self) -> Any:
         if self.array is None:
             raise EnforceNotMet("the tensor holds no data yet: set() it, or run the program that writes it")
         return self.array
@@ -218,7 +218,7 @@ class LoDTensor:
 
         Fluid: a whole number keeps its dimension, of size 1; negative ones, which gave zeros, count from the end here.
         """
-        data = self._data()
+        data = self.held_array()
         keys = index if isinstance(index, tuple) else (index,)
         if len(keys) > data.ndim:
             raise IndexError(f"{len(keys)} indices for a tensor of {data.ndim} dimensions")
@@ -256,7 +256,7 @@ class LoDTensor:
 Tensor = LoDTensor
 
 
-def _to_host(array: Any) -> np.ndarray[Any, Any]:
+def _to_host(array: Any) -> Array:
     """Return a NumPy array: the same one, or a copy from the GPU."""
     return array if isinstance(array, np.ndarray) else array.get()
 

@@ -18,7 +18,7 @@ __all__ = ["Scope", "ScopeVariable", "global_scope", "scope_guard", "switch_scop
 class ScopeVariable:
     """One named value of a scope: a tensor, an array of tensors, sparse rows, a reader, a number.
 
-    `writes` counts what programs have written: who keeps a copy sees that an array was changed in place.
+    `writes` counts the writes of programs, so that holders of a copy can detect in-place changes.
     """
 
     __slots__ = ("__weakref__", "name", "value", "writes")
@@ -66,8 +66,9 @@ class ScopeVariable:
         return isinstance(self.value, int)
 
     def set_int(self, value: int) -> None:
+        number = int(_number(value, (float, str)))
         self._get(int, "an int")
-        self.value = int(value)
+        self.value = number
 
     def get_int(self) -> int:
         return int(self._number(int, "an int"))
@@ -76,8 +77,9 @@ class ScopeVariable:
         return isinstance(self.value, float)
 
     def set_float(self, value: float) -> None:
+        number = float(_number(value, (str,)))
         self._get(float, "a float")
-        self.value = float(value)
+        self.value = number
 
     def get_float(self) -> float:
         return float(self._number(float, "a float"))
@@ -89,6 +91,12 @@ class ScopeVariable:
 
     def __repr__(self) -> str:
         return f"ScopeVariable({self.name!r}, {type(self.value).__name__})"
+
+
+def _number(value: Any, refused: tuple[type, ...]) -> Any:
+    if isinstance(value, refused):
+        raise TypeError(f"a variable of a scope does not take {value!r} for this kind of number")
+    return value
 
 
 class Scope:
@@ -139,7 +147,7 @@ class Scope:
         return list(self._children)
 
     def drop_kids(self) -> None:
-        """Forget the child scopes; their variables live on only where somebody holds them."""
+        """Drop the child scopes; their variables survive only if referenced elsewhere."""
         self._children.clear()
 
     def _remove_from_pool(self) -> None:

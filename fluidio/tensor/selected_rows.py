@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.errors import EnforceNotMet
-from fluidio.tensor.add_rows import add_rows
+from fluidio.tensor.add_rows import add_rows, merge_rows
 from fluidio.tensor.array import Array
 from fluidio.tensor.lod import IntArray
 from fluidio.tensor.lod_tensor import LoDTensor
@@ -67,6 +67,8 @@ class SelectedRows:
 
     def merged(self, xp: Any = np) -> tuple[Any, Any]:
         """Return unique rows and the sums of their values; in ascending order if there are repeats, else as given."""
+        if xp is np:
+            return merge_rows(np.asarray(self.index), self.value)
         given = xp.asarray(self.index)
         unique, inverse = xp.unique(given, return_inverse=True)
         if unique.size == given.size:

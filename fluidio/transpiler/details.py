@@ -97,9 +97,9 @@ def find_op_by_output_arg(block: Block, arg_name: str, reverse: bool = False) ->
 
 
 def wait_server_ready(endpoints: Sequence[str]) -> None:
-    """Wait until something listens at every "host:port"; what is missing is told every 3 seconds.
+    """Wait until something listens at every "host:port"; missing ones are reported every 3 seconds.
 
-    Fluid: it waited for ever, as this does; interrupt it with Ctrl-C.
+    Fluid: it waited forever, as this does; interrupt it with Ctrl-C.
     """
     if isinstance(endpoints, str):
         raise AssertionError(f"endpoints is a list of 'host:port', got {endpoints!r}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 from fluidio.distributed import Membership, declare, is_alone, parse_endpoints
@@ -14,44 +16,18 @@ from fluidio.distributed.rewrite import (
     gradients_of,
     share_first_parameters,
 )
-from fluidio.program import Program, default_main_program, default_startup_program
-from fluidio.transpiler.dispatcher import RoundRobin
+from fluidio.program import Program, Variable, default_main_program, default_startup_program
+from fluidio.transpiler.config import DistributedMode, DistributeTranspilerConfig, ServerRuntimeConfig
 
-__all__ = ["DistributeTranspiler", "DistributeTranspilerConfig"]
+__all__ = [
+    "DistributeTranspiler",
+    "DistributeTranspilerConfig",
+    "DistributedMode",
+    "ServerRuntimeConfig",
+    "slice_variable",
+]
 
 _MODES = ("pserver", "nccl2", "collective")
-
-
-class DistributeTranspilerConfig:
-    """Options of the transpiler.
-
-    `mode`, `sync_mode`, `geo_sgd_mode` and `collective_mode` say how trainers work together; what divided parameters
-    between servers and tuned their network is kept, and has no effect.
-
-    Two are ours: `half_gradients` sends float32 gradients as float16; `clip_mean` lets `set_gradient_clip` clip the
-    mean of all trainers in pserver mode too, where trainers of Fluid clip their own gradients before it.
-    """
-
-    def __init__(self) -> None:
-        self.slice_var_up = True
-        self.split_method: Any = RoundRobin
-        self.min_block_size = 8192
-        self.enable_dc_asgd = False
-        self.mode = "pserver"
-        self.print_log = False
-        self.wait_port = True
-        self.sync_mode = True
-        self.half_async = False
-        self.completely_not_async = False
-        self.runtime_split_send_recv = False
-        self.geo_sgd_mode = False
-        self.geo_sgd_need_push_nums = 100
-        self.nccl_comm_num = 1
-        self.use_hierarchical_allreduce = False
-        self.hierarchical_allreduce_inter_nranks = 0
-        self.collective_mode: Any = None
-        self.half_gradients = False
-        self.clip_mean = False
 
 
 class DistributeTranspiler:
@@ -92,7 +68,7 @@ class DistributeTranspiler:
             sync_mode: False runs in sync as well, and says so.
             current_endpoint: this process's own endpoint.
         """
-        unknown = [name for name in legacy if name not in vars(self.config)]
+        unknown = [name for name in legacy if not hasattr(self.config, name)]
         if unknown:
             raise TypeError(f"DistributeTranspiler.transpile has no argument {', '.join(unknown)}")
         if self.config.mode not in _MODES:
@@ -105,7 +81,7 @@ class DistributeTranspiler:
         if is_switched_off():
             self._warn_alone()
             return
-        if not sync_mode or not self.config.sync_mode or self.config.geo_sgd_mode:
+        if not self.config.waits() or not (sync_mode or self.config.completely_not_async):
             mode = "geo" if self.config.geo_sgd_mode else "asynchronous"
             warnings.warn(f"DistributeTranspiler: {mode} mode runs in sync here", stacklevel=2)
         if not is_alone():
@@ -114,7 +90,7 @@ class DistributeTranspiler:
             share_first_parameters(self._startup)
 
     def _clips_first(self) -> bool:
-        """Tell whether trainers clip their own gradients; warn where they do."""
+        """Return whether trainers clip their own gradients; warn where they do."""
         block = self._transpiled().global_block()
         gradients = gradients_of(block)
         first = self.config.mode == "pserver" and not self.config.clip_mean
@@ -174,3 +150,19 @@ class DistributeTranspiler:
         """Return the startup program of a parameter server: an empty one, as servers hold nothing."""
         self._transpiled()
         return Program()
+
+
+def slice_variable(var_list: Iterable[Variable], slice_count: int, min_block_size: int) -> list[str]:
+    """Divide variables between servers as Fluid does: parts of whole rows, each but the last `min_block_size` or more.
+
+    Returns:
+        "name:number:elements" for each part.
+    """
+    parts = []
+    for variable in var_list:
+        elements, row = math.prod(variable.shape), math.prod(variable.shape[1:])
+        count = min(slice_count, max(elements // min_block_size, 1))
+        size = math.ceil(math.ceil(elements / count) / row) * row
+        sizes = [min(size, elements - start) for start in range(0, elements, size)]
+        parts += [f"{variable.name}:{number}:{elements}" for number, elements in enumerate(sizes)]
+    return parts

@@ -29,7 +29,7 @@ def Print(
         summarize: print so many elements, -1 for all.
         print_phase: "forward" prints values, "backward" gradients, "both" both.
     """
-    helper = LayerHelper("print")
+    helper = LayerHelper(f"print_{input.name}")
     out = helper.create_variable_for_type_inference(input.dtype)
     helper.append_op(
         type="print",

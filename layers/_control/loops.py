@@ -29,7 +29,7 @@ def increment(x: Variable, value: float = 1.0, in_place: bool = True) -> Variabl
 
 
 def is_empty(x: Variable, cond: Variable | None = None) -> Variable:
-    """Tell whether x has no elements."""
+    """Return whether x has no elements."""
     helper = LayerHelper("is_empty", **locals())
     if cond is None:
         cond = helper.create_variable_for_type_inference("bool")

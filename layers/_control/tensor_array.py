@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fluidio.dtypes import DTypeLike, VarType
 from fluidio.layer_helper import LayerHelper
+from fluidio.layers.arguments import check_variable
 from fluidio.program import Variable, unique_name
+from fluidio.program.arguments import Arguments
 
 __all__ = [
     "array_length",
@@ -65,6 +65,12 @@ def tensor_array_to_tensor(
     input: Variable, axis: int = 1, name: str | None = None, use_stack: bool = False
 ) -> tuple[Variable, Variable]:
     """Join (or stack) the entries of an array along an axis; return that and the size of each entry."""
+    if isinstance(input, (list, tuple)):
+        for i, entry in enumerate(input):
+            check_variable("tensor_array_to_tensor", f"input[{i}]", entry)
+        raise TypeError(
+            "tensor_array_to_tensor: give the Variable of an array (LoDTensorArray) in a program, not a list"
+        )
     helper = LayerHelper("tensor_array_to_tensor", **locals())
     out = helper.create_variable_for_type_inference(input.dtype)
     sizes = helper.create_variable_for_type_inference("int32")
@@ -85,7 +91,7 @@ def lod_rank_table(x: Variable, level: int = 0) -> Variable:
     return table
 
 
-def _apply(layer: str, op: str, inputs: dict[str, Any], dtype: DTypeLike) -> Variable:
+def _apply(layer: str, op: str, inputs: Arguments, dtype: DTypeLike) -> Variable:
     helper = LayerHelper(layer)
     out = helper.create_variable_for_type_inference(dtype)
     helper.append_op(type=op, inputs=inputs, outputs={"Out": out})

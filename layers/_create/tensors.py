@@ -12,7 +12,7 @@ from fluidio.era import era
 from fluidio.initializer import Constant
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers._create.joined import join_array
-from fluidio.layers.arguments import apply, check_variable
+from fluidio.layers.arguments import apply, as_int32, check_variable, dims_as_int32
 from fluidio.param_attr import ParamAttr
 from fluidio.program import Variable
 from fluidio.program.arguments import ShapeLike, Sizes
@@ -99,11 +99,10 @@ def fill_constant(
         attrs["value"] = float(value)
         attrs["str_value"] = str(int(value) if kind in (VarType.INT32, VarType.INT64) else float(value))
     if isinstance(shape, Variable):
-        inputs["ShapeTensor"] = [shape]
+        inputs["ShapeTensor"] = [as_int32(shape)]
         attrs["shape"] = [-1] * (shape.shape[0] if shape.shape else 1)
     elif any(isinstance(d, Variable) for d in shape):
-        dims = [d if isinstance(d, Variable) else fill_constant([1], "int32", d, force_cpu=True) for d in shape]
-        inputs["ShapeTensorList"] = dims
+        inputs["ShapeTensorList"] = dims_as_int32(shape)
         attrs["shape"] = [-1 if isinstance(d, Variable) else int(d) for d in shape]
     else:
         attrs["shape"] = [int(d) for d in shape]
@@ -341,10 +340,10 @@ def range(start: object, end: object, step: object, dtype: DTypeLike) -> Variabl
 def arange(
     start: object, end: object = None, step: object = 1, dtype: DTypeLike | None = None, name: str | None = None
 ) -> Variable:
-    """start, start + step, ... before end; with one argument from 0."""
+    """start, start + step, ... before end, as float32 unless a dtype is given; with one argument from 0."""
     if end is None:
         start, end = 0, start
-    return range(start, end, step, "int64" if dtype is None else dtype)
+    return range(start, end, step, "float32" if dtype is None else dtype)
 
 
 def linspace(start: object, stop: object, num: object, dtype: DTypeLike) -> Variable:

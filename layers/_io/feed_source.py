@@ -43,7 +43,7 @@ def _tensor(value: object, index: int, names: Sequence[str]) -> tuple[Any, Any]:
     if type(value) is np.ndarray and value.dtype.char in _PLAIN:
         return value.copy(), NO_LOD  # the generator may use its buffer again
     if isinstance(value, LoDTensor):
-        return value._data(), value.levels
+        return value.held_array(), value.levels
     array = np.asarray(value)
     if array.dtype == object:
         name = names[index] if index < len(names) else f"slot {index}"

@@ -100,7 +100,7 @@ def _py_reader(capacity: int, slots: Any, variables: Any, name: str | None, use_
 
 
 def _free_names() -> tuple[str, str, str]:
-    """Return names for a queue, its reader and its buffer that nobody uses in the global scope.
+    """Return names for a queue, its reader and its buffer that are unused in the global scope.
 
     Fluid: two unnamed py_readers under two `unique_name.guard()`s had one name and clashed.
     """

@@ -73,8 +73,9 @@ def chunk_eval(
 ) -> tuple[Variable, Variable, Variable, Variable, Variable, Variable]:
     """Return precision, recall, F1 and the numbers of inferred, labelled and correct chunks."""
     helper = LayerHelper("chunk_eval", **locals())
-    shares = [helper.create_variable_for_type_inference("float32") for _ in range(3)]
-    counts = [helper.create_variable_for_type_inference("int64") for _ in range(3)]
+    precision, recall, f1 = (helper.create_variable_for_type_inference("float32") for _ in range(3))
+    inferred, labelled, correct = (helper.create_variable_for_type_inference("int64") for _ in range(3))
+    found = (precision, recall, f1, inferred, labelled, correct)
     inputs: dict[str, Any] = {"Inference": [input], "Label": [label]}
     if seq_length is not None:
         inputs["SeqLength"] = [seq_length]
@@ -82,14 +83,14 @@ def chunk_eval(
     helper.append_op(
         type="chunk_eval",
         inputs=inputs,
-        outputs={name: [v] for name, v in zip(names, [*shares, *counts])},
+        outputs={name: [v] for name, v in zip(names, found)},
         attrs={
             "num_chunk_types": num_chunk_types,
             "chunk_scheme": chunk_scheme,
             "excluded_chunk_types": list(excluded_chunk_types or []),
         },
     )
-    return (*shares, *counts)  # type: ignore[return-value]
+    return found
 
 
 def warpctc(

@@ -135,7 +135,7 @@ def erf(x: Variable) -> Variable:
     return _layer("erf", x)
 
 
-def clip(x: Variable, min: Any, max: Any, name: str | None = None) -> Variable:
+def clip(x: Variable, min: float | Variable, max: float | Variable, name: str | None = None) -> Variable:
     """x cut to [min, max]; both may be Variables."""
     helper = LayerHelper("clip", name=name)
     inputs: dict[str, Any] = {"X": [x]}
@@ -155,7 +155,7 @@ def clip_by_norm(x: Variable, max_norm: float, name: str | None = None) -> Varia
     return _layer("clip_by_norm", x, name, max_norm=float(max_norm))
 
 
-def pow(x: Variable, factor: Any = 1.0, name: str | None = None) -> Variable:
+def pow(x: Variable, factor: float | Variable = 1.0, name: str | None = None) -> Variable:
     """x to the power of factor."""
     helper = LayerHelper("pow", name=name)
     inputs: dict[str, Any] = {"X": [x]}

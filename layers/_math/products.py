@@ -75,12 +75,12 @@ def allclose(
 
 def clamp(
     input: Variable,
-    min: float | None = None,
-    max: float | None = None,
+    min: float | Variable | None = None,
+    max: float | Variable | None = None,
     output: Variable | None = None,
     name: str | None = None,
 ) -> Variable:
-    """Cut values to [min, max]; either may be left out.
+    """Cut values to [min, max], numbers or Variables; either may be left out.
 
     Fluid: without min the values are cut at 0 below; a warning says so, and min=float("-inf") leaves them.
     """
@@ -92,8 +92,14 @@ def clamp(
         out = helper.create_variable_for_type_inference(check_variable("clamp", "input", input).dtype)
     if min is None:
         warnings.warn('clamp without min cuts below 0, as in Fluid; min=float("-inf") does not', stacklevel=2)
-    attrs = {"min": 0.0 if min is None else float(min), "max": float("inf") if max is None else float(max)}
-    helper.append_op(type="clip", inputs={"X": [input]}, outputs={"Out": [out]}, attrs=attrs)
+    inputs, attrs = {"X": [input]}, {"min": 0.0, "max": float("inf")}
+    for word, bound in (("min", min), ("max", max)):
+        if isinstance(bound, Variable):
+            bound.stop_gradient = True
+            inputs[word.capitalize()] = [bound]
+        elif bound is not None:
+            attrs[word] = float(bound)
+    helper.append_op(type="clip", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
     return out
 
 

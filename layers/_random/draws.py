@@ -6,7 +6,15 @@ from typing import Any
 
 from fluidio.dtypes import DTypeLike, VarType, to_vartype
 from fluidio.layer_helper import LayerHelper
-from fluidio.layers.arguments import check_variable, dims_as_variables, has_variables, plain_dims, warn_like_fluid
+from fluidio.layers.arguments import (
+    as_int32,
+    check_variable,
+    dims_as_int32,
+    dims_as_variables,
+    has_variables,
+    plain_dims,
+    warn_like_fluid,
+)
 from fluidio.program import Variable, unique_name
 from fluidio.program.arguments import ShapeLike
 
@@ -32,7 +40,7 @@ def dropout(
     """Zero elements with probability dropout_prob in training.
 
     Args:
-        seed: fixes the mask, the same in every step; else the program's random_seed does, else each step draws anew.
+        seed: fixes the mask, the same in every step; else the program's random_seed does, else each step redraws it.
         dropout_implementation: "downgrade_in_infer" multiplies by 1 - p at test time, "upscale_in_train" divides
             by it in training.
     """
@@ -91,7 +99,6 @@ def shape_arguments(helper: LayerHelper, shape: ShapeLike, inputs: dict[str, Any
     if isinstance(shape, Variable):
         shape.stop_gradient = True
         inputs["ShapeTensor"] = [shape]
-        attrs["shape"] = [-1] * (shape.shape[0] if shape.shape else 1)
         return
     attrs["shape"] = plain_dims(shape)
     if has_variables(shape):
@@ -101,7 +108,7 @@ def shape_arguments(helper: LayerHelper, shape: ShapeLike, inputs: dict[str, Any
 def uniform_random(
     shape: ShapeLike, dtype: DTypeLike = "float32", min: float = -1.0, max: float = 1.0, seed: int = 0
 ) -> Variable:
-    """Uniform numbers in [min, max); seed 0 draws anew in every run.
+    """Uniform numbers in [min, max); with seed 0, new ones in every run.
 
     Fluid: they are float32 whatever dtype says; `cast` gives others.
     """
@@ -119,11 +126,16 @@ def uniform_random(
 def gaussian_random(
     shape: ShapeLike, mean: float = 0.0, std: float = 1.0, seed: int = 0, dtype: DTypeLike = "float32"
 ) -> Variable:
-    """Normal numbers; seed 0 draws anew in every run."""
+    """Normal numbers; with seed 0, new ones in every run."""
     helper = LayerHelper("gaussian_random")
     attrs: dict[str, Any] = {"dtype": to_vartype(dtype), "mean": float(mean), "std": float(std), "seed": seed}
     inputs: dict[str, Any] = {}
-    shape_arguments(helper, shape, inputs, attrs)
+    if isinstance(shape, Variable):
+        inputs["ShapeTensor"] = [as_int32(shape)]
+    else:
+        attrs["shape"] = plain_dims(shape)
+        if has_variables(shape):
+            inputs["ShapeTensorList"] = dims_as_int32(shape)
     out = helper.create_variable_for_type_inference(dtype)
     helper.append_op(type="gaussian_random", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
     return out

@@ -73,7 +73,7 @@ def randint(
     seed: int = 0,
     name: str | None = None,
 ) -> Variable:
-    """Whole numbers in [low, high), or in [0, low) with one bound; seed 0 draws anew in every run."""
+    """Whole numbers in [low, high), or in [0, low) with one bound; with seed 0, new ones in every run."""
     _check_device("randint", device)
     if shape is None:
         shape = [1]
@@ -130,7 +130,7 @@ def randperm(
     stop_gradient: bool = True,
     seed: int = 0,
 ) -> Variable:
-    """0 ... n-1 in a random order; seed 0 draws anew in every run."""
+    """0 ... n-1 in a random order; with seed 0, a new one in every run."""
     _check_device("randperm", device)
     if n < 1:
         raise ValueError("randperm: the input n should be greater than 0.")

@@ -58,8 +58,6 @@ class RNNCell:
             )
             for dims, kind in zip(flat, kinds)
         ]
-        for state in states:
-            state.stop_gradient = False
         return states[0] if nested is None else _packed(nested, states)
 
     @property
@@ -248,6 +246,8 @@ def rnn(
 
     if initial_states is None:
         initial_states = cell.get_initial_states(batch_ref=inputs, batch_dim_idx=1 if time_major else 0)
+    for state in utils.flatten(initial_states):
+        state.stop_gradient = False
     if not time_major:
         inputs = utils.map_structure(_swap_batch_and_time, inputs)
     mask: Variable | None = None

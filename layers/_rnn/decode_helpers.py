@@ -61,6 +61,7 @@ class TrainingHelper(DecodeHelper):
     def next_inputs(self, time: Variable, outputs: Variable, states: object, sample_ids: Variable) -> Any:
         from fluidio.layers import cast, less_equal
 
+        time = cast(time, "int32")
         if self.sequence_length.dtype != time.dtype:
             self.sequence_length = cast(self.sequence_length, time.dtype)
         following = time + 1
@@ -68,12 +69,10 @@ class TrainingHelper(DecodeHelper):
         return finished, utils.map_structure(lambda x: self._step(x, following), self.inputs_), states
 
     def _step(self, x: Variable, at: Variable) -> Variable:
-        from fluidio.layers import gather, squeeze, transpose
+        from fluidio.layers import slice, squeeze
 
-        if self.time_major:
-            return squeeze(gather(x, at), [0])
-        swapped = transpose(x, [1, 0, *range(2, len(x.shape))])
-        return squeeze(gather(swapped, at), [0])
+        axes = [0 if self.time_major else 1]
+        return squeeze(slice(x, axes=axes, starts=[at], ends=[at + 1]), axes=axes)
 
 
 class GreedyEmbeddingHelper(DecodeHelper):

@@ -194,6 +194,12 @@ def dynamic_gru(
     return hidden
 
 
+def _check_activations(*names: str) -> None:
+    for name in names:
+        if name not in _NUMBERS:
+            raise KeyError(f"gru_unit knows the activations {', '.join(_NUMBERS)}, not {name!r}")
+
+
 def gru_unit(
     input: Variable,
     hidden: Variable,
@@ -213,6 +219,7 @@ def gru_unit(
 
     Fluid: they are tanh and sigmoid whatever is asked for. So they are here, with a warning.
     """
+    _check_activations(activation, gate_activation)
     if not own_activations and (activation, gate_activation) != ("tanh", "sigmoid"):
         more = "gru_unit(..., own_activations=True) uses what is asked for"
         warn_like_fluid("gru_unit", f"the activations are tanh and sigmoid; {more}")
@@ -255,6 +262,8 @@ def lstm_unit(
     for what, variable in (("x_t", x_t), ("hidden_t_prev", hidden_t_prev), ("cell_t_prev", cell_t_prev)):
         if len(variable.shape) != 2:
             raise ValueError(f"Rank of {what} must be 2, {variable.name} has shape {list(variable.shape)}")
+    if len({x_t.shape[0], hidden_t_prev.shape[0], cell_t_prev.shape[0]}) != 1:
+        raise ValueError("The 1st dimensions of x_t, hidden_t_prev and cell_t_prev must be the same.")
     if cell_t_prev.shape[1] != hidden_t_prev.shape[1]:
         raise ValueError("The 2nd dimensions of hidden_t_prev and cell_t_prev must be the same.")
     size = cell_t_prev.shape[1]

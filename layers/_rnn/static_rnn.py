@@ -151,7 +151,7 @@ class StaticRNN:
         names = []
         for _, before, updated in self.memories.values():
             if updated is None:
-                raise ValueError(f"{before.name} should be updated in every step: call update_memory")
+                raise AssertionError(f"{before.name} should be updated in every step: call update_memory")
             state = self.helper.create_variable_for_type_inference(updated.dtype)
             self.helper.append_op(
                 type="rnn_memory_helper",

@@ -10,7 +10,7 @@ from fluidio.layer_helper import LayerHelper
 from fluidio.layers.arguments import warn_ignored
 from fluidio.param_attr import AttrLike
 from fluidio.program import Variable
-from fluidio.program.arguments import Sizes
+from fluidio.program.arguments import Arguments, Attrs, Sizes
 
 __all__ = [
     "im2sequence",
@@ -46,8 +46,8 @@ def _check(layer: str, **variables: object) -> None:
 def _apply(
     layer: str,
     source: Variable,
-    inputs: dict[str, Any],
-    attrs: dict[str, Any] | None = None,
+    inputs: Arguments,
+    attrs: Attrs | None = None,
     *,
     name: str | None = None,
     out: str = "Out",

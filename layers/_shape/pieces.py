@@ -65,9 +65,9 @@ def trace(
 
 def _triangle(layer: str, input: Variable, diagonal: int, name: str | None) -> Variable:
     if len(check_variable(layer, "input", input).shape) < 2:
-        raise ValueError(f"{layer}: input must have two dims or more, it has shape {list(input.shape)}")
+        raise ValueError(f"input shape in {layer} must be at least 2-D, got {list(input.shape)}")
     if not isinstance(diagonal, int):
-        raise TypeError(f"{layer}: diagonal must be a python Int, got {type(diagonal).__name__}")
+        raise TypeError(f"diagonal in {layer} must be a python Int, got {type(diagonal).__name__}")
     helper = LayerHelper(layer, name=name)
     out = helper.create_variable(name=helper.name, dtype=input.dtype, persistable=False)
     attrs = {"diagonal": diagonal, "lower": layer == "tril"}

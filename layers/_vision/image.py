@@ -25,6 +25,7 @@ __all__ = [
     "shuffle_channel",
     "space_to_depth",
     "temporal_shift",
+    "upsampling_bilinear2d",
 ]
 
 
@@ -132,6 +133,16 @@ def resize_bilinear(
 ) -> Variable:
     """Resize images by bilinear interpolation; arguments as for image_resize."""
     return image_resize(input, out_shape, scale, name, "BILINEAR", actual_shape, align_corners, align_mode, data_format)
+
+
+def upsampling_bilinear2d(
+    input: Variable,
+    out_shape: ShapeLike | None = None,
+    scale: float | Variable | None = None,
+    name: str | None = None,
+) -> Variable:
+    """Resize images by bilinear interpolation: the name of `resize_bilinear` up to Fluid 0.12."""
+    return resize_bilinear(input, out_shape, scale, name)
 
 
 def resize_trilinear(

@@ -11,7 +11,7 @@ from fluidio.layer_helper import LayerHelper
 from fluidio.layers.arguments import check_variable, per_dim
 from fluidio.param_attr import AttrLike
 from fluidio.program import Variable
-from fluidio.program.arguments import Sizes
+from fluidio.program.arguments import Attrs, Sizes
 
 __all__ = [
     "deformable_conv",
@@ -210,7 +210,7 @@ def deformable_roi_pooling(
     return out
 
 
-def _suppressed(op_type: str, bboxes: Variable, scores: Variable, attrs: dict[str, Any], name: str | None) -> Any:
+def _suppressed(op_type: str, bboxes: Variable, scores: Variable, attrs: Attrs, name: str | None) -> Any:
     helper = LayerHelper(op_type, name=name)
     out = helper.create_variable_for_type_inference(check_variable(op_type, "bboxes", bboxes).dtype)
     outputs = {"Out": [out]}

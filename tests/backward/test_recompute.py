@@ -118,3 +118,29 @@ def _peak(with_checkpoints: bool) -> int:
 
 def test_the_peak_of_memory_falls() -> None:
     assert _peak(True) < 0.6 * _peak(False)
+
+
+def test_what_a_loop_has_written_is_read_not_its_start() -> None:
+    found = []
+    for recompute in (False, True):
+        main, startup = fluid.Program(), fluid.Program()
+        with fluid.program_guard(main, startup), fluid.unique_name.guard(), fluid.scope_guard(fluid.Scope()):
+            x = fluid.data("x", [-1, 2], "float32")
+            at, limit = (fluid.layers.fill_constant([1], "int64", n) for n in (0, 1))
+            state = fluid.layers.assign(x)
+            state.stop_gradient = True
+            state = fluid.layers.while_loop(
+                lambda n, _, end=limit: fluid.layers.less_than(n, end), lambda n, s: [n + 1, s * s], [at, state]
+            )[1]
+            attr = fluid.ParamAttr("w", initializer=fluid.initializer.Constant(0.5))
+            hidden = fluid.layers.fc(state, 1, param_attr=attr, act="tanh")
+            loss = fluid.layers.mean(hidden)
+            sgd: Any = fluid.optimizer.SGD(1.0)
+            if recompute:
+                sgd = fluid.optimizer.RecomputeOptimizer(sgd)
+                sgd._set_checkpoints([hidden])
+            sgd.minimize(loss)
+            exe = fluid.Executor(fluid.CPUPlace())
+            exe.run(startup)
+            found += exe.run(main, feed={"x": np.array([[0.5, 3.0]], "float32")}, fetch_list=["w@GRAD"])
+    np.testing.assert_array_equal(found[0], found[1])

@@ -172,3 +172,38 @@ def test_what_has_no_second_derivative_at_all_is_refused_when_it_must_be_complet
     (g,) = fluid.gradients(L.gelu(x), x, complete=True)
     with pytest.raises(NotImplementedError, match="gelu_grad.*no second derivative"):
         fluid.gradients(L.reduce_sum(L.square(g)), x)
+
+
+# What 1.8.5 gives; it dies of elementwise_div with a broadcast X.
+BROADCAST: list[tuple[str, list[int], Any, Any]] = [
+    ("add", [2, 1], [[96], [192]], [[30, 32, 34], [62, 64, 66]]),
+    ("add", [3], [54, 78, 102], [[24, 36, 48], [30, 42, 54]]),
+    ("sub", [2, 1], [[-48], [-96]], [[14, 16, 18], [30, 32, 34]]),
+    ("sub", [3], [30, 30, 30], [[-12, -12, -12], [-18, -18, -18]]),
+    ("mul", [2, 1], [[7.0234375], [202.8125]], [[0.921875, 1.3828125, 1.84375], [35, 42, 49]]),
+    (
+        "div",
+        [3],
+        [60.609536, 32.921811, 19.004996],
+        [[-53.3696, -36.8139, -23.134775], [-9.901261, -8.223137, -6.098239]],
+    ),
+]
+
+
+@pytest.mark.filterwarnings("ignore:elementwise_sub_grad_grad:UserWarning")
+@pytest.mark.parametrize(("name", "shape", "by_x", "by_y"), BROADCAST)
+def test_gradients_of_gradients_reach_an_x_that_was_broadcast(
+    name: str, shape: list[int], by_x: Any, by_y: Any
+) -> None:
+    layer: Any = getattr(L, f"elementwise_{name}")
+    with fluid.program_guard(fluid.Program(), fluid.Program()):
+        x, y = fluid.data("x", shape, "float64"), fluid.data("y", [2, 3], "float64")
+        x.stop_gradient = y.stop_gradient = False
+        first = fluid.gradients(L.elementwise_mul(layer(x, y), layer(x, y)), [x, y])
+        loss = L.reduce_sum(L.square(first[0])) + L.reduce_sum(L.square(first[1]))
+        second = fluid.gradients(loss, [x, y])
+        size = int(np.prod(shape))
+        feed = {"x": (np.arange(1, 1 + size) / 4).reshape(shape), "y": (np.arange(2, 8) / 4).reshape(2, 3)}
+        found = fluid.Executor(fluid.CPUPlace()).run(feed=feed, fetch_list=second)
+    np.testing.assert_allclose(found[0], by_x, rtol=1e-6)
+    np.testing.assert_allclose(found[1], by_y, rtol=1e-6)

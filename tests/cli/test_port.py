@@ -60,7 +60,7 @@ def test_an_unknown_keyword_is_named() -> None:
 
 
 def test_an_imported_module_that_is_not_here_is_reported() -> None:
-    uses = find_uses(ast.parse("import paddle.fluid.dygraph as dygraph"))
+    uses = find_uses(ast.parse("import paddle.fluid.dygraph.nn as nn"))
     verdict = verdict_on(uses[0])
     assert verdict.status == "raises" and "static programs" in verdict.note
 

@@ -43,6 +43,17 @@ def test_installed_modules_are_never_touched(tmp_path: Path) -> None:
     assert done.stdout == "3.5 False\n", done.stderr
 
 
+def test_installed_libraries_on_top_of_paddle_get_it_too(tmp_path: Path) -> None:
+    installed = tmp_path / "lib" / "site-packages"
+    (installed / "prune").mkdir(parents=True)
+    (installed / "prune" / "__init__.py").write_text("from .core import kinds\n")
+    (installed / "prune" / "core.py").write_text("import numpy as np\nkinds = np.int(3), 7 / 2\n")
+    (installed / "prune-1.0.dist-info").mkdir()
+    (installed / "prune-1.0.dist-info" / "METADATA").write_text("Name: prune\nSummary: for PaddlePaddle\n\nText\n")
+    done = fluidio_run(tmp_path, f"import sys\nsys.path.append({str(installed)!r})\nimport prune\nprint prune.kinds\n")
+    assert done.stdout == "(3, 3.5)\n", done.stderr
+
+
 def test_a_script_started_as_a_process_gets_it_too(tmp_path: Path) -> None:
     (tmp_path / "utils.py").write_text("def half(n):\n    print n / 2\n")
     (tmp_path / "child.py").write_text("import sys, utils\nprint sys.argv[1:], __name__\nutils.half(7)\nsys.exit(3)\n")

@@ -67,3 +67,34 @@ def test_a_batch_may_be_padded_beyond_its_longest_sequence() -> None:
     assert found.shape == (2, 5, 6)
     np.testing.assert_allclose(found[0, 2], [0.02054, 0.07717, 0.03733, 0, 0, 0], atol=1e-5)
     np.testing.assert_allclose(final[1, 1], [0.24993, 0.33487, -0.09099], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("weights", "bias", "expected"),
+    [(2.0, None, 2.0), (None, 7.0, 0.0), (2.0, 7.0, 2.0)],
+    ids=["weights", "bias", "both"],
+)
+@pytest.mark.filterwarnings("ignore:the backward biases of basic_lstm")
+def test_a_backward_bias_without_a_name_takes_param_attr(
+    weights: float | None, bias: float | None, expected: float
+) -> None:
+    def attr(value: float | None) -> fluid.ParamAttr | None:
+        return None if value is None else fluid.ParamAttr(initializer=fluid.initializer.Constant(value))
+
+    x = fluid.data("x", [None, None, 4])
+    basic_lstm(x, None, None, 3, bidirectional=True, param_attr=attr(weights), bias_attr=attr(bias))
+    fluid.Executor(fluid.CPUPlace()).run(fluid.default_startup_program())
+    scope = fluid.global_scope()
+    found = [
+        float(np.array(scope.var(f"basic_lstm{way}_layers_0/BasicLSTMUnit_0.b_0").get_tensor()).mean())
+        for way in ("", "_reverse")
+    ]
+    assert found == [bias or 0.0, expected]
+
+
+def test_a_backward_bias_with_a_name_keeps_it() -> None:
+    x = fluid.data("x", [None, None, 4])
+    bias = fluid.ParamAttr(name="b", initializer=fluid.initializer.Constant(7.0))
+    basic_lstm(x, None, None, 3, bidirectional=True, bias_attr=bias)
+    names = [p.name for p in fluid.default_main_program().all_parameters()]
+    assert names[1::2] == ["b_fw_b_0", "b_bw_b_0"]

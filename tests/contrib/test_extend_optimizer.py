@@ -1,4 +1,4 @@
-"""AdamW and the interface of mixed precision; the numbers are those of Fluid 1.8.5."""
+"""AdamW; the numbers are those of Fluid 1.8.5."""
 
 from __future__ import annotations
 
@@ -48,30 +48,3 @@ def test_only_optimizers_are_extended_and_the_decay_is_a_float() -> None:
     adamw = fluid.contrib.extend_with_decoupled_weight_decay(fluid.optimizer.Adam)
     with pytest.raises(TypeError, match="float or Variable"):
         adamw(learning_rate=0.1, weight_decay="0.1")
-
-
-def test_mixed_precision_has_the_variables_of_loss_scaling() -> None:
-    fluid.use_era("1.8")
-    with pytest.warns(UserWarning, match="float32"):
-        optimizer = fluid.contrib.mixed_precision.decorate(fluid.optimizer.Adam(0.1), init_loss_scaling=8.0)
-    loss = _loss()
-    optimizer.minimize(loss)
-    exe = fluid.Executor(fluid.CPUPlace())
-    startup = fluid.default_startup_program()
-    exe.run(startup)
-    names = {variable.name.rsplit("_", 1)[0] for variable in startup.list_vars()}
-    assert {"loss_scaling", "num_good_steps", "num_bad_steps"} <= names
-    wanted = [loss, optimizer.get_loss_scaling(), optimizer.get_scaled_loss()]
-    plain, factor, scaled = exe.run(feed={"x": np.ones((2, 3), "float32")}, fetch_list=wanted)
-    assert float(factor) == 8.0
-    np.testing.assert_allclose(scaled, plain * 8)
-
-
-def test_lists_of_mixed_precision_move_custom_ops() -> None:
-    lists = fluid.contrib.mixed_precision.AutoMixedPrecisionLists({"tanh", "exp"}, {"conv2d"})
-    assert {"tanh", "exp", "mul"} <= lists.white_list
-    assert "conv2d" in lists.black_list
-    assert "exp" not in lists.black_list
-    assert "tanh" not in lists.gray_list
-    with pytest.raises(ValueError, match="overlap"):
-        fluid.contrib.mixed_precision.AutoMixedPrecisionLists({"mul"}, {"mul"})

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import fluidio as fluid
+from fluidio.contrib.slim import quantization
 from fluidio.contrib.slim.activations import AddQuantDequantPass, OutScaleForInferencePass, OutScaleForTrainingPass
 from fluidio.framework import IrGraph
 
@@ -78,3 +79,11 @@ def test_outputs_are_measured_and_the_ops_told() -> None:
     assert first.attr("out_threshold") == pytest.approx(4.9 / 1.9, rel=1e-5)
     with pytest.raises(AssertionError, match="not in the scope"):
         OutScaleForInferencePass(fluid.Scope()).apply(graph())
+
+
+def test_the_passes_list_the_ops_that_they_know() -> None:
+    transform, add = quantization.QuantizationTransformPass, quantization.AddQuantDequantPass
+    assert transform._supported_quantizable_op_type == ["conv2d", "depthwise_conv2d", "mul", "matmul"]
+    assert add._supported_quantizable_op_type[:3] == ["pool2d", "elementwise_add", "concat"]
+    assert len(add._supported_quantizable_op_type) == 29
+    assert set(add._activation_type) < set(add._supported_quantizable_op_type)

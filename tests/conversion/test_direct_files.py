@@ -89,7 +89,53 @@ def test_what_is_wrong_is_told_with_file_and_line(
     assert text in said and said.count("\n") == 1
 
 
-def test_rounded_numbers_are_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("id\n12345678901234567890\n", "id: 12345678901234567890 in row 0 would be rounded to 1.2345678901234567e+19"),
+        ("x\n0.5\n9007199254740993\n", "x: 9007199254740993 in row 1 would be rounded"),
+        ("y,x\n1,0.5\n2, -9007199254740993\n", "x: -9007199254740993 in row 1 would be rounded"),
+    ],
+)
+def test_whole_numbers_of_csv_files_are_not_rounded(
+    data: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     need("pyarrow")
-    assert converted(tmp_path, "a.csv", "id\n12345678901234567890\n") == [{"id": 12345678901234567890.0}]
-    assert "id: whole numbers of more than 64 bits are read as floats" in capfd.readouterr().err
+    (tmp_path / "a.csv").write_text(data)
+    output = str(tmp_path / "out" / "x")
+    assert main(["convert", str(tmp_path / "a.csv"), "--output", output, "--workers", "1", "--quiet"]) == 1
+    said = capsys.readouterr().err
+    assert text in said and "-- --text" in said
+    assert not list((tmp_path / "out").glob("x*"))
+
+
+def test_large_numbers_that_floats_hold_come_in(tmp_path: Path) -> None:
+    need("pyarrow")
+    data = "x,y\n0.5,1e300\n9007199254740994,-18446744073709551616\n12345678901234567890.5,-1\n"
+    rows = converted(tmp_path, "a.csv", data)
+    assert [row["x"] for row in rows] == [0.5, 9007199254740994.0, 12345678901234567890.5]
+    assert [row["y"] for row in rows] == [1e300, -(2.0**64), -1.0]
+
+
+def test_globs_are_expanded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.jsonl").write_text(f'{{"a": {number}}}\n')
+    words = ["--output", str(tmp_path / "out" / "x"), "--workers", "1"]
+    assert main(["convert", str(tmp_path / "*.jsonl"), *words]) == 0
+    assert [row["a"] for row in read_rows(str(tmp_path / "out" / "x"))] == [0, 1, 2]
+    assert main(["convert", str(tmp_path / "*.nothing"), *words]) == 1
+    assert "no file matches" in capsys.readouterr().err
+
+
+def test_a_file_that_has_changed_is_not_taken_for_converted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.jsonl"
+    assert converted(tmp_path, path.name, '{"a": 1}\n') == [{"a": 1}]
+    command = ["convert", str(path), "--output", str(tmp_path / "out" / "x"), "--workers", "1"]
+    capsys.readouterr()
+    assert main(command) == 0
+    assert "All of it was there, from an earlier run; --restart makes it again." in capsys.readouterr().out
+    path.write_text('{"a": 2}\n{"a": 3}\n')
+    assert main(command) == 1
+    assert "input files or partitions differ" in capsys.readouterr().err
+    assert main([*command, "--restart"]) == 0
+    assert list(read_rows(str(tmp_path / "out" / "x"))) == [{"a": 2}, {"a": 3}]

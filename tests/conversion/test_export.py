@@ -18,10 +18,11 @@ import fluidio
 from fluidio.conversion import generate
 from fluidio.conversion.export import SLOTS, export
 from fluidio.conversion.formats import tfrecord
-from fluidio.errors import ConversionError, FluidioError, MissingDependencyError
+from fluidio.conversion.reshard import split
+from fluidio.errors import ConversionError, FluidioError, MissingDependencyError, RecordIOError
 from fluidio.recordio import Column, Writer, load
 from fluidio.recordio.files.paths import expand
-from tests.conversion.templates import MIXED, write
+from tests.conversion.templates import MIXED, contents, write
 from tests.house.repository import ROOT
 
 FORMATS = ["npz", "tfrecord", "webdataset", "parquet", "arrow"]
@@ -293,3 +294,18 @@ def test_arrays_of_unequal_length_are_named(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", x=np.zeros((3, 2)), y=np.zeros(4))
     with pytest.raises(ConversionError, match=r"x.npz: x: 3 rows, y: 4 rows"):
         export(str(tmp_path / "x.npz"), "recordio", str(tmp_path / "there"))
+
+
+def test_a_failed_export_leaves_the_older_one_as_it_was(tmp_path: Path) -> None:
+    for name, numbers in (("old", range(20)), ("new", range(20, 40))):
+        with Writer(tmp_path / name, max_num_records=5) as writer:
+            writer.write_block([np.array(numbers)])
+        split(str(tmp_path / name), str(tmp_path / f"{name}-set" / "x"), 2)
+    output = str(tmp_path / "out")
+    export(str(tmp_path / "old-set" / "x-*-of-*"), "tfrecord", output)
+    before = contents(Path(output))
+    damaged = tmp_path / "new-set" / "x-00001-of-00001"
+    damaged.write_bytes(damaged.read_bytes()[:-3])
+    with pytest.warns(UserWarning, match="in its manifest"), pytest.raises((ConversionError, RecordIOError)):
+        export(str(tmp_path / "new-set" / "x-*-of-*"), "tfrecord", output)
+    assert contents(Path(output)) == before

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from fluidio.cli import main
 from fluidio.conversion import generate, shared_progress
 from fluidio.conversion.progress import Progress
 from fluidio.conversion.shared_progress import SharedProgress
@@ -103,3 +105,18 @@ def test_a_line_counts_kept_steps_and_running_ones() -> None:
     for _ in range(3):
         progress.step(10, 100)
     assert re.fullmatch(r"\[#{20}\] 4/4 tasks, .* rows/s, .* MB/s, 1 kept, took 0:00", progress.line())
+
+
+@pytest.mark.parametrize("words", ["convert SCRIPT --output OUT -- 3 10", "cp X NEW", "export X --to npz --output NEW"])
+@pytest.mark.parametrize("on_terminal", [False, True])
+def test_commands_show_progress_on_a_terminal_and_are_quiet_in_a_pipe(
+    words: str, on_terminal: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = write(tmp_path, NUMBERS)
+    generate(script, str(tmp_path / "x"), 1, args=["3", "10"], workers=1)
+    places = {"SCRIPT": script, "OUT": "out", "NEW": "new", "X": "x-00000-of-00000"}
+    command = [str(tmp_path / places[word]) if word in places else word for word in words.split()]
+    stream = Terminal("never", tmp_path / "gate") if on_terminal else io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    assert main(command) == 0
+    assert bool(stream.getvalue()) is on_terminal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 import fluidio
 from fluidio.cli import main
-from fluidio.conversion import generate, read_rows
+from fluidio.conversion import generate, read_rows, sorting
 from fluidio.conversion.stats import stats
 from fluidio.conversion.tools import diff, merge, sorted_by
 from fluidio.errors import ConversionError
@@ -176,6 +177,23 @@ def test_the_spellings_of_mindrecord_work(tmp_path: Path) -> None:
     assert [row["a"] for row in read_rows(str(tmp_path / "x"))] == [1, 2]
 
 
+def open_files() -> int:
+    return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_many_runs_are_merged_in_passes(reverse: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sorting, "_AT_ONCE", 3)
+    most, least = 0, open_files()
+    items = [((number * 7919) % 50, b"%d" % number) for number in range(400)]
+    found = []
+    for record in sorting.in_order(iter(items), str(tmp_path), 1000, reverse=reverse):
+        most = max(most, open_files() - least)
+        found.append(record)
+    assert found == [record for _, record in sorted(items, key=lambda item: item[0], reverse=reverse)]
+    assert most <= 4 and not os.listdir(tmp_path)
+
+
 @pytest.mark.parametrize("verb", ["head", "cat", "count", "stats", "sample", "filter", "map", "sort", "diff", "split"])
 def test_every_verb_has_an_example(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
@@ -203,3 +221,35 @@ def test_numbers_are_shown_as_numbers(tmp_path: Path, capsys: pytest.CaptureFixt
         writer.write_block([np.array([[1.5]])])
     assert main(["records", "head", str(tmp_path / "a")]) == 0
     assert capsys.readouterr().out == "0: slot_0=1.5\n"
+
+
+def column_file(path: Path, values: Any) -> str:
+    with Writer(path) as writer:
+        writer.write_block([np.asarray(values)])
+    return str(path)
+
+
+@pytest.mark.parametrize(("reverse", "memory"), [(False, 1), (True, 1), (False, 1 << 20), (True, 1 << 20)])
+def test_sort_puts_what_is_not_a_number_behind_all_numbers(reverse: bool, memory: int, tmp_path: Path) -> None:
+    path = column_file(tmp_path / "a", [2.0, np.nan, 1.0, np.inf, np.nan, -np.inf, 0.0])
+    (out,) = sorted_by([path], "slot_0", str(tmp_path / "out"), reverse=reverse, memory=memory)
+    found = load(out)[0].data.reshape(-1).tolist()
+    assert repr(found[::-1] if reverse else found) == "[-inf, 0.0, 1.0, 2.0, inf, nan, nan]"
+
+
+def test_sort_refuses_numbers_among_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number, source in enumerate(["[{'k': 1}]", "[{'k': 'one'}]"]):
+        text = f"def task_number():\n    return 1\n\ndef dict_data(task):\n    yield from {source}\n"
+        generate(write(tmp_path, text), str(tmp_path / f"k{number}"), 1, workers=1)
+    files = [str(path) for path in sorted(tmp_path.glob("k*-of-*"))]
+    assert main(["records", "sort", *files, "--by", "k", "--output", str(tmp_path / "sorted")]) == 1
+    assert "k holds numbers and text: nothing orders them" in capsys.readouterr().err
+
+
+def test_stats_keep_the_digits_of_whole_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = column_file(tmp_path / "a", [2**63 - 1, -(2**63), 2**53 + 1])
+    assert main(["records", "stats", path, "--json"]) == 0
+    (found,) = lines(capsys)
+    assert (found["least"], found["most"]) == (-(2**63), 2**63 - 1)
+    assert main(["records", "stats", path]) == 0
+    assert "-9223372036854775808 to 9223372036854775807, mean" in capsys.readouterr().out

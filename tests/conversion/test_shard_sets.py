@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import functools
+import glob
+import json
 import os
 import random
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+import numpy as np
 import pytest
 
 import fluidio
 from fluidio import paddle
+from fluidio.cli import main
 from fluidio.conversion import generate, read_manifest
 from fluidio.conversion.export import export
 from fluidio.conversion.new_set import making
 from fluidio.conversion.reshard import shuffle, split
 from fluidio.errors import ConversionError, FluidioError, RecordIOError
-from fluidio.recordio import File, Writer
+from fluidio.recordio import File, Writer, iter_batches, load, tasks
 from fluidio.recordio.files.paths import expand
+from tests.conversion.servers import need
 from tests.conversion.templates import NUMBERS, write
 
 
@@ -254,3 +261,90 @@ def test_each_record_once_or_an_error_after_any_kills(seed: int, tmp_path: Path)
     MAKERS["split"](output, 2, range(9))
     assert content_of(output) == list(range(9))
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+
+
+def test_check_finds_shards_that_have_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Writer(tmp_path / "all", max_num_records=5) as writer:
+        writer.write_block([np.arange(20)])
+    assert main(["records", "split", str(tmp_path / "all"), "--shards", "1", "--output", str(tmp_path / "x")]) == 0
+    shard = tmp_path / "x-00000-of-00000"
+    assert main(["check", str(shard)]) == 0
+    shard.write_bytes(shard.read_bytes() + (tmp_path / "all").read_bytes())  # sound, but not what was written
+    capsys.readouterr()
+    assert main(["check", str(shard)]) == 1
+    told = capsys.readouterr().out
+    assert "CHANGED: 40 good records" in told and "its manifest says 20 records" in told
+
+
+@pytest.fixture
+def cut_set(tmp_path: Path) -> str:
+    """Return the pattern of a set with a shard that lost its last chunk: sound, but not what its manifest says."""
+    with Writer(tmp_path / "all", max_num_records=5) as writer:
+        writer.write_block([np.arange(20)])
+    assert main(["records", "split", str(tmp_path / "all"), "--shards", "2", "--output", str(tmp_path / "x")]) == 0
+    shard = tmp_path / "x-00001-of-00001"
+    with Writer(shard, max_num_records=2) as writer:
+        writer.write_block([np.arange(6)])
+    return str(tmp_path / "x-*-of-*")
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    "batches": lambda pattern: list(iter_batches(pattern, 4)),
+    "load": load,
+    "tasks": lambda pattern: tasks(pattern, 4),
+    "names": lambda pattern: load(sorted(glob.glob(pattern))),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_readers_tell_that_a_shard_has_changed(cut_set: str, reader: str) -> None:
+    with pytest.warns(UserWarning, match=r"x-00001-of-00001 has \d+ bytes and \d+ in its manifest: it was cut"):
+        READERS[reader](cut_set)
+
+
+@pytest.mark.parametrize("store", ["disk", "memory"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "records count",
+        "records head",
+        "records split --shards 1 --output OUT",
+        "export --to npz --output OUT",
+        "cp OUT",
+    ],
+)
+def test_tools_tell_that_a_shard_has_changed(words: str, store: str, cut_set: str, tmp_path: Path) -> None:
+    if store == "memory":
+        need("fsspec")
+        import fsspec
+
+        fsspec.filesystem("memory").put(str(tmp_path), f"/{tmp_path.name}", recursive=True)
+        cut_set = f"memory://{tmp_path.name}/x-*-of-*"
+    command = [str(tmp_path / "new" / "x") if word == "OUT" else word for word in words.split()]
+    command[1 if command[0] == "cp" else len(command) : 0] = [cut_set]
+    before = warnings.formatwarning
+    with pytest.warns(UserWarning, match="`fluidio check` tells more"):
+        assert main(command) == 0
+    assert warnings.formatwarning is before
+
+
+def test_warnings_of_commands_are_one_line(cut_set: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "fluidio", "records", "count", cut_set], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("16 records in 2 files")
+    assert done.stderr.startswith("fluidio records: warning: ") and done.stderr.count("\n") == 1
+
+
+def test_check_compares_more_than_the_number_of_records(cut_set: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shard = Path(cut_set.replace("*-of-*", "00001-of-00001"))
+    with Writer(shard, "none") as writer:
+        writer.write_block([np.arange(10)])
+    assert main(["check", str(shard)]) == 1
+    assert "bytes, and there are" in capsys.readouterr().out
+    manifest = Path(cut_set.replace("-*-of-*", ".manifest.json"))
+    told = json.loads(manifest.read_text())
+    told["shards"][1].update(bytes=shard.stat().st_size, sha256="0" * 64)
+    manifest.write_text(json.dumps(told))
+    assert main(["check", str(shard)]) == 1
+    assert "SHA-256 0000000000000000..., and it is another one" in capsys.readouterr().out

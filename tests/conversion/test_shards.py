@@ -46,7 +46,7 @@ VALUES: list[Any] = [
 
 
 def same(a: Any, b: Any) -> bool:
-    """Tell whether two values are equal and of the same types all the way down."""
+    """Return whether two values are equal and of the same types all the way down."""
     if type(a) is not type(b):
         return False
     if isinstance(a, np.ndarray):

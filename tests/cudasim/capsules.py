@@ -84,7 +84,7 @@ def _is_wheel_for(name: str) -> bool:
 
 
 def installed() -> bool:
-    """Tell whether this process runs on the simulator."""
+    """Return whether this process runs on the simulator."""
     return _library is not None
 
 

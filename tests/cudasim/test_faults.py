@@ -13,19 +13,20 @@ pytestmark = pytest.mark.gpu
 
 
 def test_device_memory_runs_out_at_its_limit(cupy: Any) -> None:
-    cupy.get_default_memory_pool().free_all_blocks()
     cudasim.leave_memory(1 << 20)
-    cupy.empty(1 << 18, "uint8")
-    with pytest.raises(cupy.cuda.memory.OutOfMemoryError):
-        cupy.empty(1 << 21, "uint8")
+    with cupy.cuda.using_allocator(cupy.cuda.MemoryPool().malloc):  # one that keeps no blocks of earlier tests
+        cupy.empty(1 << 18, "uint8")
+        with pytest.raises(cupy.cuda.memory.OutOfMemoryError):
+            cupy.empty(1 << 21, "uint8")
     assert cupy.cuda.runtime.memGetInfo()[1] < 1 << 30
 
 
 def test_each_device_has_its_own_limit(cupy: Any) -> None:
     cudasim.leave_memory(1, device=1)
-    cupy.empty(4096, "uint8")
-    with cupy.cuda.Device(1), pytest.raises(cupy.cuda.memory.OutOfMemoryError):
-        cupy.empty(1 << 22, "uint8")
+    with cupy.cuda.using_allocator(cupy.cuda.MemoryPool().malloc):
+        cupy.empty(4096, "uint8")
+        with cupy.cuda.Device(1), pytest.raises(cupy.cuda.memory.OutOfMemoryError):
+            cupy.empty(1 << 22, "uint8")
 
 
 def test_pinned_memory_can_be_refused(cupy: Any) -> None:

@@ -51,6 +51,27 @@ class BlockSteps:
         made = layers.while_loop(lambda number, _: layers.less_than(number, limit), body, [at, state])
         self.handles[step["out"]] = made[1]
 
+    def _array_loop(self, step: dict[str, Any]) -> None:
+        """Write what each round computes to an array, and join the parts along an axis.
+
+        The state has an array of its own: 1.8.5 loses and doubles gradients where a loop reads and writes an array
+        that is read behind it.
+        """
+        layers = self.fluid.layers
+        at = layers.fill_constant([1], "int64", 0)
+        limit = layers.fill_constant([1], "int64", step["times"])
+        states, array = (layers.array_write(self.handles[step["state"]], at) for _ in range(2))
+        goes_on = layers.less_than(at, limit)
+        loop = layers.While(goes_on)
+        with loop.block():
+            self.handles[step["inside"]] = layers.array_read(states, at)
+            result = self._inner(step["steps"], step["result"])
+            layers.increment(at, in_place=True)
+            layers.array_write(result, at, states)
+            layers.array_write(result, at, array)
+            layers.less_than(at, limit, cond=goes_on)
+        self.handles[step["out"]] = layers.tensor_array_to_tensor(array, axis=step["axis"])[0]
+
     def _cond(self, step: dict[str, Any]) -> None:
         branches = [lambda part=part: self._inner(part["steps"], part["result"]) for part in step["branches"]]
         self.handles[step["out"]] = self.fluid.layers.cond(self.handles[step["condition"]], *branches)

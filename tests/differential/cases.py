@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator
 from typing import Any
 
 import tests.differential.ops_drawn  # noqa: F401  (fills the table)
+from tests.differential.bystanders import add_bystanders
 from tests.differential.draw import DRAWS, OpDraw
 from tests.differential.mutate import mutate
 from tests.differential.programs_drawn import CALLS, FAMILIES, draw_call, draw_program
+from tests.differential.report import Report
+from tests.differential.schedule import Schedule
 
 __all__ = ["draw_case", "draw_cases", "draw_op"]
 
@@ -19,6 +23,7 @@ def draw_op(op: str, seed: int, number: int) -> dict[str, Any]:
     function, differentiable = DRAWS[op]
     draw = OpDraw(op, random.Random(f"{seed} {op} {number}"))
     function(draw)
+    add_bystanders(op, draw.attrs, random.Random(f"{seed} {op} {number} bystanders"))
     return {**draw.case(differentiable), "id": f"{op}/{seed}/{number}"}
 
 
@@ -32,11 +37,14 @@ def draw_case(about: str, seed: int, number: int) -> dict[str, Any]:
     return {**case, "about": about, "id": f"{about}/{seed}/{number}"}
 
 
-def draw_cases(seed: int, count: int, only: list[str], mutated: bool = False) -> Iterator[dict[str, Any]]:
-    """Go round the ops and the families of programs (or the ops alone, changed) until `count` cases are drawn."""
+def draw_cases(
+    seed: int, count: int, only: list[str], mutated: bool = False, report: Report | None = None
+) -> Iterator[dict[str, Any]]:
+    """Draw `count` cases of ops, layers and programs (or of ops alone, changed); first what the report has rarely."""
     layers = [] if mutated else [f"layer {name}" for name in sorted(CALLS)]
-    known = [*sorted(DRAWS), *(f"program {family}" for family in FAMILIES if not mutated), *layers]
-    chosen = [about for about in known if not only or about in only]
-    for number in range(count):
-        case = draw_case(chosen[number % len(chosen)], seed, number // len(chosen))
+    programs = [] if mutated else [f"program {family}" for family in FAMILIES]
+    ops = [about for about in (*sorted(DRAWS), *layers) if not only or about in only]
+    chosen = [about for about in programs if not only or about in only]
+    for about, number in itertools.islice(Schedule(ops, chosen, report or Report()), count):
+        case = draw_case(about, seed, number)
         yield mutate(case, random.Random(f"{seed} {case['id']}")) if mutated else case

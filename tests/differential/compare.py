@@ -10,9 +10,10 @@ import numpy as np
 from tests.differential.live import without_dead_gradients
 from tests.differential.tensors import decode
 
-__all__ = ["Difference", "compare", "verdict"]
+__all__ = ["Difference", "compare", "distances", "verdict"]
 
 _RTOL = {"float16": 1e-3, "float32": 1e-5, "float64": 1e-9}
+_FP32 = 5
 
 
 # Outputs that 1.8.5 does not describe at build time, as nobody but their gradient op reads them.
@@ -64,12 +65,18 @@ def compare(real: dict[str, Any], ours: dict[str, Any]) -> list[Difference]:
     if state != "compared":
         return []
     if real.get("values_only"):
-        return [one for one in _compare_values(real["values"], ours["values"]) if not _decided(one, real["main"])]
+        return [one for one in _compare_values(real, ours["values"]) if not _decided(one, real)]
     return [
         *_compare_names(real["names"], ours["names"]),
-        *(one for one in _compare_program("main", *_live(real, ours)) if not _decided(one, real["main"])),
+        *(one for one in _compare_program("main", *_live(real, ours)) if not _decided(one, real)),
         *_compare_program("startup", real["startup"], ours["startup"]),
-        *(one for one in _compare_values(real["values"], ours["values"]) if not _decided(one, real["main"])),
+        *(
+            one
+            for part in ("test", "inference")
+            if part in real
+            for one in _compare_program(part, *_live(real, ours, part))
+        ),
+        *(one for one in _compare_values(real, ours["values"]) if not _decided(one, real)),
         *_compare_saved(real.get("saved", {}), ours.get("saved", {})),
         *([] if real.get("ended") == ours.get("ended") else [Difference("end", "of the data", "EOFException or not")]),
     ]
@@ -86,17 +93,22 @@ _ON_PURPOSE = {
 }
 
 
-def _decided(found: Difference, program: dict[str, Any]) -> bool:
-    """Tell whether we differ on purpose: clipping a gradient of zeros by its norm gives NaN in 1.8.5, zeros in ours."""
-    ops = {op["type"] for block in program["ops"] for op in block}
+def _decided(found: Difference, real: dict[str, Any]) -> bool:
+    """Return whether we differ on purpose: clipping a zero gradient by its norm gives NaN in 1.8.5, zeros in ours."""
+    ops = {op["type"] for block in real["main"]["ops"] for op in block}
     if any(found.kind in _ON_PURPOSE.get(op, ()) for op in ops):
         return True
-    return "[nan" in found.how.partition(" / ")[0] and "clip_by_norm" in ops
+    return found.kind in ("value", "rounding") and "clip_by_norm" in ops and _has_nan(real["values"])
 
 
-def _live(real: dict[str, Any], ours: dict[str, Any]) -> list[dict[str, Any]]:
+def _has_nan(values: dict[str, Any]) -> bool:
+    arrays = [decode(value) for value in values.values() if not isinstance(value, list)]
+    return any(array.dtype.kind == "f" and np.isnan(array).any() for array in arrays)
+
+
+def _live(real: dict[str, Any], ours: dict[str, Any], part: str = "main") -> list[dict[str, Any]]:
     fetched = {name for name in real["names"].values() if isinstance(name, str)}
-    return [without_dead_gradients(result["main"], fetched) for result in (real, ours)]
+    return [without_dead_gradients(result[part], fetched) for result in (real, ours)]
 
 
 def _compare_names(real: dict[str, Any], ours: dict[str, Any]) -> Iterator[Difference]:
@@ -109,7 +121,7 @@ def _compare_program(which: str, real: dict[str, Any], ours: dict[str, Any]) -> 
     real_types = [[op["type"] for op in block] for block in real["ops"]]
     our_types = [[op["type"] for op in block] for block in ours["ops"]]
     if real_types != our_types:
-        yield Difference("op list", which, f"{real_types} / {our_types}")
+        yield Difference("op list", which, _first_other(real_types, our_types))
     else:
         for real_block, our_block in zip(real["ops"], ours["ops"]):
             for one, other in zip(real_block, our_block):
@@ -117,11 +129,21 @@ def _compare_program(which: str, real: dict[str, Any], ours: dict[str, Any]) -> 
     yield from _compare_variables(which, real["vars"], ours["vars"])
 
 
+def _first_other(real: list[list[str]], ours: list[list[str]]) -> str:
+    """Show two lists of ops where they part."""
+    block = next((i for i, (one, other) in enumerate(zip(real, ours)) if one != other), min(len(real), len(ours)))
+    if block >= min(len(real), len(ours)):
+        return f"{len(real)} / {len(ours)} blocks"
+    one, other = real[block], ours[block]
+    at = next((i for i, (mine, its) in enumerate(zip(one, other)) if mine != its), min(len(one), len(other)))
+    return f"block {block}, op {at}: {one[max(at - 2, 0) : at + 6]} / {other[max(at - 2, 0) : at + 6]}"
+
+
 def _compare_op(which: str, real: dict[str, Any], ours: dict[str, Any]) -> Iterator[Difference]:
     if real["type"].removesuffix("_grad") in ("while", "conditional_block", "recurrent"):
         real, ours = _sorted_names(real), _sorted_names(ours)  # 1.8.5 has them in the order of a Python set
     for part in ("in", "out"):
-        found = ours[part]
+        found = {slot: [name.split("@before@")[0] for name in names] for slot, names in ours[part].items()}
         if real["attrs"].get("op_role") == 1:  # our gradient ops may read more than theirs
             found = {slot: names for slot, names in found.items() if slot in real[part]}
         if real[part] != found:
@@ -165,23 +187,27 @@ def _compare_variables(which: str, real: dict[str, Any], ours: dict[str, Any]) -
                 yield Difference(f"var {fact}", f"{which} {name}", f"{value} / {ours[name].get(fact)}")
 
 
-def _compare_values(real: dict[str, Any], ours: dict[str, Any]) -> Iterator[Difference]:
+def _compare_values(whole: dict[str, Any], ours: dict[str, Any]) -> Iterator[Difference]:
+    """Compare fetched values; doubles of a program that has float32 as well are as exact as those."""
+    real = whole["values"]
+    mixed = any(facts.get("dtype") == _FP32 for facts in whole["main"]["vars"].values())
+    rtol = {**_RTOL, "float64": _RTOL["float32" if mixed else "float64"]}
     for key, value in real.items():
         if key not in ours:
             yield Difference("value", key, "not there in ours")
         else:
-            yield from _compare_value(key, value, ours[key])
+            yield from _compare_value(key, value, ours[key], rtol)
     for key in sorted(set(ours) - set(real)):
         yield Difference("value", key, "not there in the real one")
 
 
-def _compare_value(key: str, real: Any, ours: Any) -> Iterator[Difference]:
+def _compare_value(key: str, real: Any, ours: Any, rtol: dict[str, float]) -> Iterator[Difference]:
     if isinstance(real, list) or isinstance(ours, list):
         if not (isinstance(real, list) and isinstance(ours, list)) or len(real) != len(ours):
             yield Difference("value", key, "arrays of different lengths")
             return
         for number, (one, other) in enumerate(zip(real, ours)):
-            yield from _compare_value(f"{key}[{number}]", one, other)
+            yield from _compare_value(f"{key}[{number}]", one, other, rtol)
         return
     if real.get("lod", []) != ours.get("lod", []) and not key.endswith(_NO_SEQUENCES):
         yield Difference("lod", key, f"{real.get('lod')} / {ours.get('lod')}")
@@ -195,28 +221,50 @@ def _compare_value(key: str, real: Any, ours: Any) -> Iterator[Difference]:
         how = f"{real['dtype']}{real['shape']} / {ours['dtype']}{ours['shape']}"
         yield Difference("value dtype" if real["shape"] == ours["shape"] else "value shape", key, how)
         return
-    yield from _compare_arrays(key, decode(real), decode(ours))
+    yield from _compare_arrays(key, decode(real), decode(ours), rtol.get(real["dtype"], 0.0))
 
 
-def _compare_arrays(key: str, real: Any, ours: Any) -> Iterator[Difference]:
+def _compare_arrays(key: str, real: Any, ours: Any, rtol: float) -> Iterator[Difference]:
+    """Floats may differ by a part of the largest, or of a small number: gradients that cancel out leave rounding."""
     if real.dtype.kind != "f":
         if not np.array_equal(real, ours):
             yield Difference("value", key, _sample(real, ours, real != ours))
         return
-    finite = np.isfinite(real)
-    if not np.array_equal(finite, np.isfinite(ours)) or not np.array_equal(
-        real[~finite], ours[~finite], equal_nan=True
-    ):
-        yield Difference("value", key, _sample(real, ours, finite != np.isfinite(ours)))
-        return
-    if not finite.any():
-        return
-    far = np.abs(np.where(finite, real.astype("float64") - ours, 0.0))
-    largest = max(float(np.abs(real[finite]).max()), 1e-2)
-    relative = float(far.max()) / largest
-    if relative > _RTOL[str(real.dtype)]:
-        kind = "rounding" if relative < 50 * _RTOL[str(real.dtype)] else "value"
+    relative = _distance(key, real, ours)
+    if relative == np.inf:
+        yield Difference("value", key, _sample(real, ours, np.isfinite(real) != np.isfinite(ours)))
+    elif relative > rtol:
+        kind = "rounding" if relative < 50 * rtol else "value"
+        far = np.nan_to_num(np.abs(real.astype("float64") - ours), posinf=0.0)
         yield Difference(kind, key, f"off by {relative:.2g} of the largest; {_sample(real, ours, far == far.max())}")
+
+
+def _distance(key: str, real: Any, ours: Any) -> float:
+    """Return the largest difference by the largest value; infinity where only one is finite."""
+    finite = np.isfinite(real)
+    same = np.array_equal(finite, np.isfinite(ours)) and np.array_equal(real[~finite], ours[~finite], equal_nan=True)
+    if not same:
+        return np.inf
+    if not finite.any():
+        return 0.0
+    far = np.abs(real[finite].astype("float64") - ours[finite])
+    return float(far.max()) / max(float(np.abs(real[finite]).max()), 5e-2 if key.endswith("@GRAD") else 1e-2)
+
+
+def distances(real: dict[str, Any], ours: dict[str, Any]) -> dict[str, float]:
+    """Return how far each value of floats is off, in parts of its largest; infinity for what cannot be compared."""
+    found = {}
+    for key, value in real["values"].items():
+        other = ours.get("values", {}).get(key)
+        if isinstance(value, list) or isinstance(other, list) or other is None or value["shape"] != other["shape"]:
+            found[key] = np.inf
+            continue
+        one, two = decode(value), decode(other)
+        if one.dtype.kind == "f":
+            found[key] = _distance(key, one, two)
+        else:
+            found[key] = 0.0 if np.array_equal(one, two) else np.inf
+    return found
 
 
 def _sample(real: Any, ours: Any, where: Any) -> str:

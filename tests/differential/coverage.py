@@ -13,42 +13,12 @@ from tests.differential.stored import FOLDER, read_stored
 
 __all__ = ["coverage", "covered", "markdown", "missing_names", "wanted"]
 
-# Attributes that steer another device or library, or a job of several processes: nothing to compare on one CPU.
-_ELSEWHERE = {
-    "check_name",
-    "data_format",
-    "endpoints",
-    "epmap",
-    "fix_seed",
-    "force_cpu",
-    "grad_inplace",
-    "height_sections",
-    "is_distributed",
-    "is_test",
-    "min_row_size_to_use_multithread",
-    "multi_precision",
-    "pserver_num",
-    "remote_prefetch",
-    "seed",
-    "startup_seed",
-    "sync_stats",
-    "table_names",
-    "table_names_",
-    "trainer_id",
-    "trainers",
-    "use_cudnn",
-    "use_calc_stream",
-    "x_data_format",
-    "y_data_format",
-}
-
 _HEAD = """# What is compared with the real 1.8.5
 
 Made by `python -m tests.differential.coverage > docs/ops-compared.md` from the cases in
 `tests/data/differential/cases`, which hold inputs, attributes and 1.8.5's results. *attributes* have a value off their
-default in a case. *missing*: slots and attributes of the op that no case has, and why; attributes for other devices,
-libraries and processes are left out. Ops without a line are compared in programs (`tests/data/golden`,
-`tests/data/drawn`).
+default in a case. *missing*: slots and attributes of the op that no case has, and why. Ops without a
+line are compared in programs (`tests/data/golden`, `tests/data/drawn`).
 
 | op | cases | gradient | inputs | outputs | attributes | missing |
 | --- | --- | --- | --- | --- | --- | --- |
@@ -74,7 +44,7 @@ def wanted(op: str) -> set[tuple[str, str]]:
     return (
         {("in", slot) for slot in proto["inputs"]}
         | {("out", slot) for slot in proto["outputs"] if slot != "XShape"}
-        | {("attr", name) for name in proto["attrs"] if name not in _ELSEWHERE}
+        | {("attr", name) for name in proto["attrs"]}
     )
 
 

@@ -251,6 +251,7 @@ SINGLE = {
     "cos_sim",
     "decayed_adagrad",
     "ftrl",
+    "im2sequence",
     "log_loss",
     "lrn",
     "modified_huber_loss",

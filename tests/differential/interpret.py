@@ -3,27 +3,27 @@
 Python 3.7 with the real 1.8.5 and Python 3.11 with fluidio import this same file; `fluid` is either's module.
 
 A case is {"inputs": {name: input}, "steps": [step], "fetch": [handle]}, with optional "seed", "runs" (1 by default),
-"persistables" (compare them after the last run) and "save" (compare the saved files after startup).
+"persistables" (compare them after the last run), "save" (compare the saved files after startup), "test" and "inference"
+(run a copy for testing, a saved model) and "shake" (move what startup has made by its last bits).
 An input is {"shape", "dtype", "lod_level", "values": [tensor of each run], "how": "var" or "data"}.
 A step is {"do": kind, ...}; `_Builder` has a method for each kind. Handles name Variables inside the case.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-import shutil
-import tempfile
 import traceback
 from typing import Any
 
 import numpy as np
 
 from tests.differential.describe import describe
+from tests.differential.saved import digests, run_saved, value_of
 from tests.differential.steps import KINDS, Builder
 from tests.differential.tensors import decode, encode
 
 __all__ = ["run_case"]
+
+_SUM = 0.25  # about what a bias is added to
 
 
 def run_case(fluid: Any, case: dict[str, Any]) -> dict[str, Any]:
@@ -38,6 +38,8 @@ def run_case(fluid: Any, case: dict[str, Any]) -> dict[str, Any]:
             builder.build()
             names = {handle: _name(var) for handle, var in builder.handles.items()}
             result.update(main=describe(main), startup=describe(startup), names=names)
+            if builder.test is not None:
+                result["test"] = describe(builder.test)
             stage = "run"
             result["values"] = {}
             _run(fluid, case, (main, startup), builder, result)
@@ -60,25 +62,60 @@ def _run(fluid: Any, case: dict[str, Any], programs: Any, builder: Builder, resu
     exe = fluid.Executor(fluid.CPUPlace())
     if startup.global_block().ops:
         exe.run(startup)
+    if case.get("shake"):
+        _shake(fluid, main, np.random.RandomState(case["shake"]))
     if case.get("save"):
-        result["saved"] = _saved(fluid, exe, main)
+        result["saved"] = digests(lambda folder: fluid.io.save_persistables(exe, folder, main))
     fetch = _flat(builder, case["fetch"])
     variables = [var for _, var in fetch]
     for number, feed in enumerate(_feeds(fluid, case, builder.loader)):
         _hold(fluid, case, number)
         found = exe.run(main, feed=feed, fetch_list=variables, return_numpy=False)
         for (handle, _), value in zip(fetch, found):
-            result["values"]["%d %s" % (number, handle)] = _value(value)
+            result["values"]["%d %s" % (number, handle)] = value_of(value)
         for handle in case.get("read", ()):
             result["values"]["%d %s" % (number, handle)] = _held(fluid, builder.handles[handle])
     if builder.loader is not None and not case["reader"]["iterable"]:
         result["ended"] = _ends(fluid, exe, main, variables)
         builder.loader.reset()
+    if not case.get("reader"):
+        _run_copies(fluid, exe, case, programs, builder, result)
     if case.get("persistables"):
         for name in sorted(var.name for var in main.list_vars() if var.persistable and int(var.type) == 7):
             held = fluid.global_scope().find_var(name)
             if held is not None:
-                result["values"]["end " + name] = _value(held.get_tensor())
+                result["values"]["end " + name] = value_of(held.get_tensor())
+
+
+def _shake(fluid: Any, main: Any, random: Any) -> None:
+    """Move what the startup program has made by up to two units of the last place.
+
+    Parameters that are zero (biases) move as the sums round which they join; counters and moments that are zero stay.
+    """
+    parameters = {var.name for var in main.all_parameters()}
+    for name in sorted(var.name for var in main.list_vars() if var.persistable and int(var.type) == 7):
+        held = fluid.global_scope().find_var(name)
+        if held is None or not held.get_tensor()._is_initialized():
+            continue
+        array = np.array(held.get_tensor())
+        if array.dtype.kind == "f":
+            size = np.where(array == 0, _SUM, np.abs(array)) if name in parameters else np.abs(array)
+            steps = random.choice([-2, -1, 1, 2], array.shape)
+            held.get_tensor().set(
+                (array + steps * np.finfo(array.dtype).eps * size).astype(array.dtype), fluid.CPUPlace()
+            )
+
+
+def _run_copies(fluid: Any, exe: Any, case: dict[str, Any], programs: Any, builder: Builder, result: Any) -> None:
+    """Run the copy for testing, and a model that was saved for inference and loaded again, on the first feed."""
+    feed = next(_feeds(fluid, {**case, "runs": 1}, None))
+    if builder.test is not None:
+        known = builder.test.global_block().vars
+        fetch = [(handle, var.name) for handle, var in _flat(builder, case["fetch"]) if var.name in known]
+        found = exe.run(builder.test, feed=feed, fetch_list=[name for _, name in fetch], return_numpy=False)
+        result["values"].update(("test " + handle, value_of(value)) for (handle, _), value in zip(fetch, found))
+    if case.get("inference"):
+        run_saved(fluid, exe, case["inference"], programs[0], builder.handles, feed, result)
 
 
 def _hold(fluid: Any, case: dict[str, Any], number: int) -> None:
@@ -106,9 +143,9 @@ def _held(fluid: Any, var: Any) -> Any:
     """Return what the scope holds after a run: a tensor, sparse rows or an array of tensors."""
     held, kinds = fluid.global_scope().find_var(var.name), fluid.core.VarDesc.VarType
     if var.type == kinds.LOD_TENSOR_ARRAY:
-        return _value(held.get_lod_tensor_array())
+        return value_of(held.get_lod_tensor_array())
     if var.type != kinds.SELECTED_ROWS:
-        return _value(held.get_tensor())
+        return value_of(held.get_tensor())
     rows = held.get_selected_rows()
     written = encode(np.array(rows.get_tensor()))
     written.update(rows=list(map(int, rows.rows())), height=rows.height())
@@ -135,7 +172,7 @@ def _feeds(fluid: Any, case: dict[str, Any], loader: Any) -> Any:
 
 
 def _ends(fluid: Any, exe: Any, main: Any, fetch: list[Any]) -> bool:
-    """Tell whether the run behind the last batch raises EOFException."""
+    """Return whether the run behind the last batch raises EOFException."""
     try:
         exe.run(main, fetch_list=fetch)
     except fluid.core.EOFException:
@@ -170,27 +207,3 @@ def _fed(fluid: Any, written: dict[str, Any]) -> Any:
     tensor.set(array, fluid.CPUPlace())
     tensor.set_recursive_sequence_lengths(written["lod"])
     return tensor
-
-
-def _value(value: Any) -> Any:
-    if isinstance(value, (list, tuple)) or type(value).__name__ == "LoDTensorArray":
-        return [_value(one) for one in value]
-    if not value._is_initialized():
-        return encode(np.zeros(0), value.recursive_sequence_lengths())
-    return encode(np.array(value), value.recursive_sequence_lengths())
-
-
-def _saved(fluid: Any, exe: Any, main: Any) -> dict[str, str]:
-    """Return the digest of each file that `save_persistables` writes."""
-    folder = tempfile.mkdtemp()
-    try:
-        fluid.io.save_persistables(exe, folder, main)
-        files = sorted(os.path.join(root, name) for root, _, names in os.walk(folder) for name in names)
-        return {os.path.relpath(path, folder): _digest(path) for path in files}
-    finally:
-        shutil.rmtree(folder)
-
-
-def _digest(path: str) -> str:
-    with open(path, "rb") as file:
-        return hashlib.sha1(file.read()).hexdigest()

@@ -10,8 +10,6 @@ _GPU = "GPU"
 _ONE_VALUE = "one value allowed"
 _NO_TENSOR = "no tensor"
 _DECIDED = "differs on purpose"
-_SERVER = "servers"
-_OPEN = "not drawn"
 
 # reason -> op -> names
 _TABLE: dict[str, dict[str, str]] = {
@@ -32,28 +30,28 @@ _TABLE: dict[str, dict[str, str]] = {
         "var_conv_2d": "Col",
     },
     _MKLDNN: {
-        "batch_norm": "fuse_with_relu",
         "conv2d": "Bias ResidualData",
         "conv2d_transpose": "Bias",
         "conv3d": "ResidualData",
         "depthwise_conv2d": "Bias ResidualData",
         "depthwise_conv2d_transpose": "Bias",
         "fc": "padding_weights",
-        "inplace_abn": "fuse_with_relu",
-        "matmul": "fused_reshape_Out fused_transpose_Out",
     },
     _GPU: {
         "batch_norm": "ReserveSpace",
-        "inplace_abn": "ReserveSpace use_sync_bn",
+        "inplace_abn": "ReserveSpace",
     },
     _ONE_VALUE: {
-        "data_norm": "data_layout",
         "equal_reduce": "axis",
         "fused_embedding_seq_pool": "combiner",
         "fusion_seqconv_eltadd_relu": "contextStride",
         "fusion_seqpool_concat": "axis",
         "fusion_seqpool_cvm_concat": "axis use_cvm",
         "sequence_conv": "contextStride",
+        "sequence_softmax": "data_format",
+        "softmax": "data_format",
+        "transpose": "data_format",
+        "transpose2": "data_format",
         "truncated_gaussian_random": "dtype",
     },
     _NO_TENSOR: {
@@ -63,16 +61,6 @@ _TABLE: dict[str, dict[str, str]] = {
     },
     _DECIDED: {
         "matmul": "head_number",
-    },
-    _OPEN: {
-        "im2sequence": "Y out_stride",
-        "locality_aware_nms": "background_label nms_eta",
-        "merge_lod_tensor": "level",
-        "merge_lod_tensor_infer": "level",
-    },
-    _SERVER: {
-        "lookup_sparse_table": "auto_grown_table padding_idx",
-        "pyramid_hash": "black_list_len distribute_update_vars white_list_len",
     },
 }
 

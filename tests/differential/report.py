@@ -7,8 +7,18 @@ from typing import Any
 
 from tests.differential.compare import Difference
 from tests.differential.protos import PROTOS, attr_default
+from tests.differential.reasons import REASONS
 
-__all__ = ["Report"]
+__all__ = ["LEAST", "LEAST_LAYER", "LEAST_OFF", "Report", "counted_attrs"]
+
+LEAST, LEAST_OFF = 20, 5  # how often each op is compared, and each attribute of it off its default
+LEAST_LAYER = 3
+
+
+def counted_attrs(op: str) -> list[str]:
+    """Return the attributes of an op that can be off their defaults; those with a reason cannot."""
+    names = PROTOS()[op]["attrs"] if op in PROTOS() else {}
+    return [name for name in names if (op, name) not in REASONS]
 
 
 class Report:
@@ -59,7 +69,8 @@ class Report:
         lines = []
         for about in sorted(self.cases):
             states = self.verdicts[about]
-            attrs = " ".join(f"{name}={n}" for (op, name), n in sorted(self.attrs.items()) if op == about)
+            names = PROTOS()[about]["attrs"] if about in PROTOS() else {}
+            attrs = " ".join(f"{name}={self.attrs[about, name]}" for name in names)
             lines.append(
                 f"{about}: {self.cases[about]} drawn, {states['compared']} compared, "
                 f"{self.gradients[about]} with gradients, "
@@ -69,17 +80,28 @@ class Report:
         lines.append("layers: " + " ".join(f"{name}={n}" for name, n in sorted(self.layers.items())))
         return "\n".join(lines)
 
-    def rare(self, least: int = 20, least_attr: int = 5) -> str:
-        """Return ops and attributes that were compared too rarely."""
-        ops = [about for about in sorted(self.cases) if self.verdicts[about]["compared"] < least]
-        attrs = [
-            f"{op}.{name}"
-            for op in sorted(self.cases)
-            if op in PROTOS()
-            for name in PROTOS()[op]["attrs"]
-            if self.attrs[op, name] < least_attr
-        ]
+    def rare(self) -> str:
+        """Return ops and layers that were compared too rarely, and attributes too rarely off their defaults."""
+        ops = [f"{op} {self._compared(op)}" for op in self._ops() if self._compared(op) < LEAST]
+        layers = [about for about in sorted(self.cases) if about.startswith("layer ")]
+        few = [f"{about} {self._compared(about)}" for about in layers if self._compared(about) < LEAST_LAYER]
+        counts = {(op, name): self.attrs[op, name] for op in self._ops() for name in counted_attrs(op)}
+        attrs = [f"{op}.{name} {count}" for (op, name), count in counts.items() if count < LEAST_OFF]
         return (
-            f"compared less than {least} times: {' '.join(ops)}\n"
-            f"attributes less than {least_attr} times off their defaults: {' '.join(attrs)}"
+            f"{len(self._ops()) - len(ops)} of {len(self._ops())} ops were compared {LEAST} times or more; "
+            f"less: {_list(ops)}\n"
+            f"{len(layers) - len(few)} of {len(layers)} layers were compared {LEAST_LAYER} times or more; "
+            f"less: {_list(few)}\n"
+            f"{len(counts) - len(attrs)} of {len(counts)} attributes were off their defaults "
+            f"{LEAST_OFF} times or more; less: {_list(attrs)}"
         )
+
+    def _ops(self) -> list[str]:
+        return [about for about in sorted(self.cases) if about in PROTOS()]
+
+    def _compared(self, about: str) -> int:
+        return self.verdicts[about]["compared"]
+
+
+def _list(words: list[str]) -> str:
+    return ", ".join(words) or "none"

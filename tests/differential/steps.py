@@ -37,6 +37,7 @@ class Builder(BlockSteps):
         self.case = case
         self.handles: dict[str, Any] = {}
         self.loader: Any = None
+        self.test: Any = None  # a copy of the program for testing
 
     def build(self) -> None:
         for name, given in self.case["inputs"].items():
@@ -91,6 +92,9 @@ class Builder(BlockSteps):
             return slice(*self.value(written["slice"]))
         if "array" in written:
             return decode(written["array"])
+        if "method" in written:
+            of, name = written["method"]
+            return getattr(self.value(of), name)(*self.value(written.get("args", [])), **self._keywords(written))
         if "get" in written:
             return self._find(written["get"])
         return self._find(written["new"])(*self.value(written.get("args", [])), **self._keywords(written))
@@ -155,6 +159,15 @@ class Builder(BlockSteps):
     def _method(self, step: dict[str, Any]) -> None:
         bound = getattr(self.value(step["of"]), step["name"])
         self._keep(step.get("out"), bound(*self.value(step.get("args", [])), **self._keywords(step)))
+
+    def _clone_for_test(self, step: dict[str, Any]) -> None:
+        self.test = self.fluid.default_main_program().clone(for_test=True)
+
+    def _value(self, step: dict[str, Any]) -> None:
+        self._keep(step["out"], self.value(step["value"]))
+
+    def _stop(self, step: dict[str, Any]) -> None:
+        self.handles[step["of"]].stop_gradient = True
 
     def _operator(self, step: dict[str, Any]) -> None:
         made = _OPERATORS[step["sign"]](self.value(step["left"]), self.value(step["right"]))

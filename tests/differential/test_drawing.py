@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 from typing import Any
 
 import pytest
 
 import fluidio
-from tests.differential.cases import draw_cases, draw_op
+from tests.differential.cases import draw_case, draw_cases, draw_op
 from tests.differential.compare import compare, verdict
 from tests.differential.draw import DRAWS
 from tests.differential.interpret import run_case
+from tests.differential.programs_drawn import FAMILIES
 from tests.differential.protos import PROTOS, op_step
 from tests.differential.report import Report
+from tests.differential.schedule import Schedule
 from tests.differential.sides import ours
 
 
@@ -107,3 +110,29 @@ def test_a_case_that_kills_its_process_does_not_stop_the_run() -> None:
         assert "values" in side.run(draw_op("relu", 1, 0))
     finally:
         side.close()
+
+
+def test_what_was_compared_too_rarely_is_drawn_first() -> None:
+    report = Report()
+    report.verdicts["relu"]["compared"] = 20
+    schedule = Schedule(["abs", "relu"], ["program flat"], report)
+    assert [about for about, _ in itertools.islice(schedule, 9)].count("relu") == 0
+    assert dict(schedule.drawn) == {"abs": 8, "program flat": 1}
+
+
+def test_an_attribute_that_keeps_its_default_counts_as_rare() -> None:
+    report = Report()
+    for number in range(20):
+        case = draw_op("leaky_relu", 1, number)
+        case["steps"][0]["attrs"] = {"alpha": 0.02}
+        report.add(case, "compared", [])
+    assert "leaky_relu.alpha 0" in report.rare()
+    assert not Schedule(["leaky_relu"], [], report).satisfied("leaky_relu")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_programs_of_every_family_are_plain_data(family: str) -> None:
+    for number in range(8):
+        case = draw_case(f"program {family}", 3, number)
+        assert json.loads(json.dumps(case)) == case
+        assert case["fetch"]

@@ -8,6 +8,7 @@ import pytest
 import fluidio as fluid
 from fluidio.distributed import membership
 from fluidio.distributed.rewrite import gradients_of
+from fluidio.transpiler.distribute import slice_variable
 
 L = fluid.layers
 
@@ -62,7 +63,7 @@ def test_every_gradient_is_exchanged_before_it_is_clipped_decayed_or_used(sparse
     arrived = [op for op in block.ops if op.type in ("exchange_wait", "exchange_rows")]
     assert {name for op in arrived for name in op.output_arg_names} == wanted
     last = max(block.ops.index(op) for op in arrived)
-    uses = [op for op in block.ops if op._attrs["op_role"] & 2 and wanted & set(op.input_arg_names)]
+    uses = [op for op in block.ops if op.attrs["op_role"] & 2 and wanted & set(op.input_arg_names)]
     assert last < min(block.ops.index(op) for op in uses if not op.type.startswith("exchange"))
     assert types().count("exchange_rows") == sparse
     transpile(mode, trainers)
@@ -182,3 +183,14 @@ def test_trainers_that_are_switched_off_train_alone(monkeypatch: pytest.MonkeyPa
 def test_a_mode_that_is_none_is_refused() -> None:
     with pytest.raises(ValueError, match="expected pserver, nccl2, collective"):
         transpile("ring")
+
+
+def test_variables_are_divided_by_rows_as_in_fluid() -> None:
+    block = fluid.Program().global_block()
+    shapes = {"small": [3, 5], "long": [1024], "wide": [28, 784], "flat": [8, 1020], "high": [800, 10]}
+    variables = [block.create_var(name=name, shape=shape, persistable=True) for name, shape in shapes.items()]
+    parts = [part.split(":") for part in slice_variable(variables, 10, 1024)]
+    assert [int(size) for name, _, size in parts if name == "wide"] == [2352] * 9 + [784]
+    assert [int(size) for name, _, size in parts if name == "flat"] == [2040] * 4
+    assert [int(size) for name, _, size in parts if name == "high"] == [1150] * 6 + [1100]
+    assert parts[:2] == [["small", "0", "15"], ["long", "0", "1024"]]

@@ -109,6 +109,8 @@ def test_small_helpers_answer_as_1_8_5() -> None:
     assert _as_lodtensor(np.ones((2, 3)), fluid.CPUPlace()).shape() == [2, 3]
     with pytest.raises(RuntimeError, match="hold LoD information"):
         _as_lodtensor([1, 2], fluid.CPUPlace())
+    with pytest.raises(AssertionError, match="dtype should be given"):
+        _as_lodtensor(1, fluid.CPUPlace())
     with pytest.raises(ValueError, match=r"received fed shape \[2, 3\]"):
         check_feed_shape_type(x, _as_lodtensor(np.ones((2, 3), "float32"), fluid.CPUPlace()))
 

@@ -292,3 +292,22 @@ def test_places_really_run_in_threads() -> None:
         net.run(data)
         names |= {thread.name for thread in threading.enumerate()}
     assert any(name.startswith("fluidio-place") for name in names)
+
+
+@pytest.mark.parametrize("numpy", [True, False])
+def test_fetched_arrays_of_tensors_are_merged_entry_by_entry(numpy: bool) -> None:
+    main = fluid.Program()
+    with fluid.program_guard(main, fluid.Program()):
+        x = fluid.data("x", [None, 2])
+        index = layers.zeros([1], "int64")
+        array = layers.array_write(x, index)
+        layers.array_write(layers.mean(x), layers.increment(index), array)
+    program = fluid.CompiledProgram(main).with_data_parallel(places=[fluid.CPUPlace()] * 2)
+    exe = fluid.Executor(fluid.CPUPlace())
+    feed = {"x": np.arange(8, dtype="float32").reshape(4, 2)}
+    (merged,) = exe.run(program, feed=feed, fetch_list=[array], return_numpy=numpy)
+    assert type(merged) is list
+    assert [np.array(entry).shape for entry in merged] == [(4, 2), (2,)]
+    np.testing.assert_array_equal(merged[1], [1.5, 5.5])
+    (apart,) = exe.run(program, feed=feed, fetch_list=[array], return_numpy=numpy, return_merged=False)
+    assert [[np.array(entry).shape for entry in entries] for entries in apart] == [[(2, 2), (1,)]] * 2

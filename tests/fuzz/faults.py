@@ -32,7 +32,7 @@ class _Enough(Exception):
 
 
 def can_build() -> bool:
-    """Tell whether there is a compiler, and a system that knows LD_PRELOAD."""
+    """Return whether there is a compiler, and a system that knows LD_PRELOAD."""
     return sys.platform.startswith("linux") and shutil.which("gcc") is not None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import itertools
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ import fluidio as fluid
 from fluidio import pickles, recordio
 from fluidio.conversion import convert, generate, read_rows
 from fluidio.conversion.copying import copy
+from fluidio.conversion.export import export
 from fluidio.conversion.reshard import split
 from fluidio.errors import ConversionError, RecordIOError
 from fluidio.recordio.files.part_files import remove_dead_parts
@@ -267,6 +269,34 @@ def check_copied(folder: str, said: int) -> None:
     assert not left, f"left behind: {left}"
 
 
+def export_again(folder: str, say: Say) -> None:
+    """Export sets of two and three shards to TFRecord in turn, onto each other."""
+    say(-1)
+    for number in itertools.count():
+        made = _made(f"{folder}/from-{number % 3}", number % 3, 2 + number % 2)
+        export(made, "tfrecord", f"{folder}/to")
+        say(number)
+
+
+def check_exported(folder: str, said: int) -> None:
+    _is_one_generation(_exported(folder))
+    export(_made(f"{folder}/from-9", 9, 4), "tfrecord", f"{folder}/to")
+    assert _exported(folder) == [(row, 9) for row in range(ROWS)]
+    left = [name for name in os.listdir(f"{folder}/to") if name.startswith(".")]
+    assert not left, f"left behind: {left}"
+
+
+def _exported(folder: str) -> list[Any] | None:
+    """Return the samples of an exported set, None where it is refused or not there."""
+    try:
+        paths = expand([f"{folder}/to/set-*.tfrecord"])
+    except (RecordIOError, OSError):
+        return None
+    shutil.rmtree(f"{folder}/back", ignore_errors=True)
+    columns = recordio.load(export(paths, "recordio", f"{folder}/back"))
+    return sorted(zip(*(column.data.reshape(-1).tolist() for column in columns)))
+
+
 TEMPLATE = f"""
 def task_number():
     return 3
@@ -316,6 +346,7 @@ WORK = {
     "save_state": Work(_saving(_save_state), _loading(_save_state, _load_state), nothing),
     "convert": Work(convert_again, check_converted, nothing),
     "split": Work(split_again, check_split, nothing),
+    "export": Work(export_again, check_exported, nothing),
     "copy": Work(copy_again, check_copied, nothing),
     "generate": Work(generate_again, check_generated, nothing),
 }

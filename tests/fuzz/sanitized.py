@@ -2,8 +2,9 @@
 
     python -m tests.fuzz.sanitized [TARGET ...] [--count 2000]
 
-Builds `_loops`, `_snappy` and `_scan` into a temporary folder with gcc, starts Python anew with the sanitizer's library
-in front, and lets the parsers use these builds. A find ends the process with the sanitizer's report.
+Builds all C that takes foreign bytes or values into a temporary folder with gcc, starts Python anew with the
+sanitizer's library in front, and lets the parsers use these builds. A find ends the process with the sanitizer's
+report.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ ROOT = Path(__file__).resolve().parents[2]
 MODULES = {
     "fluidio.recordio._loops": "fluidio/recordio/_loops.c",
     "fluidio.recordio._snappy": "fluidio/recordio/_snappy.c",
+    "fluidio.recordio._records": "fluidio/recordio/_records.c",
+    "fluidio.conversion._rows": "fluidio/conversion/_rows.c",
     "fluidio.pickles._scan": "fluidio/pickles/_scan.c",
+    "fluidio.pickles._arrays": "fluidio/pickles/_arrays.c",
 }
 FLAGS = ["-shared", "-fPIC", "-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 FOLDER = "FLUIDIO_SANITIZED"  # set in the process that runs the builds

@@ -20,8 +20,8 @@ ORDER = [
     "backward initializer regularizer clip optimizer param_attr layer_helper data_layer weight_norm",
     "layers | executor",
     "input io recordio_writer",
-    "nets metrics evaluator average profiler debugger transpiler contrib core data_feed_desc framework flags op proto "
-    "inference incubate install_check default_scope_funcs log_helper wrapped_decorator",
+    "nets metrics evaluator average profiler debugger transpiler contrib core async_executor data_feed_desc framework "
+    "flags op proto inference incubate install_check default_scope_funcs log_helper wrapped_decorator",
     "testing",
     "dataset conversion models torch tf",
     "paddle",
@@ -47,7 +47,7 @@ def place(part: str) -> tuple[int, int]:
 
 
 def is_wrong(importer: str, imported: str) -> bool:
-    """Tell whether an import between two parts goes up, or across a `|`."""
+    """Return whether an import between two parts goes up, or across a `|`."""
     if (importer, imported) in ALLOWED or importer == imported:
         return False
     (rank, side), (other_rank, other_side) = place(importer), place(imported)

@@ -36,7 +36,7 @@ def signatures(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunction
 
 
 def holds_any(function: ast.FunctionDef | ast.AsyncFunctionDef, names: set[str]) -> bool:
-    """Tell whether a parameter or the result is annotated with one of these names, anywhere inside."""
+    """Return whether a parameter or the result is annotated with one of these names, anywhere inside."""
     a = function.args
     given = [*a.posonlyargs, *a.args, *a.kwonlyargs, *([a.vararg] if a.vararg else []), *([a.kwarg] if a.kwarg else [])]
     annotations = [arg.annotation for arg in given] + [function.returns]

@@ -63,7 +63,7 @@ def test_package_dir_leads_to_the_folders() -> None:
 
 
 def _exports(name: str) -> bool:
-    """Tell whether a package's `__init__` holds more than its docstring."""
+    """Return whether a package's `__init__` holds more than its docstring."""
     return len(ast.parse(modules()[name].read_text("utf-8")).body) > 1
 
 
@@ -80,7 +80,7 @@ def test_dunder_all_is_sorted_and_is_what_is_visible(name: str) -> None:
 
 
 def _is_of_fluid(package: str, name: str) -> bool:
-    """Tell whether a package has a name because Fluid's module has it; it is kept once it was asked for."""
+    """Return whether a package has a name because Fluid's module has it; it is kept once it was asked for."""
     return any(
         name in table.module(key).names() or table.has_module(table.key_of(f"{key}.{name}"))
         for key in table.keys_at(package)
@@ -88,7 +88,7 @@ def _is_of_fluid(package: str, name: str) -> bool:
 
 
 def _is_joined(name: str) -> bool:
-    """Tell whether `__all__` is the sum of the modules' own lists, which ruff keeps sorted."""
+    """Return whether `__all__` is the sum of the modules' own lists, which ruff keeps sorted."""
     return any(isinstance(node, ast.AugAssign) for node in ast.parse(modules()[name].read_text("utf-8")).body)
 
 
@@ -98,7 +98,7 @@ def _order(name: str) -> tuple[int, str]:
 
 
 def _is_private(value: object) -> bool:
-    """Tell whether a module-level value is no export: an imported module of others, the `annotations` feature."""
+    """Return whether a module-level value is no export: an imported module of others, the `annotations` feature."""
     if isinstance(value, types.ModuleType):
         return not value.__name__.startswith("fluidio")
     return type(value).__name__ == "_Feature"

@@ -77,7 +77,16 @@ def test_zero_copy_ports() -> None:
     predictor.zero_copy_run()
     out = predictor.get_output_tensor(predictor.get_output_names()[0])
     np.testing.assert_allclose(out.copy_to_cpu(), held["out"], rtol=1e-5)
-    assert out.shape() == [4, 3]
+    assert (out.shape(), str(out.type())) == ([4, 3], "PaddleDType.FLOAT32")
+
+
+def test_a_config_answers_what_is_switched_on() -> None:
+    config = AnalysisConfig("model")
+    assert not config.tensorrt_engine_enabled()
+    assert not config.mkldnn_enabled()
+    assert config.memory_pool_init_size_mb() == 100
+    config.enable_use_gpu(300, 0)
+    assert config.memory_pool_init_size_mb() == 300
 
 
 def test_sequences_keep_their_lod() -> None:

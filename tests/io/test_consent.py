@@ -115,6 +115,7 @@ def test_names_with_slashes_make_folders(exe: fluid.Executor, tmp_path: Path) ->
     assert (tmp_path / "scope" / "a..b" / "w").exists()
 
 
+@pytest.mark.filterwarnings("ignore:no variable in your model")
 def test_an_inference_model_may_not_write(exe: fluid.Executor, tmp_path: Path) -> None:
     x = fluid.layers.data("x", [2])
     y = fluid.layers.scale(x, 2.0)

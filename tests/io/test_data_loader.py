@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -189,6 +189,21 @@ def test_a_dataset_comes_in_batches_in_order(workers: int) -> None:
     for _ in range(2):
         found = [np.array(step[0]["y"]).ravel().tolist() for step in loader()]
         assert found == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+
+
+@pytest.mark.parametrize(("workers", "places", "lists"), [(0, 1, True), (1, 1, False), (0, 2, True), (1, 2, True)])
+def test_workers_and_one_place_give_a_plain_list(workers: int, places: int, lists: bool) -> None:
+    """Fluid: without worker processes, or with several places, a list of tensors is in a list for each place."""
+    loader = fluid.io.DataLoader(
+        Squares(), places=fluid.cpu_places(places), batch_size=5, num_workers=workers, return_list=True
+    )
+    for step in loader:
+        assert isinstance(step[0], list) == lists
+
+
+def test_a_batch_sampler_is_one() -> None:
+    with pytest.raises(AssertionError, match="batch_sampler should be"):
+        fluid.io.DataLoader(Squares(), return_list=True, batch_sampler=cast(Any, 3))
 
 
 @pytest.mark.parametrize("workers", [0, 1])

@@ -136,3 +136,26 @@ def test_our_models_run_in_the_real_1_8_5(tmp_path: Path) -> None:
     (tmp_path / "read.py").write_text(_READ)
     subprocess.run([str(_REAL), str(tmp_path / "read.py"), str(tmp_path)], check=True, capture_output=True, timeout=50)
     np.testing.assert_allclose(np.load(tmp_path / "out.npy"), ours, rtol=1e-5)
+
+
+def test_a_loaded_model_that_is_saved_again_ends_in_one_scale_op(tmp_path: Path) -> None:
+    exe, prediction, _ = trained()
+    with fluid.unique_name.guard():
+        io.save_inference_model(str(tmp_path / "first"), ["x"], [prediction], exe)
+    program, feeds, targets = io.load_inference_model(str(tmp_path / "first"), exe)
+    endings = []
+    with fluid.unique_name.guard():  # as in another process: 1.8.5 ends in one op, and in all three the next time
+        for folder in ("second", "third"):
+            io.save_inference_model(str(tmp_path / folder), feeds, targets, exe, program)
+            again, _, ends = io.load_inference_model(str(tmp_path / folder), exe)
+            scales = [op.type for op in again.global_block().ops].count("scale")
+            endings.append((scales, ends[0].name))
+    assert endings == [(1, "save_infer_model/scale_0.tmp_0"), (3, "save_infer_model/scale_0.tmp_1")]
+
+
+def test_a_model_without_variables_is_saved_with_a_warning(tmp_path: Path) -> None:
+    x = fluid.layers.data("x", [1])
+    exe = fluid.Executor(fluid.CPUPlace())
+    with pytest.warns(UserWarning, match="no variable in your model"):
+        fluid.io.save_inference_model(str(tmp_path), ["x"], [x + 1], exe, params_filename="all")
+    assert [path.name for path in tmp_path.iterdir()] == ["__model__"]

@@ -75,8 +75,8 @@ def test_a_dataset_must_be_filled_in() -> None:
 def test_collating_makes_one_array_per_field() -> None:
     row = np.zeros(3, "float32")
     rows, numbers, pairs = default_collate_fn([(row, 1, [1, 2]), (row, 2, [3, 4])])
-    assert (rows.dtype, rows.shape) == (np.float32, (2, 3))
-    assert (numbers.dtype, numbers.tolist()) == (np.int64, [1, 2])
+    assert (rows.dtype, rows.shape) == (np.dtype("float32"), (2, 3))
+    assert (numbers.dtype, numbers.tolist()) == (np.dtype("int64"), [1, 2])
     assert pairs.tolist() == [[1, 2], [3, 4]]
     assert default_collate_fn([[1.5], [2]])[0].dtype == np.float64
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pickle
 import pickletools
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import fluidio as fluid
-from fluidio import io
+from fluidio import core, io
 from fluidio.errors import UnsafePickleError
 from tests.io.networks import MODELS, classifier, forget, persistables, trained, value
 
@@ -116,3 +117,35 @@ def test_set_program_state_checks_shapes_and_tells_of_leftovers() -> None:
         io.set_program_state(main, {"fc_0.b_0": np.ones(5, "float64")})
     with pytest.warns(UserWarning, match="nobody"):
         io.set_program_state(main, {"nobody": np.ones(1, "float32")})
+
+
+def test_program_state_refuses_what_is_not_in_the_files(tmp_path: Path) -> None:
+    exe, _, _ = trained()
+    main = fluid.default_main_program()
+    parameters = io.get_program_parameter(main)
+    io.save_params(exe, str(tmp_path / "folder"))
+    io.save_params(exe, str(tmp_path), filename="one")
+    other = main.global_block().create_var(name="other", persistable=True)
+    for path in ("folder", "one"):
+        with pytest.raises(TypeError, match="fc_0.w_0"):
+            io.load_program_state(str(tmp_path / path), ["fc_0.w_0"])  # type: ignore[list-item]
+        with pytest.raises(RuntimeError, match="other"):
+            io.load_program_state(str(tmp_path / path), [*parameters, other])
+    for some in ([], parameters[:1], [other]):
+        with pytest.raises(RuntimeError):
+            io.load_program_state(str(tmp_path / "one"), some)
+    with pytest.raises(RuntimeError, match="nowhere"):
+        io.load_program_state(str(tmp_path / "nowhere"))
+    assert set(io.load_program_state(str(tmp_path / "folder"), parameters[:1])) == {parameters[0].name}
+
+
+def test_core_makes_room_for_parameters_that_will_be_loaded() -> None:
+    exe, _, _ = trained()
+    parameters = io.get_program_parameter(fluid.default_main_program())
+    scope = fluid.Scope()
+    kept = scope.var(parameters[0].name)
+    there: Any = core
+    there._create_loaded_parameter(parameters, scope, exe._default_executor)
+    assert kept.value is None
+    for parameter in parameters[1:]:
+        assert scope.var(parameter.name).get_tensor().shape() == list(parameter.shape)

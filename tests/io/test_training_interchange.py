@@ -47,7 +47,7 @@ def described(path: Path) -> list[tuple[Any, ...]]:
     program = fluid.Program.parse_from_string(path.read_bytes())
     hidden = {"op_callstack", "op_namescope"}
     return [
-        (op.type, _filled(op._inputs), _filled(op._outputs), {k: v for k, v in op._attrs.items() if k not in hidden})
+        (op.type, _filled(op.slots_in), _filled(op.slots_out), {k: v for k, v in op.attrs.items() if k not in hidden})
         for op in program.global_block().ops
     ]
 

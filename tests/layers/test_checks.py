@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, cast
 
 import numpy as np
@@ -96,3 +97,16 @@ def test_sums_into_a_given_variable_may_mix_dtypes_as_built() -> None:
     assert fluid.layers.sums([state, distance], out=state) is state
     with pytest.raises(ValueError, match="dtype"):
         fluid.layers.sums([state, distance])
+
+
+def test_the_arguments_of_a_checked_layer_can_be_listed() -> None:
+    # Frameworks on top of Fluid wrap those of its layers that take a param_attr.
+    assert inspect.getfullargspec(L.fc).args == [
+        "input", "size", "num_flatten_dims", "param_attr", "bias_attr", "act", "name",
+    ]  # fmt: skip
+    with_parameters = {
+        name
+        for name in dir(L)
+        if inspect.isfunction(getattr(L, name)) and "param_attr" in inspect.getfullargspec(getattr(L, name)).args
+    }
+    assert {"fc", "embedding", "conv2d", "batch_norm", "dynamic_lstm", "sequence_conv", "hsigmoid"} <= with_parameters

@@ -210,6 +210,18 @@ def test_auc_counts_on_over_batches() -> None:
     assert len(states) == 4
 
 
+def test_auc_without_sliding_keeps_one_row_of_counts() -> None:
+    prob, label = L.data("p", [2]), L.data("l", [1], dtype="int64")
+    _, recent, states = L.auc(prob, label, num_thresholds=15, slide_steps=0)
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(fluid.default_startup_program())
+    exe.run(feed={"p": np.array([[0.9, 0.1], [0.2, 0.8]], "f4"), "l": np.array([[0], [1]])}, fetch_list=[recent])
+    # As in 1.8.5, which declares 17 numbers for the first two: so they are in the files of a checkpoint.
+    found = [np.array(fluid.global_scope().var(state.name).get_tensor()) for state in states]
+    assert [counts.shape for counts in found] == [(1, 16)] * 4
+    assert [counts.argmax() for counts in found] == [12, 1, 12, 1]
+
+
 def test_whole_numbers_divide_as_in_c() -> None:
     a, b = (L.data(n, [4], append_batch_size=False, dtype="int64") for n in "ab")
     outs = [L.elementwise_floordiv(a, b), L.elementwise_mod(a, b), L.elementwise_div(a, b)]

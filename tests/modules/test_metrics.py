@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fluidio import average, metrics
+from fluidio.era import use_era
 
 PREDICTIONS = np.array([[0.1], [0.7], [0.8], [0.9], [0.2], [0.2], [0.3], [0.5], [0.8], [0.6]])
 LABELS = np.array([[0], [1], [1], [1], [1], [0], [0], [0], [0], [0]])
@@ -77,6 +78,22 @@ def test_auc_of_the_real_framework() -> None:
     assert coarse.eval() == pytest.approx(0.587)
     fine.reset()
     assert fine.eval() == 0.0
+
+
+def test_auc_of_1_8_goes_on_after_a_reset() -> None:
+    auc = metrics.Auc("auc", num_thresholds=100)
+    first = np.array([[0.3, 0.7], [0.6, 0.4]]), np.array([[1], [0]])
+    second = np.array([[0.2, 0.8], [0.9, 0.1]]), np.array([[0], [1]])
+    with use_era("1.8"):
+        auc.reset()  # nothing to keep, nothing to say
+        auc.update(*first)
+        with pytest.warns(UserWarning, match=r"reset\(counts=True\)"):
+            auc.reset()
+        auc.update(*second)
+        assert auc.eval() == 0.25  # of 1.8.5
+        auc.reset(counts=True)
+        auc.update(*second)
+        assert auc.eval() == 0.0
 
 
 def test_auc_refuses_what_is_no_probability() -> None:

@@ -73,6 +73,20 @@ def test_deep_convolutions_are_cut_into_pieces_and_put_together_again(channels: 
         assert np.abs(fast - exact).max() < 1e-5 * np.abs(exact).max()
 
 
+@pytest.mark.parametrize(("height", "width"), [(1, 4), (5, 8), (3, 15), (18, 16), (2, 20), (7, 31), (40, 64)])
+@pytest.mark.parametrize(("kernel", "padding"), [((3, 3), 1), ((5, 2), 2), ((1, 7), 3)])
+def test_few_filters_of_every_width_are_those_of_numpy(
+    height: int, width: int, kernel: tuple[int, int], padding: int, bits: int
+) -> None:
+    rng = np.random.default_rng(height * width)
+    x = rng.standard_normal((9, 5, height, width), np.float32)
+    w = rng.standard_normal((11, 5, *kernel), np.float32)
+    k = drawn(0)[0]
+    k.attrs.update(strides=[1, 1], paddings=[padding] * 2, dilations=[1, 1], groups=1, padding_algorithm="EXPLICIT")
+    for fast, exact in zip(all_three(k, x, w), all_three(k, x.astype(np.float64), w.astype(np.float64))):
+        assert np.abs(fast - exact).max() < 1e-5 * np.abs(exact).max()
+
+
 @pytest.mark.parametrize(("shape", "padding"), [((2, 24, 7, 9), 1), ((3, 40, 4, 33), 0), ((1, 30, 70, 5), 2)])
 def test_three_by_three_filters_of_many_channels_are_those_of_numpy(
     shape: tuple[int, ...], padding: int, bits: int

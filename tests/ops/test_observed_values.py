@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fluidio as fluid
+from fluidio.ops.math import elementwise
 
 L = fluid.layers
 
@@ -192,3 +193,35 @@ def test_nms_that_finds_nothing_is_one_row_for_the_whole_batch() -> None:
     (value,) = _run([out], boxes=np.ones((2, 5, 4), np.float32), scores=np.zeros((2, 3, 5), np.float32))
     assert np.array(value).tolist() == [[-1.0]]
     assert value.recursive_sequence_lengths() == [[1]]
+
+
+def test_hard_shrink_keeps_infinity() -> None:
+    x = np.array([np.inf, -np.inf, 0.2, -2], np.float32)
+    (out,) = _arrays([L.hard_shrink(fluid.data("x", [4]))], x=x)
+    assert out.tolist() == [np.inf, -np.inf, 0, -2]
+
+
+def test_a_power_of_fewer_dims_takes_the_operands_the_other_way_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = fluid.data("x", [2]), fluid.data("y", [2, 2])
+    monkeypatch.setattr(elementwise, "_warned", False)
+    with pytest.warns(UserWarning, match="unsqueeze X"):
+        (out,) = _arrays([L.elementwise_pow(x, y)], x=np.array([2, 3], np.float32), y=np.full((2, 2), 5, np.float32))
+    assert out.tolist() == [[25, 125], [25, 125]]
+
+
+def test_equal_entries_among_the_largest_come_in_the_order_of_a_heap() -> None:
+    values, places = L.topk(fluid.data("x", [2, 6]), 4)
+    x = np.array([[0, 0, 0, 0, 0, 0], [1, 3, 3, 1, 3, 2]], np.float32)
+    assert _arrays([values, places], x=x)[1].tolist() == [[1, 3, 0, 2], [4, 1, 2, 5]]
+
+
+def test_arange_gives_floats_unless_told_otherwise() -> None:
+    out = L.arange(0, 5, 2)
+    (value,) = _arrays([out])
+    assert (value.dtype, value.tolist(), out.dtype) == (np.float32, [0, 2, 4], fluid.core.VarDesc.VarType.FP32)
+
+
+def test_clamp_takes_variables() -> None:
+    low, high = (L.fill_constant([1], "float32", v) for v in (-0.5, 0.25))
+    (out,) = _arrays([L.clamp(fluid.data("x", [3]), low, high)], x=np.array([-2, 0.125, 2], np.float32))
+    assert out.tolist() == [-0.5, 0.125, 0.25]

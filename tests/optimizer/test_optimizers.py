@@ -113,8 +113,9 @@ def test_an_unknown_keyword_is_a_type_error() -> None:
 
 
 def test_a_learning_rate_that_is_no_number_is_refused() -> None:
+    rate: Any = "0.1"
     with pytest.raises(TypeError, match="learning rate should be float or Variable"):
-        O.SGD("0.1")
+        O.SGD(rate)
 
 
 def test_a_parameters_own_rate_multiplies_the_optimizers() -> None:

@@ -52,3 +52,7 @@ def test_a_paddle_imported_before_is_not_replaced(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "paddle", type(sys)("paddle"))
     with pytest.raises(ImportError, match="already imported"):
         hook.install_as_paddle()
+
+
+def test_the_library_behind_core_has_its_own_name() -> None:
+    assert importlib.import_module("paddle.fluid.core_avx") is fluidio.core

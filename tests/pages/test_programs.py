@@ -37,7 +37,7 @@ def test_ops_are_told_apart_by_what_they_are_for() -> None:
 
 def test_ops_of_a_layer_share_its_path_in_all_three_parts() -> None:
     graph = graph_of(trained()[0])
-    paths = {(op["role"], tuple(op["path"])) for op in graph["ops"] if op["path"][:1] == ["body"]}
+    paths = {(op["role"], tuple(op["path"])) for op in graph["ops"] if op["path"] and op["path"][0].startswith("body")}
     assert {role for role, path in paths if path[1:] == ("fc_0",)} == {"forward", "backward", "update"}
     assert not [op for op in graph["ops"] if op["path"] == ["fc_0"]]
 

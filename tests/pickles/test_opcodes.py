@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 import random
 
@@ -54,3 +55,15 @@ def test_depth_is_counted_alike(levels: int) -> None:
     for nest in (b"\x85", b"\x86", b"]\x94(h\x00e\x85"):
         data = b"\x80\x04)" + (nest if nest != b"\x86" else b"N\x86") * levels + b"."
         assert outcome(data) == without_c(data)
+
+
+def test_a_frame_holds_whole_opcodes() -> None:
+    """The unpickler skips the rest of a frame that ends inside an opcode, and runs what looked like text."""
+    hidden = b"r\xff\xff\xff\x0fK\x07"  # a memo number that takes gigabytes
+    data = b"\x80\x04\x95" + (5).to_bytes(8, "little") + b"N\x8c\x0aab" + b"01234567U\x07" + hidden + b"."
+    harmless = data.replace(hidden, b"K\x05" * 3 + b"N")
+    assert pickle.load(io.BytesIO(harmless)) is None  # the last of the hidden opcodes
+    for wrong in (data, harmless, b"\x80\x04" + 2 * (b"\x95" + (12).to_bytes(8, "little")) + b"N0" * 6 + b"N."):
+        assert outcome(wrong) == without_c(wrong) == "an opcode does not end where its frame does"
+    long = pickle.dumps([b"x" * 200_000, "y" * 100_000, list(range(50_000))], 4)
+    assert outcome(long) == without_c(long) == len(long)

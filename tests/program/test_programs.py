@@ -132,13 +132,20 @@ def test_missing_names_are_errors() -> None:
         ({"type": "relu", "inputs": {"X": ["x", "x"]}, "outputs": {"Out": ["y"]}}, ValueError, "expects only one"),
         ({"type": "relu", "inputs": {"X": ["x"]}}, ValueError, "Output Out"),
         ({"type": "relu", "inputs": {"X": ["x"]}, "outputs": {"Out": ["y"]}, "attrs": [1]}, TypeError, "attrs"),
-        ({"type": "relu", "inputs": {"Z": ["x"], "X": ["x"]}, "outputs": {"Out": ["y"]}}, ValueError, "no input"),
     ],
 )
 def test_ops_are_checked_when_appended(arguments: dict[str, object], error: type[Exception], message: str) -> None:
     fluid.layers.data("x", [2])
     with pytest.raises(error, match=message):
         fluid.default_main_program().global_block().append_op(**arguments)  # type: ignore[arg-type]
+
+
+def test_slots_that_fluids_op_does_not_have_are_ignored() -> None:
+    fluid.layers.data("x", [2])
+    block = fluid.default_main_program().global_block()
+    with pytest.warns(UserWarning, match="relu has no input"):
+        op = block.append_op(type="relu", inputs={"Z": ["x"], "X": ["x"]}, outputs={"Out": ["y"]})
+    assert (op.input_names, op.input_arg_names) == (["X"], ["x"])
 
 
 @pytest.mark.parametrize("shape", [[], [-1, 3]])

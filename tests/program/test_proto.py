@@ -144,3 +144,15 @@ def test_an_op_that_we_lack_is_named(tmp_path: Path) -> None:
     op = text_field(4, text_field(3, "pyramid_hash_of_old"))
     with pytest.raises(ValueError, match="pyramid_hash_of_old"):
         parse_program(text_field(1, varint_field(1, 0) + varint_field(2, -1) + op))
+
+
+def test_what_tools_note_on_ops_comes_back() -> None:
+    classifier()
+    main = fluid.default_main_program()
+    (first, *_) = main.global_block().ops
+    noted = {"quantization_type": "post_kl", "out_threshold": 0.5, "w_quant_scale": [0.25, 2.0], "x_bits": 8}
+    for name, value in noted.items():
+        first._set_attr(name, value)
+    (again, *_) = parse_program(serialize_program(main)).global_block().ops
+    assert {name: again.attr(name) for name in noted} == noted
+    assert {*noted} <= {*again.attr_names}

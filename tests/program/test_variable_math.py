@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import fluidio as fluid
+from fluidio.ops.math import elementwise
 
 A = np.array([[1.0, -2.0, 3.5]], np.float32)
 B = np.array([[2.0, 4.0, 0.5]], np.float32)
@@ -98,6 +99,17 @@ def test_an_index_means_what_it_means_in_numpy(index: Any) -> None:
     assert part.shape == array[index].shape
 
 
+@pytest.mark.parametrize("number", [-3, -1, 0, 2])
+def test_a_variable_as_an_index_counts_from_the_end_too(number: int) -> None:
+    array = np.arange(60, dtype=np.float32).reshape(3, 4, 5)
+    x = fluid.layers.data("x", shape=[3, 4, 5], append_batch_size=False)
+    index: Any = fluid.layers.fill_constant([1], "int32", number)
+    parts = [x[index], x[index, 0:4:2], x[0:3:2, index, 1:]]
+    found = fluid.Executor(fluid.CPUPlace()).run(feed={"x": array}, fetch_list=parts)
+    for part, wanted in zip(found, (array[number], array[number, 0:4:2], array[0:3:2, number, 1:])):
+        np.testing.assert_array_equal(part, wanted)
+
+
 @pytest.mark.parametrize(("index", "kind"), [(None, TypeError), ([0, 1], TypeError), ((0, 0, 0, 0), IndexError)])
 def test_what_is_no_index_is_refused(index: Any, kind: type[Exception]) -> None:
     x = fluid.layers.data("x", shape=[3, 4, 5], append_batch_size=False)
@@ -145,7 +157,10 @@ OPERATORS = [operator.add, operator.sub, operator.mul, operator.truediv, operato
 
 @pytest.mark.parametrize("case", ALIGNED, ids=lambda case: f"{case[0]} op {case[1]}")
 @pytest.mark.parametrize("op", OPERATORS)
-def test_the_right_operand_stands_where_its_batch_dim_says(op: Callable[[Any, Any], Any], case: Any) -> None:
+def test_the_right_operand_stands_where_its_batch_dim_says(
+    op: Callable[[Any, Any], Any], case: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(elementwise, "_warned", True)
     x_shape, y_shape, x_fed, y_fed, axis, declared, result = case
     x, y = fluid.data("x", x_shape), fluid.data("y", y_shape)
     out = op(x, y)
@@ -158,9 +173,10 @@ def test_the_right_operand_stands_where_its_batch_dim_says(op: Callable[[Any, An
     b = np.arange(1, 1 + np.prod(y_fed), dtype=np.float32).reshape(y_fed) / 4
     (value,) = fluid.Executor(fluid.CPUPlace()).run(feed={"x": a, "y": b}, fetch_list=[out])
     assert value.shape == result
+    swapped = op is operator.pow and a.ndim < b.ndim  # Fluid: such a power takes Y for X
     if axis == 0:
         a, b = (v.reshape(v.shape + (1,) * (len(result) - v.ndim)) for v in (a, b))
-    np.testing.assert_allclose(value, op(a, b), rtol=1e-6)
+    np.testing.assert_allclose(value, op(b, a) if swapped else op(a, b), rtol=1e-6)
 
 
 def test_gradients_reach_a_left_operand_of_lower_rank() -> None:

@@ -64,7 +64,7 @@ def mixed(draw: st.DrawFn) -> list[list[Tensor]]:
 
 
 def same(left: list[Tensor], right: list[Tensor]) -> bool:
-    """Tell whether two lists of tensors hold the same bytes, shapes and LoD."""
+    """Return whether two lists of tensors hold the same bytes, shapes and LoD."""
     return len(left) == len(right) and all(
         a.dtype == b.dtype
         and a.shape == b.shape

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import io
 import threading
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from fluidio.errors import RecordIOError
-from fluidio.flow.thread_pool import ThreadPool
-from fluidio.recordio import BlockReader, Column, Writer, load, tasks
+from fluidio.recordio import BlockReader, Writer, load, tasks
 from fluidio.recordio.decode.buffers import Pool
 from tests.recordio.samples import block_numbers, numbered
 
@@ -164,59 +161,3 @@ def test_readers_that_take_turns_can_share_their_memory(tmp_path: Path) -> None:
     with BlockReader(paths[0], buffers=memory) as even, BlockReader(paths[1], buffers=memory) as odd:
         found = [block.columns[0].data.ravel().tolist() for pair in zip(even, odd) for block in pair]
     assert found == [[0, 2, 4, 6], [1, 3, 5, 7], [8, 10, 12, 14], [9, 11, 13, 15], [16, 18], [17, 19]]
-
-
-def test_helpers_read_ahead_and_the_reader_goes_where_it_wants(tmp_path: Path, helpers: ThreadPool[Any]) -> None:
-    path = numbered(tmp_path / "a", 100, compressor="snappy")
-    with BlockReader(path, helpers=helpers) as reader:
-        assert block_numbers(reader) == list(range(100))
-        reader.seek((0, 0))
-        reader.read(10)
-        middle = reader.tell()
-        reader.read(25, across=True)
-        reader.seek(middle)
-        block = reader.read(33, across=True)
-        assert block is not None
-        assert block.columns[0].data[:, 0].tolist() == list(range(10, 43))
-        assert block_numbers(reader) == list(range(43, 100))
-
-
-@pytest.fixture
-def helpers() -> Iterator[ThreadPool[Any]]:
-    pool: ThreadPool[Any] = ThreadPool("helpers", 2)
-    yield pool
-    pool.stop()
-
-
-@pytest.mark.parametrize(("size", "helped"), [(100, False), (8000, True)])
-def test_helpers_read_ahead_records_of_different_lengths_if_they_are_large(
-    tmp_path: Path, helpers: ThreadPool[Any], size: int, helped: bool
-) -> None:
-    path = tmp_path / "a"
-    offsets = np.arange(31) * size + np.arange(31) % 2  # lengths go up and down
-    with Writer(path, "none", 10) as writer:
-        writer.write_block([Column(np.zeros((offsets[-1], 1), np.uint8), offsets, (offsets,))])
-    with BlockReader(path, helpers=helpers) as reader:
-        assert sum(map(len, reader)) == 30
-        assert any("helpers" in thread.name for thread in threading.enumerate()) == helped
-
-
-@pytest.mark.parametrize("place", range(4, 60))
-def test_damage_is_found_the_same_with_helpers(tmp_path: Path, helpers: ThreadPool[Any], place: int) -> None:
-    path = numbered(tmp_path / "a", 60, chunk=7, compressor="snappy")
-    data = bytearray(path.read_bytes())
-    data[len(data) * place // 60] ^= 0x10
-    path.write_bytes(data)
-
-    def outcome(helpers: ThreadPool[Any] | None) -> tuple[list[int], str, list[int]]:
-        with BlockReader(path, helpers=helpers) as reader:
-            found, problem = [], ""
-            try:
-                for block in reader:
-                    found += block.columns[0].data[:, 0].astype(int).tolist()
-            except RecordIOError as error:
-                problem = str(error)
-        with BlockReader(path, helpers=helpers, on_error="skip") as reader:
-            return found, problem, block_numbers(reader)
-
-    assert outcome(helpers) == outcome(None)

@@ -7,7 +7,6 @@ import struct
 import sys
 from typing import Any
 
-import cramjam
 import hypothesis.strategies as st
 import numpy as np
 import pytest
@@ -17,9 +16,10 @@ from fluidio.recordio.decode import loops
 from fluidio.recordio.decode.buffers import Pool
 from fluidio.recordio.decode.columnar import Decoder
 from fluidio.recordio.format import compressors
-from fluidio.recordio.format.compressors import FRAMED, RAW, SNAPPYSTREAM, CodecError
+from fluidio.recordio.format.compressors import CodecError
 from fluidio.recordio.format.records import split
 from fluidio.recordio.format.tensor_codec import encode_record
+from fluidio.recordio.write import encode
 from fluidio.recordio.write.sample_buffer import SampleBuffer
 from tests.recordio import fuzz
 from tests.recordio.strategies import Tensor, alike, mixed, same
@@ -32,11 +32,12 @@ def without_c(function: Any, *args: Any) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loops, "compiled", None)
         patch.setattr(compressors, "compiled", None)
+        patch.setattr(encode, "compiled", None)
         return function(*args)
 
 
 def test_the_fast_way_is_what_is_used() -> None:
-    assert compressors.compiled is not None
+    assert compressors.compiled is not None and encode.compiled is not None
 
 
 @given(st.lists(st.binary(max_size=20), min_size=1, max_size=9), st.integers(-3, 3), st.integers(-4, 4))
@@ -57,6 +58,43 @@ def test_tensors_are_decoded_alike(records: list[list[Tensor]]) -> None:
 
     found, wanted = decoded(), without_c(decoded)
     assert len(found) == len(wanted) and all(same(a, b) for a, b in zip(found, wanted))
+
+
+@given(mixed(), st.data())
+def test_records_are_encoded_alike(records: list[list[Tensor]], data: st.DataObject) -> None:
+    bodies = [encode_record(record) for record in records]
+    payload = memoryview(b"".join(struct.pack("<I", len(body)) + body for body in bodies))
+    for block in Decoder().decode(payload, split(payload, len(records))):
+        start = data.draw(st.integers(0, len(block)))
+        part = block.slice(start, data.draw(st.integers(start, len(block))))
+        wanted = without_c(encode.record_sizes, part), bytes(without_c(encode.encode_block, part))
+        assert encode.record_sizes(part).tolist() == wanted[0].tolist()
+        assert bytes(encode.encode_block(part)) == wanted[1]
+
+
+@pytest.mark.parametrize(
+    ("records", "column"),
+    [
+        (3, (bytes(16), 8, 1, None, None, (), b"a", b"")),  # less rows than records
+        (1, (bytes(16), 8, 0, np.array([0, 3]), None, (), b"a", b"")),
+        (1, (bytes(16), 8, 0, np.array([-1, 1]), None, (), b"a", b"")),
+        (1, (bytes(16), 8, 0, np.array([2, 1]), None, (), b"a", b"")),
+        (2, (bytes(16), 8, 0, np.array([0, 1]), None, (), b"a", b"")),
+        (1, (bytes(16), 8, 0, np.array([0, 2]), np.array([0, 2]), (np.array([0, 2]),), b"a", b"")),
+        (1, (bytes(16), 8, 0, np.array([0, 2]), np.array([0, 1]), (np.array([0, 5]), np.array([0, 2])), b"a", b"")),
+        (2, (bytes(16), 8, 1, None, None, (np.array([0, 1]),), b"a", b"")),
+        (1, (bytes(16), -8, 1, None, None, (), b"a", b"")),
+        (1, (bytes(16), 8, 1 << 62, None, None, (), b"a", b"")),
+        (1, (bytes(16), 8, 1, np.array([0, 1], "i4"), None, (), b"a", b"")),
+        (1, (bytes(16), 8, 1, None, None, (np.array([0, 1]),) * 9, b"a", b"")),
+        (-1, (bytes(16), 8, 1, None, None, (), b"a", b"")),
+    ],
+)
+def test_offsets_that_leave_the_data_are_refused(records: int, column: tuple[Any, ...]) -> None:
+    with pytest.raises(ValueError):
+        encode.compiled.encode(records, (column,), bytearray(64))
+    with pytest.raises(ValueError):
+        encode.compiled.sizes(records, (column,), np.zeros(max(0, records), np.int64))
 
 
 @pytest.mark.filterwarnings("ignore:.* bytes after the last tensor", "ignore:.*LoD levels are stored innermost first")
@@ -207,118 +245,6 @@ def test_a_table_is_freed_with_what_fills_it() -> None:
 
 
 # -- snappy -----------------------------------------------------------------------------------------------------------
-
-texts = st.one_of(
-    st.binary(max_size=300),
-    st.lists(st.tuples(st.binary(min_size=1, max_size=12), st.integers(1, 90)), max_size=12).map(
-        lambda runs: b"".join(text * count for text, count in runs)
-    ),
-    st.lists(st.sampled_from([-1.0, 0.25, 0.5, 0.75]), max_size=400).map(lambda v: np.array(v, np.float32).tobytes()),
-)
-
-
-def theirs(stored: bytes, limit: int) -> bytes | None:
-    out = bytearray(limit)
-    try:
-        return bytes(out[: cramjam.snappy.decompress_raw_into(stored, out)])
-    except cramjam.DecompressionError:
-        return None
-
-
-def ours(stored: bytes, limit: int) -> bytes | None:
-    memory, block = np.full(limit + 256, 7, np.uint8), np.array([[1, 0, 0, len(stored)]])
-    done = compressors.compiled.decompress(stored, block, limit, memory[:limit])
-    assert (memory[limit:] == 7).all(), "it wrote past its end"
-    return memory[: block[0, 1]].tobytes() if done else None
-
-
-@given(texts, st.integers(-1, 100), st.randoms(use_true_random=False))
-def test_snappy_blocks_are_what_cramjam_says(text: bytes, more: int, rng: random.Random) -> None:
-    stored = bytearray(cramjam.snappy.compress_raw(text))
-    limit = max(0, len(text) + more)
-    assert ours(bytes(stored), limit) == theirs(bytes(stored), limit) == (text if limit >= len(text) else None)
-    for _ in range(rng.randrange(1, 4)):
-        at = rng.randrange(len(stored))
-        stored[at : at + rng.randrange(3)] = rng.randbytes(rng.randrange(3))
-        if not stored:
-            break
-    assert ours(bytes(stored), limit) == theirs(bytes(stored), limit)
-
-
-@pytest.mark.parametrize("offset", range(1, 40))
-@pytest.mark.parametrize("length", [1, 4, 7, 8, 9, 31, 32, 33, 63, 64])
-def test_copies_may_overlap_what_they_copy(offset: int, length: int) -> None:
-    start = bytes(range(offset))
-    text = start + bytes([i % offset for i in range(length)]) + bytes(120)
-
-    def copy(length: int, offset: int) -> bytes:
-        return struct.pack("<BH", (length - 1) << 2 | 2, offset)
-
-    size = bytes([len(text) & 127 | 128, len(text) >> 7])
-    zeros = bytes(2) + copy(60, 1) + copy(59, 1)  # a literal zero, then it again and again
-    stored = size + bytes([(offset - 1) << 2]) + start + copy(length, offset) + zeros
-    assert ours(stored, len(text)) == theirs(stored, len(text)) == text
-
-
-LONG = bytes([200, 1, 59 << 2]) + bytes(60)  # 200 bytes, of which a literal gives 60
-
-
-@pytest.mark.parametrize(
-    "stored",
-    [
-        b"",
-        b"\x80",
-        b"\xff\xff\xff\xff\xff\x01" + bytes(9),
-        LONG,
-        LONG + b"\xfe\x01\x00" * 2 + bytes([12 << 2]) + bytes(12),
-        LONG + b"\xfe\x00\x00" + bytes([58 << 2]) + bytes(59) + bytes([16 << 2]) + bytes(17),
-        LONG + b"\xfe\x3d\x00" + bytes([58 << 2]) + bytes(59) + bytes([16 << 2]) + bytes(17),
-        LONG + b"\xfe\x01\x00" * 3,
-        LONG + b"\xfe\x01\x00" * 2 + b"\x2e\x00\x00",
-        LONG + b"\xfe\x01\x00" * 2 + b"\x2e\x01",
-        LONG + b"\xfe\x01\x00" * 2 + b"\x2f\x01\x00\x00",
-        LONG + b"\xfc\xff\xff\xff\xff",
-        LONG + b"\xf0",
-        LONG + b"\xf0\xff" + bytes(99),
-    ],
-)
-def test_what_is_no_snappy_block_is_refused(stored: bytes) -> None:
-    """Nothing, sizes without end; too short; offsets of 0 and before the start; too long; cut inside an element."""
-    assert ours(stored, 200) is theirs(stored, 200) is None
-
-
-@given(st.lists(texts, min_size=1, max_size=3), st.integers(0, 3), st.randoms(use_true_random=False))
-def test_the_blocks_of_a_stream_are_found_alike(parts: list[bytes], strokes: int, rng: random.Random) -> None:
-    stored = bytearray(b"".join(bytes(SNAPPYSTREAM.compress(part)) for part in parts))
-    for _ in range(strokes):
-        at = rng.randrange(len(stored))
-        stored[at : at + rng.randrange(3)] = rng.randbytes(rng.randrange(3))
-    view = memoryview(bytes(stored))
-
-    def found() -> Any:
-        try:
-            return [tuple(map(int, block)) for block in compressors._stream_blocks(view)]
-        except CodecError as error:
-            return str(error)
-
-    assert found() == without_c(found)
-
-
-def test_a_stream_may_have_many_blocks() -> None:
-    block = struct.pack(">BHI", 0, 1, 7) + b"x"
-    found = compressors._stream_blocks(memoryview(b"snappy\0" + block * 1000))
-    assert len(found) == 1000 and found[999].tolist() == [0, 7, 7 + 8 * 999 + 7, 7 + 8 * 1000]
-
-
-@pytest.mark.parametrize("compressor", [SNAPPYSTREAM, FRAMED, RAW])
-def test_whole_chunks_are_decompressed_alike(compressor: Any) -> None:
-    text = np.random.default_rng(3).choice([-1.0, -1.0, 0.5, 0.25], 70_000).astype(np.float32).tobytes() + bytes(9)
-    noise = np.random.default_rng(4).bytes(50_000)  # its blocks are stored as they are
-    for payload in (text, noise, text + noise, b"x"):
-        stored = memoryview(compressor.compress(payload))
-        for verify in (False, True):
-            assert compressor.decompress(stored, Pool(), verify) == payload
-            assert without_c(compressor.decompress, stored, Pool(), verify) == payload
 
 
 @pytest.mark.skipif(not hasattr(loops.compiled, "pick"), reason="there was no C compiler when fluidio was installed")

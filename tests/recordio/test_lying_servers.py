@@ -14,7 +14,7 @@ import pytest
 from fluidio import recordio
 from fluidio.errors import RecordIOError
 from fluidio.recordio.files import network
-from tests.conversion.servers import RangeHandler, serving
+from tests.conversion.servers import RangeHandler, need, serving
 
 SIZE = 100_000
 
@@ -100,3 +100,8 @@ def test_an_honest_server_is_believed(tmp_path: Path, monkeypatch: pytest.Monkey
     with serving(Lying) as url:
         (column,) = recordio.load(f"{url}/a.recordio")
     assert column.data.reshape(-1).tolist() == list(range(SIZE))
+
+
+def test_a_silent_server_is_given_up_in_the_time_that_is_told() -> None:
+    need("fsspec", "aiohttp")
+    assert 2 * network.limits("http")["client_kwargs"]["timeout"].sock_read == network.SILENCE_SECONDS

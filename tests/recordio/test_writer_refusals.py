@@ -139,3 +139,21 @@ def test_masked_items_and_arrays_without_dims_are_refused() -> None:
             writer.write_samples([(masked,)])
         with pytest.raises(TypeError, match="a sample is a tuple"):
             writer.write_samples([5])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("samples", "levels"),
+    [
+        ([np.zeros(1), np.array([2**53 + 1])], 0),
+        ([np.zeros(1), np.array([2**63 - 1])], 0),
+        ([np.zeros(1, "f4"), np.array([2**24 + 1])], 0),
+        ([np.int64(2**53 + 1), 0.5], 0),
+        ([[0.5], [2**53 + 1]], 1),
+        ([[0.5, 2**53 + 1]], 1),
+        ([[0.5, np.int64(2**53 + 1)]], 1),
+    ],
+)
+def test_whole_numbers_are_not_rounded_among_floats(samples: list[Any], levels: int) -> None:
+    text = "slot 0: .*(which cannot hold it|no float holds it)"
+    with pytest.raises(ValueError, match=text), Writer(io.BytesIO()) as writer:
+        writer.write_samples([(sample,) for sample in samples], lod_levels=[levels])

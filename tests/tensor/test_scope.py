@@ -89,3 +89,13 @@ def test_the_guard_wants_a_scope() -> None:
     bad: Any = 3
     with pytest.raises(TypeError, match=r"takes a fluid\.Scope, got int"), scope_guard(bad):
         pass
+
+
+@pytest.mark.parametrize(
+    ("setter", "value"), [("set_int", "1"), ("set_int", 2.5), ("set_int", None), ("set_float", "x")]
+)
+def test_what_is_no_number_is_refused_before_what_a_variable_holds(setter: str, value: object) -> None:
+    variable = Scope().var("number")
+    variable.get_tensor()
+    with pytest.raises(TypeError):
+        getattr(variable, setter)(value)

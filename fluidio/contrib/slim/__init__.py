@@ -1,4 +1,4 @@
-"""`fluid.contrib.slim`: the Compressor trains and evaluates; nothing here shrinks a network."""
+"""`fluid.contrib.slim`: the Compressor trains and evaluates, `quantization` makes whole numbers; nothing prunes."""
 
 from fluidio.contrib.slim.compressor import Compressor
 

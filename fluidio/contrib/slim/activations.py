@@ -13,67 +13,83 @@ from fluidio.program import Block, Operator, OpRole, Variable, unique_name
 from fluidio.program.ir_graph import IrGraph
 from fluidio.tensor import Scope, global_scope
 
-__all__ = ["AddQuantDequantPass", "OutScaleForInferencePass", "OutScaleForTrainingPass"]
+__all__ = [
+    "OUT_SCALE_OPS",
+    "AddQuantDequantPass",
+    "OutScaleForInferencePass",
+    "OutScaleForTrainingPass",
+    "input_names",
+    "output_names",
+]
 
-_ROUNDED = frozenset(
-    [
-        "pool2d",
-        "elementwise_add",
-        "concat",
-        "softmax",
-        "argmax",
-        "transpose",
-        "equal",
-        "gather",
-        "greater_equal",
-        "greater_than",
-        "less_equal",
-        "less_than",
-        "mean",
-        "not_equal",
-        "reshape",
-        "reshape2",
-        "bilinear_interp",
-        "nearest_interp",
-        "trilinear_interp",
-        "slice",
-        "squeeze",
-        "elementwise_sub",
-        "mul",
-        "matmul",
-        "relu",
-        "relu6",
-        "leaky_relu",
-        "tanh",
-        "swish",
-    ]
-)
-_MEASURED = frozenset(
-    [
-        "conv2d",
-        "depthwise_conv2d",
-        "mul",
-        "matmul",
-        "relu",
-        "leaky_relu",
-        "relu6",
-        "sigmoid",
-        "tanh",
-        "prelu",
-        "swish",
-        "softmax",
-        "batch_norm",
-        "elementwise_add",
-        "pool2d",
-        "reshape2",
-        "transpose2",
-        "concat",
-        "elementwise_mul",
-        "scale",
-    ]
-)
-_INPUTS = ("X", "Y", "Input")
+_ROUNDED = [
+    "pool2d",
+    "elementwise_add",
+    "concat",
+    "softmax",
+    "argmax",
+    "transpose",
+    "equal",
+    "gather",
+    "greater_equal",
+    "greater_than",
+    "less_equal",
+    "less_than",
+    "mean",
+    "not_equal",
+    "reshape",
+    "reshape2",
+    "bilinear_interp",
+    "nearest_interp",
+    "trilinear_interp",
+    "slice",
+    "squeeze",
+    "elementwise_sub",
+    "mul",
+    "matmul",
+    "relu",
+    "relu6",
+    "leaky_relu",
+    "tanh",
+    "swish",
+]
+"""The types of ops that AddQuantDequantPass knows."""
+OUT_SCALE_OPS = [
+    "conv2d",
+    "depthwise_conv2d",
+    "mul",
+    "matmul",
+    "relu",
+    "leaky_relu",
+    "relu6",
+    "sigmoid",
+    "tanh",
+    "prelu",
+    "swish",
+    "softmax",
+    "batch_norm",
+    "elementwise_add",
+    "pool2d",
+    "reshape2",
+    "transpose2",
+    "concat",
+    "elementwise_mul",
+    "scale",
+]
+"""The types of ops whose outputs are measured."""
+_INPUTS = ("X", "Y", "Input", "Filter")
+_OUTPUTS = {"conv2d": "Output", "depthwise_conv2d": "Output", "batch_norm": "Y"}
 _FLOATS = (VarType.FP32, VarType.FP64)
+
+
+def input_names(op: Operator) -> list[str]:
+    """Return what an op computes with; shapes, axes and the like are none of it."""
+    return [name for slot in _INPUTS for name in op.input(slot)]
+
+
+def output_names(op: Operator) -> list[str]:
+    """Return what an op computes, without what it notes for its gradient."""
+    return list(op.output(_OUTPUTS.get(op.type, "Out")))
 
 
 class _Pass:
@@ -105,6 +121,9 @@ class AddQuantDequantPass(_Pass):
         quantizable_op_type: the types of ops; all that 1.8.5 knows with `is_full_quantized`.
     """
 
+    _supported_quantizable_op_type = list(_ROUNDED)
+    _activation_type = ["relu", "relu6", "leaky_relu", "tanh", "swish"]
+
     def __init__(
         self,
         scope: Scope | None = None,
@@ -118,9 +137,9 @@ class AddQuantDequantPass(_Pass):
         super().__init__(scope)
         self._rate, self._bits = moving_rate, quant_bits
         self._skip = [skip_pattern] if isinstance(skip_pattern, str) else list(skip_pattern)
-        self._types = _ROUNDED if is_full_quantized else frozenset(quantizable_op_type)
-        if not self._types <= _ROUNDED:
-            raise AssertionError(f"{sorted(self._types - _ROUNDED)} are not supported for quantization.")
+        self._types = frozenset(_ROUNDED if is_full_quantized else quantizable_op_type)
+        if not self._types <= {*_ROUNDED}:
+            raise AssertionError(f"{sorted(self._types - {*_ROUNDED})} are not supported for quantization.")
 
     def apply(self, graph: IrGraph) -> IrGraph:
         """Change a graph; what it keeps from step to step gets its first values in the scope."""
@@ -129,8 +148,8 @@ class AddQuantDequantPass(_Pass):
         rounded: dict[str, str] = {}
         for op in list(block.ops):
             if op.type in self._types and self._takes_activations(block, op):
-                op._attrs.update(quantization_type="qat_without_weight", activation_bits=self._bits)
-                for name in [name for slot in _INPUTS for name in op.input(slot)]:
+                op.attrs.update(quantization_type="qat_without_weight", activation_bits=self._bits)
+                for name in input_names(op):
                     if name not in rounded:
                         rounded[name] = self._insert(block, op, name, graph.is_test())
                     op._rename_input(name, rounded[name])
@@ -142,10 +161,12 @@ class AddQuantDequantPass(_Pass):
         return graph
 
     def _takes_activations(self, block: Block, op: Operator) -> bool:
-        scope = str(op._attrs.get("op_namescope", ""))
-        if any(word in scope for word in self._skip) or op._attrs.get("op_role", 0) & OpRole.Backward:
+        scope = str(op.attrs.get("op_namescope", ""))
+        if any(word in scope for word in self._skip) or op.attrs.get("op_role", 0) & OpRole.Backward:
             return False
-        inputs = [block._find_var_recursive(name) for slot in _INPUTS for name in op.input(slot)]
+        if op.attrs.get("quantization_type") == "qat_with_weight":  # another pass has rounded them
+            return False
+        inputs = [block._find_var_recursive(name) for name in input_names(op)]
         return all(v is not None and not v.persistable and v.dtype in _FLOATS for v in inputs)
 
     def _insert(self, block: Block, op: Operator, name: str, is_test: bool) -> str:
@@ -165,8 +186,7 @@ class AddQuantDequantPass(_Pass):
 
 def _measured(block: Block) -> list[tuple[Operator, str]]:
     """Return the ops whose outputs are measured, with the names of these."""
-    slots = {"conv2d": "Output", "depthwise_conv2d": "Output", "batch_norm": "Y"}
-    found = ((op, name) for op in block.ops if op.type in _MEASURED for name in op.output(slots.get(op.type, "Out")))
+    found = ((op, name) for op in block.ops if op.type in OUT_SCALE_OPS for name in output_names(op))
     return [(op, name) for op, name in found if block._var_recursive(name).dtype in _FLOATS]
 
 

@@ -1,4 +1,4 @@
-"""Ways in and out: one module for each file format, and the table of them."""
+"""File formats: one module for each, and the table of them."""
 
 from fluidio.conversion.formats.table import FORMATS, Format, of_name, of_path, stem
 

@@ -75,7 +75,7 @@ def _array(pa: ModuleType, column: Column, slot: Field) -> Any:
 
 
 def _fixed(pa: ModuleType, values: object, width: int, count: int) -> Any:
-    """Return `count` lists of one width; single items stay as they are, and lists of nothing are plain lists."""
+    """Return `count` lists of one width; single items are not wrapped, and empty lists are plain lists."""
     if width == 1:
         return values
     if not width:
@@ -84,7 +84,7 @@ def _fixed(pa: ModuleType, values: object, width: int, count: int) -> Any:
 
 
 def _strings(pa: ModuleType, slot: Field, data: Any, offsets: Any) -> Any:
-    """Return strings that stand one after another as a column of string or binary."""
+    """Return strings stored one after another as a column of string or binary."""
     buffers = [None, pa.py_buffer(_small(offsets)), pa.py_buffer(data)]
     array = pa.Array.from_buffers(pa.binary(), len(offsets) - 1, buffers)
     if slot.text not in ("str", "strings"):
@@ -143,7 +143,7 @@ def _column(pa: Any, array: Any, slot: Field) -> Column:
 
 
 def _opened(array: Any, slot: Field) -> tuple[Any, Any]:
-    """Return the offsets of lists, from 0, and what is in them."""
+    """Return the offsets of lists, from 0, and their contents."""
     offsets = array.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
     items = array.flatten()
     _refuse_inner(slot, items)
@@ -174,7 +174,7 @@ def _bytes_of(pa: Any, array: Any) -> tuple[Any, Any]:
 
 
 def slots_of(found: Any) -> list[Field]:
-    """Return the slots in the metadata of an Arrow schema, or those that its types mean."""
+    """Return the slots in the metadata of an Arrow schema, or those inferred from its types."""
     metadata = found.metadata or {}
     known = {slot.name: slot for slot in schema.from_json(metadata[_KEY])} if _KEY in metadata else {}
     if not len(found):
@@ -183,7 +183,7 @@ def slots_of(found: Any) -> list[Field]:
 
 
 def _known(field: Any, slot: Field | None) -> Field | None:
-    """Return a slot of the metadata if the column is still what it says; others may have changed it since."""
+    """Return a slot of the metadata if it still matches the column, which other tools may have changed."""
     pa = _pyarrow()
     if slot is None:
         return None

@@ -47,7 +47,7 @@ def _is_number(kind: Any) -> bool:
 
 
 def _is_tensor(kind: Any) -> bool:
-    """Tell whether a type is Arrow's fixed-shape tensor with its dims in order."""
+    """Return whether a type is Arrow's fixed-shape tensor with its dims in order."""
     if getattr(kind, "extension_name", "") != "arrow.fixed_shape_tensor":
         return False
     return list(kind.permutation or range(len(kind.shape))) == list(range(len(kind.shape)))

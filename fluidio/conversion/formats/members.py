@@ -1,4 +1,4 @@
-"""Names of slots as names of members: what would not be found again is refused before anything is written."""
+"""Slot names as member names: names that could not be read back are refused before anything is written."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def check_members(
     forbidden: str = "\0",
     empty: bool = True,
 ) -> None:
-    """Refuse slots whose members would overwrite one another or have impossible names.
+    """Raise for slots whose members would overwrite one another or have invalid names.
 
     Args:
-        members: returns the names of what holds a slot.
+        members: returns the names of a slot's members.
         reserved: names that the format uses itself.
         forbidden: characters that cannot be in a name.
         empty: whether a name may be empty.

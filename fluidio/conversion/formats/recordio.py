@@ -25,7 +25,7 @@ __all__ = ["read", "write"]
 
 
 def write(path: str, slots: list[Field], blocks: Iterable[RecordBlock]) -> None:
-    """Write blocks as tensor records, or as the bytes that they were.
+    """Write blocks as tensor records, or as their original bytes.
 
     Raises:
         ConversionError: a slot has a dtype that tensors cannot hold.
@@ -47,7 +47,7 @@ def read(path: str, slots: list[Field] | None) -> tuple[list[Field], Iterator[Re
     """Return the slots and the blocks of a file.
 
     Args:
-        slots: known slots (from a manifest), else slot_0, slot_1, ... as the first records are.
+        slots: known slots (from a manifest), else slot_0, slot_1, ... inferred from the first records.
     """
     content = _content(path)
     if content == "samples":
@@ -72,7 +72,7 @@ _RECORD = Field("record", "uint8", (1,), 1, None, "record")
 
 
 def _content(path: str) -> str:
-    """Tell what the first record is: tensors, a pickled sample, or bytes."""
+    """Return the kind of the first record: tensors, a pickled sample, or bytes."""
     with File(path) as file:
         record = next(iter(file), None)
     if record is None:
@@ -97,7 +97,7 @@ def _tensors(path: str) -> Iterator[RecordBlock]:
 
 
 def _bytes(path: str) -> Iterator[RecordBlock]:
-    """Yield records that are no tensors as strings of bytes."""
+    """Yield records that are not tensors as byte strings."""
     with ChunkReader(path) as reader:
         for chunk in reader:
             records = chunk.records()

@@ -1,4 +1,4 @@
-"""Between blocks and single records, for formats that store records one by one."""
+"""Convert between blocks and single records, for formats that store records one by one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fluidio.tensor.lod import LoD
 
 __all__ = ["Record", "blocks_of", "records_of", "shaped"]
 
-Record = Sequence[tuple[npt.NDArray[Any], LoD]]
+Record = Sequence[tuple[Array, LoD]]
 _BLOCK = 1000
 
 
@@ -38,7 +38,7 @@ def _split(column: Column) -> Iterator[tuple[Array, LoD]]:
 
 
 def shaped(flat: Array, slot: Field) -> Array:
-    """Return the values of one record as rows; where a row holds nothing, the slot says how many there are."""
+    """Return the values of one record as rows; for rows of zero items, the slot gives their number."""
     if flat.ndim > 1 and flat.shape[1:] == slot.shape:
         return flat
     if not np.prod(slot.shape):

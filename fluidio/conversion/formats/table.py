@@ -17,11 +17,11 @@ class Format(NamedTuple):
     """A file format.
 
     Attributes:
-        suffix: what its files' names end with.
+        suffix: the suffix of its file names.
         read: (path, slots or None) -> (slots, blocks).
         write: (path, slots, blocks).
         keeps_slots: whether its files hold the slots themselves.
-        has_nulls: whether there may be nulls in them; `read` takes `nulls=` then.
+        has_nulls: whether they may contain nulls; `read` then takes `nulls=`.
     """
 
     suffix: str
@@ -58,7 +58,7 @@ def of_name(name: str) -> Format:
 
 
 def of_path(path: str) -> Format:
-    """Return the format that a file's name says; a name without a known suffix is RecordIO."""
+    """Return the format of a file by its name; a name without a known suffix is RecordIO."""
     name = next((name for suffix, name in _SUFFIXES.items() if path.endswith(suffix)), "recordio")
     return FORMATS[name]
 

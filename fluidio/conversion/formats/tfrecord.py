@@ -184,7 +184,7 @@ def write(path: str, slots: list[Field], blocks: Iterable[RecordBlock]) -> None:
             file.write(frame(example(features)))
 
 
-def _encode(slot: Field, array: npt.NDArray[Any], lod: Any) -> Iterator[bytes]:
+def _encode(slot: Field, array: Array, lod: Any) -> Iterator[bytes]:
     dtype = array.dtype
     if slot.text and slot.lod_level == 2 and len(lod[0]) == 2:
         yield _features_of_strings(slot.name, strings(array, lod[1], decode=False))
@@ -240,7 +240,7 @@ def _guess(features: dict[str, Any]) -> list[Field]:
 
 
 def _decode(features: dict[str, Any], slots: list[Field], path: str) -> Record:
-    record: list[tuple[npt.NDArray[Any], Any]] = []
+    record: list[tuple[Array, Any]] = []
     for slot in slots:
         if slot.name not in features:
             raise ConversionError(f"{path}: an example has no feature {slot.name}; it has {', '.join(features)}")

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fluidio.conversion import storage
 from fluidio.conversion.formats.members import check_members
@@ -44,7 +43,7 @@ def _names(slot: Field) -> list[str]:
     return [slot.name, *(f"{slot.name}.lod_{level}" for level in range(slot.lod_level))]
 
 
-def _members(slot: Field, array: npt.NDArray[Any], lod: Any) -> Iterator[tuple[str, bytes]]:
+def _members(slot: Field, array: Array, lod: Any) -> Iterator[tuple[str, bytes]]:
     """Yield (extension, content) of the members that hold a slot of one record."""
     single = not slot.lod_level or len(lod[0]) == 2
     if slot.is_text and single:
@@ -144,7 +143,7 @@ def _guess(name: str, value: Any) -> Field:
 
 
 def _decode(sample: dict[str, Any], slots: list[Field], path: str) -> Record:
-    record: list[tuple[npt.NDArray[Any], Any]] = []
+    record: list[tuple[Array, Any]] = []
     for slot in slots:
         if slot.name not in sample:
             raise ConversionError(f"{path}: a sample has no member {slot.name}; it has {', '.join(sample)}")

@@ -12,7 +12,7 @@ _FILES = {"csv": "csv_rows", "imagenet": "imagenet", "jsonl": "json_lines", "tab
 
 
 def copy(name: str, folder: str) -> str:
-    """Copy a template into a folder and return its path; a file that is there stays."""
+    """Copy a template into a folder and return its path; an existing file is kept."""
     if name not in NAMES:
         raise FileNotFoundError(f"there is no template {name!r}: choose one of {', '.join(NAMES)}")
     os.makedirs(folder, exist_ok=True)
@@ -24,14 +24,14 @@ def copy(name: str, folder: str) -> str:
 
 
 def path_of(name: str) -> str:
-    """Return the path of a template that comes with the package; another name or path stays as it is."""
+    """Return the path of a built-in template; any other name or path is returned unchanged."""
     if name not in NAMES or os.path.exists(name):
         return name
     return os.path.join(os.path.dirname(__file__), f"{_FILES[name]}.py")
 
 
 def for_file(path: str) -> str | None:
-    """Return the template that reads a data file directly, None when it is no such file."""
+    """Return the template that reads a data file directly; None if there is none."""
     name = path.lower()
     suffix = os.path.splitext(name.removesuffix(".gz"))[1]
     if name.endswith(".gz") and suffix not in (".jsonl", ".ndjson", ".csv", ".tsv"):

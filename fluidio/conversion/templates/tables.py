@@ -8,9 +8,10 @@ numbers: `--text zip,phone` keeps columns as they are written, leading zeros inc
 """
 
 import argparse
+import contextlib
 import functools
 import gzip
-import sys
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +21,8 @@ import pyarrow.parquet
 
 from fluidio.conversion.formats.nulls import without_nulls
 from fluidio.conversion.storage import opened
+
+WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*$")
 
 
 @functools.cache
@@ -47,42 +50,68 @@ def dict_data(task_id: int) -> Iterator[Any]:
 def batches(task_id: int) -> Iterator[Any]:
     path = arguments().files[task_id]
     name = path.lower()
+    if name.endswith((".csv", ".tsv", ".csv.gz", ".tsv.gz")):
+        yield from csv(path)
+        return
     with opened(path) as file:
         if name.endswith((".parquet", ".pq")):
             yield from pyarrow.parquet.ParquetFile(file).iter_batches(8192)
-        elif name.endswith((".csv", ".tsv", ".csv.gz", ".tsv.gz")):
-            yield from csv(gzip.open(file) if name.endswith(".gz") else file, "\t" if ".tsv" in name[-7:] else ",")
         else:
             reader = pyarrow.ipc.open_file(file)
             for number in range(reader.num_record_batches):
                 yield reader.get_batch(number)
 
 
-def csv(file: object, delimiter: str) -> Iterator[Any]:
+def csv(path: str) -> Iterator[Any]:
     """Yield the rows of a CSV file; the first megabytes decide the types of the columns."""
-    text = {name: pyarrow.string() for name in arguments().text.split(",") if name}
-    reader = pyarrow.csv.open_csv(
-        file,
-        read_options=pyarrow.csv.ReadOptions(block_size=8 << 20),
-        parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        convert_options=pyarrow.csv.ConvertOptions(column_types=text),
-    )
-    missing = [name for name in text if name not in reader.schema.names]
-    if missing:
-        raise ValueError(f"there is no column {missing[0]}; --text names some of {', '.join(reader.schema.names)}")
-    strange = [field.name for field in reader.schema if pyarrow.types.is_binary(field.type)]
-    if strange:
-        raise ValueError(f"{strange[0]}: its text is not UTF-8: convert the file first, e.g. with iconv")
-    for batch in reader:
-        warn_of_large(batch)
-        yield batch
+    names = [name for name in arguments().text.split(",") if name]
+    suspects: set[str] = set()
+    with csv_reader(path, names) as reader:
+        missing = [name for name in names if name not in reader.schema.names]
+        if missing:
+            raise ValueError(f"there is no column {missing[0]}; --text names some of {', '.join(reader.schema.names)}")
+        strange = [field.name for field in reader.schema if pyarrow.types.is_binary(field.type)]
+        if strange:
+            raise ValueError(f"{strange[0]}: its text is not UTF-8: convert the file first, e.g. with iconv")
+        for batch in reader:
+            suspects.update(with_large_numbers(batch))
+            yield batch
+    if suspects:
+        refuse_rounding(path, sorted(suspects))
 
 
-def warn_of_large(batch: Any) -> None:
-    """Warn of whole numbers that 64 bits do not hold: they were read as floats, so their last digits are lost."""
+@contextlib.contextmanager
+def csv_reader(path: str, text: list[str], **options: Any) -> Iterator[Any]:
+    """Open a CSV file whose columns `text` stay as they are written."""
+    name = path.lower()
+    with opened(path) as file:
+        yield pyarrow.csv.open_csv(
+            gzip.open(file) if name.endswith(".gz") else file,
+            read_options=pyarrow.csv.ReadOptions(block_size=8 << 20),
+            parse_options=pyarrow.csv.ParseOptions(
+                delimiter="\t" if ".tsv" in name[-7:] else ",", newlines_in_values=True
+            ),
+            convert_options=pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(text, pyarrow.string()), **options),
+        )
+
+
+def with_large_numbers(batch: Any) -> Iterator[str]:
+    """Yield the names of columns of floats that hold numbers of 2**53 and more, which may be rounded whole numbers."""
     for name, column in zip(batch.schema.names, batch.columns):
-        if pyarrow.types.is_floating(column.type) and len(column) and not column.null_count:
-            numbers = column.to_numpy()
-            if bool((numbers == numbers.round()).all()) and float(abs(numbers).max()) >= 2.0**63:
-                problem = f"{name}: whole numbers of more than 64 bits are read as floats and rounded"
-                print(f"warning: {problem}; `-- --text {name}` keeps them as they are written", file=sys.stderr)
+        if pyarrow.types.is_floating(column.type) and bool((abs(column.drop_null().to_numpy()) >= 2.0**53).any()):
+            yield name
+
+
+def refuse_rounding(path: str, names: list[str]) -> None:
+    """Read columns of floats as they are written, and refuse whole numbers that are no float."""
+    row = 0
+    with csv_reader(path, names, include_columns=names) as reader:
+        for batch in reader:
+            for name, column in zip(names, batch.columns):
+                for number, text in enumerate(column.to_pylist(), row):
+                    if len(text or "") > 15 and WHOLE.match(text) and float(text) != int(text):
+                        raise ValueError(
+                            f"{name}: {text.strip()} in row {number} would be rounded to {float(text)}, because the "
+                            f"column is read as floats; `-- --text {name}` keeps it as it is written"
+                        )
+            row += len(batch)

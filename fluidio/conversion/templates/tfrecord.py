@@ -41,6 +41,6 @@ def single(values: Any) -> Any:
 
 
 def is_list(name: str) -> bool:
-    """Tell whether SCHEMA says that a feature is a list."""
+    """Return whether SCHEMA says that a feature is a list."""
     said = globals().get("SCHEMA", {}).get(name)
     return isinstance(said, tuple) and bool(said[1])

@@ -66,10 +66,12 @@ class Collective(Fleet):
     """Workers that exchange gradients with each other."""
 
     mode = Mode.COLLECTIVE
+    _refusal = AssertionError
 
     def distributed_optimizer(self, optimizer: object, strategy: object = None) -> CollectiveOptimizer:
         """Return the optimizer under fleet's interface."""
-        return CollectiveOptimizer(optimizer, strategy or DistributedStrategy(), self)
+        self._optimizer = wrapped = CollectiveOptimizer(optimizer, strategy or DistributedStrategy(), self)
+        return wrapped
 
     def _distribute(self, main: Program, startup: Program, strategy: Any) -> None:
         role = self._role()
@@ -152,8 +154,10 @@ def _not_collective(name: str) -> None:
 class CollectiveOptimizer(DistributedOptimizer):
     """An optimizer of one of many workers, with the options of a strategy."""
 
-    def __init__(self, optimizer: object, strategy: object = None, owner: object = None) -> None:
+    def __init__(self, optimizer: object, strategy: Any = None, owner: object = None) -> None:
         super().__init__(optimizer, strategy or DistributedStrategy(), owner or fleet)
+        if not isinstance(self._strategy.recompute_checkpoints, list):
+            raise ValueError("DistStrategy.recompute_checkpoints should be a List")
 
     def minimize(
         self,
@@ -163,17 +167,28 @@ class CollectiveOptimizer(DistributedOptimizer):
         no_grad_set: Iterable[Any] | None = None,
     ) -> tuple[list[Operator], list[Any]]:
         """Append backward and updates, and exchange gradients between them."""
-        strategy, optimizer = self._strategy, self._optimizer
+        strategy = self._strategy
         if strategy.forward_recompute:
-            optimizer = RecomputeOptimizer(optimizer)
-            optimizer._set_checkpoints(list(strategy.recompute_checkpoints))
+            if not strategy.recompute_checkpoints:
+                raise ValueError(
+                    "please set strategy.recompute_checkpoints when set strategy.forward_recompute as True"
+                )
+            self._refuse("forward_recompute", "RecomputeOptimizer", "OptimizerWithMixedPrecision")
+            self._optimizer = RecomputeOptimizer(self._optimizer)
+            self._optimizer._set_checkpoints(list(strategy.recompute_checkpoints))
         if strategy.use_amp:
             from fluidio.contrib import mixed_precision
 
+            self._refuse("mixed_precision", "OptimizerWithMixedPrecision", "DGCMomentumOptimizer")
             scaling = float(strategy.amp_loss_scaling)
-            optimizer = mixed_precision.decorate(optimizer, init_loss_scaling=scaling)
-        self._optimizer = optimizer
+            self._optimizer = mixed_precision.decorate(self._optimizer, init_loss_scaling=scaling)
         return self._minimize(loss, startup_program, parameter_list, no_grad_set)
+
+    def _refuse(self, strategy_name: str, *classes: str) -> None:
+        """Raise where the optimizer does already what the strategy asks for."""
+        name = type(self._optimizer).__name__
+        if name in classes:
+            raise ValueError(f"can not use {name} when you set DistStrategy.{strategy_name} as True")
 
 
 CollectiveOpBasedOptimizer = CollectiveOptimizer

@@ -142,9 +142,10 @@ def _out_lod(k: Op, definition: OpDef, slot: str, index: int) -> Lod:
         if isinstance(given, list):
             return given[index] if index < len(given) else ()
         return given
-    if definition.lod == "none":
-        return ()
-    if definition.lod == "kernel":
+    source = (definition.lods or {}).get(slot)
+    if source is not None and not source.startswith("~"):
+        return k.lod(source) if source else ()
+    if definition.lod in ("none", "kernel"):
         return ()
     first = definition.inputs[0].name if definition.inputs else ""
     if first == "X":

@@ -29,7 +29,7 @@ class Op:
         self.frame = frame
         self.op = op
         self.g: Graph = frame.graph
-        self.lods: dict[str, list[Lod]] = {slot: [frame.lod(n) for n in op.input(slot)] for slot in op._inputs}
+        self.lods: dict[str, list[Lod]] = {slot: [frame.lod(n) for n in op.input(slot)] for slot in op.slots_in}
         self.out_lods: dict[str, Lod | list[Lod]] = {}
         self._defaults: dict[str, Any] | None = None
 
@@ -46,7 +46,7 @@ class Op:
 
     def attr(self, name: str, default: object = None) -> Any:
         """Return an attribute, or the op's own default."""
-        attrs = self.op._attrs
+        attrs = self.op.attrs
         if name in attrs:
             return attrs[name]
         if self._defaults is None:

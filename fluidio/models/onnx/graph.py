@@ -9,17 +9,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fluidio.models.onnx.ranks import rank_of
-from fluidio.tensor.array import DType
+from fluidio.tensor.array import Array, DType
 
 __all__ = ["OPSET", "Graph", "Input", "Names", "Value"]
 
 OPSET = 18
 """Known to ONNX Runtime since 1.14."""
 
-Array = npt.NDArray[Any]
 _BOOL = frozenset(
     ["Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "And", "Or", "Not", "Xor", "IsNaN", "IsInf"]
 )

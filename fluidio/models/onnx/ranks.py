@@ -118,7 +118,7 @@ def rank_of(op_type: str, values: Sequence[Any], attrs: dict[str, Any]) -> int |
     if op_type in ("Gather", "GatherElements"):
         if op_type == "GatherElements":
             return first
-        return None if None in ranks else first + ranks[1] - 1  # type: ignore[operator]
+        return None if first is None or ranks[1] is None else first + ranks[1] - 1
     if op_type in ("Reshape", "Expand") and values[1].constant is not None:
         size = int(values[1].constant.size)
         return size if op_type == "Reshape" else None if first is None else max(first, size)

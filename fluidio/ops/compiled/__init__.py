@@ -1,1 +1,1 @@
-"""Kernels in C where a profile asked for them: optional, with NumPy's results when they could not be built."""
+"""C kernels where a profile justified them: optional, with the same results as NumPy if they could not be built."""

@@ -1,9 +1,8 @@
 /* Batch normalisation, ReLU and max pooling in one pass over memory: channels.py says what each function does; NumPy
    does the same in several passes. Sizes are checked against the numbers given with them. */
 
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030B0000
-#include <Python.h>
+#include "../../_python.h"
+
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 #endif
 
 typedef struct {
-    Py_ssize_t images, channels, size; /* size: floats of a plane */
+    Py_ssize_t images, channels, size; /* size: floats per plane */
 } Planes;
 
 typedef struct {
@@ -51,7 +50,7 @@ static int wide = 0; /* 0, 1, 2: vectors of 128, 256, 512 bits */
 #define CALL(name, ...) name##_128(__VA_ARGS__)
 #endif
 
-/* instructions(bits) -> bits: use vectors of at most so many bits; returns what the processor has of it. */
+/* instructions(bits) -> bits: use vectors of at most this many bits; return the width the processor supports. */
 static PyObject *instructions(PyObject *module, PyObject *args) {
     int bits = 0;
     if (!PyArg_ParseTuple(args, "i", &bits))
@@ -95,7 +94,7 @@ static PyObject *done(Py_buffer *buffers, int count, int ok) {
     Py_RETURN_NONE;
 }
 
-/* Tell whether the first `whole` buffers hold all planes, the others a number for each channel; None fits anything. */
+/* Return whether the first `whole` buffers hold all planes, the others a number per channel; None fits anything. */
 static int planes_fit(const Planes *p, const Py_buffer *buffers, int whole, int count, Py_ssize_t begin, Py_ssize_t end) {
     if (p->images < 1 || p->channels < 1 || p->size < 1 || begin < 0 || end > p->channels)
         return 0;
@@ -226,6 +225,8 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_channels", NULL, 0, methods, NULL, NULL, NULL, NULL};
+static PyModuleDef_Slot slots[] = {NO_LOCK_NEEDED{0, NULL}};
 
-PyMODINIT_FUNC PyInit__channels(void) { return PyModule_Create(&definition); }
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_channels", NULL, 0, methods, slots, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__channels(void) { return PyModuleDef_Init(&definition); }

@@ -26,7 +26,7 @@ TARGET static double NAME(plane_sums)(const float *x, Py_ssize_t size, float cen
     return total;
 }
 
-/* y = (x - mean) factor + bias, plus another array, no less than zero, as asked for. */
+/* y = (x - mean) factor + bias, optionally plus another array and clamped at zero. */
 TARGET static void NAME(scale_plane)(const float *x, const float *other, float *y, Py_ssize_t size, float mean,
                                      float factor, float bias, int relu) {
     if (other == NULL && !relu)
@@ -70,7 +70,7 @@ TARGET static void NAME(normalise)(const Planes *p, const float *x, const float 
     }
 }
 
-/* Sum gradients d, and d (x - mean), of a plane; where `out` is given, d counts only where that is above zero. */
+/* Sum gradients d, and d (x - mean), of a plane; if `out` is given, d counts only where out > 0. */
 TARGET static void NAME(gradient_sums)(const float *x, const float *d, const float *out, Py_ssize_t size, float mean,
                                        double *sum, double *dot) {
     V sums[2] = {{0}, {0}}, dots[2] = {{0}, {0}};

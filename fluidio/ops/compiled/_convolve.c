@@ -5,9 +5,8 @@
    The arrays come from our own kernels; their sizes are checked against the numbers given with them.
 */
 
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030B0000
-#include <Python.h>
+#include "../../_python.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,22 +15,24 @@
 #error "needs the vectors of GCC or Clang; NumPy does the same"
 #endif
 
-#define CHUNK 192            /* rows of columns multiplied at once */
-#define CACHED (512 << 10)   /* bytes of a core's second cache to fill */
-#define PLACES 256           /* places of a piece of the filter's gradient */
+#define CHUNK 192            /* rows of columns multiplied together */
+#define CACHED (512 << 10)   /* bytes of a core's L2 cache to use */
+#define PLACES 256           /* places in a piece of the filter gradient */
 #define ROWS 128             /* its rows; a multiple of every HIGH */
-#define TILES 128            /* 2 x 2 outputs of a piece by Winograd; a multiple of every PANEL */
+#define TILES 128            /* 2 x 2 outputs in a Winograd piece; a multiple of every PANEL */
 #define APART 16             /* floats between matrices, so that their rows do not compete for one set of the cache */
-#define WORTH_WINOGRAD 24    /* channels and filters above which it wins */
-#define FEW 2                /* filters of a group that are not worth columns */
+#define WORTH_WINOGRAD 24    /* channels and filters above which it is faster */
+#define NOT_MANY 32          /* channels or filters below which the direct way wins with narrow vectors, and */
+#define A_FEW 8              /* channels below which it does for the filter's gradient */
+#define FEW 2                /* filters per group that are not worth columns */
 
 /* Where columns come from: images of one group, and the grid of places over them. */
 typedef struct {
     Py_ssize_t images, channels, height, width, plane, image; /* plane, image: floats from one to the next */
     Py_ssize_t rows, cols, step_y, step_x, taps;
-    const int64_t *tap; /* of each its y, its x, its place in a filter */
+    const int64_t *tap; /* y, x and position in a filter, for each tap */
     const float *from_end;
-    Py_ssize_t first_y, first_x; /* of 3 x 3 taps: the first of them, and their order */
+    Py_ssize_t first_y, first_x; /* for 3 x 3 taps: the first one, and their order */
     int order[9];
 } Grid;
 
@@ -70,7 +71,7 @@ static Py_ssize_t clamp(Py_ssize_t value, Py_ssize_t low, Py_ssize_t high) {
 /* Division that rounds up, for any sign of `a`. */
 static Py_ssize_t up(Py_ssize_t a, Py_ssize_t b) { return a > 0 ? (a + b - 1) / b : -(-a / b); }
 
-/* List what one tap meets at the places [begin, end): at most three moves for each row of places. */
+/* List the elements one tap covers at the places [begin, end): at most three moves per row of places. */
 static Py_ssize_t moves_of(const Grid *g, Py_ssize_t tap, Py_ssize_t begin, Py_ssize_t end, Move *moves) {
     Py_ssize_t count = 0, area = g->rows * g->cols, dy = g->tap[3 * tap], dx = g->tap[3 * tap + 1];
     for (Py_ssize_t place = begin; place < end;) {
@@ -141,15 +142,26 @@ static inline void put(float *to, const float *from, const Move *moves, Py_ssize
 typedef int Correlate(const Grid *, const Target *, const float *, const float *, float *, Py_ssize_t, Py_ssize_t);
 
 typedef struct {
-    Py_ssize_t high;
+    Py_ssize_t high, lanes;
     void (*pack)(const Grid *, const Target *, const Filters *, const float *, float *);
     void (*spread_filters)(const Grid *, const Target *, const Filters *, const float *, float *);
-    Correlate *correlate, *planes, *winograd, *filter_gradient, *planes_gradient, *winograd_gradient;
+    Correlate *correlate, *direct, *planes, *winograd;
+    Correlate *filter_gradient, *direct_gradient, *planes_gradient, *winograd_gradient;
 } Set;
 
 #define SET(high, bits)                                                                                                \
-    {high,           pack_##bits,            spread_filters_##bits,  correlate_##bits,        planes_##bits,           \
-     winograd_##bits, filter_gradient_##bits, planes_gradient_##bits, winograd_gradient_##bits}
+    {high,                                                                                                             \
+     bits / 32,                                                                                                        \
+     pack_##bits,                                                                                                      \
+     spread_filters_##bits,                                                                                            \
+     correlate_##bits,                                                                                                 \
+     direct_##bits,                                                                                                    \
+     planes_##bits,                                                                                                    \
+     winograd_##bits,                                                                                                  \
+     filter_gradient_##bits,                                                                                           \
+     direct_gradient_##bits,                                                                                           \
+     planes_gradient_##bits,                                                                                           \
+     winograd_gradient_##bits}
 static const Set sets[] = {
     SET(4, 128),
 #if defined(__x86_64__)
@@ -159,7 +171,7 @@ static const Set sets[] = {
 };
 static const Set *use = sets;
 
-/* instructions(bits) -> bits: use vectors of at most so many bits; returns what the processor has of it. */
+/* instructions(bits) -> bits: use vectors of at most this many bits; return the width the processor supports. */
 static PyObject *instructions(PyObject *module, PyObject *args) {
     int bits = 0;
     if (!PyArg_ParseTuple(args, "i", &bits))
@@ -177,7 +189,7 @@ static PyObject *instructions(PyObject *module, PyObject *args) {
     return PyLong_FromLong(128L << found);
 }
 
-/* The arguments that both functions below take. */
+/* The arguments of both functions below. */
 typedef struct {
     Py_buffer images, outs, filters, taps; /* outs: the product, or the gradient of the output */
     Py_ssize_t groups, out_height, begin, end;
@@ -193,7 +205,7 @@ static void release(Work *work) {
     PyBuffer_Release(&work->taps);
 }
 
-/* Tell whether places, taps and arrays fit together, so that nothing outside the arrays is touched. */
+/* Return whether places, taps and arrays match, so that nothing outside the arrays is accessed. */
 static int fits(const Work *work) {
     const Grid *g = &work->g;
     const Target *t = &work->t;
@@ -237,7 +249,7 @@ static int take(Work *work, PyObject *args, const char *format) {
     return 0;
 }
 
-/* Tell whether Winograd's way is open and worth it; note the order of the taps. */
+/* Return whether Winograd's method is possible and worthwhile; store the order of the taps. */
 static int by_winograd(Work *work) {
     Grid *g = &work->g;
     const Target *t = &work->t;
@@ -259,7 +271,21 @@ static int by_winograd(Work *work) {
     return 1;
 }
 
-/* Return the first row of tiles that begins at a row of places or behind it. */
+/* Return the instruction set for the direct method (vectors that rows fill); NULL if impossible or not worthwhile. */
+static const Set *directly(const Work *work) {
+    const Grid *g = &work->g;
+    const Target *t = &work->t;
+    if (g->step_x != 1 || g->step_y != 1 || t->step_x != 1 || t->step_y != 1 || t->filters <= FEW ||
+        g->taps == 1)
+        return NULL;
+    int narrow = g->channels < NOT_MANY || t->filters < NOT_MANY;
+    for (const Set *set = use; set == use || (narrow && set >= sets && 2 * set->lanes == use->lanes); set--)
+        if (g->cols >= set->lanes && (g->cols + set->lanes - 1) / set->lanes * set->lanes * 4 <= g->cols * 5)
+            return set;
+    return NULL;
+}
+
+/* Return the first row of tiles that begins at or after a row of places. */
 static Py_ssize_t tile_row(const Grid *g, Py_ssize_t row) {
     return row / g->rows * ((g->rows + 1) / 2) + (row % g->rows + 1) / 2;
 }
@@ -279,8 +305,12 @@ static PyObject *correlate(PyObject *module, PyObject *args) {
     const Grid *g = &work.g;
     const Target *t = &work.t;
     int winograd = by_winograd(&work);
+    const Set *set = winograd ? NULL : directly(&work);
+    int direct = set != NULL;
+    if (!direct)
+        set = use;
     Py_ssize_t begin = clamp(work.begin, 0, g->images * g->rows), end = clamp(work.end, begin, g->images * g->rows);
-    Py_ssize_t depth = g->channels * g->taps, padded = (t->filters + use->high - 1) / use->high * use->high;
+    Py_ssize_t depth = g->channels * g->taps, padded = (t->filters + set->high - 1) / set->high * set->high;
     int few = t->filters <= FEW, failed = 0;
     Py_BEGIN_ALLOW_THREADS
     float *packed = malloc(4 * (winograd ? 16 * (padded * g->channels + APART) : padded * depth));
@@ -289,10 +319,11 @@ static PyObject *correlate(PyObject *module, PyObject *args) {
         const float *from = (const float *)work.images.buf + group * g->channels * g->plane;
         float *to = (float *)work.outs.buf + group * t->filters * t->plane;
         const float *filters = (const float *)work.filters.buf + group * (work.filters.len / 4 / work.groups);
-        (winograd ? use->spread_filters : use->pack)(g, t, &work.w, filters, packed);
-        failed = winograd ? use->winograd(g, t, from, packed, to, tile_row(g, begin), tile_row(g, end))
-                 : few ? use->planes(g, t, from, packed, to, begin, end)
-                     : use->correlate(g, t, from, packed, to, begin * g->cols, end * g->cols);
+        (winograd ? set->spread_filters : set->pack)(g, t, &work.w, filters, packed);
+        failed = winograd ? set->winograd(g, t, from, packed, to, tile_row(g, begin), tile_row(g, end))
+                 : direct ? set->direct(g, t, from, packed, to, begin, end)
+                 : few    ? set->planes(g, t, from, packed, to, begin, end)
+                          : set->correlate(g, t, from, packed, to, begin * g->cols, end * g->cols);
     }
     free(packed);
     Py_END_ALLOW_THREADS
@@ -317,6 +348,9 @@ static PyObject *filter_gradient(PyObject *module, PyObject *args) {
     if (by_winograd(&work) && g->order[0] == 0 && g->order[8] == 8) {
         run = use->winograd_gradient;
         begin = up(begin, 9), end = up(end, 9);
+    } else if ((t->filters < NOT_MANY || g->channels < A_FEW) && directly(&work) != NULL) {
+        run = directly(&work)->direct_gradient;
+        begin = up(begin, g->taps), end = up(end, g->taps);
     }
     int failed = 0;
     Py_BEGIN_ALLOW_THREADS
@@ -335,6 +369,8 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_convolve", NULL, 0, methods, NULL, NULL, NULL, NULL};
+static PyModuleDef_Slot slots[] = {NO_LOCK_NEEDED{0, NULL}};
 
-PyMODINIT_FUNC PyInit__convolve(void) { return PyModule_Create(&definition); }
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_convolve", NULL, 0, methods, slots, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__convolve(void) { return PyModuleDef_Init(&definition); }

@@ -4,9 +4,8 @@
    No product of floats is fused with a sum: the bits are those of two roundings.
 */
 
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030B0000
-#include <Python.h>
+#include "../../_python.h"
+
 #include <stdint.h>
 
 #define LANES 8
@@ -61,6 +60,8 @@ static PyObject *uniform(PyObject *module, PyObject *args) {
 
 static PyMethodDef methods[] = {{"uniform", uniform, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
 
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_draws", NULL, 0, methods, NULL, NULL, NULL, NULL};
+static PyModuleDef_Slot slots[] = {NO_LOCK_NEEDED{0, NULL}};
 
-PyMODINIT_FUNC PyInit__draws(void) { return PyModule_Create(&definition); }
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_draws", NULL, 0, methods, slots, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__draws(void) { return PyModuleDef_Init(&definition); }

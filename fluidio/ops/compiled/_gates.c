@@ -1,8 +1,7 @@
-/* The activations of recurrent ops as Fluid's vector kernels compute them: vector_gates.py says how, in NumPy. */
+/* The activations of recurrent ops as Fluid's vector kernels compute them: vector_gates.py does the same in NumPy. */
 
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030B0000
-#include <Python.h>
+#include "../../_python.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -103,6 +102,8 @@ static PyObject *sigmoid(PyObject *module, PyObject *args) { return apply(args, 
 static PyMethodDef methods[] = {
     {"tanh", tanh_, METH_VARARGS, NULL}, {"sigmoid", sigmoid, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
 
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_gates", NULL, 0, methods, NULL, NULL, NULL, NULL};
+static PyModuleDef_Slot slots[] = {NO_LOCK_NEEDED{0, NULL}};
 
-PyMODINIT_FUNC PyInit__gates(void) { return PyModule_Create(&definition); }
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_gates", NULL, 0, methods, slots, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__gates(void) { return PyModuleDef_Init(&definition); }

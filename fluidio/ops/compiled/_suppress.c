@@ -1,8 +1,7 @@
-/* Greedy suppression of boxes that overlap better ones: nms.py says what it is, and does it in NumPy. */
+/* Greedy suppression of boxes that overlap better ones: nms.py documents it and implements it in NumPy. */
 
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030B0000
-#include <Python.h>
+#include "../../_python.h"
+
 #include <stdint.h>
 
 static float area(const float *box, float extra) {
@@ -59,6 +58,8 @@ static PyObject *keep_apart(PyObject *module, PyObject *args) {
 
 static PyMethodDef methods[] = {{"keep_apart", keep_apart, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
 
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_suppress", NULL, 0, methods, NULL, NULL, NULL, NULL};
+static PyModuleDef_Slot slots[] = {NO_LOCK_NEEDED{0, NULL}};
 
-PyMODINIT_FUNC PyInit__suppress(void) { return PyModule_Create(&definition); }
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_suppress", NULL, 0, methods, slots, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__suppress(void) { return PyModuleDef_Init(&definition); }

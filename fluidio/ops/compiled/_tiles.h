@@ -123,7 +123,7 @@ TARGET static int NAME(correlate)(const Grid *g, const Target *t, const float *f
     return 0;
 }
 
-/* Lay filters out for the tiles: [filters / HIGH][tap, channel][HIGH]. */
+/* Arrange filters for the tiles: [filters / HIGH][tap, channel][HIGH]. */
 TARGET static void NAME(pack)(const Grid *g, const Target *t, const Filters *w, const float *from, float *packed) {
     for (Py_ssize_t i = 0; i < t->filters; i += HIGH, packed += g->taps * g->channels * HIGH)
         for (Py_ssize_t channel = 0; channel < g->channels; channel++)
@@ -135,7 +135,7 @@ TARGET static void NAME(pack)(const Grid *g, const Target *t, const Filters *w, 
             }
 }
 
-/* Lay the gradients of places [begin, end) out as panels [filters / PANEL][place][PANEL]. */
+/* Arrange the gradients of places [begin, end) as panels [filters / PANEL][place][PANEL]. */
 TARGET static void NAME(turn)(const Target *t, const float *dy, Py_ssize_t area, Py_ssize_t begin, Py_ssize_t end,
                               float *to) {
     Py_ssize_t places = end - begin;
@@ -186,6 +186,7 @@ TARGET static int NAME(filter_gradient)(const Grid *g, const Target *t, const fl
     return 0;
 }
 
+#include "_direct.h"
 #include "_planes.h"
 #include "_winograd.h"
 

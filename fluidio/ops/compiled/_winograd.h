@@ -15,7 +15,7 @@ static inline NAME(Run) NAME(run)(const Grid *g, Py_ssize_t tile, Py_ssize_t end
     return (NAME(Run)){line / rows, line % rows, col, cols - col < end - tile ? cols - col : end - tile};
 }
 
-/* Copy `count` floats of a row of an image from x on; what lies outside of the image is zero. */
+/* Copy `count` floats of a row of an image from x on; those outside the image are zero. */
 TARGET static inline void NAME(line)(float *to, const float *image, Py_ssize_t height, Py_ssize_t width, Py_ssize_t y,
                                      Py_ssize_t x, Py_ssize_t count) {
     if (y < 0 || y >= height) {

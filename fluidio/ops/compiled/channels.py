@@ -1,6 +1,6 @@
 """Batch normalisation, ReLU and max pooling in C: one pass over memory, float32 only, by channels in threads.
 
-`compiled` is None where nothing could be built; NumPy does the same then, in several passes.
+`compiled` is None if it could not be built; NumPy then does the same in several passes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WORTH_A_THREAD = 1 << 18
 
 
 def fits(*arrays: Any) -> bool:
-    """Tell whether the functions here take these arrays."""
+    """Return whether the functions here accept these arrays."""
     return compiled is not None and all(
         type(a) is np.ndarray and a.dtype == np.float32 and a.flags.c_contiguous for a in arrays
     )

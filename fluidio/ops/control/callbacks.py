@@ -1,4 +1,4 @@
-"""Ops that reach out of the program: print, py_func."""
+"""Ops that act outside the program: print, py_func."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ FUNCTIONS: list[Callable[..., Any]] = []
 
 
 def register_function(function: Callable[..., object]) -> int:
-    """Remember a function for as long as the process lives and return its number."""
+    """Register a function for the life of the process and return its number."""
     FUNCTIONS.append(function)
     return len(FUNCTIONS) - 1
 

@@ -86,7 +86,7 @@ def while_(k: Call, f: Frame) -> None:
 
 
 def _can_end(k: Call, f: Frame, condition: int) -> bool:
-    """Tell whether anything in the block sets the condition, or reads data, which may end."""
+    """Return whether anything in the block sets the condition, or reads data, which may end."""
     found = k.state.get("can_end")
     if found is None:
         steps = k.blocks["sub_block"].steps
@@ -96,29 +96,42 @@ def _can_end(k: Call, f: Frame, condition: int) -> bool:
 
 
 def add_into(k: Call, f: Frame, target: int, value: Array) -> None:
-    """Add an iteration's gradient to what came before."""
+    """Add an iteration's gradient to the sum so far."""
     held = f.values[target]
     f.set(target, value if held is None else sum_(k, [held, value]))
 
 
 def _inner_slots(k: Call, names: list[str]) -> list[int]:
-    """Return the slots of gradients inside the gradient block, -1 for those that it does not have."""
+    """Return the slots of gradients inside the gradient block, -1 for those it lacks."""
     own = k.blocks["sub_block"].slots
     return [own.get(grad_name(name), -1) for name in names]
 
 
-@op("while_grad", "X*? Out*? Out@GRAD*? StepScopes", "X@GRAD*?", {"live": []}, infer=None, grad=False, raw=True)
+@op(
+    "while_grad",
+    "X*? Out*? Out@GRAD*? StepScopes",
+    "X@GRAD*?",
+    {"live": [], "flows": [], "repeats": []},
+    infer=None,
+    grad=False,
+    raw=True,
+)
 def while_grad(k: Call, f: Frame) -> None:
-    """Run the gradient block once for each iteration, last one first."""
+    """Run the gradient block once for each iteration, last one first.
+
+    Variables that the loop carries on (attr `flows`) have the gradient of an iteration in the one before it.
+
+    Fluid: those that it replaces and never reads (attr `repeats`) have the gradient from behind the loop in each.
+    """
     values = f.values
     body = k.blocks["sub_block"]
     iterations = values[k.ins["StepScopes"][0]]
     if iterations is None:
         raise EnforceNotMet("the loop kept nothing for its gradient; was it run with is_test?")
-    live = k.attrs["live"]
+    live, flows, repeats = k.attrs["live"], k.attrs["flows"], k.attrs["repeats"]
     outs = k.op.input("Out")
     carried = {name: (slot, outs.index(name)) for name, slot in zip(live, _inner_slots(k, live))}
-    # Gradients of arrays live outside and are added to in place; those of tensors are handed from step to step.
+    # Gradients of arrays are outside and added to in place; those of tensors are passed from step to step.
     flowing = {name: values[outer] for name, outer in zip(live, k.ins.get("Out@GRAD", [])) if not _is_array(k, name)}
     xs = k.op.input("X")
     inside = _inner_slots(k, xs)
@@ -137,9 +150,9 @@ def while_grad(k: Call, f: Frame) -> None:
         for _, inner, outer in summed:
             if values[inner] is not None:
                 add_into(k, f, outer, values[inner])
-        for name in flowing:
+        for name in [name for name in flowing if name not in repeats]:
             slot, position = carried[name]
-            gradient = values[slot] if slot >= 0 and _written(k, slot) else None
+            gradient = values[slot] if name in flows else None
             flowing[name] = _zeros_like(k, before[position]) if gradient is None else gradient
     for name, inner, outer in targets:
         source = k.ins["X"][xs.index(name)]
@@ -154,15 +167,6 @@ def while_grad(k: Call, f: Frame) -> None:
 def _is_array(k: Call, name: str) -> bool:
     variable = k.op.block._find_var_recursive(name)
     return variable is not None and variable.type is VarType.LOD_TENSOR_ARRAY
-
-
-def _written(k: Call, slot: int) -> bool:
-    """Tell whether the gradient block sets a slot, rather than leaving in it what was put there."""
-    found = k.state.get(("written", slot))
-    if found is None:
-        found = any(slot in step.writes for step in k.blocks["sub_block"].steps)
-        k.state[("written", slot)] = found
-    return bool(found)
 
 
 def _zeros_like(k: Call, value: Array | None) -> Any:
@@ -296,7 +300,15 @@ def select_input_grad(k: Call, f: Frame) -> None:
             f.set(target, _zeros_like(k, f.values[source]), f.lods[source])
 
 
-@op("select_output", "X Mask", "Out*", infer=None, grad=False, raw=True)
+def _select_back(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    (x,) = forward.input("X")
+    if x in no_grad:
+        return []
+    inputs = {"X": [grad_name(out) for out in forward.output("Out")], "Mask": list(forward.input("Mask"))}
+    return [GradOp("select_input", inputs, {"Out": [grad_name(x)]})]
+
+
+@op("select_output", "X Mask", "Out*", infer=None, grad=_select_back, raw=True)
 def select_output(k: Call, f: Frame) -> None:
     """Out[Mask] = X; the other outputs stay as they are."""
     source = k.ins["X"][0]

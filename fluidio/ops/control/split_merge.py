@@ -1,6 +1,8 @@
-"""Split rows by a mask and merge them again: what IfElse is made of."""
+"""Split rows by a mask and merge them again, for IfElse."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -22,24 +24,30 @@ def _mask(k: Call, f: Frame) -> Array:
     return np.asarray(k.dev.download(f.values[k.ins["Mask"][0]])).reshape(-1).astype(bool)
 
 
-def _picked(k: Call, f: Frame, source: int, chosen: IntArray) -> tuple[Array, LoD]:
-    """Return rows (or sequences, where the value has LoD) by number."""
-    x, lod = f.values[source], f.lods[source]
-    entries = lod[0].size - 1 if lod else x.shape[0]
-    if chosen.size and chosen[-1] >= entries:
-        raise EnforceNotMet(f"the mask has more entries than {f.plan.name_of(source)}, which has {entries}")
-    levels, rows = [], chosen
+def _taken(lod: Iterable[IntArray], entries: IntArray) -> tuple[IntArray, LoD]:
+    """Return the rows of the entries of the outermost level (of the rows, without LoD), in order, and their LoD."""
+    levels, rows = [], entries
     for offsets in lod:
         sizes = np.diff(offsets)[rows]
         levels.append(from_lengths(sizes))
         rows = ranges(offsets[rows], sizes)
-    return x[k.dev.upload(rows)], tuple(levels)
+    return rows, tuple(levels)
+
+
+def _picked(k: Call, f: Frame, source: int, chosen: IntArray) -> tuple[Array, LoD]:
+    """Return rows (or sequences of the given level, where the value has LoD) by number; levels above are gone."""
+    x, lod = f.values[source], f.lods[source][k.attrs["level"] :]
+    entries = lod[0].size - 1 if lod else x.shape[0]
+    if chosen.size and chosen[-1] >= entries:
+        raise EnforceNotMet(f"the mask has more entries than {f.plan.name_of(source)}, which has {entries}")
+    rows, levels = _taken(lod, chosen)
+    return x[k.dev.upload(rows)], levels if chosen.size else ()
 
 
 def _infer_split(c: InferContext) -> None:
     x = c.input("X")
     for slot in ("OutTrue", "OutFalse"):
-        c.set(slot, x.shape, x.dtype, x.lod_level)
+        c.set(slot, x.shape, x.dtype, 0)
 
 
 def _split_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
@@ -66,7 +74,7 @@ def split_lod_tensor(k: Call, f: Frame) -> None:
 
 def _infer_merge(c: InferContext) -> None:
     x = c.input("InTrue")
-    c.set("Out", x.shape, x.dtype, x.lod_level)
+    c.set("Out", x.shape, x.dtype, 0)
 
 
 def _merge_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
@@ -84,27 +92,27 @@ def _merge(k: Call, f: Frame) -> None:
     given = [(f.values[i], f.lods[i], taken) for i, taken in sides if f.values[i] is not None]
     if not given:
         raise EnforceNotMet("neither branch has given a value to merge")
-    # A branch that had no rows may have any shape and no LoD: the other one is the result.
+    # A branch without rows may have any shape and no LoD: the result is then the other branch.
     parts = [(value, lod) for value, lod, taken in given if value.size or taken.any()] or [given[0][:2]]
+    above = f.lods[k.ins["X"][0]][: k.attrs["level"]] if k.ins.get("X") else ()
     if len(parts) == 1 and (mask.all() or not mask.any()):
-        f.set(k.outs["Out"][0], parts[0][0].copy(), parts[0][1])
+        f.set(k.outs["Out"][0], parts[0][0].copy(), above + parts[0][1])
         return
     if len(parts) == 1:
         raise EnforceNotMet("the mask takes rows of both branches, but only one has given a value")
     (yes, yes_lod), (no, no_lod) = parts
     # Fluid: the rows of both have the shape of the true branch's rows.
     both = k.xp.concatenate([yes, no.reshape(no.shape[:1] + yes.shape[1:])])
-    # Entry i comes from its branch, at the place of its rank there.
+    # Entry i comes from its branch, at its rank there.
     of_true = yes_lod[0].size - 1 if yes_lod else yes.shape[0]
     entry = np.where(mask, np.cumsum(mask) - 1, of_true + np.cumsum(~mask) - 1)
-    if not yes_lod and not no_lod:
-        f.set(k.outs["Out"][0], both[k.dev.upload(entry)])
-        return
-    if len(yes_lod) != 1 or len(no_lod) != 1:
-        raise EnforceNotMet("merge_lod_tensor takes branches with one LoD level each")
-    lengths = np.concatenate([np.diff(yes_lod[0]), np.diff(no_lod[0])])
-    starts = from_lengths(lengths)[:-1]
-    f.set(k.outs["Out"][0], both[k.dev.upload(ranges(starts[entry], lengths[entry]))], (from_lengths(lengths[entry]),))
+    if len(yes_lod) != len(no_lod):
+        raise EnforceNotMet(
+            f"merge_lod_tensor takes branches with as many LoD levels each, got {len(yes_lod)} and {len(no_lod)}"
+        )
+    joined = [from_lengths(np.concatenate([np.diff(one), np.diff(other)])) for one, other in zip(yes_lod, no_lod)]
+    rows, lod = _taken(joined, entry)
+    f.set(k.outs["Out"][0], both[k.dev.upload(rows)], above + lod)
 
 
 for _name in ("merge_lod_tensor", "merge_lod_tensor_infer"):

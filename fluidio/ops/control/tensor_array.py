@@ -1,6 +1,6 @@
 """Arrays of tensors: write, read, length, and joining one into a tensor.
 
-The gradient of an array is one array that its readers' gradients add to; the gradient of a write takes its entry out.
+The gradient of an array is one array that its readers' gradients add to; the gradient of a write removes its entry.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def as_index(k: Call, f: Frame, slot: str = "I") -> int:
 
 
 def array_at(f: Frame, position: int) -> LoDTensorArray:
-    """Return the array in a slot of the frame; a new one is made where there is none."""
+    """Return the array in a slot of the frame, creating one if there is none."""
     array = f.values[position]
     if array is None:
         array = LoDTensorArray()

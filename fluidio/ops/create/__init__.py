@@ -1,1 +1,1 @@
-"""Ops that make tensors out of nothing but attributes and shapes."""
+"""Ops that create tensors from attributes and shapes alone."""

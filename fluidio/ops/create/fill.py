@@ -19,7 +19,19 @@ __all__: list[str] = []
 
 
 def _declared(c: InferContext) -> None:
-    c.set("Out", c.attrs["shape"], c.attrs["dtype"])
+    shape = c.attrs["shape"]
+    if not shape and c.has("ShapeTensor"):
+        shape = [-1] * (*c.shape("ShapeTensor"), 1)[0]
+    c.set("Out", shape, c.attrs["dtype"])
+
+
+def _infer_fill_constant(c: InferContext) -> None:
+    shape = list(c.attrs["shape"])
+    if c.has("ShapeTensor") and not shape:
+        shape = [-1] * max(c.shape("ShapeTensor")[0], 0)
+    elif not c.has("ShapeTensor") and not c.has("ShapeTensorList"):
+        c.check(min(shape, default=0) >= 0, f"shape {shape} must not have negative sizes")
+    c.set("Out", shape, c.attrs["dtype"])
 
 
 @op(
@@ -27,7 +39,7 @@ def _declared(c: InferContext) -> None:
     "ShapeTensor? ShapeTensorList*? ValueTensor?",
     "Out",
     {"shape": [], "dtype": VarType.FP32, "value": 0.0, "str_value": "", "force_cpu": False},
-    infer=_declared,
+    infer=_infer_fill_constant,
     grad=False,
     lod="none",
 )
@@ -43,10 +55,10 @@ def fill_constant(k: Call, shape_tensor: Any, shape_list: list[Any], value_tenso
 
 
 def constant(k: Call) -> float:
-    """Return the value to fill with: the text in `str_value`, which can hold any number, goes before `value`."""
+    """Return the fill value: the text in `str_value`, which can hold any number, takes precedence over `value`."""
     text = k.attrs["str_value"]
     if text.lstrip("-").isdigit():
-        return int(text)  # a float has not all numbers of 64 bits
+        return int(text)  # a float cannot hold all 64-bit integers
     return float(text) if text else k.attrs["value"]
 
 
@@ -134,6 +146,8 @@ def assign(k: Call, x: Any) -> Any:
 
 def _declared_random(c: InferContext) -> None:
     listed = len(c.inputs("ShapeTensorList")) if c.has("ShapeTensorList") else 0
+    if c.has("ShapeTensor") and not c.attrs["shape"]:
+        listed = (*c.shape("ShapeTensor"), 1)[0]
     c.set("Out", [-1] * listed or c.attrs["shape"], c.attrs["dtype"])
 
 

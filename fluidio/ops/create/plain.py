@@ -10,7 +10,7 @@ import numpy as np
 from fluidio.dtypes import VarType, to_numpy
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.random.engine import os_seed
-from fluidio.ops.registry import op, same_as
+from fluidio.ops.registry import op
 from fluidio.places import CPUPlace
 from fluidio.program.infer import InferContext
 from fluidio.tensor.array import Array
@@ -36,10 +36,15 @@ def fill(k: Call) -> Array:
     return k.dev.upload(np.array(k.attrs["value"], to_numpy(k.attrs["dtype"])).reshape(k.attrs["shape"]))
 
 
-@op("fill_zeros_like2", "X", "Out", {"dtype": VarType.FP32}, infer=same_as("X"), grad=False)
+def _infer_zeros(c: InferContext) -> None:
+    c.same("Out", "X")
+    c.set("Out", c.shape("X"), c.attrs["dtype"])
+
+
+@op("fill_zeros_like2", "X", "Out", {"dtype": VarType.FP32}, infer=_infer_zeros, grad=False)
 def fill_zeros_like2(k: Call, x: Array) -> Array:
-    """Out = zeros like X."""
-    return k.xp.zeros_like(x)
+    """Out = zeros in the shape of X and the dtype of the attribute."""
+    return k.xp.zeros_like(x, dtype=to_numpy(k.attrs["dtype"]))
 
 
 def _infer_seed(c: InferContext) -> None:

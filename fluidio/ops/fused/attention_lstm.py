@@ -58,6 +58,7 @@ def attention_lstm(
     gate, candidate, cell_of = (
         recurrent_activation(k.attrs[f"{name}_activation"]) for name in ("gate", "candidate", "cell")
     )
+    is_shown = k.attrs["cell_activation"] != "identity"
     seen = x @ weight[:width] + (0 if bias is None else bias.reshape(()))
     hidden, cells = xp.empty((x.shape[0], size), x.dtype), xp.empty((x.shape[0], size), x.dtype)
     longest = 0
@@ -77,9 +78,13 @@ def attention_lstm(
             gate.apply(xp, gates[:, : 3 * size])
             candidate.apply(xp, gates[:, 3 * size :])
             forget, take, out, new = (gates[:, i * size : (i + 1) * size] for i in range(4))
-            cell = forget * cell + take * new
-            shown = cell.copy()
-            cell_of.apply(xp, shown)
+            kept_cell = forget * cell
+            cell = kept_cell + take * new
+            if is_shown:
+                shown = cell.copy()
+                cell_of.apply(xp, shown)
+            else:  # Fluid: "identity" copies nothing, and what stands there is the share of the cell before
+                shown = kept_cell
             state = shown * out
             cells[row], hidden[row] = cell[0], state[0]
     kept = xp.zeros((longest, 1), x.dtype)

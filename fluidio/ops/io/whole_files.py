@@ -1,9 +1,9 @@
-"""Write files whole, and several of them all or none.
+"""Write files atomically, one or several together.
 
 A single file is written under a hidden name, synced and renamed. Several files of one model must also be of one
-generation. They are written under hidden names and synced; then a list of them appears in one step, which decides that
-the new generation counts; then they are renamed, and the list goes. Whoever loads or saves there next finishes that if
-the process died in between; before the list is there, the old generation is untouched.
+generation. They are written under hidden names and synced; then a list of them appears atomically, which commits the
+new generation; then they are renamed, and the list is removed. If the process dies in between, the next load or save
+there finishes the renaming; until the list exists, the old generation is untouched.
 
     .NAME.fluidio-new-GENERATION   a file that is not yet NAME
     .KEY.fluidio-commit            the list: JSON of the generation and the names
@@ -27,7 +27,7 @@ from fluidio.program.consent import inside
 
 __all__ = ["finish_saving", "is_hidden", "saving_together", "write_whole"]
 
-_SYNCS_AT_ONCE = 8  # file systems join what is asked for at one time
+_SYNCS_AT_ONCE = 8  # file systems combine simultaneous requests
 _POLL = 0.02
 _HIDDEN = re.compile(r"^\..*\.fluidio-(new-\w+|commit|lock)$")
 _LEFT = re.compile("(?<=fluidio-new-)[0-9a-f]{32}$")
@@ -35,7 +35,7 @@ _batches = threading.local()
 
 
 def _parts() -> ModuleType:
-    """Return what handles unfinished files; it comes with all of RecordIO, so only once something is saved."""
+    """Return the module for unfinished files; it imports all of RecordIO, so only on the first save."""
     from fluidio.recordio.files import part_files
 
     return part_files
@@ -54,7 +54,7 @@ class _Batch:
 
     @contextlib.contextmanager
     def file(self, path: str) -> Iterator[BinaryIO]:
-        """Give a file to write that will be `path`."""
+        """Yield a file to write that will become `path`."""
         name = os.path.relpath(path, self.folder or ".")
         self.names.append(name)
         with open(self.hidden(name), "wb") as file:
@@ -62,15 +62,15 @@ class _Batch:
 
 
 def is_hidden(name: str) -> bool:
-    """Tell whether a file is one of those that saving leaves for a moment, or after a crash."""
+    """Return whether a file is a temporary one of saving, possibly left by a crash."""
     return _HIDDEN.match(os.path.basename(name)) is not None
 
 
 @contextlib.contextmanager
 def write_whole(path: str) -> Iterator[BinaryIO]:
-    """Write a file beside its place and move it there when it is whole; folders are made.
+    """Write a file under a temporary name and rename it when complete; folders are created.
 
-    Inside `saving_together` all files move at its end.
+    Inside `saving_together` all files are renamed at its end.
     """
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     batch: _Batch | None = getattr(_batches, "current", None)
@@ -90,7 +90,7 @@ def _alone(path: str) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             _sync(descriptor)
-            if os.name != "nt":  # while it is locked, nobody takes it for a dead one
+            if os.name != "nt":  # while locked, it does not look abandoned
                 os.replace(temporary, path)
         if os.name == "nt":
             os.replace(temporary, path)
@@ -102,11 +102,11 @@ def _alone(path: str) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def saving_together(folder: str, key: str) -> Iterator[None]:
-    """Let all files that are written whole inside the block appear together, or none of them.
+    """Make all files written with `write_whole` inside the block appear together, or none of them.
 
     Args:
-        folder: they are all inside it.
-        key: one word for what is saved there; who saves or loads the same takes turns.
+        folder: the folder of all these files.
+        key: a name for what is saved there; saves and loads with the same key take turns.
     """
     if getattr(_batches, "current", None) is not None:
         yield  # inside another one
@@ -127,10 +127,10 @@ def saving_together(folder: str, key: str) -> Iterator[None]:
 
 
 def finish_saving(folder: str, key: str) -> None:
-    """Finish what a process that died began to rename, before anything is loaded from a folder.
+    """Finish the renaming that a dead process began, before anything is loaded from a folder.
 
     Raises:
-        OSError: the folder cannot be written, so the files stay of two generations.
+        OSError: the folder is not writable, so the files remain of two generations.
     """
     if os.path.exists(_list_path(folder, key)):
         with _turn(folder, key):
@@ -199,7 +199,7 @@ def _rename(folder: str, names: list[str], generation: str) -> None:
 
 
 def _sweep(batch: _Batch) -> None:
-    """Remove what saves that died before they counted have left of these files."""
+    """Remove files left by saves that died before they were committed."""
     folders: dict[str, set[str]] = {}
     for name in batch.names:
         folder, base = os.path.split(os.path.join(batch.folder, name))

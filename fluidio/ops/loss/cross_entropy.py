@@ -11,7 +11,7 @@ import numpy as np
 
 from fluidio.ops.kernel import Call
 from fluidio.ops.math.activation import sigmoid
-from fluidio.ops.registry import gradient, op, same_as
+from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import GradOp, grad_name
 from fluidio.program.operator import Operator
@@ -54,7 +54,7 @@ def _log(xp: ArrayLibrary | ModuleType, p: Array) -> Array:
 
 
 def _may_ignore(k: Call, ids: Array, classes: int) -> bool:
-    """Tell whether some of the labels may be ignored; the usual case, that none is, is seen at little cost."""
+    """Return whether some of the labels may be ignored; the usual case, that none is, is seen at little cost."""
     ignore = k.attrs["ignore_index"]
     if 0 <= ignore < classes or k.dev.is_gpu or not ids.size:
         return True
@@ -248,12 +248,19 @@ def _tell_of_ignored_rows(k: Call, ignored: Array, d: Array) -> None:
     )
 
 
+def _infer_sigmoid(c: InferContext) -> None:
+    x, label = c.shape("X"), c.shape("Label")
+    fits = len(x) == len(label) and all(a == b or a < 0 or b < 0 for a, b in zip(x, label))
+    c.check(fits, f"X {list(x)} and Label {list(label)} must have one shape")
+    c.same("Out", "X")
+
+
 @op(
     "sigmoid_cross_entropy_with_logits",
     "X Label",
     "Out",
     {"ignore_index": -100, "normalize": False},
-    infer=same_as("X"),
+    infer=_infer_sigmoid,
     grad=True,
 )
 def sigmoid_cross_entropy_with_logits(k: Call, x: Array, label: Array) -> Array:
@@ -268,7 +275,11 @@ def _counted(k: Call, out: Array, label: Array) -> Array:
     kept = label.astype(np.int64) != k.attrs["ignore_index"]  # Fluid: the whole part of a soft label counts
     out *= kept
     if k.attrs["normalize"]:
-        out /= k.xp.maximum(kept.sum(), 1e-6).astype(out.dtype)
+        # Fluid: a soft label counts here unless it is the index itself; where none counts, NaN on the CPU
+        counted = (k.xp.abs(label - k.attrs["ignore_index"]) > 1e-6).sum()
+        count = k.xp.maximum(counted, 1e-5 if k.dev.is_gpu else 0).astype(out.dtype)
+        with np.errstate(invalid="ignore"):
+            out /= count
     return out
 
 

@@ -15,6 +15,8 @@ __all__: list[str] = []
 
 
 def _infer_teacher(c: InferContext) -> None:
+    for slot in ("X", "Label"):
+        c.check(len(c.shape(slot)) == 2, f"{slot} must have 2 dims, it has shape {list(c.shape(slot))}")
     c.set("Y", (c.shape("X")[0], 1), c.dtype("X"), c.input("X").lod_level)
 
 

@@ -64,6 +64,8 @@ def hinge_loss_grad(k: Call, x: Array, label: Array, dloss: Array) -> Array:
 
 
 def _infer_rows(c: InferContext) -> None:
+    x, label = c.shape("X"), c.shape("Label")
+    c.check(len(x) == len(label), f"X {list(x)} and Label {list(label)} must have one number of dims")
     c.set("Y", (*c.shape("X")[:-1], 1), c.dtype("X"), c.input("X").lod_level)
 
 

@@ -29,8 +29,8 @@ def bce_loss_grad(k: Call, x: Array, label: Array, dout: Array) -> Array:
 
 
 def _infer_nll(c: InferContext) -> None:
-    label = c.shape("Label")
-    c.set("Out", label if c.attrs["reduction"] == "none" else (1,), c.dtype("X"))
+    batch, _, *places = c.shape("X")
+    c.set("Out", (batch, *places) if c.attrs["reduction"] == "none" else (1,), c.dtype("X"))
     c.set("Total_weight", (1,), c.dtype("X"))
 
 
@@ -66,7 +66,7 @@ def nll_loss(k: Call, x: Array, label: Array, weight: Array) -> tuple[Array, Arr
     return xp.asarray(value, x.dtype).reshape(1), xp.asarray(total, x.dtype).reshape(1)
 
 
-@gradient("nll_loss", "X Label Weight Total_weight Out@GRAD", "X@GRAD")
+@gradient("nll_loss", "X Label Weight Total_weight Out@GRAD", "X@GRAD", lod="none")
 def nll_loss_grad(k: Call, x: Array, label: Array, weight: Array, total: Array, dout: Array) -> Array:
     xp = k.xp
     chosen, each = _nll_weights(k, x, label, weight)

@@ -14,10 +14,18 @@ from fluidio.tensor.array import Array
 __all__: list[str] = []
 
 
-def _infer_smooth_l1(c: InferContext) -> None:
-    x, y = c.shape("X"), c.shape("Y")
+def _check_alike(c: InferContext, first: str, second: str) -> None:
+    """Check that two inputs have one shape, as far as it is known."""
+    x, y = c.shape(first), c.shape(second)
     fits = len(x) == len(y) and all(a == b or a < 0 or b < 0 for a, b in zip(x, y))
-    c.check(fits, f"X {list(x)} and Y {list(y)} must have one shape")
+    c.check(fits, f"{first} {list(x)} and {second} {list(y)} must have one shape")
+
+
+def _infer_smooth_l1(c: InferContext) -> None:
+    x = c.shape("X")
+    _check_alike(c, "X", "Y")
+    c.check(len(x) >= 2, f"X must have 2 dims or more, it has shape {list(x)}")
+    c.check(c.has("InsideWeight") == c.has("OutsideWeight"), "InsideWeight and OutsideWeight must be given together")
     c.same("Diff", "X")
     c.set("Out", (x[0], 1), c.dtype("X"), c.input("X").lod_level)
 
@@ -51,6 +59,7 @@ def smooth_l1_loss_grad(k: Call, diff: Array, inside: Array, outside: Array, dou
 
 
 def _infer_huber(c: InferContext) -> None:
+    _check_alike(c, "X", "Y")
     for slot in ("Residual", "Out"):
         c.set(slot, c.shape("Y"), c.dtype("X"), c.input("X").lod_level)
 
@@ -89,6 +98,7 @@ def _infer_kldiv(c: InferContext) -> None:
     c.check(
         c.attrs["reduction"] in ("none", "mean", "sum", "batchmean"), f"reduction {c.attrs['reduction']!r} is unknown"
     )
+    _check_alike(c, "X", "Target")
     c.set("Loss", shape, c.dtype("X"), 0)
 
 

@@ -213,7 +213,8 @@ def _shrink(name: str, attr: str, shift: bool) -> None:
         t = x.dtype.type(k.attrs[attr])
         if shift:
             return (x - t) * (x > t) + (x + t) * (x < -t)
-        return x * (x > t) + x * (x < -t)
+        zero = x.dtype.type(0)
+        return k.xp.where(x > t, x, zero) + k.xp.where(x < -t, x, zero)
 
     def backward(k: Call, x: Array, d: Array) -> Array:
         t = x.dtype.type(k.attrs[attr])
@@ -293,8 +294,13 @@ def _factor(k: Call, tensor: Array | None) -> Array:
 
 @op("pow", "X FactorTensor?", "Out", {"factor": 1.0}, infer=same_as("X"), grad=True)
 def pow_(k: Call, x: Array, factor: Array) -> Array:
-    """Out = X to the power of factor."""
-    return k.xp.power(x, _factor(k, factor)).astype(x.dtype, copy=False)
+    """Out = X to the power of factor. Fluid: whole numbers take the whole part of the factor."""
+    power = _factor(k, factor)
+    if x.dtype.kind not in "iu":
+        return k.xp.power(x, power).astype(x.dtype, copy=False)
+    whole = int(power)
+    base = x if whole >= 0 else x.astype(np.float64)  # Fluid: dies of a negative one
+    return k.xp.power(base, whole).astype(x.dtype, copy=False)
 
 
 @gradient("pow", "X FactorTensor Out@GRAD", "X@GRAD")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from types import ModuleType
 
 import numpy as np
@@ -22,6 +23,12 @@ def _cast_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     if x in no_grad:
         return []
     attrs = {"in_dtype": forward.attr("out_dtype"), "out_dtype": forward.attr("in_dtype")}
+    if to_numpy(attrs["out_dtype"]).kind == "f" and to_numpy(attrs["in_dtype"]).kind in "biu":
+        warnings.warn(
+            f"the gradient of {x} comes through cast to {to_numpy(attrs['in_dtype']).name}, cut to that dtype, as in "
+            f"Fluid 1.8.5; mark {forward.output('Out')[0]} with stop_gradient = True to have none",
+            stacklevel=2,
+        )
     return [GradOp("cast", {"X": [grad_name(forward.output("Out")[0])]}, {"Out": [grad_name(x)]}, attrs)]
 
 

@@ -9,7 +9,7 @@ from fluidio.dtypes import VarType
 from fluidio.ops.kernel import Call
 from fluidio.ops.math.elementwise import aligned_pair, broadcast_shape, check_broadcast, fit
 from fluidio.ops.registry import op
-from fluidio.program.infer import InferContext
+from fluidio.program.infer import InferContext, Shape
 from fluidio.tensor import SelectedRows
 from fluidio.tensor.array import Array
 
@@ -20,7 +20,18 @@ def _infer_bool(c: InferContext) -> None:
     c.set("Out", c.shape("X"), VarType.BOOL, c.input("X").lod_level)
 
 
+def _is_column(x: Shape, y: Shape, axis: int) -> bool:
+    """Tell whether X has the dims of Y and then ones, as labels [N, 1] beside limits [N].
+
+    Fluid: up to 0.12 these were compared one by one; 1.8.5 writes beyond its output, which has the shape of X.
+    """
+    return axis == -1 and len(x) > len(y) and tuple(x[: len(y)]) == tuple(y) and all(n == 1 for n in x[len(y) :])
+
+
 def _infer_comparison(c: InferContext) -> None:
+    if _is_column(c.shape("X"), c.shape("Y"), c.attrs["axis"]):
+        _infer_bool(c)
+        return
     broadcast_shape(c)  # for its check
     x, y = aligned_pair(c.shape("X"), c.shape("Y"), c.attrs["axis"])
     shape = tuple(b if a == 1 and b > 1 else a for a, b in zip(x, y))  # Fluid: X decides; it is never made larger
@@ -30,6 +41,8 @@ def _infer_comparison(c: InferContext) -> None:
 def _comparison(name: str, sign: str, compare: Callable[[Any, Any], Any]) -> None:
     @op(name, "X Y", "Out", {"axis": -1, "force_cpu": False}, infer=_infer_comparison, grad=False)
     def kernel(k: Call, x: Array, y: Array) -> Array:
+        if _is_column(x.shape, y.shape, k.attrs["axis"]):
+            return compare(x, y.reshape(x.shape))
         x, y = fit(k, x, y)
         if x.shape != y.shape:
             check_broadcast(x, y)

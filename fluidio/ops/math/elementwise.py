@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
+
+import numpy as np
 
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call, KernelResult
@@ -71,14 +74,34 @@ def check_broadcast(x: Array, y: Array) -> None:
             raise EnforceNotMet(f"Broadcast dimension mismatch: X {list(x.shape)} against Y {list(y.shape)}")
 
 
-def _binary(name: str, forward: Callable[[Any, Any, Any], Any], grad: bool) -> None:
+_warned = False
+
+
+def tell_of_swap(name: str) -> None:
+    global _warned
+    if not _warned:
+        _warned = True
+        warnings.warn(
+            f"{name} with fewer dims in X than in Y: Fluid 1.8.5 takes Y for X and X for Y, and so does fluidio, for "
+            "the same numbers; unsqueeze X to as many dims as Y for what is written",
+            stacklevel=2,
+        )
+
+
+def _binary(name: str, forward: Callable[[Any, Any, Any], Any], grad: bool, swaps: bool = False) -> None:
+    """Register an op; one that `swaps` takes the operand with more dims for the first."""
+
     @op(name, "X Y", "Out", {"axis": -1}, infer=_infer, grad=grad)
     def kernel(k: Call, x: Any, y: Any) -> Any:
         if isinstance(x, SelectedRows):  # by one number
             return SelectedRows(x.index, x.height(), forward(k.xp, x.value, y.reshape(-1)[0]))
+        swapped = swaps and x.ndim < y.ndim
         x, y = fit(k, x, y)
         if x.shape != y.shape:
             check_broadcast(x, y)
+        if swapped:
+            tell_of_swap(name)
+            x, y = y, x
         return forward(k.xp, x, y)
 
     kernel.__doc__ = f"Out = {name.removeprefix('elementwise_')}(X, Y)."
@@ -91,16 +114,26 @@ def _fluid_div(xp: ArrayLibrary | ModuleType, x: Array, y: Array) -> Array:
     return (quotient * (xp.sign(x) * xp.sign(y))).astype(x.dtype)  # C++ truncates towards zero
 
 
+def _power(xp: ArrayLibrary | ModuleType, x: Array, y: Array) -> Array:
+    """Return x ** y; whole numbers as in C, where 2 ** -1 is 0.5 cut to 0."""
+    if x.dtype.kind in "iu" and bool((y < 0).any()):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return xp.power(x.astype("float64"), y).astype(x.dtype)
+    return xp.power(x, y)
+
+
 _binary("elementwise_add", lambda xp, x, y: x + y, True)
 _binary("elementwise_sub", lambda xp, x, y: x - y, True)
 _binary("elementwise_mul", lambda xp, x, y: x * y, True)
 _binary("elementwise_div", _fluid_div, True)
 _binary("elementwise_max", lambda xp, x, y: xp.maximum(x, y), True)
 _binary("elementwise_min", lambda xp, x, y: xp.minimum(x, y), True)
-_binary("elementwise_pow", lambda xp, x, y: xp.power(x, y), True)
+_binary("elementwise_pow", _power, True, swaps=True)
 # Fluid: whole numbers as in C, where the remainder has the sign of X and quotients go towards zero.
-_binary("elementwise_mod", lambda xp, x, y: xp.fmod(x, y) if x.dtype.kind in "iu" else xp.mod(x, y), False)
-_binary("elementwise_floordiv", lambda xp, x, y: _fluid_div(xp, x, y) if x.dtype.kind in "iu" else x // y, False)
+_binary("elementwise_mod", lambda xp, x, y: xp.fmod(x, y) if x.dtype.kind in "iu" else xp.mod(x, y), False, swaps=True)
+_binary(
+    "elementwise_floordiv", lambda xp, x, y: _fluid_div(xp, x, y) if x.dtype.kind in "iu" else x // y, False, swaps=True
+)
 
 
 def _gradients(k: Call, x: Array, y: Array, dx: Callable[[], Any], dy: Callable[[], Any]) -> Any:
@@ -146,12 +179,8 @@ _choice_grad("elementwise_max", lambda x, y: x > y)
 _choice_grad("elementwise_min", lambda x, y: x < y)
 
 
-@gradient("elementwise_pow", "X Y Out? Out@GRAD", "X@GRAD Y@GRAD")
-def pow_grad(k: Call, x: Array, y: Array, out: Array | None, dout: Array) -> Array:
+@gradient("elementwise_pow", "X Y Out@GRAD", "X@GRAD Y@GRAD")
+def pow_grad(k: Call, x: Array, y: Array, dout: Array) -> Array:
     xp = k.xp
     fx, fy = fit(k, x, y)
-
-    def to_y() -> Array:
-        return dout * (xp.power(fx, fy) if out is None else out) * xp.log(fx)
-
-    return _gradients(k, x, y, lambda: dout * fy * xp.power(fx, fy - 1), to_y)
+    return _gradients(k, x, y, lambda: dout * fy * xp.power(fx, fy - 1), lambda: dout * xp.power(fx, fy) * xp.log(fx))

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from fluidio.errors import EnforceNotMet
+from fluidio.ops.half import summed_in_single
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.math.elementwise import reduced
 from fluidio.ops.registry import gradient, op
@@ -35,6 +36,7 @@ def _flat(array: Array, dims: int) -> Array:
 
 
 @op("mul", "X Y", "Out", {"x_num_col_dims": 1, "y_num_col_dims": 1}, infer=_infer_mul, grad=True)
+@summed_in_single
 def mul(k: Call, x: Array, y: Array) -> Array:
     """Out = X Y, both flattened to matrices at their num_col_dims."""
     nx, ny = k.attrs["x_num_col_dims"], k.attrs["y_num_col_dims"]
@@ -44,6 +46,7 @@ def mul(k: Call, x: Array, y: Array) -> Array:
 
 
 @gradient("mul", "X Y Out@GRAD", "X@GRAD Y@GRAD")
+@summed_in_single
 def mul_grad(k: Call, x: Array, y: Array, dout: Array) -> KernelResult:
     nx, ny = k.attrs["x_num_col_dims"], k.attrs["y_num_col_dims"]
     xm, ym = _flat(x, nx), _flat(y, ny)
@@ -96,6 +99,7 @@ _MATMUL = {"transpose_X": False, "transpose_Y": False, "alpha": 1.0, "head_numbe
 
 
 @op("matmul", "X Y", "Out", _MATMUL, infer=_infer_matmul, grad=True)
+@summed_in_single
 def matmul(k: Call, x: Array, y: Array) -> Array:
     """Out = alpha X Y on the last two dims, each transposed first if asked for."""
     a = _as_matrix(x, True, k.attrs["transpose_X"])
@@ -128,6 +132,7 @@ def _joined_heads(out: Array) -> Array:
 
 
 @gradient("matmul", "X Y Out@GRAD", "X@GRAD Y@GRAD")
+@summed_in_single
 def matmul_grad(k: Call, x: Array, y: Array, dout: Array) -> KernelResult:
     if k.attrs["head_number"] > 1:
         return _gradients_by_heads(k, x, y, dout)
@@ -184,6 +189,8 @@ def _to_source(gradient_: Array, matrix: tuple[int, ...], source: tuple[int, ...
 def _infer_bmm(c: InferContext) -> None:
     x, y = c.shape("X"), c.shape("Y")
     c.check(len(x) == 3 and len(y) == 3, f"X {list(x)} and Y {list(y)} must have 3 dims")
+    for a, b in ((x[0], y[0]), (x[2], y[1])):
+        c.check(a == b or a < 0 or b < 0, f"X {list(x)} and Y {list(y)} do not multiply")
     c.set("Out", (x[0], x[1], y[2]), c.dtype("X"), c.input("X").lod_level)
 
 

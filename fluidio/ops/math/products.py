@@ -20,6 +20,7 @@ def _infer_addmm(c: InferContext) -> None:
     x, y = c.shape("X"), c.shape("Y")
     c.check(len(x) == len(y) == 2, f"X and Y must be matrices, they have shapes {list(x)} and {list(y)}")
     c.check(x[1] == y[0] or min(x[1], y[0]) < 0, f"X has {x[1]} columns, Y {y[0]} rows")
+    c.check(len(c.shape("Input")) == 2, f"Input must be a matrix, it has shape {list(c.shape('Input'))}")
     c.set("Out", (x[0], y[1]), c.dtype("X"), c.input("Input").lod_level)
 
 
@@ -40,7 +41,9 @@ def addmm_grad(k: Call, start: Array, x: Array, y: Array, dout: Array) -> Kernel
 
 
 def _infer_dot(c: InferContext) -> None:
-    shape = c.shape("X")
+    shape, other = c.shape("X"), c.shape("Y")
+    fits = len(shape) == len(other) and all(a == b or a < 0 or b < 0 for a, b in zip(shape, other))
+    c.check(fits, f"X {list(shape)} and Y {list(other)} must have one shape")
     c.check(len(shape) in (1, 2), f"X must have one dim or two, it has shape {list(shape)}")
     c.set("Out", (*shape[:-1], 1), c.dtype("X"), c.input("X").lod_level)
 
@@ -73,6 +76,10 @@ def _cross_axis(shape: tuple[int, ...], dim: int) -> int:
 
 def _infer_cross(c: InferContext) -> None:
     c.check(c.shape("X") == c.shape("Y"), f"X {list(c.shape('X'))} and Y {list(c.shape('Y'))} must have one shape")
+    shape, dim = c.shape("X"), c.attrs["dim"]
+    if dim != _FIRST_OF_THREE:
+        c.check(-len(shape) <= dim < len(shape), f"dim {dim} is not among the {len(shape)} dims of X")
+        c.check(shape[dim] in (3, -1), f"dim {dim} of {list(shape)} must have size 3")
     c.same("Out", "X")
 
 

@@ -47,6 +47,13 @@ def _sum_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
 
 def _infer_sum(c: InferContext) -> None:
     first = c.input("X")
+    if not c.attrs.get("op_role", 0) & 1:  # gradients are added up whatever they are declared as
+        for x in c.inputs("X")[1:]:
+            known = x.type is first.type is VarType.LOD_TENSOR and len(x.shape) == len(first.shape)
+            alike = all(a == b or a <= 0 or b <= 0 for a, b in zip(first.shape, x.shape))
+            c.check(
+                alike or not known, f"{x.name} {list(x.shape)} has not the shape of {first.name} {list(first.shape)}"
+            )
     sparse = all(x.type is VarType.SELECTED_ROWS for x in c.inputs("X"))
     c.set("Out", first.shape, first.dtype, first.lod_level, type=VarType.SELECTED_ROWS if sparse else None)
 

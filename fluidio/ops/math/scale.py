@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op, passed_on, same_as
+from fluidio.program.infer import InferContext
 from fluidio.program.op_def import GradOp, grad_name
 from fluidio.program.operator import Operator
 from fluidio.tensor import SelectedRows
@@ -47,12 +49,18 @@ def scale(k: Call, x: Any, scale_tensor: Any) -> Any:
     else:
         bias = a["bias"]
     if not bias:
-        # The gradient of a sum scales by 1: no copy is needed there, nobody changes gradients in place.
+        # The gradient of a sum scales by 1: no copy is needed, because gradients are never changed in place.
         return x[...] if factor == 1.0 and scale_tensor is None and a.get("op_role", 0) & 1 else x * factor
     return x * factor + bias if a["bias_after_scale"] else (x + bias) * factor
 
 
-@op("increment", "X", "Out", {"step": 1.0}, infer=same_as("X"), grad=passed_on)
+def _infer_increment(c: InferContext) -> None:
+    shape = c.shape("X")
+    c.check(abs(math.prod(shape)) == 1, f"X must have one element, it has shape {list(shape)}")
+    c.same("Out", "X")
+
+
+@op("increment", "X", "Out", {"step": 1.0}, infer=_infer_increment, grad=passed_on)
 def increment(k: Call, x: Array) -> Array:
     """Out = X + step."""
     return x + x.dtype.type(k.attrs["step"])

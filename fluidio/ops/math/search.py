@@ -9,6 +9,7 @@ import numpy as np
 
 from fluidio.dtypes import VarType, to_numpy
 from fluidio.ops.kernel import Call, KernelResult, put_along_axis
+from fluidio.ops.math.heap import largest
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.ops.shape.dims import host_ints
 from fluidio.program.infer import InferContext
@@ -49,6 +50,8 @@ _arg("arg_min", lambda x, axis: x.argmin(axis=axis))
 
 
 def _infer_argsort(c: InferContext) -> None:
+    rank, axis = len(c.shape("X")), c.attrs["axis"]
+    c.check(-rank <= axis < rank, f"axis {axis} is not among the {rank} dims of X")
     c.same("Out", "X")
     c.set("Indices", c.shape("X"), VarType.INT64, c.input("X").lod_level)
 
@@ -71,6 +74,7 @@ def argsort_grad(k: Call, x: Array, indices: Array, dout: Array) -> Array:
 def _infer_top_k(c: InferContext) -> None:
     count = c.attrs["k"]  # Fluid: declared by the attribute, whatever a tensor K will say
     last = c.shape("X")[-1]
+    c.check(count >= 1, f"k must be 1 or more, it is {count}")
     c.check(count <= last or last < 0, f"k is {count}, but rows of X have {last} entries only")
     shape = (*c.shape("X")[:-1], count)
     c.set("Out", shape, c.dtype("X"), c.input("X").lod_level)
@@ -79,14 +83,26 @@ def _infer_top_k(c: InferContext) -> None:
 
 @op("top_k", "X K?", "Out Indices", {"k": 1}, infer=_infer_top_k, grad=True)
 def top_k(k: Call, x: Array, k_tensor: Array) -> tuple[Array, Array]:
-    """Out, Indices = the k largest entries of each row, largest first; equal ones by lower index."""
+    """Out, Indices = the k largest entries of each row, largest first."""
     given = host_ints(k, k_tensor)
     count = given[0] if given else k.attrs["k"]
     if count == 1:
         indices = x.argmax(axis=-1)[..., None]
     else:
-        indices = k.xp.argsort(-x, axis=-1, kind="stable")[..., :count]
+        order = k.xp.argsort(-x, axis=-1, kind="stable")
+        indices = order[..., :count]
+        if not k.dev.is_gpu:
+            indices = _ties_by_heap(x, order[..., : count + 1], indices)
     return k.xp.take_along_axis(x, indices, axis=-1), indices.astype(np.int64, copy=False)
+
+
+def _ties_by_heap(x: Array, order: Array, indices: Array) -> Array:
+    """Order equal entries as the CPU kernel of Fluid 1.8.5 does, which keeps a heap."""
+    best = np.take_along_axis(x, order, axis=-1)
+    tied = (best[..., 1:] == best[..., :-1]).any(axis=-1) & ~np.isnan(best).any(axis=-1)
+    if tied.any():
+        indices[tied] = [largest(row, indices.shape[-1]) for row in x[tied].tolist()]
+    return indices
 
 
 @gradient("top_k", "X Indices Out@GRAD", "X@GRAD")
@@ -121,6 +137,7 @@ def where_grad(k: Call, condition: Array, dout: Array) -> KernelResult:
 
 
 def _infer_unique(c: InferContext) -> None:
+    c.check(len(c.shape("X")) == 1, f"X must be a vector, it has shape {list(c.shape('X'))}")
     c.set("Out", (-1,), c.dtype("X"), 0)
     c.set("Index", c.shape("X"), c.attrs["dtype"], 0)
     c.set("Count", (-1,), c.attrs["dtype"], 0)

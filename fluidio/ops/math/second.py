@@ -10,7 +10,7 @@ from typing import Any
 
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.math import activation, elementwise, matmul, reduce_dims, softmax  # noqa: F401  (they bring the ops)
-from fluidio.ops.math.elementwise import fit, reduced
+from fluidio.ops.math.elementwise import fit, reduced, tell_of_swap
 from fluidio.ops.math.matmul import matmul_by, matmul_gradients
 from fluidio.ops.second_order import linear, second, total
 from fluidio.tensor.array import Array
@@ -69,12 +69,12 @@ def softmax_second(k: Call, out: Array, dout: Array, ddx: Array) -> tuple[Array,
 
 
 def _wide(k: Call, x: Array, y: Array, ddx: Array | None, ddy: Array | None) -> tuple[Any, Any]:
-    """Return the gradients that arrive, shaped so that they broadcast; None stays None."""
-    wide_x, wide_y = fit(k, x, y)
-    return (
-        None if ddx is None else ddx.reshape(wide_x.shape),
-        None if ddy is None else ddy.reshape(wide_y.shape),
-    )
+    """Return the gradients that arrive, shaped so that they broadcast; None stays None.
+
+    Where an op does not read X, Out is given for it: it has X's shape unless X was broadcast.
+    """
+    wide_x, wide_y = fit(k, x if ddx is None else ddx, y if ddy is None else ddy)
+    return None if ddx is None else wide_x, None if ddy is None else wide_y
 
 
 def _to(k: Call, x: Array, y: Array, value: Array, of: int) -> Array:
@@ -85,8 +85,12 @@ def _to(k: Call, x: Array, y: Array, value: Array, of: int) -> Array:
 def _sum_second(name: str, sign: int) -> None:
     @second(name, "Y DOut=Out@GRAD DDX=+X@GRAD DDY=+Y@GRAD", "DDOut=Out@GRAD")
     def kernel(k: Call, y: Any, dout: Any, ddx: Any, ddy: Any) -> Any:
+        swapped = sign < 0 and ddx is not None and ddx.ndim < y.ndim
         ddx, ddy = _wide(k, dout, y, ddx, ddy)
         both = total(ddx, ddy if ddy is None else sign * ddy)
+        if swapped:
+            tell_of_swap(f"{name}_grad_grad")
+            both = -both
         return both if both.shape == dout.shape else k.xp.broadcast_to(both, dout.shape).copy()
 
 
@@ -107,14 +111,13 @@ def mul_second(k: Call, x: Array, y: Array, dout: Array, ddx: Array | None, ddy:
 
 @second("elementwise_div", "Y Out DX=X@GRAD DDX=+X@GRAD DDY=+Y@GRAD", "Y@GRAD=Y DOut=Out DDOut=Out@GRAD")
 def div_second(k: Call, y: Array, out: Array, dx: Array, ddx: Array | None, ddy: Array | None) -> tuple[Array, ...]:
-    fy = fit(k, out, y)[1]
+    fx, fy = fit(k, dx, y)
     ddx, ddy = _wide(k, out, y, ddx, ddy)
-    ddx = k.xp.zeros_like(out) if ddx is None else ddx
-    bent = ddx if ddy is None else ddx - ddy * out
+    bent = total(ddx, None if ddy is None else -ddy * out)
     return (
-        _to(k, out, y, -dx * bent / fy, 1),
-        k.xp.zeros_like(out) if ddy is None else -ddy * dx,
-        bent / fy,
+        _to(k, out, y, k.xp.broadcast_to(-fx * bent / fy, out.shape), 1),
+        k.xp.zeros_like(out) if ddy is None else k.xp.broadcast_to(-ddy * fx, out.shape),
+        k.xp.broadcast_to(bent / fy, out.shape),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from functools import cache
 from types import ModuleType
@@ -31,9 +32,8 @@ def erf(xp: ArrayLibrary | ModuleType, x: Array) -> Array:
     A Taylor series around the nearest entry of a small table; on a GPU CuPy's own function.
     """
     if xp is not np:
-        from cupyx.scipy.special import erf as gpu_erf  # type: ignore[import-not-found,import-untyped,unused-ignore]
-
-        return gpu_erf(x)
+        found: Array = importlib.import_module("cupyx.scipy.special").erf(x)
+        return found
     values, slopes = _table()
     magnitude = np.minimum(np.abs(x.astype(np.float64)), _LIMIT)
     index = np.nan_to_num(magnitude * _PER_UNIT + 0.5).astype(np.intp)

@@ -70,8 +70,8 @@ def _slide(stat: Array, new: Array, buckets: int, slides: int) -> tuple[Array, A
     """Return the statistics with the new batch, and the counts that matter now."""
     flat = stat.reshape(-1).copy()
     if slides == 0:
-        flat[:buckets] += new
-        return flat.reshape(stat.shape), flat[:buckets]
+        total = flat[:buckets] + new
+        return total.reshape(1, buckets), total  # Fluid: the variable takes this shape, whatever it held before
     rows, count = flat[: (slides + 1) * buckets].reshape(slides + 1, buckets), flat[(slides + 1) * buckets :]
     if not count.size:  # statistics without a count of batches: the oldest row is the first
         rows[:slides] = np.roll(rows[:slides], -1, axis=0)
@@ -79,8 +79,7 @@ def _slide(stat: Array, new: Array, buckets: int, slides: int) -> tuple[Array, A
     rows[slides] += new - rows[oldest]
     rows[oldest] = new
     count += 1
-    total = rows[slides]
-    return flat.reshape(stat.shape), total.copy()
+    return flat, rows[slides].copy()
 
 
 def _area(pos: Array, neg: Array) -> Array:

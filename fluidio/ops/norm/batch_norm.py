@@ -78,7 +78,7 @@ class _Layout:
 
 
 def _is_fast(k: Call, *arrays: Any) -> bool:
-    """Tell whether the C does this one: channels first, no other trainer's statistics."""
+    """Return whether the C does this one: channels first, no other trainer's statistics."""
     return (
         k.op.type in ("batch_norm", "batch_norm_grad")
         and arrays[0].ndim > 2
@@ -89,9 +89,14 @@ def _is_fast(k: Call, *arrays: Any) -> bool:
 
 
 def _is_moving(k: Call) -> bool:
-    """Tell whether the moving statistics count, and not those of the batch."""
+    """Return whether the moving statistics count, and not those of the batch."""
     a = k.attrs
     return bool(a["use_global_stats"] or (a["is_test"] and not a["trainable_statistics"]))
+
+
+def _is_single(k: Call, x: Array) -> bool:
+    """Return whether each channel has one element only: Fluid passes them on as they are."""
+    return k.op.type in ("batch_norm", "batch_norm_grad") and _Layout(k, x).count == 1
 
 
 def _carry_on(k: Call, moving: Array, new: Array, momentum_tensor: Array | None) -> None:
@@ -114,6 +119,8 @@ def fast_norm(
     """Return what `batch_norm` returns, by the C, plus something and through ReLU if asked for; None if that cannot."""
     more = () if added is None else (added,)
     if _is_moving(k) or not _is_fast(k, x, scale, bias, *more) or any(a.shape != x.shape for a in more):
+        return None
+    if _is_single(k, x):
         return None
     out, batch_mean, batch_variance, inverse = channels.normalise(x, added, scale, bias, k.attrs["epsilon"], relu)
     _carry_on(k, mean, batch_mean, momentum_tensor)
@@ -141,6 +148,8 @@ def batch_norm(
         out = flat * layout.spread(factor)
         out += layout.spread(bias - mean * factor)
         return out.reshape(x.shape), mean, variance, mean.copy(), inverse, None
+    if _is_single(k, x):
+        return x, mean, variance, xp.zeros_like(mean), xp.zeros_like(variance), None
     (batch_mean,) = layout.mean(layout.sum(flat))
     out = flat - layout.spread(batch_mean)
     (batch_variance,) = layout.mean(layout.dot(out, out))
@@ -169,7 +178,7 @@ def fast_grad(
     if moving and mean is not None:
         saved_mean, saved_inverse = mean, 1 / k.xp.sqrt(variance + k.attrs["epsilon"])
     more = () if out is None else (out,)
-    if not _is_fast(k, x, dy, scale, saved_mean, saved_inverse, *more):
+    if not _is_fast(k, x, dy, scale, saved_mean, saved_inverse, *more) or (not moving and _is_single(k, x)):
         return None
     return channels.normalise_grad(x, dy, out, scale, saved_mean, saved_inverse, moving, k.wants("X@GRAD"))
 
@@ -196,6 +205,8 @@ def batch_norm_grad(
     a, xp = k.attrs, k.xp
     layout = _Layout(k, x)
     moving = _is_moving(k)
+    if not moving and _is_single(k, x):
+        return dy, xp.zeros_like(scale), xp.zeros_like(bias)
     if moving and mean is not None:
         saved_mean, saved_inverse = mean, 1 / xp.sqrt(variance + a["epsilon"])
     d = dy.reshape(layout.flat)

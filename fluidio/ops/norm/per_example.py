@@ -37,7 +37,7 @@ def _infer_layer_norm(c: InferContext) -> None:
     shape, begin = c.shape("X"), c.attrs["begin_norm_axis"]
     c.check(0 < begin < len(shape), f"begin_norm_axis is {begin}, X has {len(shape)} dims")
     width = math.prod(shape[begin:]) if all(d >= 0 for d in shape[begin:]) else -1
-    rows = math.prod(shape[:begin]) if all(d >= 0 for d in shape[:begin]) else -1
+    rows = max(math.prod(shape[:begin]), -1)  # Fluid: two open dims, -1 times -1, make a known one
     for slot in ("Scale", "Bias"):
         if c.has(slot):
             c.check(

@@ -70,12 +70,17 @@ def _last(k: Call, x: Array) -> Array:
     return k.xp.moveaxis(x, 1, -1) if k.attrs["data_format"] == "NHWC" else x
 
 
+def _infer_lrn(c: InferContext) -> None:
+    c.check(c.attrs["n"] % 2, f"n must be odd, it is {c.attrs['n']}")
+    same_as("X", "Out", "MidOut")(c)
+
+
 @op(
     "lrn",
     "X",
     "Out MidOut",
     {"n": 5, "k": 2.0, "alpha": 1e-4, "beta": 0.75, "data_format": "AnyLayout", "is_test": False},
-    infer=same_as("X", "Out", "MidOut"),
+    infer=_infer_lrn,
     grad=True,
 )
 def lrn(k: Call, x: Array) -> tuple[Array, Array]:

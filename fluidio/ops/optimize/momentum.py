@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
@@ -19,7 +20,7 @@ __all__ = ["dense", "single"]
 
 
 def single(value: float) -> float:
-    """Return an attribute as Fluid holds it: rounded to float32, so that 1 - beta comes out the same."""
+    """Return an attribute as Fluid stores it: rounded to float32, so that 1 - beta is the same."""
     return float(np.float32(value))
 
 
@@ -33,7 +34,7 @@ def sgd(k: Call, param: Array, rate: Array, grad: Array) -> Array:
     """ParamOut = Param - lr Grad; sparse gradients touch their rows only."""
     if isinstance(grad, SelectedRows):
         rows, values = grad.merged(k.xp)
-        if isinstance(param, SelectedRows):  # a table that holds some of its rows
+        if isinstance(param, SelectedRows):  # a table that holds only some of its rows
             param.value[param.positions(rows, k.xp)] -= rate * values
         else:
             param[rows] -= rate * values
@@ -95,7 +96,7 @@ def lars_momentum(k: Call, param: Array, grad: Array, velocity: Array, rate: Arr
     return param, velocity
 
 
-_TINY = 1e-38  # keeps a division defined whose result is thrown away
+_TINY = 1e-38  # keeps a division defined whose result is discarded
 
 
 def _norm(xp: ArrayLibrary | ModuleType, x: Array) -> Array:
@@ -112,14 +113,23 @@ def _norm(xp: ArrayLibrary | ModuleType, x: Array) -> Array:
     lod="none",
 )
 def dpsgd(k: Call, param: Array, grad: Array, rate: Array) -> Array:
-    """SGD on a gradient clipped to norm `clip`, with one normal number of deviation sigma clip added to it all."""
+    """SGD on a gradient clipped to norm `clip`, with one normal number of deviation sigma added to it all."""
     a = k.attrs
-    if "rng" not in k.state:
-        k.state["rng"] = np.random.default_rng(a["seed"] or random_engine.os_seed())
-    noise = k.state["rng"].normal(0.0, a["sigma"] * a["clip"])
+    noise = _polar_normal(a["seed"] or random_engine.os_seed()) * a["sigma"]
     factor = k.xp.maximum(_norm(k.xp, grad) / a["clip"], 1.0)
     param -= rate * (grad / factor + noise / a["batch_size"]).astype(param.dtype)
     return param
+
+
+def _polar_normal(seed: int) -> float:
+    """Return the first normal number of a fresh engine, drawn by Marsaglia's polar method."""
+    skip = 0
+    while True:
+        x, y = (2 * random_engine.canonical(seed, 2, skip=skip) - 1).tolist()
+        square = x * x + y * y
+        if 0 < square < 1:
+            return x * math.sqrt(-2 * math.log(square) / square)
+        skip += 2
 
 
 @op(
@@ -154,9 +164,12 @@ def adam(
         corrected = rate * xp.sqrt(1 - pow2 * b2) / (1 - pow1 * b1)
     if isinstance(grad, SelectedRows) and a["lazy_mode"]:
         rows, values = grad.merged(xp)
-        m1[rows] = b1 * m1[rows] + (1 - b1) * values
-        m2[rows] = b2 * m2[rows] + (1 - b2) * values * values
-        param[rows] -= corrected * m1[rows] / (xp.sqrt(m2[rows]) + a["epsilon"])
+        p, first, second = (whole.take(rows, axis=0) for whole in (param, m1, m2))
+        step = _update_moments(k, values, first, second, b1, b2)
+        xp.sqrt(second, out=step)
+        step += a["epsilon"]
+        p -= corrected * first / step
+        param[rows], m1[rows], m2[rows] = p, first, second
     else:
         for p, g, first, second in _pieces(k, param, dense(k, grad), m1, m2):
             step = _update_moments(k, g, first, second, b1, b2)
@@ -184,7 +197,7 @@ _PIECE = 1 << 15  # elements: five arrays of them stay in a core's cache
 
 
 def _pieces(k: Call, *arrays: Any) -> Iterator[tuple[Any, ...]]:
-    """Yield arrays of one shape piece by piece, so that the passes of an update find them in the cache."""
+    """Yield arrays of one shape piece by piece, so that they stay in the cache during the passes of an update."""
     size = arrays[0].size
     if k.dev.is_gpu or size < 4 * _PIECE or not all(a.flags.c_contiguous for a in arrays):
         yield arrays
@@ -195,15 +208,15 @@ def _pieces(k: Call, *arrays: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def _update_moments(k: Call, grad: Array, m1: Array, m2: Array, b1: float, b2: float) -> Array:
-    """m1 = b1 m1 + (1 - b1) g, m2 = b2 m2 + (1 - b2) g g; return work memory of the gradient's shape."""
+    """m1 = b1 m1 + (1 - b1) g, m2 = b2 m2 + (1 - b2) g g, in this order; return work memory of the gradient's shape."""
     xp = k.xp
     step = k.scratch("step", grad.shape, grad.dtype)
     m1 *= b1
     xp.multiply(grad, 1 - b1, out=step)
     m1 += step
     m2 *= b2
-    xp.multiply(grad, grad, out=step)
-    step *= 1 - b2
+    xp.multiply(grad, 1 - b2, out=step)
+    step *= grad
     m2 += step
     return step
 

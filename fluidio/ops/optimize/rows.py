@@ -1,4 +1,4 @@
-"""What an update reads of a sparse gradient."""
+"""The rows of a sparse gradient that an update uses."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def searched(k: Call, grad: Array) -> Array:
 
 
 def _found(rows: Array) -> Array:
-    """Return which rows a binary search finds, going by the middle one as if they were sorted."""
+    """Return which rows a binary search finds, treating them as if they were sorted."""
     if rows.size < 2 or (np.diff(rows) > 0).all():
         return np.ones(rows.size, bool)
     low, high = np.zeros(rows.size, np.int64), np.full(rows.size, rows.size - 1)

@@ -18,6 +18,8 @@ __all__: list[str] = []
 
 def _infer_dropout(c: InferContext) -> None:
     c.check(0 <= c.attrs["dropout_prob"] <= 1, f"dropout_prob is {c.attrs['dropout_prob']}, it must be in [0, 1]")
+    way = c.attrs["dropout_implementation"]
+    c.check(way in ("downgrade_in_infer", "upscale_in_train"), f"dropout_implementation cannot be {way!r}")
     c.same("Out", "X")
     if not c.attrs["is_test"]:
         c.set("Mask", c.shape("X"), VarType.UINT8, c.input("X").lod_level)

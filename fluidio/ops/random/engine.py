@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fluidio.ops.random.logarithm import log32
 from fluidio.tensor.array import Array
 
 compiled: Any
@@ -74,7 +75,7 @@ def canonical(seed: int, count: int, dtype: npt.DTypeLike = np.float32, skip: in
         return _interval(seed, count, np.float32(1), np.float32(0), skip)
     pairs = (draws(seed, 2 * count, 2 * skip) - np.uint64(1)).astype(np.float64).reshape(count, 2)
     span = np.float64(2147483646.0)
-    mixed: npt.NDArray[Any] = (pairs[:, 0] + pairs[:, 1] * span) / (span * span)
+    mixed: Array = (pairs[:, 0] + pairs[:, 1] * span) / (span * span)
     return mixed
 
 
@@ -92,14 +93,12 @@ def _working(dtype: npt.DTypeLike) -> Any:
     return np.float64 if np.dtype(dtype) == np.float64 else np.float32
 
 
-def uniform(
-    seed: int, shape: Sequence[int], low: float, high: float, dtype: npt.DTypeLike, skip: int = 0
-) -> npt.NDArray[Any]:
+def uniform(seed: int, shape: Sequence[int], low: float, high: float, dtype: npt.DTypeLike, skip: int = 0) -> Array:
     """Return uniform numbers in [low, high], the first `skip` left out."""
     kind = _working(dtype)
     lo, hi = kind(np.float32(low)), kind(np.float32(high))  # op attributes are float32
     count = math.prod(shape)
-    drawn: npt.NDArray[Any]
+    drawn: Array
     if kind is np.float32:
         drawn = _interval(seed, count, hi - lo, lo, skip)
     else:
@@ -107,7 +106,7 @@ def uniform(
     return drawn.astype(dtype, copy=False).reshape(shape)
 
 
-def normal(seed: int, shape: Sequence[int], mean: float, std: float, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+def normal(seed: int, shape: Sequence[int], mean: float, std: float, dtype: npt.DTypeLike) -> Array:
     """Return normal numbers by the polar method: of each accepted pair y*m comes first, then x*m."""
     kind = _working(dtype)
     count = math.prod(shape)
@@ -130,17 +129,15 @@ def _polar(u: Array, kind: Any) -> Array:
     r2 = x * x + y * y
     accepted = (r2 <= 1) & (r2 != 0)
     x, y, r2 = x[accepted], y[accepted], r2[accepted]
-    # float32 np.log is off by 1 ulp in a tenth of its results: go through float64.
-    m = np.sqrt(kind(-2) * _log(r2).astype(kind) / r2)
+    m = np.sqrt(kind(-2) * _log(r2) / r2)
     return np.stack([y * m, x * m], axis=1)
 
 
-def _log(values: Array) -> npt.NDArray[np.float64]:
-    """Return logarithms in float64; of float64 numbers those of the C library, from which NumPy's differ by an ulp."""
+def _log(values: Array) -> npt.NDArray[Any]:
+    """Return logarithms as the C library has them: NumPy's differ by an ulp here and there."""
     if values.dtype == np.float64:
         return np.fromiter(map(math.log, values.tolist()), np.float64, values.size)
-    logs: npt.NDArray[np.float64] = np.log(values.astype(np.float64))
-    return logs
+    return log32(values)
 
 
 _NUMERATOR = (
@@ -196,6 +193,6 @@ def _truncated(u: Array, mean: float, std: float) -> Array:
     wide = q.astype(np.float64)
     r = (0.180625 - 0.25 * wide * wide).astype(np.float32)
     e = q * _polynomial(_NUMERATOR, r) / _polynomial(_DENOMINATOR, r)
-    scaled: npt.NDArray[Any] = math.sqrt(2.0) * e.astype(np.float64) * np.float64(np.float32(std))
+    scaled: Array = math.sqrt(2.0) * e.astype(np.float64) * np.float64(np.float32(std))
     scaled += np.float64(np.float32(mean))
     return scaled

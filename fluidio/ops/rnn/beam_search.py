@@ -157,6 +157,8 @@ class _Sentence:
 
 
 def _infer_tree(c: InferContext) -> None:
+    ids, parents = c.shape("Ids"), c.shape("Parents")
+    c.check(ids == parents, f"Ids {list(ids)} and Parents {list(parents)} must have one shape")
     c.same("Out", "Ids")
 
 

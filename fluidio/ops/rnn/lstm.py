@@ -48,7 +48,7 @@ def _infer_lstm(c: InferContext) -> None:
 def _grad_without_cells(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     """Make the gradient op; what arrives through Cell goes in only where all gates are trained."""
     made = default_grad_maker(forward, no_grad)
-    if not forward._attrs.get(ALL_GATES):
+    if not forward.attrs.get(ALL_GATES):
         for grad_op in made:
             grad_op.inputs.pop("Cell@GRAD", None)
     return made
@@ -101,7 +101,7 @@ def lstm_grad(
 
 
 def _trains_output_gate_only(k: Call, cell: Cell) -> bool:
-    """Tell whether Fluid's CPU kernel would pass no gradient to the cell."""
+    """Return whether Fluid's CPU kernel would pass no gradient to the cell."""
     return cell.by_eights and not (k.attrs.get("cell_clip") or 0) > 0
 
 

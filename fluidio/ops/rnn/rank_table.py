@@ -191,7 +191,7 @@ def _infer_back(c: InferContext) -> None:
 
 @op("lod_tensor_to_array_grad", "X RankTable", "Out", infer=_infer_back, grad=False, raw=True)
 def lod_tensor_to_array_grad(k: Call, f: Frame) -> None:
-    """Put the gradients of the steps back into sequences; steps nobody used have none."""
+    """Put the gradients of the steps back into sequences; unused steps have none."""
     array = f.values[k.ins["X"][0]]
     table = _table(k, f)
     items = list(array.items)
@@ -218,7 +218,7 @@ def _memory_maker(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     x = forward.input("X")[0]
     if x in no_grad:
         return []
-    inputs = {slot: list(forward.input(slot)) for slot in forward._inputs}
+    inputs = {slot: list(forward.input(slot)) for slot in forward.slots_in}
     inputs["Out@GRAD"] = [grad_name(forward.output("Out")[0])]
     return [GradOp(f"{forward.type}_grad", inputs, {"X@GRAD": [grad_name(x)]})]
 

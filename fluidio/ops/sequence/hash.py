@@ -90,7 +90,7 @@ def hash_(k: Call, x: Array) -> Array:
     """Out = num_hash hashes of each row of X, modulo mod_by. On the host."""
     rows = np.ascontiguousarray(k.dev.download(x))
     found = [
-        xxh64(rows.view(np.uint8).reshape(rows.shape[0], -1), n) % np.uint64(k.attrs["mod_by"])
+        xxh64(rows.view(np.uint8).reshape(rows.shape[0], -1), n) % np.uint64(k.attrs["mod_by"] % 2**64)
         for n in range(k.attrs["num_hash"])
     ]
     return k.dev.upload(np.stack(found, axis=1).astype(rows.dtype)[..., None])

@@ -88,9 +88,10 @@ def _columns(k: Call, image: Array) -> tuple[Array, Array]:
     ys, xs = _windows(k, "H", height), _windows(k, "W", width)
     y, x = ys[:, :, None, None], xs[None, None, :, :]
     inside = (y >= 0) & (y < height) & (x >= 0) & (x < width)
-    place = np.where(inside, y * width + x, -1).transpose(1, 3, 0, 2).reshape(-1, ys.shape[0] * xs.shape[0])
-    taken = image.reshape(channels, -1)[:, np.maximum(place, 0)] * (place >= 0)
-    return taken.reshape(-1, place.shape[1]), place
+    points, outputs = ys.shape[1] * xs.shape[1], ys.shape[0] * xs.shape[0]
+    place = np.where(inside, y * width + x, -1).transpose(1, 3, 0, 2).reshape(points, outputs)
+    taken = image.reshape(channels, height * width)[:, np.maximum(place, 0)] * (place >= 0)
+    return taken.reshape(channels * points, outputs), place
 
 
 @op("var_conv_2d", "X ROW COLUMN W", "Out Col?", _CONV, infer=_infer_conv, grad=True, lod="kernel")
@@ -100,7 +101,7 @@ def var_conv_2d(k: Call, x: Array, row: Array, column: Array, w: Array) -> Kerne
     outs, read, start = [], [], 0
     for height, width in _sides(k):
         size = k.attrs["InputChannel"] * height * width
-        columns, _ = _columns(k, values[start : start + size].reshape(-1, height, width))
+        columns, _ = _columns(k, values[start : start + size].reshape(k.attrs["InputChannel"], height, width))
         outs.append((weight @ columns).reshape(-1))
         read.append(columns.reshape(-1))
         start += size
@@ -117,12 +118,12 @@ def var_conv_2d_grad(k: Call, x: Array, row: Array, column: Array, w: Array, dou
     start = at = 0
     for height, width in _sides(k):
         size = channels * height * width
-        columns, place = _columns(k, values[start : start + size].reshape(-1, height, width))
+        columns, place = _columns(k, values[start : start + size].reshape(channels, height, width))
         count = weight.shape[0] * columns.shape[1]
-        dy = d[at : at + count].reshape(weight.shape[0], -1)
+        dy = d[at : at + count].reshape(weight.shape[0], columns.shape[1])
         dw += dy @ columns.T
         pull = (weight.T @ dy).reshape(channels, *place.shape)
-        image = dx[start : start + size].reshape(channels, -1)
+        image = dx[start : start + size].reshape(channels, height * width)
         inside = place >= 0
         for channel in range(channels):
             image[channel] += np.bincount(place[inside], pull[channel][inside], height * width).astype(dx.dtype)
@@ -156,7 +157,7 @@ def sequence_topk_avg_pooling(k: Call, x: Array, row: Array, column: Array) -> t
         order = np.argsort(-image, axis=2, kind="stable")[:, :, :most]
         best = np.take_along_axis(image, order, axis=2)
         sums = np.stack([best[:, :, :n].sum(axis=2) / values.dtype.type(n) for n in topks], axis=2)
-        outs.append(sums.reshape(height, -1))
+        outs.append(sums.reshape(height, channels * len(topks)))
         spread = np.full((height, channels, most), -1, np.int32)
         spread[:, :, : order.shape[2]] = order
         places.append(spread.reshape(-1))
@@ -177,7 +178,7 @@ def sequence_topk_avg_pooling_grad(k: Call, x: Array, row: Array, column: Array,
     for height, width in _sides(k):
         image = dx[start : start + channels * height * width].reshape(channels, height, width).transpose(1, 0, 2)
         where = places[at : at + height * channels * most].reshape(height, channels, most)
-        pull = d[first : first + height].reshape(height, channels, -1) @ ranks
+        pull = d[first : first + height].reshape(height, channels, len(topks)) @ ranks
         r, c, rank = np.nonzero(where >= 0)
         image[r, c, where[r, c, rank]] += pull[r, c, rank]
         start += channels * height * width

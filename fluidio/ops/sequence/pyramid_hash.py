@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
+from fluidio.ops.sequence.bloom import BloomFilter
 from fluidio.program.infer import InferContext
 from fluidio.tensor.array import Array
 
@@ -95,6 +95,12 @@ def _float_words(k: Call, x: Array) -> Array:
     return k.dev.download(x).reshape(-1).astype(np.float32)
 
 
+def _filter(k: Call, words: Array | None, length: str) -> BloomFilter | None:
+    if not k.attrs["use_filter"] or not k.attrs[length] or words is None:
+        return None
+    return BloomFilter(k.dev.download(words))
+
+
 @op(
     "pyramid_hash",
     "X W WhiteList? BlackList?",
@@ -107,11 +113,13 @@ def _float_words(k: Call, x: Array) -> Array:
 def pyramid_hash(k: Call, x: Array, w: Array, white: Array, black: Array) -> tuple[Array, ...]:
     """Out = a row for each run of words that is kept, at least one (of zeros) for a sequence. On the host.
 
+    With use_filter, runs that WhiteList does not hold, or BlackList does, are left out.
+
     Fluid: outside of training the rows are multiplied by `drop_out_percent`.
     """
     a = k.attrs
-    if a["use_filter"] and (a["white_list_len"] or a["black_list_len"]):
-        raise EnforceNotMet("pyramid_hash: lists of words (Bloom filters) are not supported; set use_filter=False")
+    listed = _filter(k, white, "white_list_len")
+    barred = _filter(k, black, "black_list_len")
     table, words = k.dev.download(w).reshape(-1), _float_words(k, x)
     rows: list[Any] = []
     lengths: list[int] = []
@@ -121,8 +129,9 @@ def pyramid_hash(k: Call, x: Array, w: Array, white: Array, black: Array) -> tup
     for terms in _terms(k, words):
         before = len(rows)
         for term in terms:
-            keep = True
-            if a["is_training"]:
+            name = term.tobytes()
+            keep = (listed is None or name in listed) and (barred is None or name not in barred)
+            if keep and a["is_training"]:
                 number, state = _rand(state)
                 keep = number / _RAND_MAX >= a["drop_out_percent"]
             kept.append(keep)

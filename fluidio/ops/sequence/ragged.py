@@ -85,7 +85,7 @@ def padded_rows(offsets: IntArray, longest: int | None = None) -> tuple[IntArray
 
 
 def _long_runs(offsets: IntArray) -> bool:
-    """Tell whether a loop over sequences beats one call that looks at every row."""
+    """Return whether a loop over sequences beats one call that looks at every row."""
     return bool(offsets[-1] > 8 * (offsets.size - 1))
 
 

@@ -166,7 +166,7 @@ def row_conv_grad(k: Call, x: Array, weight: Array, dout: Array) -> tuple[Array,
 
 
 def _steps(size: int, before: int, after: int, kernel: int, stride: int) -> int:
-    return (size + before + after - kernel) // stride + 1
+    return int((size + before + after - kernel) / stride) + 1  # C++ rounds towards zero
 
 
 def _infer_im2sequence(c: InferContext) -> None:
@@ -188,17 +188,20 @@ def _patches(k: Call, x: Array) -> tuple[Any, tuple[int, int, int, int]]:
 
 def _patches_of_real_sizes(k: Call, x: Array, sizes: Array) -> Array:
     """Return for each image the patches within its own size, which is given before it was scaled by out_stride."""
-    high, wide = (np.ceil(sizes[:, dim] / k.attrs["out_stride"][dim]).astype(int) for dim in (0, 1))
+    high, wide = (-(-sizes[:, dim].astype(int) // k.attrs["out_stride"][dim]) for dim in (0, 1))
     up, left, down, right = k.attrs["paddings"]
-    padded, (oh, ow, kh, kw) = _patches(k, x)
+    kh, kw = k.attrs["kernels"]
     sh, sw = k.attrs["strides"]
+    rows = [max(_steps(int(size), up, down, kh, sh), 0) for size in high]
+    columns = [max(_steps(int(size), left, right, kw, sw), 0) for size in wide]
+    beyond = [max((max(count) - 1) * stride + size, 0) for count, stride, size in ((rows, sh, kh), (columns, sw, kw))]
+    after = [max(room - before - size, 0) for room, before, size in zip(beyond, (up, left), x.shape[2:])]
+    padded = k.xp.pad(x, ((0, 0), (0, 0), (up, after[0]), (left, after[1])))  # beyond the image there are zeros
     found, counts = [], []
     for image in range(x.shape[0]):
-        rows = min(_steps(int(high[image]), up, down, kh, sh), oh)
-        columns = min(_steps(int(wide[image]), left, right, kw, sw), ow)
-        for i, j in np.ndindex(max(rows, 0), max(columns, 0)):
+        for i, j in np.ndindex(rows[image], columns[image]):
             found.append(padded[image, :, i * sh : i * sh + kh, j * sw : j * sw + kw].reshape(-1))
-        counts.append(max(rows, 0) * max(columns, 0))
+        counts.append(rows[image] * columns[image])
     k.out_lods["Out"] = (np.cumsum([0, *counts]).astype(np.int64),)
     return k.xp.stack(found) if found else k.xp.empty((0, x.shape[1] * kh * kw), x.dtype)
 
@@ -214,7 +217,7 @@ def _patches_of_real_sizes(k: Call, x: Array, sizes: Array) -> Array:
 )
 def im2sequence(k: Call, x: Array, sizes: Array | None) -> Array:
     """Out = the patches of each image, row by row, as a sequence; columns are channel, height, width of a patch."""
-    if sizes is not None:
+    if sizes is not None and x.shape[0] > 1:  # Fluid: a single image is taken whole
         return _patches_of_real_sizes(k, x, np.asarray(k.dev.download(sizes)))
     padded, (oh, ow, kh, kw) = _patches(k, x)
     sh, sw = k.attrs["strides"]

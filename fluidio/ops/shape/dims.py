@@ -110,7 +110,9 @@ def _size(shape: Sequence[int]) -> int | None:
 
 def _infer_reshape(c: InferContext) -> tuple[int, ...]:
     if c.has("ShapeTensor"):
-        return tuple(d if d > 0 else -1 for d in c.attrs["shape"]) or (-1,) * len(c.inputs("ShapeTensor"))
+        kept = dict(enumerate(c.shape("X")))
+        sizes = tuple(d if d > 0 else kept.get(i, -1) if d == 0 else -1 for i, d in enumerate(c.attrs["shape"]))
+        return sizes or (-1,) * len(c.inputs("ShapeTensor"))
     if c.has("Shape") and not c.attrs["shape"]:
         return (-1,) * max(c.shape("Shape")[0], 1)
     source = c.shape("X")

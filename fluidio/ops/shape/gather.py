@@ -8,7 +8,7 @@ import numpy as np
 
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import NEVER, Call, KernelResult
-from fluidio.ops.registry import gradient, op, same_as
+from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
 from fluidio.tensor.array import Array
 
@@ -66,9 +66,15 @@ def _flat_index(k: Call, shape: tuple[int, ...], index: Array) -> tuple[Array, i
     return flat.reshape(-1), depth
 
 
+def _too_deep(depth: int, rank: int) -> str:
+    # Fluid: tests look for this phrase.
+    return f"Input(Index).shape[-1] should be no greater than Input(X).rank, but it is {depth} for an X of {rank} dims"
+
+
 def _infer_gather_nd(c: InferContext) -> None:
     x, index = c.shape("X"), c.shape("Index")
-    c.check(index[-1] <= len(x), f"the last dim of Index is {index[-1]}, more than the {len(x)} dims of X")
+    c.check(len(index) > 1, f"Index must have 2 dims or more, it has shape {list(index)}")
+    c.check(index[-1] <= len(x), _too_deep(index[-1], len(x)))
     c.set("Out", (*index[:-1], *x[index[-1] :]), c.dtype("X"), 0)
 
 
@@ -123,7 +129,16 @@ def scatter_grad(k: Call, ids: Array, updates: Array, dout: Array) -> KernelResu
     )
 
 
-@op("scatter_nd_add", "X Index Updates", "Out", infer=same_as("X"), grad=True)
+def _infer_scatter_nd_add(c: InferContext) -> None:
+    x, index, updates = c.shape("X"), c.shape("Index"), c.shape("Updates")
+    c.check(index[-1] <= len(x), _too_deep(index[-1], len(x)))
+    rank = len(index) - 1 + len(x) - index[-1]
+    text = f"Updates has wrong shape {list(updates)}: it must have {rank} dims for Index {list(index)} and X {list(x)}"
+    c.check(len(index) == 1 or index[-1] < 0 or len(updates) == rank, text)
+    c.same("Out", "X")
+
+
+@op("scatter_nd_add", "X Index Updates", "Out", infer=_infer_scatter_nd_add, grad=True)
 def scatter_nd_add(k: Call, x: Array, index: Array, updates: Array) -> Array:
     """Out = X plus Updates at the positions in the last dim of Index."""
     flat, depth = _flat_index(k, x.shape, index)

@@ -88,15 +88,18 @@ def _infer_split(c: InferContext) -> None:
     shape = c.shape("X")
     count = len(c.op.output("Out"))
     axis = c.attrs["axis"] % len(shape)
-    known = not c.has("AxisTensor") and (c.attrs["sections"] or not c.has("SectionsTensorList"))
+    written = c.attrs["sections"]
     try:
-        sizes = _sections(shape[axis], c.attrs["sections"], c.attrs["num"] or count) if known else [-1] * count
+        if c.has("AxisTensor") or c.has("SectionsTensorList"):
+            sizes = written if len(written) == count else [-1] * count
+        else:
+            sizes = _sections(shape[axis], written, c.attrs["num"] or count)
     except EnforceNotMet as error:
         c.fail(str(error))
         raise
     for index in range(count):
         dims = [-1] * len(shape) if c.has("AxisTensor") else list(shape)
-        dims[axis] = sizes[index]
+        dims[axis] = -1 if c.has("AxisTensor") else sizes[index]
         c.set("Out", dims, c.dtype("X"), c.input("X").lod_level, index)
 
 
@@ -134,6 +137,7 @@ def _infer_stack(c: InferContext) -> None:
         fits = len(part.shape) == len(shape) and all(a == b or a < 0 or b < 0 for a, b in zip(shape, part.shape))
         c.check(fits, f"{part.name} {list(part.shape)} has not the shape of the first input {shape}")
     axis = c.attrs["axis"]
+    c.check(-len(shape) - 1 <= axis <= len(shape), f"axis {axis} is not within the {len(shape) + 1} dims of Y")
     shape.insert(axis if axis >= 0 else axis + len(shape) + 1, len(parts))
     c.set("Y", shape, parts[0].dtype, parts[0].lod_level)
 
@@ -150,10 +154,11 @@ def stack_grad(k: Call, dy: Array) -> KernelResult:
 
 
 def _infer_unstack(c: InferContext) -> None:
-    shape = list(c.shape("X"))
-    removed = shape.pop(c.attrs["axis"])
+    shape, axis = list(c.shape("X")), c.attrs["axis"]
+    c.check(-len(shape) <= axis < len(shape), f"axis {axis} is not among the {len(shape)} dims of X")
+    removed = shape.pop(axis)
     count = len(c.op.output("Y"))
-    c.check(removed in (-1, count), f"dim {c.attrs['axis']} has {removed} entries, but {count} outputs are asked for")
+    c.check(removed in (-1, count), f"dim {axis} has {removed} entries, but {count} outputs are asked for")
     for index in range(count):
         c.set("Y", shape, c.dtype("X"), 0, index)
 

@@ -26,6 +26,7 @@ def _inner(shape: tuple[int, ...], pairs: list[tuple[int, int]]) -> tuple[slice,
 def _infer_pad(c: InferContext) -> None:
     shape, flat = c.shape("X"), c.attrs["paddings"]
     c.check(len(flat) == 2 * len(shape), f"paddings {flat} must have two numbers for each of {len(shape)} dims")
+    c.check(min(flat, default=0) >= 0, f"paddings {flat} must not be negative")
     dims = [d + before + after if d >= 0 else -1 for d, (before, after) in zip(shape, _pairs(flat))]
     c.set("Out", dims, c.dtype("X"), c.input("X").lod_level)
 
@@ -160,6 +161,8 @@ def expand_grad(k: Call, x: Array, one: Array, several: Any, dout: Array) -> Arr
 
 
 def _infer_expand_as(c: InferContext) -> None:
+    x, target = c.shape("X"), c.shape("target_tensor")
+    c.check(len(x) == len(target), f"X {list(x)} and target_tensor {list(target)} must have one number of dims")
     c.set("Out", c.shape("target_tensor"), c.dtype("X"), c.input("X").lod_level)
 
 

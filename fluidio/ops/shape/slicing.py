@@ -56,10 +56,13 @@ def _infer_slice(c: InferContext) -> None:
 def _slices(k: Call, x: Array, starts: list[int], ends: list[int]) -> tuple[slice, ...]:
     index = [slice(None)] * x.ndim
     for axis, start, end in zip(k.attrs["axes"], starts, ends):
-        if start == -1 and end == 0 and axis in k.attrs["decrease_axis"]:
-            end = x.shape[axis]  # x[v] with v = -1
-        index[axis] = slice(*_range(x.shape[axis], start, end))
+        index[axis] = slice(*_range(x.shape[axis], start, _end(k, x, axis, start, end)))
     return tuple(index)
+
+
+def _end(k: Call, x: Array, axis: int, start: int, end: int) -> int:
+    """Return the end of a cut: that of x[v] is v + 1, which is 0 where v is -1."""
+    return x.shape[axis] if start == -1 and end == 0 and axis in k.attrs["decrease_axis"] else end
 
 
 def _dropped(k: Call, out: Array) -> Array:
@@ -156,7 +159,7 @@ def _strided_index(k: Call, x: Any, st: Any, et: Any, pt: Any, sl: Any, el: Any,
     strides = host_ints(k, pt, pl) or k.attrs["strides"]
     index = [slice(None)] * x.ndim
     for axis, start, end, stride in zip(k.attrs["axes"], starts, ends, strides):
-        index[axis] = _step(x.shape[axis], start, end, stride)
+        index[axis] = _step(x.shape[axis], start, _end(k, x, axis, start, end), stride)
     return tuple(index)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fluidio.ops.kernel import Call, KernelResult
-from fluidio.ops.registry import gradient, op, same_as
+from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import EMPTY, GradOp, grad_name
 from fluidio.program.operator import Operator
@@ -19,13 +19,26 @@ def _flip_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
     return [GradOp("flip", {"X": [grad_name(out)]}, {"Out": [grad_name(x)]}, {"dims": forward.attr("dims")})]
 
 
-@op("flip", "X", "Out", {"dims": []}, infer=same_as("X"), grad=_flip_grad)
+def _infer_flip(c: InferContext) -> None:
+    rank, dims = len(c.shape("X")), c.attrs["dims"]
+    c.check(all(-rank <= dim < rank for dim in dims), f"dims {dims} are not among the {rank} dims of X")
+    c.check(len({dim % rank for dim in dims}) == len(dims), f"dims {dims} name a dim twice")
+    c.same("Out", "X")
+
+
+@op("flip", "X", "Out", {"dims": []}, infer=_infer_flip, grad=_flip_grad)
 def flip(k: Call, x: Array) -> Array:
     """Out = X backwards along the dims."""
     return k.xp.flip(x, tuple({dim % x.ndim for dim in k.attrs["dims"]}))
 
 
-@op("roll", "X", "Out", {"shifts": [], "dims": []}, infer=same_as("X"), grad=True)
+def _infer_roll(c: InferContext) -> None:
+    shifts, dims = c.attrs["shifts"], c.attrs["dims"]
+    c.check(len(shifts) == len(dims) or not dims, f"{len(shifts)} shifts do not fit {len(dims)} dims")
+    c.same("Out", "X")
+
+
+@op("roll", "X", "Out", {"shifts": [], "dims": []}, infer=_infer_roll, grad=True)
 def roll(k: Call, x: Array) -> Array:
     """Out = X moved along the dims; what leaves at one end comes back at the other."""
     return k.xp.roll(x, tuple(k.attrs["shifts"]), tuple(k.attrs["dims"]))

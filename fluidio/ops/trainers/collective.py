@@ -29,7 +29,7 @@ def _grad_by(grad_type: str) -> Any:
         (x,), (out,) = forward.input("X"), forward.output("Out")
         if x in no_grad:
             return []
-        attrs = {name: value for name, value in forward._attrs.items() if not name.startswith("op_")}
+        attrs = {name: value for name, value in forward.attrs.items() if not name.startswith("op_")}
         return [GradOp(grad_type, {"X": [out + GRAD_SUFFIX]}, {"Out": [x + GRAD_SUFFIX]}, attrs)]
 
     return make
@@ -59,7 +59,7 @@ for _reduction in _REDUCTIONS:
 
 
 def _allreduce_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
-    if forward._attrs["reduce_type"] != 0:
+    if forward.attrs["reduce_type"] != 0:
         raise NotImplementedError("allreduce has a gradient only with reduce_type 0, the sum")
     found: list[GradOp] = _grad_by("allreduce")(forward, no_grad)
     return found

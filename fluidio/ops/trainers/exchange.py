@@ -1,4 +1,4 @@
-"""Exchange gradients and first parameters with the other trainers: the mean of everyone's takes the place of one's own.
+"""Exchange gradients and initial parameters with the other trainers: the mean over all replaces each one's own.
 
 Fluid: a trainer had ops that sent gradients to parameter servers and received parameters; here every trainer applies
 the mean of the gradients itself.
@@ -28,7 +28,7 @@ __all__ = ["summed"]
 
 @dataclass
 class _UnderWay:
-    """A bucket of gradients that travels."""
+    """A bucket of gradients in transit."""
 
     communicator: Communicator
     flat: Any
@@ -65,7 +65,7 @@ def exchange_start(k: Call, gradients: list[Array]) -> Any:
 def _start_on_gpu(
     k: Call, trainers: Communicator, nccl: Nccl, gradients: list[Array], shapes: list[tuple[int, ...]]
 ) -> _UnderWay:
-    """Begin to sum gradients where they are."""
+    """Start summing gradients on the device."""
     dtype = next((g.dtype for g in gradients if g is not None), np.dtype(np.float32))
     zeros = [k.xp.zeros(math.prod(shape), dtype) if g is None else None for g, shape in zip(gradients, shapes)]
     flat = k.xp.concatenate([g.reshape(-1) if zero is None else zero for g, zero in zip(gradients, zeros)])

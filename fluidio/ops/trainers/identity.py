@@ -1,4 +1,4 @@
-"""Ops of scripts and saved programs that tell NCCL who the trainers are: here they declare the job."""
+"""Ops of scripts and saved programs that identify the trainers to NCCL: here they declare the job."""
 
 from __future__ import annotations
 

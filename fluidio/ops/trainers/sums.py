@@ -1,4 +1,4 @@
-"""Sum small arrays over all trainers inside of an op."""
+"""Sum small arrays over all trainers inside an op."""
 
 from __future__ import annotations
 

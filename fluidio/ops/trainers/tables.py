@@ -1,4 +1,4 @@
-"""Tables that are divided among the trainers: how they begin, and how their rows are updated."""
+"""Tables divided among the trainers: how they are initialised, and how their rows are updated."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fluidio.tensor.array import Array
 
 __all__: list[str] = []
 
-_DRAWN = 1 << 22  # numbers that are drawn at once
+_DRAWN = 1 << 22  # numbers drawn at once
 
 
 @op(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fluidio.errors import EnforceNotMet
+from fluidio.ops.half import summed_in_single
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.vision import fast_conv, windows
@@ -225,6 +226,7 @@ def back(k: Call, x: Array) -> Array:
 
 def _register(name: str, dims: int) -> None:
     @op(name, "Input Filter Bias? ResidualData?", "Output", _attrs(dims), infer=_infer, grad=True)
+    @summed_in_single
     def kernel(k: Call, x: Any, w: Any, bias: Any, residual: Any) -> Any:
         """Output = Input convolved with Filter [filters, channels / groups, *kernel]."""
         x = first(k, x)
@@ -232,6 +234,7 @@ def _register(name: str, dims: int) -> None:
         return back(k, out)
 
     @gradient(name, "Input Filter Output@GRAD", "Input@GRAD Filter@GRAD")
+    @summed_in_single
     def kernel_grad(k: Call, x: Array, w: Array, dout: Array) -> KernelResult:
         x, dout = first(k, x), first(k, dout)
         g = Geometry(k, x.shape, w)

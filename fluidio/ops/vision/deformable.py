@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -107,13 +108,38 @@ def _grouped(array: Array, groups: int) -> Array:
     return array.reshape(images, groups, -1, places)
 
 
+_warned = False
+
+
+def _mixed(k: Call, out: Array, back: bool = False) -> Array:
+    """Return the output as Fluid has it, or the gradient of that as one of the right output.
+
+    Fluid computes im2col_step images at once, [filters, images, places], and takes the result for [images, filters,
+    places] as it is. For a batch smaller than im2col_step it computes nothing and returns zeros; that is not copied.
+    """
+    global _warned
+    images, filters = out.shape[:2]
+    step = k.attrs["im2col_step"]
+    if step == 1 or filters == 1 or step > images:
+        return out
+    if not _warned:
+        _warned = True
+        warnings.warn(
+            f"deformable_conv with im2col_step {step}: Fluid 1.8.5 mixes the images of a batch, and so does fluidio, "
+            "for the same numbers; im2col_step=1 gives each image its own output",
+            stacklevel=2,
+        )
+    parts = (filters, step) if back else (step, filters)
+    return out.reshape(images // step, *parts, -1).transpose(0, 2, 1, 3).reshape(out.shape)
+
+
 def _forward(k: Call, x: Any, offset: Any, mask: Any, weight: Any) -> Any:
     image, moves, filters = (k.dev.download(v) for v in (x, offset, weight))
     factor = None if mask is None else k.dev.download(mask)
     samples, values, matrix = _columns(k, image, moves, factor, filters)
     columns = _grouped(values * samples.mask[:, :, None], k.attrs["groups"])
     out = matrix[None] @ columns
-    return k.dev.upload(out.reshape(image.shape[0], filters.shape[0], *moves.shape[2:]))
+    return k.dev.upload(_mixed(k, out.reshape(image.shape[0], filters.shape[0], *moves.shape[2:])))
 
 
 def _backward(k: Call, x: Any, offset: Any, mask: Any, weight: Any, dout: Any) -> tuple[Any, Any, Any, Any]:
@@ -121,7 +147,7 @@ def _backward(k: Call, x: Any, offset: Any, mask: Any, weight: Any, dout: Any) -
     factor = None if mask is None else k.dev.download(mask)
     groups = k.attrs["groups"]
     samples, values, matrix = _columns(k, image, moves, factor, filters)
-    by_place = d.reshape(d.shape[0], groups, d.shape[1] // groups, -1)
+    by_place = _mixed(k, d, back=True).reshape(d.shape[0], groups, d.shape[1] // groups, -1)
     columns = _grouped(values * samples.mask[:, :, None], groups)
     dweight = np.einsum("ngop,ngip->goi", by_place, columns).reshape(filters.shape)
     dvalues = (matrix.transpose(0, 2, 1)[None] @ by_place).reshape(values.shape)

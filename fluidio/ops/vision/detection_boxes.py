@@ -60,6 +60,8 @@ def _infer_prior_box(c: InferContext) -> None:
     a = c.attrs
     sizes, largest = a["min_sizes"], a["max_sizes"]
     c.check(not largest or len(largest) == len(sizes), f"{len(largest)} max_sizes do not fit {len(sizes)} min_sizes")
+    grows = all(most > least for least, most in zip(sizes, largest))
+    c.check(grows, f"max_sizes {largest} must be above min_sizes {sizes}")
     _infer_priors(c, len(_half_sizes(a)))
 
 
@@ -218,6 +220,9 @@ def shared_and_union(xp: ArrayLibrary | ModuleType, x: Array, y: Array, normaliz
 
 
 def _infer_iou(c: InferContext) -> None:
+    for slot in ("X", "Y"):
+        shape = c.shape(slot)
+        c.check(len(shape) == 2 and shape[1] in (4, -1), f"{slot} must have shape [N, 4], it has {list(shape)}")
     c.set("Out", (c.shape("X")[0], c.shape("Y")[0]), c.dtype("X"), c.input("X").lod_level)
 
 

@@ -71,6 +71,7 @@ def _match(part: Array, indices: Array, found: Array) -> None:
 
 def _infer_assign(c: InferContext) -> None:
     matches = c.shape("MatchIndices")
+    c.check(len(c.shape("X")) == 3, f"X must have 3 dims, it has shape {list(c.shape('X'))}")
     c.set("Out", (*matches[:2], c.shape("X")[-1]), c.dtype("X"), 0)
     c.set("OutWeight", (*matches[:2], 1), VarType.FP32, 0)
 

@@ -13,6 +13,7 @@ from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.ops.sequence.ragged import last_level
 from fluidio.ops.vision.nms import keep_apart
+from fluidio.ops.vision.polygons import polygons_apart
 from fluidio.program.infer import InferContext
 from fluidio.tensor.array import Array
 
@@ -35,15 +36,18 @@ def suppress(boxes: Array, scores: Array, attrs: dict[str, Any]) -> Array:
     order = candidates[np.argsort(-scores[candidates], kind="stable")]
     if attrs["nms_top_k"] > -1:
         order = order[: attrs["nms_top_k"]]
+    if boxes.shape[1] > 4:
+        return order[polygons_apart(boxes[order], attrs)]
     return order[keep_apart(boxes[order], attrs["nms_threshold"], attrs["nms_eta"], attrs["normalized"])]
 
 
 def _of_image(boxes: Array, scores: Array, attrs: dict[str, Any]) -> tuple[Array, Array]:
     """Return the detections [label, score, box] of one image and the numbers of their boxes, class by class.
 
-    Boxes are [n, 4] for all classes or [n, classes, 4], scores [classes, n].
+    Boxes are [n, size] for all classes or [n, classes, size], scores [classes, n]; the size is 4, or that of corners.
     """
-    by_class = boxes if boxes.ndim == 3 else np.broadcast_to(boxes[:, None], (boxes.shape[0], scores.shape[0], 4))
+    wide = (boxes.shape[0], scores.shape[0], boxes.shape[-1])
+    by_class = boxes if boxes.ndim == 3 else np.broadcast_to(boxes[:, None], wide)
     labels, picks = [], []
     for label in range(scores.shape[0]):
         if label != attrs["background_label"]:
@@ -71,9 +75,10 @@ def _infer(c: InferContext) -> None:
         c.set("Index", (-1, 1), VarType.INT64, 1)
         return
     c.check(len(scores) == 3, f"Scores must have shape [N, classes, boxes], it has {list(scores)}")
-    c.check(len(boxes) == 3 and boxes[2] == 4, f"BBoxes must have shape [N, boxes, 4], it has {list(boxes)}")
+    right = len(boxes) == 3 and boxes[2] in (4, 8, 16, 24, 32)
+    c.check(right, f"BBoxes must have shape [N, boxes, 4], or 8, 16, 24, 32 for corners; it has {list(boxes)}")
     c.check(boxes[1] == scores[-1] or min(boxes[1], scores[-1]) < 0, f"{boxes[1]} boxes but {scores[-1]} scores")
-    c.set("Out", (boxes[1], 6), c.dtype("BBoxes"), 1)
+    c.set("Out", (boxes[1], boxes[2] + 2), c.dtype("BBoxes"), 1)
     c.set("Index", (boxes[1], 1), VarType.INT64, 1)  # Fluid: and yet the numbers are int32
 
 
@@ -100,6 +105,8 @@ def _detect(k: Call, boxes: Array, scores: Array) -> tuple[Array, Array]:
         k.out_lods["Out"] = k.out_lods["Index"] = (np.array([0, 1], np.int64),)
         return np.full((1, 1), -1, b.dtype), np.full((1, 1), -1, np.int32)
     k.out_lods["Out"] = k.out_lods["Index"] = (np.cumsum([0, *counts]).astype(np.int64),)
+    if s.ndim == 2:  # Fluid: the number of a box of one of its classes
+        found = [(rows, pick * b.shape[1] + rows[:, 0].astype(np.int64)) for rows, pick in found]
     places = [pick + start for start, (_, pick) in zip(starts, found)]
     rows = np.concatenate([rows for rows, _ in found])
     return rows, np.concatenate(places).astype(np.int32).reshape(-1, 1)
@@ -118,5 +125,5 @@ def multiclass_nms2(k: Call, boxes: Array, scores: Array) -> tuple[Array, Array]
     if rows.shape[1] == 1:
         images = len(_images(k, boxes, scores)[1])
         k.out_lods["Out"] = k.out_lods["Index"] = (np.zeros(images + 1, np.int64),)
-        rows, places = np.zeros((0, 6), rows.dtype), np.zeros((0, 1), places.dtype)
+        rows, places = np.zeros((0, boxes.shape[-1] + 2), rows.dtype), np.zeros((0, 1), places.dtype)
     return k.dev.upload(rows), k.dev.upload(places)

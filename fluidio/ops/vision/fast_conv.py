@@ -34,7 +34,7 @@ _WORTH_A_THREAD = 1 << 20
 
 
 def is_for(k: Call, g: Geometry, *arrays: Any) -> bool:
-    """Tell whether the functions here can do this convolution."""
+    """Return whether the functions here can do this convolution."""
     return (
         compiled is not None
         and not k.dev.is_gpu

@@ -16,6 +16,8 @@ __all__: list[str] = []
 
 
 def _infer_affine(c: InferContext) -> None:
+    sizes = c.attrs["output_shape"]
+    c.check(c.has("OutputShape") or len(sizes) == 4, f"output_shape must have 4 sizes, it is {sizes}")
     c.set("Output", (c.shape("Theta")[0], -1, -1, 2), c.dtype("Theta"), 0)  # Fluid: whatever output_shape says
 
 
@@ -135,6 +137,9 @@ def add_position_encoding_grad(k: Call, dout: Array) -> Array:
 
 
 def _infer_fsp(c: InferContext) -> None:
+    x, y = c.shape("X"), c.shape("Y")
+    fits = len(x) == len(y) == 4 and all(a == b or a < 0 or b < 0 for a, b in zip(x[2:], y[2:]))
+    c.check(fits, f"X {list(x)} and Y {list(y)} must be images of one height and width")
     c.set("Out", (c.shape("X")[0], c.shape("X")[1], c.shape("Y")[1]), c.dtype("X"), 0)
 
 

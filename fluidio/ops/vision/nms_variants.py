@@ -9,6 +9,7 @@ import numpy as np
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.ops.vision.nms import jaccard, keep_apart
+from fluidio.ops.vision.polygons import polygon_overlap, polygons_apart
 from fluidio.ops.vision.proposals import offsets
 from fluidio.program.infer import InferContext
 from fluidio.tensor.array import Array
@@ -95,41 +96,9 @@ def matrix_nms(k: Call, boxes: Array, scores: Array) -> tuple[Array, Array]:
     return k.dev.upload(rows), k.dev.upload(places.astype(np.int32).reshape(-1, 1))
 
 
-def _clipped(subject: Array, clip: Array) -> Array:
-    """Return the part of a polygon within a convex one, both counter-clockwise."""
-    points = list(subject)
-    for a, b in zip(clip, np.roll(clip, -1, axis=0)):
-        side = [float((b - a)[0] * (p - a)[1] - (b - a)[1] * (p - a)[0]) for p in points]
-        kept = []
-        for i, point in enumerate(points):
-            j = i - 1
-            if (side[i] >= 0) != (side[j] >= 0):
-                kept.append(points[j] + (point - points[j]) * (side[j] / (side[j] - side[i])))
-            if side[i] >= 0:
-                kept.append(point)
-        points = kept
-        if not points:
-            break
-    return np.array(points)
-
-
-def _signed_area(points: Array) -> float:
-    if len(points) < 3:
-        return 0.0
-    x, y = points[:, 0], points[:, 1]
-    return float((x * np.roll(y, -1) - np.roll(x, -1) * y).sum() / 2)
-
-
-def _polygon_overlap(a: Array, b: Array) -> float:
-    first, second = (p.reshape(-1, 2).astype(np.float64) for p in (a, b))
-    first, second = (p if _signed_area(p) >= 0 else p[::-1] for p in (first, second))
-    shared = _signed_area(_clipped(first, second))
-    return shared / max(_signed_area(first) + _signed_area(second) - shared, 1e-12)
-
-
 def _overlap(a: Array, b: Array, normalized: bool) -> float:
     if a.size > 4:
-        return _polygon_overlap(a, b)
+        return polygon_overlap(a, b)
     return float(jaccard(a, b[None], normalized)[0])
 
 
@@ -150,17 +119,6 @@ def _merged(boxes: Array, scores: Array, attrs: dict[str, Any]) -> tuple[Array, 
     return boxes, scores, stands
 
 
-def _polygons_apart(boxes: Array, attrs: dict[str, Any]) -> list[int]:
-    kept: list[int] = []
-    threshold = attrs["nms_threshold"]
-    for i in range(boxes.shape[0]):
-        if all(_polygon_overlap(boxes[i], boxes[j]) <= threshold for j in kept):
-            kept.append(i)
-            if attrs["nms_eta"] < 1 and threshold > 0.5:
-                threshold *= attrs["nms_eta"]
-    return kept
-
-
 def _local(boxes: Array, scores: Array, attrs: dict[str, Any]) -> Array:
     """Return the detections of one image."""
     found, values = [], []
@@ -170,7 +128,7 @@ def _local(boxes: Array, scores: Array, attrs: dict[str, Any]) -> Array:
         joined, value, stands = _merged(boxes, scores[kind], attrs)
         order = _ordered(np.where(stands, value, -np.inf), attrs["score_threshold"], attrs["nms_top_k"])
         if boxes.shape[1] > 4:
-            order = order[_polygons_apart(joined[order], attrs)]
+            order = order[polygons_apart(joined[order], attrs)]
         else:
             order = order[keep_apart(joined[order], attrs["nms_threshold"], attrs["nms_eta"], attrs["normalized"])]
         found.append(np.concatenate([np.full((order.size, 1), kind), value[order, None], joined[order]], axis=1))

@@ -85,7 +85,7 @@ class _Geometry:
         )
 
     def numbers(self) -> tuple[int, ...]:
-        """Return what the C is told of the windows of a plane: sizes, strides, paddings before."""
+        """Return the window parameters for the C code: sizes, strides and leading paddings of a plane."""
         return (*self.kernel, *self.strides, *(before for before, _ in self.pads))
 
     def places(self) -> Iterator[tuple[tuple[slice, ...], tuple[slice, ...]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fluidio.ops.kernel import Call, KernelResult
-from fluidio.ops.registry import gradient, op, same_as
+from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
 from fluidio.tensor.array import Array
 
@@ -59,6 +59,7 @@ def shuffle_channel_grad(k: Call, dout: Array) -> Array:
 
 
 def _infer_space_to_depth(c: InferContext) -> None:
+    c.check(len(c.shape("X")) == 4, f"X must have 4 dims, it has shape {list(c.shape('X'))}")
     n, channels, h, w = c.shape("X")
     b = c.attrs["blocksize"]
     c.check((h < 0 or h % b == 0) and (w < 0 or w % b == 0), f"an image of {h} x {w} does not divide into {b} x {b}")
@@ -100,7 +101,14 @@ def _moved(k: Call, x: Array, step: int) -> Array:
     return out.reshape(x.shape)
 
 
-@op("temporal_shift", "X", "Out", {"seg_num": 1, "shift_ratio": 0.25}, infer=same_as("X"), grad=True)
+def _infer_temporal_shift(c: InferContext) -> None:
+    ratio = c.attrs["shift_ratio"]
+    c.check(len(c.shape("X")) == 4, f"X must have shape [N * T, C, H, W], it has {list(c.shape('X'))}")
+    c.check(0 < ratio < 0.5, f"shift_ratio must be between 0 and 0.5, it is {ratio}")
+    c.same("Out", "X")
+
+
+@op("temporal_shift", "X", "Out", {"seg_num": 1, "shift_ratio": 0.25}, infer=_infer_temporal_shift, grad=True)
 def temporal_shift(k: Call, x: Array) -> Array:
     """Out = frames that borrow some channels from the frame before and some from the one after."""
     return _moved(k, x, 1)
@@ -117,7 +125,18 @@ def _wide(k: Call, channels: Array, ndim: int) -> Array:
     return channels.reshape(shape)
 
 
-@op("affine_channel", "X Scale Bias", "Out", {"data_layout": "AnyLayout"}, infer=same_as("X"), grad=True)
+def _infer_affine_channel(c: InferContext) -> None:
+    x, layout = c.shape("X"), c.attrs["data_layout"]
+    c.check(layout in ("NCHW", "NHWC", "AnyLayout"), f"data_layout must be NCHW or NHWC, it is {layout!r}")
+    channels = x[1] if layout == "NCHW" or len(x) == 2 else x[-1]
+    for slot in ("Scale", "Bias"):
+        have = c.shape(slot)
+        fits = len(have) == 1 and (have[0] == channels or have[0] < 0 or channels < 0)
+        c.check(fits, f"{slot} has shape {list(have)}, X {list(x)} has {channels} channels")
+    c.same("Out", "X")
+
+
+@op("affine_channel", "X Scale Bias", "Out", {"data_layout": "AnyLayout"}, infer=_infer_affine_channel, grad=True)
 def affine_channel(k: Call, x: Array, scale: Array, bias: Array) -> Array:
     """Out = Scale X + Bias by channel."""
     return x * _wide(k, scale, x.ndim) + _wide(k, bias, x.ndim)

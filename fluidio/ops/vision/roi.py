@@ -21,6 +21,8 @@ def _infer(c: InferContext) -> None:
     x, rois = c.shape("X"), c.shape("ROIs")
     c.check(len(x) == 4, f"X must have 4 dims, it has shape {list(x)}")
     c.check(len(rois) == 2 and rois[1] == 4, f"ROIs must have shape [N, 4], it has {list(rois)}")
+    for name in ("pooled_height", "pooled_width", "spatial_scale"):
+        c.check(c.attrs[name] > 0, f"{name} must be above 0, it is {c.attrs[name]}")
     shape = (rois[0], x[1], c.attrs["pooled_height"], c.attrs["pooled_width"])
     c.set("Out", shape, c.dtype("X"), 0)
     c.set("Argmax", shape, lod_level=0)  # Fluid: the layer declares int32, and int64 comes out

@@ -22,6 +22,8 @@ def _infer_box(c: InferContext) -> None:
     anchors, classes = len(c.attrs["anchors"]) // 2, c.attrs["class_num"]
     wanted = anchors * (5 + classes)
     c.check(channels in (-1, wanted), f"X must have {wanted} channels, it has {channels}")
+    sizes = c.shape("ImgSize")
+    c.check(len(sizes) == 2 and sizes[1] in (2, -1), f"ImgSize must have shape [N, 2], it has {list(sizes)}")
     count = anchors * h * w if min(h, w) >= 0 else -1
     c.set("Boxes", (n, count, 4), c.dtype("X"), 0)
     c.set("Scores", (n, count, classes), c.dtype("X"), 0)
@@ -75,7 +77,13 @@ def _centres(xp: ArrayLibrary | ModuleType, parts: Array, scale: float) -> tuple
 
 
 def _infer_loss(c: InferContext) -> None:
-    n, _, h, w = c.shape("X")
+    n, channels, h, w = c.shape("X")
+    anchors, mask = c.attrs["anchors"], c.attrs["anchor_mask"]
+    wanted = len(mask) * (5 + c.attrs["class_num"])
+    c.check(channels in (-1, wanted), f"X must have {wanted} channels, it has {channels}")
+    c.check(h == w or min(h, w) < 0, f"X must be as high as it is wide, it has shape {list(c.shape('X'))}")
+    c.check(len(anchors) % 2 == 0, f"anchors must be pairs of width and height, they are {anchors}")
+    c.check(max(mask, default=0) < len(anchors) // 2, f"anchor_mask {mask} is beyond the {len(anchors) // 2} anchors")
     boxes = c.shape("GTBox")
     c.check(len(boxes) == 3 and boxes[2] == 4, f"GTBox must have shape [N, boxes, 4], it has {list(boxes)}")
     c.set("Loss", (n,), c.dtype("X"), 0)

@@ -27,6 +27,7 @@ from fluidio.paddle.capsule import (
     text,
     yamls,
 )
+from fluidio.paddle.capsule.absent import absent
 from fluidio.paddle.capsule.arrays import *
 from fluidio.paddle.capsule.frames import *
 from fluidio.paddle.capsule.images import getsize, textsize
@@ -38,7 +39,7 @@ from fluidio.paddle.capsule.stdlib import *
 from fluidio.paddle.capsule.text import *
 from fluidio.paddle.capsule.yamls import *
 
-__all__ = ["builtins", "getsize", "pickle_loads", "textsize"]
+__all__ = ["absent", "builtins", "getsize", "pickle_loads", "textsize"]
 __all__ += arrays.__all__
 __all__ += frames.__all__
 __all__ += old_numpy.__all__

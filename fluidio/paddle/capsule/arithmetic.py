@@ -106,7 +106,7 @@ def _is_dotted(node: ast.expr) -> bool:
 
 
 def _is_plain(node: ast.expr, plain: set[str]) -> bool:
-    """Tell whether an expression is surely not NumPy's."""
+    """Return whether an expression is surely not NumPy's."""
     if isinstance(node, ast.Name):
         return node.id in plain
     if isinstance(node, ast.BinOp):

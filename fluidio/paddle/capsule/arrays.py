@@ -163,7 +163,7 @@ def trapz(y: object, x: object = None, dx: float = 1.0, axis: int = -1) -> Any:
 
 
 def issctype(rep: object) -> bool:
-    """Tell whether `rep` is a scalar type or a dtype."""
+    """Return whether `rep` is a scalar type or a dtype."""
     return isinstance(rep, np.dtype) or (isinstance(rep, type) and issubclass(rep, np.generic))
 
 

@@ -104,5 +104,5 @@ class Bindings(ast.NodeVisitor):
         return ".".join([self.modules[node.id], *reversed(parts)]), node.id
 
     def is_builtin(self, name: str) -> bool:
-        """Tell whether the module leaves a builtin name alone."""
+        """Return whether the module leaves a builtin name alone."""
         return name not in self.bound and name not in self.modules

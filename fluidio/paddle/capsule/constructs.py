@@ -36,7 +36,7 @@ def _percent(rewriter: Rewriter, node: ast.BinOp) -> None:
 
 
 def _holds_no_array(values: ast.expr) -> bool:
-    """Tell whether what stands behind % is no one-element array, nor a tuple or dict with one in it."""
+    """Return whether what stands behind % is no one-element array, nor a tuple or dict with one in it."""
     if isinstance(values, ast.Tuple):
         return all(map(is_no_array, values.elts))
     if isinstance(values, ast.Dict):

@@ -1,4 +1,4 @@
-"""Tell whether a module was written for Python 2: by its syntax, by names that only Python 2 has, or by its program."""
+"""Detect modules written for Python 2: by their syntax, by names only Python 2 has, or by their program."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _python2(kind: str) -> set[str]:
 
 
 def _is_gone(row: Row) -> bool:
-    """Tell whether Python 3 lacks the name altogether."""
+    """Return whether Python 3 lacks the name altogether."""
     return row.since == "Python 3.0" and not row.python2_only and not row.condition
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 __all__ = ["append", "as_matrix", "get_value", "ix", "read_csv", "read_table"]
@@ -70,7 +71,7 @@ def append(owner: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _append_rows(owner: Any, other: Any, ignore_index: bool = False, **kwargs: Any) -> Any:
-    import pandas  # type: ignore[import-not-found,import-untyped,unused-ignore]  # pyright: ignore[reportMissingImports]
+    pandas = importlib.import_module("pandas")
 
     others = other if isinstance(other, list) else [other]
     rows = [pandas.DataFrame([one]) if isinstance(one, dict) or hasattr(one, "to_frame") else one for one in others]
@@ -80,7 +81,7 @@ def _append_rows(owner: Any, other: Any, ignore_index: bool = False, **kwargs: A
 
 
 def _read(name: str, args: Any, kwargs: Any) -> Any:
-    import pandas  # type: ignore[import-not-found,import-untyped,unused-ignore]  # pyright: ignore[reportMissingImports]
+    pandas = importlib.import_module("pandas")
 
     if not kwargs.pop("error_bad_lines", True):
         kwargs["on_bad_lines"] = "warn" if kwargs.pop("warn_bad_lines", True) else "skip"

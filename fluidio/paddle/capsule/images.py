@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,9 @@ _FILTERS = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "cubic": 3}
 
 def _pillow() -> Any:
     try:
-        from PIL import Image  # type: ignore[import-not-found,unused-ignore]  # pyright: ignore[reportMissingImports]
+        return importlib.import_module("PIL.Image")
     except ImportError:
         raise ImportError("scipy.misc's image functions need Pillow: pip install pillow", name="PIL") from None
-    return Image
 
 
 def bytescale(data: Any, cmin: Any = None, cmax: Any = None, high: int = 255, low: int = 0) -> Any:

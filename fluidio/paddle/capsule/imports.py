@@ -1,4 +1,4 @@
-"""Rewrite import statements: modules that have moved or gone, and names that a module has dropped."""
+"""Rewrite import statements: modules that have moved or gone, names that a module has dropped."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
+from fluidio.paddle.capsule.absent import is_absent
 from fluidio.paddle.capsule.table import Row, rows_of
 
 if TYPE_CHECKING:
     from fluidio.paddle.capsule.rewrite import Rewriter
 
-__all__ = ["rewrite_from", "rewrite_import"]
+__all__ = ["refuse_from", "rewrite_from", "rewrite_import"]
 
 _MODULES = {key: rows[0] for key, rows in rows_of("module").items()}
 _GONE = ("distutils",)
@@ -63,6 +64,15 @@ def rewrite_from(rewriter: Rewriter, node: ast.ImportFrom) -> None:
     elif not parts:
         return
     _put(rewriter, node, [*([f"from {module} import {', '.join(kept)}"] if kept else []), *parts])
+
+
+def refuse_from(rewriter: Rewriter, node: ast.ImportFrom) -> None:
+    """Let an import that the program tries fail, where fluidio has none of what it asks for."""
+    module = node.module or ""
+    for alias in node.names:
+        if not node.level and module.startswith("paddle.") and is_absent(module, alias.name):
+            _put(rewriter, node, [f"{rewriter.helper('capsule.absent')}({module!r}, {alias.name!r})"])
+            return
 
 
 def _row(rewriter: Rewriter, name: str) -> Row | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fluidio.paddle.capsule.bindings import Bindings
 from fluidio.paddle.capsule.evidence import find_evidence
 from fluidio.paddle.capsule.old_syntax import to_python3
+from fluidio.paddle.capsule.protobuf import renew_generated
 from fluidio.paddle.capsule.rewrite import Change, rewrite
 
 __all__ = ["Renewed", "python_of", "renew"]
@@ -78,6 +79,9 @@ def renew(text: str, path: str, *, program: int = 0, forced: int = 0) -> Renewed
     Raises:
         SyntaxError: the text is neither Python 3 nor Python 2.
     """
+    generated = renew_generated(text)
+    if generated is not None:
+        return Renewed(generated[0], 3, "generated", [generated[1]], [])
     text, tree, changed = to_python3(text.replace("\r\n", "\n").replace("\r", "\n"), path)
     bindings = Bindings(tree)
     python, reason = (2, "old syntax") if changed else _verdict(tree, bindings)

@@ -32,7 +32,7 @@ nbytes = _Sizes()
 
 
 def issubsctype(arg1: object, arg2: object) -> bool:
-    """Tell whether one scalar type is a subclass of another."""
+    """Return whether one scalar type is a subclass of another."""
     return issubclass(_sctype(arg1), _sctype(arg2))
 
 

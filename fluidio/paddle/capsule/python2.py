@@ -111,7 +111,7 @@ def iterkeys(mapping: object) -> Any:
 
 
 def has_key(mapping: Any, *args: Any, **kwargs: Any) -> Any:
-    """Tell whether a mapping has a key."""
+    """Return whether a mapping has a key."""
     own = getattr(mapping, "has_key", None)
     return args[0] in mapping if own is None else own(*args, **kwargs)
 
@@ -140,17 +140,17 @@ def coerce(left: Any, right: Any) -> tuple[Any, Any]:
 
 
 def isSequenceType(value: object) -> bool:
-    """Tell whether a value can be indexed by numbers."""
+    """Return whether a value can be indexed by numbers."""
     return hasattr(value, "__getitem__") and not isinstance(value, Mapping)
 
 
 def isMappingType(value: object) -> bool:
-    """Tell whether a value can be indexed by keys."""
+    """Return whether a value can be indexed by keys."""
     return isinstance(value, Mapping)
 
 
 def isNumberType(value: object) -> bool:
-    """Tell whether a value is a number."""
+    """Return whether a value is a number."""
     return hasattr(value, "__int__") or hasattr(value, "__complex__")
 
 

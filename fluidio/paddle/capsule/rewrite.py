@@ -11,7 +11,7 @@ from fluidio.paddle.capsule import constructs
 from fluidio.paddle.capsule.bindings import Bindings
 from fluidio.paddle.capsule.edits import Edits, Spanned
 from fluidio.paddle.capsule.guards import guarded_by_if, guarded_by_try
-from fluidio.paddle.capsule.imports import rewrite_from, rewrite_import
+from fluidio.paddle.capsule.imports import refuse_from, rewrite_from, rewrite_import
 from fluidio.paddle.capsule.shapes import is_lazy, is_no_array
 from fluidio.paddle.capsule.table import Row, rows_of
 
@@ -61,7 +61,7 @@ class Rewriter(ast.NodeVisitor):
         self.floors = python2 and "division" not in bindings.futures
         self.changes: list[Change] = []
         self.imports: set[str] = set()
-        self.guarded = False
+        self.guarded = self.tried = False
         self.iterated: set[int] = set()
         taken = bindings.bound | set(bindings.modules)
         self.capsule = "capsule" if "capsule" not in taken else "fluidio_capsule"
@@ -129,9 +129,13 @@ class Rewriter(ast.NodeVisitor):
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         if not self.guarded:
             rewrite_from(self, node)
+        elif self.tried:
+            refuse_from(self, node)
 
     def visit_Try(self, node: ast.Try) -> None:
-        self._under_guard(guarded_by_try(node), node.body)
+        before, self.tried = self.tried, guarded_by_try(node)
+        self._under_guard(self.tried, node.body)
+        self.tried = before
         for child in (*node.handlers, *node.orelse, *node.finalbody):
             self.visit(child)
 
@@ -230,7 +234,7 @@ class Rewriter(ast.NodeVisitor):
         self.visit(function.value)
 
     def _needs_no(self, row: Row, node: ast.Call) -> bool:
-        """Tell whether a call is safe as it is: an array with a dtype is not ragged, a literal is no array."""
+        """Return whether a call is safe as it is: an array with a dtype is not ragged, a literal is no array."""
         if row.key in ("numpy.array", "numpy.asarray"):
             return len(node.args) != 1 or (any(k.arg == "dtype" for k in node.keywords) and not _says_copy(node))
         return row.key.startswith("math.") and all(is_no_array(argument) for argument in node.args)
@@ -296,7 +300,7 @@ def _matches(condition: str, call: ast.Call) -> bool:
 
 
 def _is_plain(call: ast.Call) -> bool:
-    """Tell whether `int(...)` or `float(...)` cannot meet an array: a base, a literal, text."""
+    """Return whether `int(...)` or `float(...)` cannot meet an array: a base, a literal, text."""
     return len(call.args) != 1 or bool(call.keywords) or is_no_array(call.args[0])
 
 

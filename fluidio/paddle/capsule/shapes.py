@@ -70,7 +70,7 @@ _PLAIN = (
 
 
 def is_no_array(node: ast.expr) -> bool:
-    """Tell whether an expression cannot be a one-element array."""
+    """Return whether an expression cannot be a one-element array."""
     if isinstance(node, _PLAIN):
         return True
     if isinstance(node, ast.Call):
@@ -86,7 +86,7 @@ def is_no_array(node: ast.expr) -> bool:
 
 
 def is_text(node: ast.expr, texts: set[str]) -> bool:
-    """Tell whether an expression is a string: a literal, a sum of literals, or a name that was given one."""
+    """Return whether an expression is a string: a literal, a sum of literals, or a name that was given one."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         return is_text(node.left, texts) or is_text(node.right, texts)
     if isinstance(node, ast.Name):
@@ -95,10 +95,10 @@ def is_text(node: ast.expr, texts: set[str]) -> bool:
 
 
 def is_lazy(node: ast.expr) -> bool:
-    """Tell whether an expression yields its values one by one: a generator, or map, filter, zip."""
+    """Return whether an expression yields its values one by one: a generator, or map, filter, zip."""
     return isinstance(node, ast.GeneratorExp) or is_list(node, ("map", "filter", "zip"))
 
 
 def is_list(node: ast.expr, names: tuple[str, ...]) -> bool:
-    """Tell whether an expression calls one of the builtins that returned lists in Python 2."""
+    """Return whether an expression calls one of the builtins that returned lists in Python 2."""
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names

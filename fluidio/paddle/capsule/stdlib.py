@@ -81,7 +81,7 @@ def randrange(*args: object) -> int:
 
 
 def is_alive(thread: Any) -> bool:
-    """Tell whether a thread or a process lives."""
+    """Return whether a thread or a process lives."""
     return bool(thread.isAlive() if hasattr(thread, "isAlive") else thread.is_alive())
 
 

@@ -9,7 +9,7 @@ import io
 import os
 import subprocess
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 __all__ = ["ByteText", "check_output", "decode", "encode", "fdopen", "getwriter", "gzip_open", "join", "open_file"]
 __all__ += ["to_unicode", "translate"]
@@ -135,14 +135,20 @@ def join(separator: Any, parts: Any, *more: Any) -> Any:
     return str(separator).join(str(w) if isinstance(w, ByteText) else w for w in words)
 
 
-class _Reads:
+if TYPE_CHECKING:
+    _Base = io.BufferedIOBase
+else:
+    _Base = object  # the classes below say on what it stands
+
+
+class _Reads(_Base):
     """Reading a file opened as binary: lines are text, read() gives bytes that behave as text."""
 
     def read(self, size: int | None = -1, /) -> Any:
-        return ByteText(super().read(size))  # type: ignore[misc]
+        return ByteText(super().read(size))
 
     def readline(self, size: int | None = -1, /) -> Any:
-        return _as_line(super().readline(size))  # type: ignore[misc]
+        return _as_line(super().readline(size))
 
     def __next__(self) -> Any:
         line = self.readline()
@@ -151,14 +157,14 @@ class _Reads:
         return line
 
     def readlines(self, hint: int | None = None, /) -> Any:
-        return list(self)  # type: ignore[call-overload]
+        return list(self)
 
 
-class _Writes:
+class _Writes(_Base):
     """Writing to a file opened as binary: text is encoded."""
 
     def write(self, data: Any, /) -> Any:
-        return super().write(_as_bytes(data))  # type: ignore[misc]
+        return super().write(_as_bytes(data))
 
     def writelines(self, lines: Iterable[object], /) -> None:
         for line in lines:

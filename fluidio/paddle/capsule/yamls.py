@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 __all__ = ["yaml_load", "yaml_load_all"]
 
 
 def _yaml() -> Any:
-    import yaml  # type: ignore[import-untyped,import-not-found,unused-ignore]  # pyright: ignore
-
-    return yaml
+    return importlib.import_module("yaml")
 
 
 def yaml_load(stream: object, Loader: object = None) -> Any:

@@ -32,7 +32,7 @@ class _Waiting:
 
 
 def _is_users(fullname: str, path: Any) -> bool:
-    """Tell whether a module is a source file outside Python and what is installed."""
+    """Return whether a module is a source file outside Python and what is installed."""
     spec = importlib.machinery.PathFinder.find_spec(fullname, path)
     if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
         return False
@@ -58,7 +58,7 @@ def _as_fluidio_run(words: list[str]) -> list[str]:
 
 
 def _is_worker(words: list[str]) -> bool:
-    """Tell whether this Python is one that multiprocessing starts afresh (spawn, forkserver)."""
+    """Return whether this Python is one that multiprocessing starts afresh (spawn, forkserver)."""
     return "-c" in words and any(word.startswith("from multiprocessing.") for word in words)
 
 

@@ -63,14 +63,15 @@ function overTime() {
   if (lanes.steps) found.push(chart("speed", "steps each second", [{ name: "steps/s", x: x(last(lanes.steps)), y: speed(last(lanes.steps)) }], { xname: "second", zero: true, height: 180 }));
   if (lanes.records) found.push(chart("records", "each second", [{ name: "records/s", x: x(last(lanes.records)), y: speed(last(lanes.records)), colour: "--c2" }], { xname: "second", zero: true, height: 180 }));
   if (lanes.wait) found.push(chart("waiting for data", "share of the time", [{ name: "waiting", x: x(lanes.wait), y: lanes.wait.map((value) => Math.min(1, value / width)), colour: "--bad" }], { xname: "second", zero: true, height: 180 }));
+  if (lanes.copied) found.push(chart("copies to the GPU", "MB each second", [{ name: "MB/s", x: x(last(lanes.copied)), y: speed(last(lanes.copied)).map((value) => value / 1e6), colour: "--c2" }], { xname: "second", zero: true, height: 180 }));
   const depth = Object.keys(times.peaks).filter((name) => name !== "memory");
   if (depth.length) found.push(chart("queue depth", "most items seen at a wait", depth.map((name) => { const points = times.peaks[name].map((value, n) => [n, value]).filter(([, value]) => value >= 0); return { name: shortName(name), x: points.map(([n]) => Number(((n + 0.5) * width).toPrecision(6))), y: points.map(([, value]) => value) }; }), { xname: "second", zero: true, height: 180 }));
   if (times.peaks.memory) { const points = times.peaks.memory.map((value, n) => [n, value]).filter(([, value]) => value > 0); found.push(chart("memory", "MB of the process", [{ name: "memory", x: points.map(([n]) => Number(((n + 0.5) * width).toPrecision(6))), y: points.map(([, value]) => value / 1e6), colour: "--c3" }], { xname: "second", zero: true, height: 180 })); }
   return h("div", { class: "charts" }, found);
 }
 
-const TONES = { step: "--c0", failed: "--c4", wait: "--bad", starved: "--bad", blocked: "--strong-line" };
-const MEANINGS = { step: "step", failed: "a step that failed, or the end of the data", wait: "the program waits for data", starved: "waits for an item", blocked: "waits for room or work" };
+const TONES = { step: "--c0", failed: "--c4", wait: "--bad", starved: "--bad", blocked: "--strong-line", copy: "--c2" };
+const MEANINGS = { step: "step", failed: "a step that failed, or the end of the data", wait: "the program waits for data", starved: "waits for an item", blocked: "waits for room or work", copy: "a batch goes to the GPU" };
 
 function timeline() {
   const events = data.events;
@@ -84,7 +85,7 @@ function timeline() {
     const X = (t) => left + ((t - from) / (to - from)) * (width - left - 8), parts = [];
     for (const tick of ticks(from, to, 8)) parts.push(s("line", { class: "grid", x1: X(tick), x2: X(tick), y1: 0, y2: lanes.length * row }), s("text", { x: X(tick), y: lanes.length * row + 20, "text-anchor": "middle" }, `${Number(tick.toPrecision(6))} s`));
     lanes.forEach((lane, n) => parts.push(s("text", { class: "lane", x: 0, y: n * row + 17 }, lane.length > 22 ? `${lane.slice(0, 21)}…` : lane), s("line", { class: "grid", x1: left, x2: width - 8, y1: n * row + 13, y2: n * row + 13 })));
-    const order = { step: 0, failed: 0, blocked: 1, starved: 2, wait: 3 };
+    const order = { step: 0, failed: 0, copy: 0, blocked: 1, starved: 2, wait: 3 };
     for (const [lane, kind, at, length] of [...events].sort((a, b) => order[a[1].split(" ")[0]] - order[b[1].split(" ")[0]])) {
       const line = lanes.indexOf(lane);
       if (line < 0 || at + length < from || at > to) continue;
@@ -105,7 +106,7 @@ function timeline() {
   });
   holder.addEventListener("wheel", (event) => { if (event.ctrlKey || event.shiftKey) { event.preventDefault(); change(event.deltaY > 0 ? 1.3 : 0.77, 0); } }, { passive: false });
   paint();
-  const legend = [["step", "step"], ["wait", "waits for data or an item"], ["blocked", "waits for room or work"]];
+  const legend = [["step", "step"], ["wait", "waits for data or an item"], ["blocked", "waits for room or work"], ...(lanes.some((lane) => lane.startsWith("copies to ")) ? [["copy", "copy to a GPU"]] : [])];
   return [h("div", { class: "bar noprint", style: "margin-top:18px" }, h("h3", {}, "Threads, the last moments"), h("span", { class: "grow" }), h("button", { onclick: () => change(1, -0.25), "aria-label": "earlier" }, "‹"), h("button", { onclick: () => change(1, 0.25), "aria-label": "later" }, "›"), h("button", { onclick: () => change(1.7, 0), "aria-label": "zoom out" }, "−"), h("button", { onclick: () => change(0.6, 0), "aria-label": "zoom in" }, "+")),
     holder, h("div", { class: "legend", style: "margin-top:8px" }, legend.map(([kind, text]) => h("span", {}, h("span", { class: "dot", style: `background:var(${TONES[kind]})` }), text)), h("span", {}, "nothing: the thread works"))];
 }

@@ -1,1 +1,1 @@
-"""The engine under all readers: records on their way from chunks to batches, as parts that are copied once."""
+"""The engine behind all readers: records go from chunks to batches as parts that are copied once."""

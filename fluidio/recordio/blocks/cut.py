@@ -1,4 +1,4 @@
-"""Cut parts of spans: hand out as many records as asked for, or batches of a size."""
+"""Cut parts of spans: deliver a requested number of records, or batches of one size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["PartBuffer", "cut", "rebatch"]
 
 
 class PartBuffer:
-    """Holds what is left of a part and gives out as many records as asked for, at most."""
+    """Holds the rest of a part and delivers up to a requested number of records."""
 
     __slots__ = ("_left",)
 
@@ -31,11 +31,15 @@ class PartBuffer:
         self._left = part.slice(most, len(part))
         return part.slice(0, most)
 
+    def put(self, part: Part) -> None:
+        """Hold this part as the next to deliver; the buffer must be empty."""
+        self._left = part
+
     def __len__(self) -> int:
         return 0 if self._left is None else len(self._left)
 
     def clear(self) -> None:
-        """Forget what is left."""
+        """Discard the rest."""
         self._left = None
 
 
@@ -51,9 +55,9 @@ def cut(parts: Sequence[Part], start: int, stop: int) -> list[Part]:
 
 
 def rebatch(parts: Iterable[Part], size: int, *, drop_last: bool = False) -> Iterator[list[Part]]:
-    """Yield the records in groups of exactly `size`, and of what is left at the end.
+    """Yield the records in groups of exactly `size`, and a last group of the rest.
 
-    What was read before damage comes before the error.
+    Records read before damage are yielded before the error.
     """
     group: list[Part] = []
     held = 0

@@ -1,4 +1,4 @@
-"""Shuffle records without copying them: numbers are permuted, and the batch is picked out of the chunks at the end."""
+"""Shuffle records without copying them: permute their numbers, and pick the batch from the chunks at the end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def permuted(parts: Sequence[Part], order: IntArray) -> Span:
 
 
 class _Place(NamedTuple):
-    """Where the data of some records are, and a column that lacks just them."""
+    """Where the data of some records is, and their column without the data."""
 
     payloads: tuple[memoryview, ...]
     which: IntArray

@@ -1,1 +1,1 @@
-"""Chunks become blocks of columns."""
+"""Decode chunks into blocks of columns."""

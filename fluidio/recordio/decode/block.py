@@ -1,7 +1,7 @@
 """RecordBlock: many records at once, one array for each slot.
 
-Records never flow one by one. A chunk becomes a block; slicing costs nothing, permuting one copy, and a batch is a
-block whose columns are exactly the tensors that the batch delivers.
+Records are never passed one by one. A chunk becomes a block; slicing is free, permuting takes one copy, and a batch is
+a block whose columns are exactly the batch's tensors.
 """
 
 from __future__ import annotations
@@ -10,18 +10,17 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import NO_LOD, IntArray, LoD
 
 __all__ = ["Allocate", "Column", "Layout", "RecordBlock", "check_same_layout"]
 
-Array = npt.NDArray[Any]
 Layout = tuple[np.dtype[Any], tuple[int, ...], int]
 """dtype, dims after the first, number of LoD levels."""
 TakeRows = Callable[[Array, IntArray, IntArray], Array]
 Allocate = Callable[[Sequence[tuple[tuple[int, ...], Any]]], list[Any]]
-"""Gives an array for each (shape, dtype)."""
+"""Allocates an array for each (shape, dtype)."""
 
 
 class Column:
@@ -30,7 +29,7 @@ class Column:
     Attributes:
         data: all rows; record i has rows `record_offsets[i]:record_offsets[i + 1]`.
         record_offsets: int64, records + 1 entries; None when every record has `rows_per_record` rows.
-        lod: the LoD of the whole column, merged over the records: what a batch of them carries.
+        lod: the LoD of the whole column, merged over the records, as in a batch of them.
         sequence_offsets: int64, which outermost sequences belong to which record; None when every record has the same
             number of them (and without LoD).
     """
@@ -61,11 +60,16 @@ class Column:
 
     @property
     def layout(self) -> Layout:
-        """Return dtype, trailing dims and LoD levels: what must agree to stack columns."""
+        """Return dtype, trailing dims and LoD levels, which must match to stack columns."""
         return self.data.dtype, self.data.shape[1:], len(self.lod)
 
+    @property
+    def is_a_sequence_each(self) -> bool:
+        """Return whether every record is one sequence: its LoD is its record offsets."""
+        return len(self.lod) == 1 and self.lod[0] is self.record_offsets and self.sequence_offsets is None
+
     def offsets(self) -> IntArray:
-        """Return the record offsets, made up when all records have one height."""
+        """Return the record offsets, computed if all records have the same height."""
         if self.record_offsets is not None:
             return self.record_offsets
         return np.arange(self.num_records + 1, dtype=np.int64) * (self.rows_per_record or 0)
@@ -97,7 +101,7 @@ class Column:
         data = self.data[first:last]
         if not self.lod:
             return Column(data, offsets, num_records=count)
-        if offsets is not None and len(self.lod) == 1 and self.lod[0] is self.record_offsets:  # a sequence each
+        if offsets is not None and self.is_a_sequence_each:
             return Column(data, offsets, (offsets,), num_records=count)
         sequences: IntArray | None = None
         if self.sequence_offsets is None:
@@ -118,7 +122,7 @@ class Column:
         """Return the records with these numbers, in this order; one copy.
 
         Args:
-            take_rows: returns some ranges of the rows (array, starts, lengths) in another way.
+            take_rows: an alternative function that returns ranges of the rows (array, starts, lengths).
         """
         if take_rows is None:
             take_rows = _take_rows
@@ -161,7 +165,7 @@ class Column:
 
     @staticmethod
     def chain(columns: Sequence[Column], data: Array) -> Column:
-        """Return the records of all columns, one after another, whose rows stand in `data` already."""
+        """Return the records of all columns, one after another, with their rows already in `data`."""
         count = sum(column.num_records for column in columns)
         heights = {column.rows_per_record for column in columns if column.num_records}
         offsets: IntArray | None = None
@@ -228,7 +232,7 @@ class RecordBlock:
         """Return the records of all blocks, one after another.
 
         Args:
-            allocate: gives the arrays to join them in, for the (shape, dtype) of each column.
+            allocate: allocates the target arrays for the (shape, dtype) of each column.
 
         Raises:
             ValueError: the blocks differ in dtype, trailing dims or LoD levels; the text says where.
@@ -250,7 +254,7 @@ class RecordBlock:
         return [(column.data, column.lod) for column in self.columns]
 
     def split(self, size: int) -> list[list[tuple[Array, LoD]]]:
-        """Return the tensors of each `size` records in a row, the last ones fewer (no copy of rows)."""
+        """Return the tensors of each run of `size` records; the last run may be shorter (no copy of rows)."""
         starts = range(0, self.num_records, size)
         if any(column.lod or column.record_offsets is not None for column in self.columns):
             return [self.slice(start, start + size).tensors() for start in starts]
@@ -266,7 +270,7 @@ class RecordBlock:
 
 
 def _recount(column: Column, num_records: int) -> Column:
-    """Return a column made without the number of records, once the block knows it."""
+    """Return a column with its number of records set, once the block knows it."""
     if column.record_offsets is not None:
         raise ValueError(f"a column of {column.num_records} records in a block of {num_records}")
     return Column(column.data, None, column.lod, sequence_offsets=column.sequence_offsets, num_records=num_records)
@@ -326,7 +330,7 @@ def _take_ranges(offsets: IntArray, indices: IntArray) -> tuple[IntArray, IntArr
 
 
 def _take_rows(data: Array, starts: IntArray, lengths: IntArray) -> Array:
-    """Return the rows of some ranges; rows of no bytes are not counted out one by one."""
+    """Return the rows of some ranges; rows of zero bytes are not enumerated."""
     if not data.size:
         return np.empty((int(lengths.sum()), *data.shape[1:]), data.dtype)
     return data.take(_ranges(starts, lengths), axis=0)
@@ -345,7 +349,7 @@ def _chain(parts: Sequence[IntArray]) -> IntArray:
 
 
 def _uniform_or_offsets(offsets: IntArray) -> IntArray | None:
-    """Return None when all ranges have one length, which needs no offsets."""
+    """Return None if all ranges have the same length, which needs no offsets."""
     if len(offsets) < 2:
         return None
     lengths = offsets[1:] - offsets[:-1]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import NamedTuple
 
 from fluidio.errors import RecordIOError
-from fluidio.flow.thread_pool import ThreadPool
 from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.decode.buffers import Pool
 from fluidio.recordio.decode.columnar import Decoder, RecordError
@@ -14,10 +13,17 @@ from fluidio.recordio.decode.spans import Part, Span, gather
 from fluidio.recordio.files.source import LocalSource
 from fluidio.recordio.files.tasks import Task
 from fluidio.recordio.format.chunk import Chunk
-from fluidio.recordio.format.chunks import ChunkReader, OnError
+from fluidio.recordio.format.chunks import ChunkReader, Hop, OnError
 from fluidio.recordio.format.dialects import FLUID
 
-__all__ = ["BlockReader"]
+__all__ = ["BlockReader", "Loaded"]
+
+
+class Loaded(NamedTuple):
+    """A chunk that was read ahead, and its record positions if they do not depend on earlier records."""
+
+    chunk: Chunk
+    span: Span | None
 
 
 class BlockReader:
@@ -29,12 +35,12 @@ class BlockReader:
 
     Args:
         path: a path, URL, binary file object, or a range of records from `recordio.tasks`.
-        on_error: "raise", or "skip" to go on behind damaged chunks and records; `damage` lists what was skipped.
+        on_error: "raise", or "skip" to continue after damaged chunks and records; `damage` lists what was skipped.
         verify_inner: also check the checksums inside snappy streams.
-        start: where to begin, as `tell()` gave it: (byte offset of a chunk, record in that chunk).
+        start: where to begin, as returned by `tell()`: (byte offset of a chunk, record in that chunk).
         stop: where to end, in the same form; None is the end of the file.
-        buffers: where memory comes from, to share it with other readers.
-        helpers: threads that read the next chunks ahead.
+        buffers: the memory pool, to share it with other readers.
+        like: a reader of the same file, whose open file and knowledge of it are shared; it closes the file.
 
     Example:
         >>> with BlockReader("mnist.recordio") as blocks:                           # doctest: +SKIP
@@ -51,7 +57,7 @@ class BlockReader:
         start: tuple[int, int] | None = None,
         stop: tuple[int, int] | None = None,
         buffers: Pool | None = None,
-        helpers: ThreadPool[Any] | None = None,
+        like: BlockReader | None = None,
     ) -> None:
         if isinstance(path, Task):
             start = start or path.first
@@ -59,23 +65,23 @@ class BlockReader:
             path = path.path
         offset, record = start or (0, 0)
         self._buffers = Pool() if buffers is None else buffers
-        self._chunks = ChunkReader(
-            path,
+        self._chunks: ChunkReader = ChunkReader(
+            path if like is None else like._chunks.source,
             on_error=on_error,
             verify_inner=verify_inner,
             offset=offset,
             buffers=self._buffers,
-            helpers=helpers,
         )
         self._end_at(stop)
-        self._decoder = Decoder(self.name)
+        self._decoder: Decoder = Decoder(self.name) if like is None else like._decoder
         self._damage: list[RecordIOError] = []
         self._chunk: Chunk | None = None
         self._spans: Iterator[tuple[Span, int]] = iter(())
         self._span: Span | None = None
         self._at = 0  # the next record in the span
-        self._late: RecordIOError | None = None  # damage found behind records that had to be delivered first
+        self._late: RecordIOError | None = None  # damage found after records that must be delivered first
         self._position = (offset, record)
+        self._loaded: Loaded | None = None
 
     @property
     def name(self) -> str:
@@ -84,13 +90,13 @@ class BlockReader:
 
     @property
     def damage(self) -> list[RecordIOError]:
-        """Return the errors that were skipped so far, in the order of the file."""
+        """Return the errors skipped so far, in file order."""
         return sorted(self._chunks.damage + self._damage, key=lambda error: error.offset or 0)
 
     def tell(self) -> tuple[int, int]:
-        """Return the place of the next record: (byte offset of its chunk, number in that chunk).
+        """Return the position of the next record: (byte offset of its chunk, number in that chunk).
 
-        `BlockReader(path, start=reader.tell())` goes on from here.
+        `BlockReader(path, start=reader.tell())` continues from here.
         """
         return self._position
 
@@ -100,15 +106,15 @@ class BlockReader:
         return self._position
 
     def seek(self, position: tuple[int, int], stop: tuple[int, int] | None = None) -> None:
-        """Go on from a place that `tell()` gave, to the end or to another such place."""
+        """Continue from a position that `tell()` returned, to the end or to another such position."""
         self._chunks.offset = position[0]
         self._end_at(stop)
         self._leave()
-        self._late = None
+        self._late = self._loaded = self._chunks.loaded = None
         self._position = position
 
     def park(self) -> None:
-        """Give the descriptor of a local file back until more is read."""
+        """Close the descriptor of a local file until the next read."""
         if isinstance(self._chunks.source, LocalSource):
             self._chunks.source.park()
 
@@ -129,9 +135,9 @@ class BlockReader:
         """Return the next block, None at the end of the file or range.
 
         Args:
-            limit: at most so many records. Asking for a batch is faster than slicing a chunk: records are copied when
-                they are asked for.
-            across: go on in the next chunks until there are `limit` records, the layout changes, or damage comes.
+            limit: maximum number of records. Reading a batch is faster than slicing a chunk: records are copied on
+                demand.
+            across: continue in the next chunks until there are `limit` records, the layout changes, or damage is found.
         """
         first = self.locate(limit)
         if first is None:
@@ -142,7 +148,7 @@ class BlockReader:
         return gather(parts, self._buffers)
 
     def locate(self, limit: int | None = None) -> Part | None:
-        """Return where the next block's records are, without copying them; None at the end of the file or range."""
+        """Return the positions of the next block's records without copying; None at the end of the file or range."""
         late, self._late = self._late, None
         if late is not None:
             raise late
@@ -173,10 +179,10 @@ class BlockReader:
                 if chunk is None:
                     self._position = (self._chunks.offset, 0)
                     return None
-                # Another chunk than the one we were sent to: that one was damaged and skipped.
+                # Not the requested chunk: that one was damaged and skipped.
                 record = self._position[1] if chunk.offset == self._position[0] else 0
                 self._position = (chunk.offset, record)
-                self._spans = self._decoder.spans(chunk.payload, chunk.table, record)
+                self._spans = self._spans_of(chunk, record)
                 self._chunk = chunk
                 continue
             try:
@@ -192,13 +198,44 @@ class BlockReader:
                 self._span, self._at = found
         return None
 
+    def _spans_of(self, chunk: Chunk, record: int) -> Iterator[tuple[Span, int]]:
+        loaded, self._loaded = self._loaded, None
+        if loaded is not None and loaded.chunk.payload is chunk.payload and record < chunk.table.count:
+            found = self._decoder.still_good(loaded.span)
+            if found is not None:
+                return iter([(found, record)])
+        return self._decoder.spans(chunk.payload, chunk.table, record)
+
+    # -- ahead ----------------------------------------------------------------------------------------------------
+
+    @property
+    def inside_chunk(self) -> bool:
+        """Whether records of the last chunk are left to read."""
+        return self._chunk is not None and (self._stop is None or self._position < self._stop)
+
+    def hop(self, offset: int) -> Hop | None:
+        """Return the chunk at `offset` by its header; None if the header is implausible."""
+        return self._chunks.hop(offset)
+
+    def load(self, offset: int) -> Loaded | None:
+        """Read the chunk at `offset` for `offer`, in any thread; None if something is wrong with it."""
+        chunk = self._chunks.load(offset)
+        return None if chunk is None else Loaded(chunk, self._decoder.whole(chunk.payload, chunk.table))
+
+    def offer(self, loaded: Loaded) -> bool:
+        """Accept a loaded chunk as the next one; return False if it is not the next."""
+        if self.inside_chunk or loaded.chunk.offset != self._position[0]:
+            return False
+        self._loaded, self._chunks.loaded = loaded, loaded.chunk
+        return True
+
     def _leave(self) -> None:
-        """Forget the chunk."""
+        """Release the chunk."""
         self._chunk = self._span = None
         self._spans = iter(())
 
     def _take(self, span: Span, limit: int | None) -> Part:
-        """Return the next records of `span` and move the position behind them."""
+        """Return the next records of `span` and advance the position past them."""
         assert self._chunk is not None
         chunk = self._chunk
         record = self._position[1]
@@ -228,7 +265,7 @@ class BlockReader:
         error = RecordIOError(
             f"record {cause.record}: {cause}", path=self.name, chunk=chunk.number, offset=chunk.offset, hint=hint
         )
-        # The next call starts behind the bad record, whether it was skipped or its error caught.
+        # The next call starts after the bad record, whether it was skipped or its error was caught.
         following = cause.record + 1
         self._spans = self._decoder.spans(chunk.payload, chunk.table, following)
         self._position = (chunk.offset, following) if following < chunk.table.count else (chunk.end, 0)

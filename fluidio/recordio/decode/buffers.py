@@ -16,25 +16,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fluidio.tensor.array import Array
+
 __all__ = ["Buffer", "Pool"]
 
 _SMALL = 1 << 16
 _HUGE = 1 << 21
-_KEPT = 1 << 26  # bytes that a pool keeps for later, beside the last buffer
+_KEPT = 1 << 26  # bytes a pool keeps for later, besides the last buffer
 
 
 def _allocate(size: int) -> mmap.mmap:
     size = max(_SMALL, size + size // 4)
     huge = 2 * size >= _HUGE and hasattr(mmap, "MADV_HUGEPAGE")
-    page = _HUGE if huge else mmap.PAGESIZE  # Linux puts only maps of whole huge pages where such pages can begin
+    page = _HUGE if huge else mmap.PAGESIZE  # Linux aligns a map for huge pages only if its size is a multiple of one
     size = -(-size // page) * page
     if sys.platform == "win32":
         return mmap.mmap(-1, size)
-    # Shared, as is the default, a forked process would write into the batches of the one it came from.
+    # With the default, shared memory, a forked process would write into its parent's batches.
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if huge:
-        with contextlib.suppress(OSError):  # a kernel that was built without them
-            memory.madvise(mmap.MADV_HUGEPAGE)  # one page fault for 2 MiB
+        with contextlib.suppress(OSError):  # a kernel built without them
+            memory.madvise(mmap.MADV_HUGEPAGE)  # one page fault per 2 MiB
     return memory
 
 
@@ -47,16 +49,16 @@ class Buffer:
         self._memory = memoryview(b"")
 
     def view(self, size: int) -> memoryview:
-        """Return `size` writable bytes; what an earlier view held is lost."""
+        """Return `size` writable bytes; the contents of earlier views are lost."""
         if len(self._memory) < size:
             self._memory = memoryview(_allocate(size))
         return self._memory[:size]
 
 
 class Pool:
-    """Many buffers: each array has one for itself, which comes back when the array and all views of it are gone.
+    """Many buffers: each array has its own, which returns to the pool when the array and all its views are gone.
 
-    Readers may share a pool, threads too: it uses operations only that the interpreter does in one step.
+    Readers and threads may share a pool: it uses only atomic operations of the interpreter.
     """
 
     __slots__ = ("__weakref__", "_free", "_leased", "largest")
@@ -68,9 +70,9 @@ class Pool:
 
     def view(self, size: int) -> memoryview:
         """Return `size` writable bytes."""
-        return self.array((size,), np.uint8).data  # slices of which keep the array alive, not the memoryview
+        return self.array((size,), np.uint8).data  # its slices keep the array alive, not the memoryview
 
-    def array(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    def array(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
         """Return an array as `np.empty` does."""
         size = math.prod(shape) * np.dtype(dtype).itemsize
         if size > self.largest:
@@ -78,7 +80,7 @@ class Pool:
         if size < _SMALL:
             return np.empty(shape, dtype)
         memory = self._reuse(size) or _allocate(size)
-        lease: npt.NDArray[Any] = np.ndarray(shape, dtype, memory)
+        lease: Array = np.ndarray(shape, dtype, memory)
         watch = weakref.ref(lease, self._give_back)
         self._leased[id(watch)] = (watch, memory)
         return lease

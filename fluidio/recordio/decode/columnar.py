@@ -1,18 +1,17 @@
 """Turn the payload of a chunk of tensor records into RecordBlocks, in whole-array operations.
 
-Three ways with one result. All records alike, byte for byte outside the data: compare every framing byte with the
-first record's, then each column is one strided copy (`_dense`). Same tensors, different heights or LoD: read the
-headers of all records in lock step (`ragged.locate`). Anything else: record by record (`_each`).
+There are three paths with the same result. All records identical byte for byte outside the data: compare every framing
+byte with the first record's, then each column is one strided copy (`_dense`). Same tensors, different heights or LoD:
+read the headers of all records in lock step (`ragged.locate`). Anything else: record by record (`_each`).
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from fluidio.recordio.decode import ragged
 from fluidio.recordio.decode.block import Column, RecordBlock
@@ -66,26 +65,35 @@ class Decoder:
             yield gather([Part(span, first, span.count)], pool)
 
     def spans(self, payload: memoryview, table: RecordTable, start: int = 0) -> Iterator[tuple[Span, int]]:
-        """Yield where the records lie, and the number in that span of the first one asked for.
+        """Yield spans of record positions, each with the number of the first requested record in it.
 
-        Nothing is copied yet: a small batch is still in the cache when it is used, and its memory when the next one is
-        made. The spans keep `payload` alive.
+        Nothing is copied yet, so that a small batch, and its memory when reused, is still in the cache. The spans keep
+        `payload` alive.
         """
         if start >= table.count:
             return
-        span = self._dense(payload, table)
-        if span is None and not self._innermost_first:
-            span = ragged.locate(payload, table)
+        span = self.whole(payload, table)
         if span is not None:
             yield span, start
         else:
             for block in self._each(payload, table, start):
                 yield Span(len(block), block.columns), 0
 
+    def whole(self, payload: memoryview, table: RecordTable) -> Span | None:
+        """Return all records as one span, in any thread; None if they must be decoded one by one."""
+        span = self._dense(payload, table)
+        if span is None and not self._innermost_first:
+            span = ragged.locate(payload, table)
+        return span
+
+    def still_good(self, span: Span | None) -> Span | None:
+        """Return an earlier result of `whole`; None if earlier records have since shown it to be wrong."""
+        return None if self._innermost_first else span
+
     # -- all records alike ----------------------------------------------------------------------------------------
 
     def _dense(self, payload: memoryview, table: RecordTable) -> Span | None:
-        """Return the records of a chunk if all look alike."""
+        """Return the records of a chunk if all have the same layout."""
         if table.stride is None or self._innermost_first:
             return None
         plan = self._plan
@@ -102,7 +110,7 @@ class Decoder:
     # -- one by one -----------------------------------------------------------------------------------------------
 
     def _each(self, payload: memoryview, table: RecordTable, start: int) -> Iterator[RecordBlock]:
-        run: list[list[tuple[npt.NDArray[Any], LoD]]] = []
+        run: list[list[tuple[Array, LoD]]] = []
         layout: object = None
         self._look_for_reversed_lod(payload, table, start)
         for index in range(start, table.count):
@@ -136,10 +144,10 @@ class Decoder:
         return tensors
 
     def _look_for_reversed_lod(self, payload: memoryview, table: RecordTable, start: int) -> None:
-        """Note when a record makes sense only with its LoD levels in the other order.
+        """Detect a record that is valid only with its LoD levels in reverse order.
 
-        Fluid 0.12 stored two and more levels innermost first. One such record decides for the whole file: others may
-        fit both ways.
+        Fluid 0.12 stored two or more levels innermost first. One such record decides for the whole file, because others
+        may be valid either way.
         """
         if self._innermost_first:
             return
@@ -164,7 +172,7 @@ class Decoder:
 
 
 def lod_problem(lod: LoD, rows: int) -> str:
-    """Say what is wrong with a LoD over exactly `rows` rows; "" when it is valid. Zero sequences are valid."""
+    """Describe what is wrong with a LoD over exactly `rows` rows; "" if it is valid. Zero sequences are valid."""
     for index, level in enumerate(lod):
         if level.size == 0 or level[0] != 0:
             return f"level {index} must start with 0"
@@ -177,7 +185,7 @@ def lod_problem(lod: LoD, rows: int) -> str:
 
 
 def _make_plan(payload: memoryview, table: RecordTable) -> _Plan | None:
-    """Parse the first record; None when it is odd or broken (then the slow way finds out what is wrong)."""
+    """Parse the first record; None if it is unusual or broken (the slow path then finds out what is wrong)."""
     begin, end = table.bounds(0)
     heads = []
     gaps = []

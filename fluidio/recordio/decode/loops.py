@@ -1,7 +1,7 @@
-"""The loops over records that NumPy has no operation for, in C where that could be compiled.
+"""Loops over records that NumPy has no operation for, in C if it could be compiled.
 
-`_loops.c` is built when fluidio is installed, if there is a C compiler. Without it the same is done in Python, with the
-same results: `compiled` is None then.
+`_loops.c` is built when fluidio is installed, if there is a C compiler. Otherwise `compiled` is None and Python code
+gives the same results.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fluidio.recordio.decode.buffers import Pool
 from fluidio.recordio.format.tensor_codec import TensorHead
@@ -41,14 +40,14 @@ __all__ = [
     "walk",
 ]
 
-_LARGE = 2048  # bytes of a piece: a copy into memory that is there costs less than fresh pages to join them in
+_LARGE = 2048  # bytes of a piece: copying into existing memory is cheaper than joining into fresh pages
 _WORTH_RELEASING = 1 << 15  # bytes to copy
 _BYTES = np.dtype(np.uint8)
 _unpack_length = struct.Struct("<I").unpack_from
 
 
 def walk(payload: memoryview, count: int) -> IntArray:
-    """Return where `count` records begin and the last one ends; less of them when one would begin past the payload.
+    """Return where `count` records begin and the last one ends; fewer if one would begin past the payload.
 
     Each length says where the next one is.
     """
@@ -69,19 +68,19 @@ def walk(payload: memoryview, count: int) -> IntArray:
 
 
 def alike(payload: memoryview, first: int, stride: int, count: int, like: bytes) -> bool:
-    """Tell whether `like` stands at first, first + stride, ..., `count` times."""
+    """Return whether the bytes `like` are at first, first + stride, ..., `count` times."""
     if hasattr(compiled, "alike"):  # not in a module that was built for an older fluidio
         return bool(compiled.alike(payload, first, stride, count, like))
-    # Much quicker than to compare arrays word by word.
+    # Much faster than comparing arrays word by word.
     return np.ndarray((count,), untyped(len(like)), payload, first, (stride,)).tobytes() == like * count
 
 
 def prefixes(
     payload: memoryview, at: IntArray, ends: IntArray, head: TensorHead, lead: int, row_size: int
 ) -> tuple[IntArray, IntArray, IntArray] | None:
-    """Return the heights of a tensor in all records and where its data begin and end; None without C.
+    """Return the heights of a tensor in all records and where its data begins and ends; None without C.
 
-    Also None where some record has more in its prefix than a height of its own, or a LoD of more than one sequence.
+    Also None if the prefix of a record differs in more than its height, or its LoD has more than one sequence.
     """
     if compiled is None or row_size <= 0 or len(head.lod) > 1:
         return None
@@ -102,7 +101,7 @@ def prefixes(
 
 @functools.lru_cache(maxsize=256)
 def untyped(size: int) -> DType:
-    """Return the type of `size` bytes that are copied as they are."""
+    """Return the dtype of `size` raw bytes."""
     return np.dtype(f"V{size}")
 
 
@@ -111,9 +110,9 @@ def copy(payload: memoryview, first: int, stride: int, size: int, target: Array,
     if compiled is not None:
         compiled.copy(payload, first, stride, size, target, at, count)
         return
-    # As they are, whatever they are aligned to: small ones as items of no type, others as bytes, with which NumPy
-    # releases the interpreter lock.
-    found: npt.NDArray[Any]
+    # Copy raw bytes, whatever their alignment: small items as untyped ones, others as bytes, for which NumPy releases
+    # the interpreter lock.
+    found: Array
     if count * size < _WORTH_RELEASING:
         found = np.ndarray((count,), untyped(size), payload, first, (stride,))
     else:
@@ -122,10 +121,11 @@ def copy(payload: memoryview, first: int, stride: int, size: int, target: Array,
 
 
 def putter(table: Array, put: Callable[[int, Any], object]) -> Callable[[int, Any], object]:
-    """Return what does `put(row, value)`, quicker for arrays of just the type and the shape of the table's rows."""
+    """Return a `put(row, value)` that is faster for arrays with exactly the dtype and shape of the table's rows."""
     if compiled is None or table.dtype.kind not in "biuf":
         return put
-    return compiled.putter(table, put)  # type: ignore[no-any-return]
+    quicker: Callable[[int, Any], object] = compiled.putter(table, put)
+    return quicker
 
 
 Places = Any
@@ -139,8 +139,8 @@ def places(positions: IntArray) -> Places:
     return positions if compiled is not None else positions.tolist()
 
 
-def join(cuts: list[Cuts], like: npt.NDArray[Any], pool: Pool, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
-    """Return the pieces one after another as an array like this one, in `out` if that is given."""
+def join(cuts: list[Cuts], like: Array, pool: Pool, out: Array | None = None) -> Array:
+    """Return the pieces concatenated into an array like this one, or into `out` if given."""
     if compiled is None:
         return _join(cuts, like, pool, out)
     data = pool.array(like.shape, like.dtype) if out is None else out

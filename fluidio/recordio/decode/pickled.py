@@ -1,4 +1,4 @@
-"""Records that are pickled samples: what `paddle.dataset.common.convert` wrote and `creator.recordio` reads."""
+"""Records of pickled samples, as `paddle.dataset.common.convert` wrote and `creator.recordio` reads them."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def sample_reader(
 
     Args:
         paths: a path, a comma-separated list, globs, URLs, file objects or Tasks, or a list of them.
-        on_error: "skip" passes over damaged chunks and samples.
+        on_error: "skip" skips damaged chunks and samples.
 
     Raises (while reading):
-        RecordIOError: damage, or a record that is no pickle.
+        RecordIOError: damage, or a record that is not a pickle.
         UnsafePickleError: a pickle asks for more than data.
     """
 

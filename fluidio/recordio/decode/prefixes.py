@@ -1,4 +1,4 @@
-"""Read what stands before a tensor's data in many records at once, where all have LoDs of one length.
+"""Read the prefixes of a tensor's data in many records at once, if all LoDs have the same length.
 
 The prefix of the first record is the pattern: only LoD offsets and the height, a varint in the middle of a TensorDesc
 of at most 8 bytes, may differ from it. This is the usual case of sequences: one gather instead of a dozen.
@@ -31,17 +31,17 @@ class Prefixes(NamedTuple):
 
 
 def desc_start(head: TensorHead) -> int:
-    """Return how many bytes stand before a tensor's TensorDesc."""
+    """Return the number of bytes before a tensor's TensorDesc."""
     return 20 + sum([8 + 8 * len(level) for level in head.lod])
 
 
 def read_prefixes(found: npt.NDArray[np.uint8], head: TensorHead, lead: int) -> Prefixes | None:
-    """Return what the prefixes say; None when they differ from the first in more than offsets and heights.
+    """Return the contents of the prefixes; None if they differ from the first in more than offsets and heights.
 
     Args:
         found: the prefix of every record, one in each row, with DESC_ROOM bytes for the TensorDesc; it is overwritten.
-        head: what the first says.
-        lead: how many bytes stand before the tensor.
+        head: the parsed first prefix.
+        lead: number of bytes before the tensor.
     """
     desc = lead + desc_start(head)
     sizes = found[:, desc - 4 : desc].copy().view("<u4").reshape(-1).astype(np.int64)
@@ -62,7 +62,7 @@ def read_prefixes(found: npt.NDArray[np.uint8], head: TensorHead, lead: int) -> 
 
 
 def _heights(words: Words, sizes: IntArray, first_width: int) -> IntArray | None:
-    """Return the heights in TensorDescs `08 dtype 10 height tail` of `sizes` bytes; None unless all look like this."""
+    """Return the heights in TensorDescs `08 dtype 10 height tail` of `sizes` bytes; None unless all have this form."""
     first, tail_size = int(words[0]), int(sizes[0]) - 3 - first_width
     if tail_size < 0 or first & 0xFF80FF != 0x100008 or ((words ^ words[0]) & 0xFFFFFF).any():
         return None
@@ -87,7 +87,7 @@ def _heights(words: Words, sizes: IntArray, first_width: int) -> IntArray | None
 
 
 def _lengths(levels: list[npt.NDArray[np.int64]], rows: IntArray) -> list[IntArray] | None:
-    """Return the lengths between the offsets; None when some record's LoD does not fit itself or its rows."""
+    """Return the lengths between the offsets; None if a record's LoD is inconsistent or does not match its rows."""
     found = []
     for index, offsets in enumerate(levels):
         below = levels[index + 1].shape[1] - 1 if index + 1 < len(levels) else rows

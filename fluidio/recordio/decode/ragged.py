@@ -1,13 +1,11 @@
 """Find records that share their tensors but not their heights: all headers at once, field by field.
 
 `at` is the position in every record. A field of fixed size is gathered for all records with one indexing operation
-and must agree with what the first record says, or be a number that we follow (heights, LoD). Where it is neither, the
-record-by-record path decodes it or says what is wrong.
+and must match the first record, or be a number that may vary (heights, LoD). Otherwise the record-by-record path
+decodes it or reports what is wrong.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,24 +17,25 @@ from fluidio.recordio.decode.spans import ColumnSource, Pieces, Span, unfilled
 from fluidio.recordio.format.compressors import CodecError
 from fluidio.recordio.format.records import RecordTable
 from fluidio.recordio.format.tensor_codec import MOST_EMPTY, TensorHead, parse_head
+from fluidio.tensor.array import Array
 from fluidio.tensor.lod import IntArray, LoD
 from fluidio.varint import varint
 
 __all__ = ["locate", "uniform"]
 
 _LARGEST_ITEM = 1 << 30  # NumPy's item sizes are 32-bit numbers
-_FEW_BYTES = 512  # of data in each record: read together with what stands before them
+_FEW_BYTES = 512  # of data per record: read together with the prefix
 _LONGEST_DESC = 4096
 
 
 def locate(payload: memoryview, table: RecordTable) -> Span | None:
-    """Return where all records lie, None when they are not alike enough.
+    """Return where all records are; None if they are not similar enough.
 
-    Positions never go back. So it is enough that all of them end where their records do: none was past its end before.
+    Positions never decrease, so it is enough to check that each ends where its record does.
     """
     at, ends = _bounds(table)
     sources: list[ColumnSource] = []
-    lead = 4  # the number of tensors, which is read with the first one
+    lead = 4  # the tensor count, which is read with the first tensor
     try:
         for _ in range(int.from_bytes(payload[int(at[0]) : min(int(at[0]) + 4, int(ends[0]))], "little")):
             source, at = _tensor(payload, at, ends, lead)
@@ -91,7 +90,7 @@ def _tensor(payload: memoryview, at: IntArray, ends: IntArray, lead: int) -> tup
         raise _OtherWay
     offsets = uniform(rows)
     if offsets is not None and len(lengths) == 1 and sequences is None and len(lengths[0]) == len(rows):
-        lod: LoD = (offsets,)  # a sequence for each record: the same numbers, so they are cut only once
+        lod: LoD = (offsets,)  # one sequence per record: the same offsets, so they are cut only once
     else:
         lod = tuple([_offsets(each) for each in lengths])
     total = int(offsets[-1]) if offsets is not None else int(rows[0]) * len(rows)
@@ -123,7 +122,7 @@ _Found = tuple[IntArray, list[IntArray], IntArray | None, IntArray]
 
 
 def _prefixes(payload: memoryview, at: IntArray, head: TensorHead, lead: int) -> _Found | None:
-    """Read the prefixes at once; None when they differ in more than usual."""
+    """Read all prefixes at once; None if they differ in more than offsets and heights."""
     desc = lead + desc_start(head)
     found = read_prefixes(_fixed(payload, at, desc + DESC_ROOM), head, lead)
     return None if found is None else (found.rows, found.lengths, None, at + (found.sizes + desc))
@@ -150,7 +149,7 @@ def _fixed(payload: memoryview, at: IntArray, size: int) -> npt.NDArray[np.uint8
     """
     if not 0 < size <= len(payload) or size >= _LARGEST_ITEM:
         raise _OtherWay
-    view: npt.NDArray[Any] = np.ndarray((len(payload) - size + 1,), loops.untyped(size), payload, 0, (1,))
+    view: Array = np.ndarray((len(payload) - size + 1,), loops.untyped(size), payload, 0, (1,))
     return view[at].view(np.uint8).reshape(-1, size)
 
 
@@ -161,7 +160,7 @@ def _check_same(payload: memoryview, at: IntArray, size: int) -> None:
 
 
 def _words(payload: memoryview, at: IntArray, dtype: str) -> IntArray:
-    view: npt.NDArray[Any] = np.ndarray((len(payload) - int(dtype[-1]) + 1,), dtype, payload, 0, (1,))
+    view: Array = np.ndarray((len(payload) - int(dtype[-1]) + 1,), dtype, payload, 0, (1,))
     return view[at].astype(np.int64)
 
 
@@ -211,7 +210,7 @@ def _heights(payload: memoryview, at: IntArray, dims: tuple[int, ...]) -> tuple[
 
 
 def _varints(digits: npt.NDArray[np.uint8]) -> IntArray | None:
-    """Return varints as numbers, one in each row; None unless they have just that width."""
+    """Return varints as numbers, one per row; None unless all have exactly this width."""
     width = digits.shape[1]
     if width > 5 or int(digits[:, -1].max()) > 0x7F or (width > 1 and int(digits[:, :-1].min()) < 0x80):
         return None
@@ -222,7 +221,7 @@ def _varints(digits: npt.NDArray[np.uint8]) -> IntArray | None:
 
 
 def _lengths(levels: list[tuple[IntArray, IntArray]], rows: IntArray) -> list[IntArray]:
-    """Return the lengths of the sequences of all records, level by level, if they fit one another and the rows."""
+    """Return the sequence lengths of all records by level, if the levels match one another and the rows."""
     found = []
     for index, (offsets, counts) in enumerate(levels):
         below = levels[index + 1][1] - 1 if index + 1 < len(levels) else rows
@@ -241,5 +240,5 @@ def _lengths(levels: list[tuple[IntArray, IntArray]], rows: IntArray) -> list[In
 
 
 def uniform(lengths: IntArray) -> IntArray | None:
-    """Return offsets of these lengths; None when they are all the same."""
+    """Return offsets for these lengths; None if all are the same."""
     return None if len(lengths) == 0 or (lengths == lengths[0]).all() else _offsets(lengths)

@@ -1,7 +1,7 @@
-"""Records whose place in a chunk is known, and the one copy that makes them arrays.
+"""Records whose position in a chunk is known, and the single copy that turns them into arrays.
 
-A batch often begins in one chunk and ends in the next; so nothing is copied before all its parts are found. Cutting and
-shuffling work on parts, which are numbers only: a record is copied once, from its chunk to its batch.
+A batch often begins in one chunk and ends in the next, so nothing is copied before all its parts are found. Cutting and
+shuffling work on parts, which hold only positions: a record is copied once, from its chunk to its batch.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["ColumnSource", "Part", "Pieces", "Scattered", "Span", "Strided", "ga
 
 
 class Strided(NamedTuple):
-    """One tensor of records that all look alike: always `stride` bytes after that of the record before."""
+    """One tensor of records with identical layout: always `stride` bytes after that of the previous record."""
 
     payload: memoryview
     stride: int
@@ -35,7 +35,7 @@ class Strided(NamedTuple):
 
     @property
     def layout(self) -> Layout:
-        """Return what the column will have."""
+        """Return the layout of the resulting column."""
         return self.head.dtype, self.head.dims[1:], len(self.head.lod)
 
     def rows(self, start: int, stop: int) -> int:
@@ -44,7 +44,7 @@ class Strided(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """One tensor of records of different heights: where the data of each are, and a column that lacks just them."""
+    """One tensor of records of different heights: where the data of each is, and a column without the data."""
 
     payload: memoryview
     starts: Places
@@ -52,12 +52,12 @@ class Pieces(NamedTuple):
     column: Column
 
     def cuts(self, start: int, stop: int) -> Cuts:
-        """Return where the data of some records are."""
+        """Return where the data of some records is."""
         return self.payload, self.starts[start:stop], self.stops[start:stop]
 
     @property
     def layout(self) -> Layout:
-        """Return what the column will have."""
+        """Return the layout of the resulting column."""
         return self.column.layout
 
     def rows(self, start: int, stop: int) -> int:
@@ -66,7 +66,7 @@ class Pieces(NamedTuple):
 
 
 class Scattered(NamedTuple):
-    """One tensor of records that lie anywhere in several chunks, in the order of their numbers here."""
+    """One tensor of records scattered over several chunks, in their new order."""
 
     payloads: tuple[memoryview, ...]
     which: IntArray
@@ -81,7 +81,7 @@ class Scattered(NamedTuple):
 
     @property
     def layout(self) -> Layout:
-        """Return what the column will have."""
+        """Return the layout of the resulting column."""
         return self.column.layout
 
     def rows(self, start: int, stop: int) -> int:
@@ -93,13 +93,13 @@ ColumnSource = Strided | Pieces | Scattered | Column
 
 
 def unfilled(shape: tuple[int, ...], dtype: DType) -> Array:
-    """Return an array that has a shape and a type, but no memory of its own."""
+    """Return an array that has a shape and a dtype, but no memory of its own."""
     return np.ndarray(shape, dtype, _NOTHING, 0, (0,) * len(shape))
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """`count` neighbours of one layout: records of one chunk, or of several that were shuffled."""
+    """`count` consecutive records of one layout, from one chunk or from several that were shuffled."""
 
     count: int
     sources: Sequence[ColumnSource]
@@ -111,7 +111,7 @@ class Span:
 
 
 class Part:
-    """Records start..stop of a span, which were found but not copied yet."""
+    """Records start..stop of a span, located but not copied yet."""
 
     __slots__ = ("span", "start", "stop")
 
@@ -142,7 +142,7 @@ class Part:
 
 
 def part_of(block: RecordBlock) -> Part:
-    """Return the records of a block, which are copied no more."""
+    """Return the records of a block as a part, without copying them again."""
     return Part(Span(len(block), block.columns), 0, len(block))
 
 
@@ -157,8 +157,8 @@ def gather(parts: Sequence[Part], pool: Pool, allocate: Allocate | None = None) 
     """Return the records of all parts, one after another, as a block that owns its memory.
 
     Args:
-        pool: where memory comes from, and where it goes back to once the block and all views of it are gone.
-        allocate: gives the arrays instead, for the (shape, dtype) of each column.
+        pool: provides the memory, which returns to it once the block and all its views are gone.
+        allocate: allocates the arrays instead, for the (shape, dtype) of each column.
 
     Raises:
         ValueError: the parts differ in dtype, trailing dims or LoD levels; the text says where.
@@ -175,7 +175,7 @@ def gather(parts: Sequence[Part], pool: Pool, allocate: Allocate | None = None) 
 
 _Cut = tuple[Any, int, int]
 """Records start..stop of one source."""
-_Out = npt.NDArray[Any] | None
+_Out = Array | None
 
 
 def _room(parts: Sequence[Part], allocate: Allocate) -> list[_Out]:
@@ -185,7 +185,7 @@ def _room(parts: Sequence[Part], allocate: Allocate) -> list[_Out]:
 
 
 def _column(found: list[_Cut], pool: Pool, out: _Out) -> Column:
-    """Return one column of all parts, in `out` if that is given."""
+    """Return one column of all parts, in `out` if given."""
     kind = type(found[0][0])
     if len(found) > 1 and any(type(source) is not kind for source, _, _ in found):
         kind = Column
@@ -254,7 +254,7 @@ def _copy_scattered(parts: list[_Cut], pool: Pool, out: _Out) -> Column:
 
 
 def _joined(columns: list[Column]) -> Column:
-    """Return columns that lack their data as one that lacks them, too."""
+    """Join columns without data into one column without data."""
     if len(columns) == 1:
         return columns[0]
     like = columns[0].data

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import itertools
 import os
-import threading
-from collections import deque
 from collections.abc import Iterable, Iterator
-from functools import partial
-from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from fluidio.errors import RecordIOError
-from fluidio.flow.thread_pool import Job, ThreadPool
+from fluidio.flow.thread_pool import usual_threads
 from fluidio.recordio.blocks.cut import rebatch
+from fluidio.recordio.blocks.engine import Engine
+from fluidio.recordio.blocks.lane import Ahead
+from fluidio.recordio.blocks.shared_files import SharedFiles
 from fluidio.recordio.blocks.shuffle import permuted
 from fluidio.recordio.decode.block import Column, RecordBlock
-from fluidio.recordio.decode.block_reader import BlockReader
 from fluidio.recordio.decode.buffers import Pool
 from fluidio.recordio.decode.spans import Part, gather
-from fluidio.recordio.files.ahead import usual_threads
 from fluidio.recordio.files.index import build_index
 from fluidio.recordio.files.named import names_of
 from fluidio.recordio.files.paths import expand
@@ -47,12 +44,12 @@ def load(
     threads: int | None = None,
     named: bool = False,
 ) -> Any:
-    """Return everything in some files of tensor records: a tuple with one Column for each slot.
+    """Return all records of some files of tensor records: a tuple with one Column for each slot.
 
     Args:
         paths: a path, glob, URL, file object or Task, or a list of them.
-        threads: so many threads read ahead; None chooses, 0 reads in the caller's thread alone.
-        named: return a dict with the names that a manifest tells (else slot_0, ...).
+        threads: number of threads that read ahead; None chooses, 0 reads only in the caller's thread.
+        named: return a dict with the names from a manifest (else slot_0, ...).
 
     Example:
         >>> image, label = load("mnist-*.recordio")                                 # doctest: +SKIP
@@ -65,7 +62,7 @@ def load(
     return columns if not named else names_of(files)(columns)
 
 
-def _all(blocks: Iterator[RecordBlock], files: list[Any]) -> tuple[Column, ...]:
+def _all(blocks: Iterator[RecordBlock], files: list[object]) -> tuple[Column, ...]:
     first = next(blocks, None)
     if first is None:
         return ()
@@ -74,24 +71,24 @@ def _all(blocks: Iterator[RecordBlock], files: list[Any]) -> tuple[Column, ...]:
     return _fill(first, blocks, _believable(files, first)).columns
 
 
-def _believable(files: list[Any], like: RecordBlock) -> int:
-    """Return the number of records that headers announce, or as many as such files usually hold if that is less.
+def _believable(files: list[object], like: RecordBlock) -> int:
+    """Return the number of records that headers announce, or a plausible number for such files if that is less.
 
-    Headers have no checksum. 0 for streams, which can be read only once.
+    Headers have no checksum. Return 0 for streams, which can be read only once.
     """
     if not all(isinstance(file, (str, Task)) for file in files):
         return 0
     try:
         found = [_announced(file) for file in files]
     except (OSError, RecordIOError):
-        return 0  # the reader tells
+        return 0  # the reader reports the problem
     record = max(1, sum(column.data.nbytes for column in like.columns) // max(1, len(like)))
     usual = (1 << 26) + 4 * sum(size for _, size in found)
     return min(sum(count for count, _ in found), usual // record)
 
 
 def _announced(file: object) -> tuple[int, int]:
-    """Return how many records a file's headers announce, and how many bytes it has."""
+    """Return how many records a file's headers announce, and the file's size in bytes."""
     if isinstance(file, Task):
         with opened(file.path) as source:
             return len(file), source.size
@@ -100,7 +97,7 @@ def _announced(file: object) -> tuple[int, int]:
 
 
 def _fill(first: RecordBlock, rest: Iterator[RecordBlock], expected: int) -> RecordBlock:
-    """Return all blocks as one; dense ones are copied as they come, so that memory holds the data once, not twice."""
+    """Return all blocks as one; dense ones are copied as they arrive, so that memory holds the data only once."""
     heights = [column.rows_per_record or 0 for column in first.columns]
     room = max(expected, len(first))
     columns = [np.empty((room * n, *c.data.shape[1:]), c.data.dtype) for n, c in zip(heights, first.columns)]
@@ -122,7 +119,7 @@ def _fill(first: RecordBlock, rest: Iterator[RecordBlock], expected: int) -> Rec
 
 
 def _moved(array: Array, used: int, rows: int) -> Array:
-    """Return the `used` first rows in an array with room for `rows`."""
+    """Return the first `used` rows in an array with room for `rows`."""
     larger = np.empty((rows, *array.shape[1:]), array.dtype)
     larger[:used] = array[:used]
     return larger
@@ -145,18 +142,18 @@ def iter_batches(
     """Return an iterator of batches of `batch_size` records, as tuples with one item for each slot.
 
     An item is the array of the batch, or (array, LoD) where the records carry a LoD. The order depends on the files,
-    `seed` and `epoch`, never on `threads`. What `state_dict()` of the iterator returns, `load_state_dict()` of another
-    goes on from; a list with the states of all parts may be loaded into another number of parts. `total` is how many
-    batches there are.
+    `seed` and `epoch`, never on `threads`. Another iterator resumes by passing this one's `state_dict()` to its
+    `load_state_dict()`; a list with the states of all parts may be loaded into a different number of parts. `total` is
+    the number of batches.
 
     Args:
         paths: a path, glob, URL, file object or Task, or a list of them.
         shuffle: a number of records permutes windows of that many; True also takes the chunks in random order.
         part: (i, n) reads part i of n, see `partition`.
-        drop_last: leave out a last batch that is not full.
-        threads: so many threads read ahead (with shuffle=True they decode); None chooses, 0 reads in the caller's
-            thread alone.
-        named: yield dicts with the names that a manifest tells (else slot_0, ...), strings as lists of str or bytes.
+        drop_last: drop a last batch that is not full.
+        threads: number of threads that read ahead (with shuffle=True they decode); None chooses, 0 reads only in the
+            caller's thread.
+        named: yield dicts with the names from a manifest (else slot_0, ...), strings as lists of str or bytes.
     """
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, got {batch_size}")
@@ -211,92 +208,40 @@ def iter_parts(
     order: np.random.Generator | None = None,
 ) -> Iterator[Part]:
     """Yield the records of some files in order, or chunk by chunk in a random order drawn from `order`."""
+    files: list[Any] = expand(paths) if order is None else chunk_tasks(paths, on_error=on_error)
     if order is not None:
-        work = chunk_tasks(paths, on_error=on_error)
-        work = [work[i] for i in order.permutation(len(work))]
-        yield from _chunk_by_chunk(work, _Readers(buffers, on_error, verify_inner), threads or 0)
-        return
-    count = usual_threads() if threads is None else threads
-    helpers: ThreadPool[Any] = ThreadPool("recordio-ahead", count)  # threads start when there is work for them
+        files = [files[i] for i in order.permutation(len(files))]
+        count = threads or 0
+    else:
+        count = usual_threads() if threads is None else threads
+    opened = SharedFiles(buffers, on_error, verify_inner)
+    remote = order is not None and any(is_url(task.path) for task in files)
+    engine = Engine("recordio", count)
     try:
-        for path in expand(paths):
-            with BlockReader(
-                path,
-                on_error=on_error,
-                verify_inner=verify_inner,
-                buffers=buffers,
-                helpers=helpers if count > 0 and (threads is not None or _is_large(path)) else None,
-            ) as reader:
-                while (part := reader.locate()) is not None:
-                    yield part
+        engine.begin(
+            [opened.lane(file, _ahead(file, threads, remote)) for file in files], 2 * count + 1 if remote else 1
+        )
+        while (part := engine.next()) is not None:
+            yield part
     finally:
-        helpers.stop()
+        engine.stop()
+        opened.close()
 
 
-def _is_large(path: str | PathLike[str]) -> bool:
-    """Tell whether threads are worth it: a local file of several chunks."""
+def _ahead(path: object, threads: int | None, remote: bool) -> Ahead:
+    """Return how chunks of a file are read ahead."""
+    if remote:
+        return "one"
+    return "worth" if threads is not None or _is_large(path) else "never"
+
+
+def _is_large(path: object) -> bool:
+    """Return whether threads are worth it: a local file of several chunks."""
     path = path.path if isinstance(path, Task) else path
     try:
         return isinstance(path, (str, os.PathLike)) and not is_url(path) and os.path.getsize(path) >= _LARGE_FILE
     except OSError:
-        return False  # the reader tells
-
-
-def _chunk_by_chunk(work: list[Task], readers: _Readers, threads: int) -> Iterator[Part]:
-    """Yield the records of chunks in this order, read on threads if there are any."""
-    try:
-        if threads < 1:
-            for task in work:
-                yield from readers.read(task)
-        else:
-            yield from _ahead(readers, work, threads)
-    finally:
-        readers.close()
-
-
-class _Readers:
-    """One reader for each thread and file."""
-
-    def __init__(self, buffers: Pool, on_error: OnError, verify_inner: bool) -> None:
-        self._buffers = buffers
-        self._on_error: OnError = on_error
-        self._verify_inner = verify_inner
-        self._local = threading.local()
-        self._all: list[BlockReader] = []
-
-    def read(self, task: Task) -> list[Part]:
-        reader: BlockReader | None = getattr(self._local, "reader", None)
-        if reader is None or self._local.path != task.path:
-            if reader is not None:
-                reader.close()
-            reader = BlockReader(task, on_error=self._on_error, verify_inner=self._verify_inner, buffers=self._buffers)
-            self._local.reader, self._local.path = reader, task.path
-            self._all.append(reader)
-        else:
-            reader.seek(task.first, task.last)
-        found = []
-        while (part := reader.locate()) is not None:
-            found.append(part)
-        return found
-
-    def close(self) -> None:
-        for reader in self._all:
-            reader.close()
-
-
-def _ahead(readers: _Readers, work: list[Task], threads: int) -> Iterator[Part]:
-    """Read chunks on a pool, a few ahead of the consumer, and yield them in their order."""
-    pool: ThreadPool[list[Part]] = ThreadPool("recordio-decode", threads)
-    pending: deque[Job[list[Part]]] = deque()
-    try:
-        for task in work:
-            pending.append(pool.submit(partial(readers.read, task)))
-            if len(pending) > 2 * threads:
-                yield from pool.result(pending.popleft())
-        while pending:
-            yield from pool.result(pending.popleft())
-    finally:
-        pool.stop()
+        return False  # the reader reports the problem
 
 
 def shuffled(parts: Iterable[Part], window: int, random: np.random.Generator) -> Iterator[Part]:

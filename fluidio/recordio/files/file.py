@@ -37,18 +37,18 @@ class _Spots(NamedTuple):
 class File:
     """A RecordIO file of byte records.
 
-    Reading takes any dialect; writing makes Fluid's unless told otherwise. A record is bytes; `str` is stored as
+    Reading accepts any dialect; writing uses Fluid's by default. A record is bytes; `str` is stored as
     UTF-8, and comes back as `str` when `encoding` is given.
 
     Args:
         path: a path, URL, binary file object, or (to read) a range from `recordio.tasks`.
-        mode: "r", "w" (anew) or "a" (append).
+        mode: "r", "w" (overwrite) or "a" (append).
         max_chunk_size: bytes of records in a chunk, when writing.
         compressor: "snappy", "none" or "gzip", when writing.
         dialect: "fluid", "go" or "elasticdl", when writing.
         encoding: return text instead of bytes.
-        on_error: "skip" leaves damaged chunks out of the count and of iteration.
-        sidecar: True keeps the index in a file beside the data, False never looks at one, None does what pays.
+        on_error: "skip" excludes damaged chunks from counting and iteration.
+        sidecar: True stores the index in a file beside the data, False ignores it, None decides by the cost.
 
     Example:
         >>> with File("demo.recordio", "w") as f:                                   # doctest: +SKIP
@@ -112,7 +112,7 @@ class File:
         self._writing().write(record)
 
     def flush(self) -> None:
-        """End the open chunk and hand it to the operating system."""
+        """End the open chunk and pass it to the operating system."""
         self._writing().flush()
 
     def _writing(self) -> Writer:
@@ -143,8 +143,8 @@ class File:
     def get(self, index: int) -> Any:
         """Return record number `index`; negative numbers count from the end.
 
-        A chunk is verified the first time it is touched; then its records come straight from the file (stored
-        plainly) or from a small cache of decoded chunks. Several threads may call this.
+        A chunk is verified on first access; after that its records come straight from the file (if uncompressed) or
+        from a small cache of decoded chunks. Several threads may call this.
         """
         self._reading()
         index += self._start if index >= 0 else self._stop
@@ -174,7 +174,7 @@ class File:
     __getitem__ = get
 
     def _find(self, number: int) -> _Spots:
-        """Return the places of a chunk's records, verified on first touch."""
+        """Return the positions of a chunk's records, verified on first access."""
         known = self._spots.get(number) or self._decoded.get(number)
         if known is not None:
             if number in self._decoded:
@@ -203,7 +203,7 @@ class File:
         return spots
 
     def get_reader(self, start: int = 0, end: int | None = None) -> Iterator[Any]:
-        """Iterate over records start..end; past the end there is simply nothing.
+        """Iterate over records start..end; records past the end of the file are simply absent.
 
         Args:
             end: None or -1 for all records.
@@ -247,7 +247,7 @@ class File:
     # -- end ------------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Write what is left, and close the file."""
+        """Write the open chunk, and close the file."""
         if self._writer is not None:
             self._writer.close()
         elif self._owned:

@@ -1,4 +1,4 @@
-"""Follow a file that grows, or a pipe: chunks are delivered as soon as they are whole."""
+"""Follow a growing file, or a pipe: chunks are delivered as soon as they are complete."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _PIECE = 1 << 20
 
 
 class Stop(Protocol):
-    """What ends a wait early; a `threading.Event` is one."""
+    """An object that can end a wait early, such as a `threading.Event`."""
 
     def wait(self, timeout: float) -> bool: ...
 
 
 def follow(path: str, *, poll: float = 0.2, idle: float | None = None, stop: Stop | None = None) -> Iterator[bytes]:
-    """Yield the records of a file that somebody writes, and go on when there are more.
+    """Yield the records of a file that is still being written, and wait for more.
 
-    Only whole chunks are read, so records come when the writer flushes or its chunk is full; what a killed writer has
-    torn is passed over when another one has repaired it (mode "a").
+    Only complete chunks are read, so records arrive when the writer flushes or its chunk is full; a chunk that a killed
+    writer left incomplete is skipped once another writer has repaired the file (mode "a").
 
     Args:
         path: a file, which may not be there yet, a named pipe, or `-` (standard input); a pipe ends with its writer.
-        poll: seconds between looks at the file.
-        idle: end after so many seconds without a new chunk; None goes on for ever.
+        poll: seconds between checks of the file.
+        idle: end after this many seconds without a new chunk; None never ends.
         stop: a `threading.Event` that ends it.
 
     Raises:
@@ -77,7 +77,7 @@ class _Waiting:
         self._since = time.monotonic()
 
     def wait(self) -> bool:
-        """Wait a little; False when it is time to end."""
+        """Wait a little; return False when it is time to end."""
         if self._idle is not None and time.monotonic() - self._since >= self._idle:
             return False
         if self._stop is not None:
@@ -87,7 +87,7 @@ class _Waiting:
 
 
 def _next(reader: ChunkReader, source: _GrowingFile | _Pipe) -> Chunk | None:
-    """Return the chunk at the reader's place if all of it is there."""
+    """Return the chunk at the reader's position if it is complete."""
     head = source.read(reader.offset, HEADER_SIZE)
     if len(head) < HEADER_SIZE and MAGIC.startswith(head[:4]):
         return None
@@ -99,13 +99,13 @@ def _next(reader: ChunkReader, source: _GrowingFile | _Pipe) -> Chunk | None:
     try:
         return reader.next()
     except RecordIOError:
-        if missing:  # another dialect's chunk, of which there will be more
+        if missing:  # another dialect's chunk, not complete yet
             return None
         raise
 
 
 def _check_end(reader: ChunkReader, source: _GrowingFile | _Pipe) -> None:
-    """Raise if a pipe has ended inside a chunk; a file may go on some other day."""
+    """Raise if a pipe has ended inside a chunk; a file may still grow later."""
     if source.ended and source.size > reader.offset:
         reader.next()
 
@@ -121,7 +121,7 @@ class _GrowingFile:
         self._descriptor = -1
 
     def grow(self, offset: int) -> bool:
-        """Look at the file again; True when there is more of it."""
+        """Check the file again; return True if it has grown."""
         if self._descriptor < 0:
             try:
                 self._descriptor = os.open(self.name, os.O_RDONLY | getattr(os, "O_BINARY", 0))
@@ -157,7 +157,7 @@ class _GrowingFile:
 
 
 class _Pipe:
-    """What has come through a pipe and is not read yet."""
+    """The bytes received from a pipe and not read yet."""
 
     def __init__(self, path: str) -> None:
         self.name = path
@@ -169,7 +169,7 @@ class _Pipe:
         self._held = bytearray()
 
     def grow(self, offset: int) -> bool:
-        """Wait for more; False at the end. What is before `offset` will not be read again."""
+        """Wait for more; return False at the end. Bytes before `offset` will not be read again."""
         del self._held[: offset - self._start]
         self._start = offset
         data = os.read(self._stream.fileno(), _PIECE)

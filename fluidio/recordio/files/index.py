@@ -18,8 +18,8 @@ __all__ = ["ChunkIndex", "build_index", "find_tail"]
 class ChunkIndex:
     """The chunks of one file: `offsets` in bytes, `counts` of records, `ends` of chunks.
 
-    Only headers were read (and the first payload, to tell the dialect): what an index says is checked again when a
-    chunk is read.
+    Only headers were read (and the first payload, to detect the dialect): an index is checked again when a chunk is
+    read.
     """
 
     def __init__(
@@ -74,9 +74,9 @@ def build_index(
     """Return the index of a path, URL, file object or ByteSource.
 
     Args:
-        on_error: "raise" at damage; "skip" leaves damaged chunks out, as far as their headers tell.
-        partial: do not raise but return what stands before the damage, which is noted in `problem`.
-        dialect: that of the first chunk, where it is known; its checksum tells otherwise.
+        on_error: "raise" at damage; "skip" omits chunks whose headers show damage.
+        partial: instead of raising, return the index up to the damage, which is stored in `problem`.
+        dialect: that of the first chunk, if known; otherwise its checksum decides.
 
     Raises:
         RecordIOError: the chain of headers is broken.
@@ -125,22 +125,22 @@ def _hop(reader: ChunkReader, dialect: Dialect | None) -> ChunkIndex:
 
 
 def _header(reader: ChunkReader, dialect: Dialect | None, offset: int, size: int) -> tuple[Dialect, Header]:
-    """Return the header at `offset`, read by the dialect of the chunk before when that makes sense."""
+    """Return the header at `offset`, parsed in the dialect of the previous chunk if that is plausible."""
     head = reader.source.read(offset, HEADER_SIZE)
     if dialect is not None and head[:4] == MAGIC and len(head) == HEADER_SIZE:
         header = dialect.parse(head)
         if dialect.plausible(header) and offset + HEADER_SIZE + header.size <= size:
             return dialect, _believed(reader, offset, dialect, header)
-    # The first chunk, another dialect behind a `cat`, or damage: only the checksum tells.
+    # The first chunk, another dialect after a `cat`, or damage: only the checksum can tell.
     reader.dialect = dialect
     dialect, header = reader.identify(offset)
     return dialect, _believed(reader, offset, dialect, header)
 
 
 def _believed(reader: ChunkReader, offset: int, dialect: Dialect, header: Header) -> Header:
-    """Return a header whose number of records can be true; where that is doubtful, the chunk is read to see.
+    """Return a header with a plausible number of records; if it is doubtful, read the chunk to check.
 
-    No checksum covers it, and tasks, lengths and room for arrays follow from it.
+    No checksum covers that number, and tasks, lengths and array sizes depend on it.
     """
     compressor = dialect.compressors.get(header.compressor)
     plain = compressor is None or compressor.name == "none"
@@ -150,7 +150,7 @@ def _believed(reader: ChunkReader, offset: int, dialect: Dialect, header: Header
 
 
 def find_tail(source: ByteSource) -> tuple[Dialect | None, int, CutTailError | None]:
-    """Return the dialect, where the last good chunk ends, and the cut tail behind it, if any.
+    """Return the dialect, the end of the last good chunk, and the truncated tail after it, if any.
 
     Raises:
         RecordIOError: damage that is not at the tail.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from os import PathLike
-from typing import Any
 
 from fluidio.recordio.files.file import File
 from fluidio.recordio.files.index import ChunkIndex
@@ -33,7 +32,7 @@ class reader:
         self._records: Iterator[bytes] = self._all(expand(paths, commas=True))
 
     @staticmethod
-    def _all(paths: list[Any]) -> Iterator[bytes]:
+    def _all(paths: list[object]) -> Iterator[bytes]:
         for path in paths:
             with File(path) as file:
                 yield from file
@@ -65,7 +64,7 @@ class Scanner:
 
     Args:
         path: a path, URL or file object; any dialect.
-        length: how many; -1 for all that follow.
+        length: number of records; -1 for all that follow.
     """
 
     def __init__(self, path: str | PathLike[str], start: int = 0, length: int = -1) -> None:
@@ -79,7 +78,7 @@ class Scanner:
         return self._current is not None
 
     def record(self) -> bytes | None:
-        """Return the current record, and before the first scan() the next one."""
+        """Return the current record, or the next one before the first scan()."""
         if self._current is None:
             self.scan()
         return self._current

@@ -26,13 +26,13 @@ class Names:
     def __call__(self, batch: Sequence[Any]) -> dict[str, Any]:
         """Return name -> value for a batch as `iter_batches` yields it.
 
-        Strings are a list with one for each record, lists of strings a list of lists; everything else stays as it is.
+        Strings become a list with one item per record, lists of strings a list of lists; everything else is unchanged.
         """
         slots: Sequence[Field | None] = self.slots if self.slots is not None else [None] * len(batch)
         return self.named([_value(slot, value) for slot, value in itertools.zip_longest(slots, batch)][: len(batch)])
 
     def named(self, values: Sequence[object]) -> dict[str, Any]:
-        """Return name -> value as they are."""
+        """Return name -> value, values unchanged."""
         if self.slots is None:
             return {f"slot_{number}": value for number, value in enumerate(values)}
         names = [slot.name for slot in self.slots]
@@ -43,7 +43,7 @@ class Names:
 
 
 def names_of(paths: Sequence[object]) -> Names:
-    """Return what is told about the slots of some files; they are slot_0, slot_1, ... when nothing is."""
+    """Return the declared slot names of some files; slot_0, slot_1, ... if there are none."""
     return Names(slots_of(paths), str(paths[0]) if paths else "")
 
 
@@ -58,7 +58,7 @@ def _value(slot: Field | None, value: object) -> Any:
 
 
 def strings(data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], *, decode: bool) -> list[Any]:
-    """Return the strings that stand one after another in an array of bytes."""
+    """Return the strings stored one after another in an array of bytes."""
     joined = data.tobytes()
     parts = [joined[start:stop] for start, stop in itertools.pairwise(offsets.tolist())]
     return [part.decode() for part in parts] if decode else parts

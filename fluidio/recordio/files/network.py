@@ -1,7 +1,7 @@
-"""Stores behind fsspec with time limits, and errors of a line: what happened, at which URL, what to do.
+"""Access fsspec stores with time limits and one-line errors: what happened, at which URL, what to do.
 
 The libraries behind fsspec raise their own exceptions, wait for minutes and hide a refused connection behind "file not
-found". Here a missing file stays a FileNotFoundError, and everything else that the network does is a RecordIOError.
+found". Here a missing file stays a FileNotFoundError, and every other network failure is a RecordIOError.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LIBRARIES = ("aiohttp", "botocore", "aiobotocore", "s3fs", "gcsfs", "adlfs", "a
 
 
 def limits(protocol: str) -> dict[str, Any]:
-    """Return fsspec's options for time limits of a protocol; what the user configured stays."""
+    """Return fsspec's options for time limits of a protocol; the user's own settings are kept."""
     import fsspec
 
     configured = fsspec.config.conf.get(protocol, {})
@@ -34,13 +34,14 @@ def limits(protocol: str) -> dict[str, Any]:
     if protocol in ("http", "https") and "client_kwargs" not in configured:
         import aiohttp
 
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS)
+        half = SILENCE_SECONDS / 2  # fsspec asks twice about a file: HEAD, then GET
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=half)
         return {"client_kwargs": {"timeout": timeout}}
     return {}
 
 
 def fetch(store: Any, path: str, start: int, size: int, url: str) -> bytes:
-    """Return a range of a remote file, of just that size.
+    """Return a range of a remote file, of exactly that size.
 
     Raises:
         RecordIOError: the server sends another range, too much, too little or too slowly.
@@ -61,7 +62,7 @@ def fetch(store: Any, path: str, start: int, size: int, url: str) -> bytes:
 
 
 async def _fetch_http(store: Any, path: str, start: int, size: int, url: str) -> bytes:
-    """Ask for a range and take no more than that, whatever the server sends."""
+    """Request a range and read no more than that, whatever the server sends."""
     import aiohttp
 
     options = dict(store.kwargs)
@@ -123,7 +124,7 @@ class ExplainedStore:
 
 @contextlib.contextmanager
 def plain_errors(url: str) -> Iterator[None]:
-    """Turn what libraries of the network raise into an error of a line that names the URL."""
+    """Convert exceptions of network libraries into a one-line error that names the URL."""
     try:
         yield
     except RecordIOError:
@@ -161,7 +162,7 @@ def _chain(error: BaseException | None) -> list[BaseException]:
 
 
 def _problem(error: BaseException) -> tuple[str, str] | None:
-    """Return what is wrong and what to do, for errors whose name tells."""
+    """Return the problem and the remedy for errors recognisable by their class name."""
     name = type(error).__name__
     if name == "ClientConnectorDNSError" or "gaierror" in name:
         return f"there is no such host: {_words(error)}", "check the address, or the network"

@@ -1,4 +1,4 @@
-"""What is told beside the data: names, types and kinds of slots, in the manifest of a shard set or of a folder.
+"""Slot descriptions stored beside the data: names, types and kinds, in the manifest of a shard set or folder.
 
 PREFIX.manifest.json   beside PREFIX-00000-of-..., with the shards
 fluidio-slots.json     about all other files of its folder
@@ -15,11 +15,11 @@ from typing import Any
 from fluidio.errors import ConversionError
 from fluidio.recordio.files import schema
 from fluidio.recordio.files.schema import Field
-from fluidio.recordio.files.shard_sets import shard_of
+from fluidio.recordio.files.shard_sets import file_name, shard_of
 from fluidio.recordio.files.source import is_url, opened
 from fluidio.recordio.files.tasks import Task
 
-__all__ = ["MANIFEST", "SLOTS", "read_manifest", "slots_beside", "slots_of"]
+__all__ = ["MANIFEST", "SLOTS", "read_manifest", "shard_noted", "sizes_noted", "slots_beside", "slots_of"]
 
 MANIFEST = ".manifest.json"
 SLOTS = "fluidio-slots.json"
@@ -41,14 +41,28 @@ def read_manifest(output: str) -> dict[str, Any] | None:
 
 
 def _check_name(shard: object, path: str) -> None:
-    """Refuse a shard that is no file beside its manifest: what it names is read, and replaced by the next set."""
+    """Refuse a shard that is not a file beside its manifest: listed files are read, and replaced by the next set."""
     name = shard.get("name") if isinstance(shard, dict) else None
     if not isinstance(name, str) or name in ("", ".", "..") or re.search(r"[/\\\0]", name):
         raise ConversionError(f"{path}: not a manifest: a shard is called {name!r}, a file's name is expected")
 
 
+def shard_noted(path: str) -> dict[str, object]:
+    """Return what the manifest of a shard says of it: `records`, `bytes`, `sha256`; {} if it says nothing."""
+    shard = shard_of(path)
+    manifest = read_manifest(shard.prefix) if shard is not None else None
+    shards = (manifest or {}).get("shards", [])
+    return next((dict(each) for each in shards if each["name"] == file_name(path)), {})
+
+
+def sizes_noted(prefix: str) -> dict[str, int]:
+    """Return the bytes of each shard by its name, as the manifest of a prefix says."""
+    shards = (read_manifest(prefix) or {}).get("shards", [])
+    return {shard["name"]: shard["bytes"] for shard in shards if type(shard.get("bytes")) is int}
+
+
 def slots_beside(path: str) -> list[Field] | None:
-    """Return the slots that are told beside a file, None when nobody tells them."""
+    """Return the slots described beside a file; None if there is no description."""
     shard = shard_of(path)
     if shard is not None:
         manifest = read_manifest(shard.prefix)
@@ -60,7 +74,7 @@ def slots_beside(path: str) -> list[Field] | None:
 
 
 def slots_of(paths: Iterable[object]) -> list[Field] | None:
-    """Return the slots that are told of all files alike, None when they are not; a shard set is asked once."""
+    """Return the slots that all files share, None if they differ; each shard set is looked up once."""
     asked: set[str] = set()
     noted: list[Field] | None = None
     for path in paths:
@@ -86,7 +100,7 @@ def _json(path: str) -> Any:
     except FileNotFoundError:
         return None
     except OSError:
-        if is_url(path):  # stores answer so about what is not there; the data itself will tell
+        if is_url(path):  # stores answer this way for missing files; the data itself will show
             return None
         raise
     try:

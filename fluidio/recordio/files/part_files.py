@@ -4,8 +4,8 @@
     .fluidio-PID-N       a folder of temporary files
     .NAME.fluidio-lock   whoever has locked it makes the shard set NAME
 
-A name with a dot is matched by no glob. The lock goes with its process, however that ends, so what can be locked
-belongs to nobody.
+Globs do not match names that begin with a dot. A lock ends with its process, however that ends, so a file that can be
+locked has no owner.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ import itertools
 import os
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 
-try:
+if sys.platform != "win32":
     import fcntl
-except ImportError:  # not on Windows
-    fcntl = None  # type: ignore[assignment]
 
 __all__ = [
     "claimed",
@@ -40,7 +39,7 @@ _swept: set[str] = set()
 
 
 def is_part(name: str) -> bool:
-    """Tell whether a file's name is that of an unfinished file, also of earlier versions (`NAME.part-PID`)."""
+    """Return whether a file's name is that of an unfinished file, also of earlier versions (`NAME.part-PID`)."""
     return _PART.search(name) is not None
 
 
@@ -61,16 +60,16 @@ def create_part(target: str, *, folder: str | None = None) -> tuple[str, int]:
         try:
             descriptor = os.open(path, flags, 0o666)
         except FileExistsError:
-            continue  # a dead process had our number
+            continue  # left by a dead process with our number
         lock(descriptor)
         if _is_still(path, descriptor):
             return path, descriptor
-        os.close(descriptor)  # taken for dead before it was locked
+        os.close(descriptor)  # removed as dead before it was locked
 
 
 @contextlib.contextmanager
 def temporary_folder(parent: str) -> Iterator[str]:
-    """Give a hidden folder that is removed at the end of the block; those of dead processes are removed first."""
+    """Yield a hidden folder that is removed at the end of the block; those of dead processes are removed first."""
     remove_dead_parts(parent)
     path = os.path.join(parent, f".fluidio-{os.getpid()}-{next(_numbers)}")
     os.mkdir(path, 0o700)
@@ -83,7 +82,7 @@ def temporary_folder(parent: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def claimed(target: str) -> Iterator[bool]:
-    """Be the only one who makes a target for the length of a block; False when somebody else does."""
+    """Claim the right to write a target for the duration of a block; yield False if another process has it."""
     folder, name = os.path.split(target)
     path = os.path.join(folder, f".{name}.fluidio-lock")
     while True:
@@ -111,7 +110,7 @@ def remove_dead_parts(folder: str) -> None:
         with os.scandir(folder) as entries:
             found = [entry.path for entry in entries if is_part(entry.name) or _FOLDER.match(entry.name)]
     except OSError:
-        return  # whoever writes there says what is wrong
+        return  # writing there will report the problem
     for path in found:
         with contextlib.suppress(OSError):  # gone already, or not ours
             _remove_if_dead(path)
@@ -132,20 +131,20 @@ def _remove_if_dead(path: str) -> None:
 
 
 def sync_folder(folder: str) -> None:
-    """Wait until the names in a folder are on the disk, so that a rename outlives a power failure."""
+    """Sync the names in a folder to disk, so that a rename survives a power failure."""
     if os.name == "nt":
         return  # no folder can be opened
     descriptor = os.open(folder or ".", os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
     try:
-        with contextlib.suppress(OSError):  # a file system that has no such thing
+        with contextlib.suppress(OSError):  # a file system without support for it
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
 
 def lock(descriptor: int) -> bool | None:
-    """Lock an open file for this descriptor alone; False when another one has it, None where there are no locks."""
-    if fcntl is None:
+    """Lock an open file exclusively; return False if another holds the lock, None where locks are unsupported."""
+    if sys.platform == "win32":
         return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -157,8 +156,8 @@ def lock(descriptor: int) -> bool | None:
 
 
 def unlock(descriptor: int) -> None:
-    """Give a lock back, also where a forked process still has the file open."""
-    if fcntl is not None:
+    """Release a lock, even if a forked process still has the file open."""
+    if sys.platform != "win32":
         with contextlib.suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_UN)
 
@@ -184,7 +183,7 @@ def _is_still(path: str, descriptor: int) -> bool:
 
 @contextlib.contextmanager
 def _locked_folder(path: str) -> Iterator[None]:
-    if fcntl is None:
+    if sys.platform == "win32":
         yield
         return
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))

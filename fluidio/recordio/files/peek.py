@@ -1,6 +1,6 @@
-"""The beginning of a file whose first chunk is huge: what its first record is, without reading the chunk.
+"""Inspect the first record of a file whose first chunk is huge, without reading the whole chunk.
 
-The checksum, which otherwise tells the dialect, is not computed; the header must make sense in one dialect only.
+The checksum, which otherwise decides the dialect, is not computed; the header must be plausible in only one dialect.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fluidio.recordio.decode.buffers import Pool
+from fluidio.recordio.files.source import ByteSource
 from fluidio.recordio.format.compressors import FRAME_MAGIC, STREAM_MAGIC, CodecError
 from fluidio.recordio.format.dialects import DIALECTS, HEADER_SIZE, MAGIC, Dialect, Header
 from fluidio.recordio.format.tensor_codec import TensorHead, parse_head
@@ -20,7 +21,7 @@ from fluidio.recordio.format.tensor_codec import TensorHead, parse_head
 __all__ = ["HUGE", "Peek", "first_values", "peek", "tensor_heads"]
 
 HUGE = 64 << 20
-"""Chunks with more stored bytes are not read to look at a file."""
+"""Chunks with more stored bytes are not read just to inspect a file."""
 _LOOK = 1 << 20
 _length = struct.Struct("<I")
 
@@ -33,12 +34,12 @@ class Peek(NamedTuple):
     record: bytes
     size: int
     """Bytes of the whole record."""
-    source: Any
+    source: ByteSource | None
     """Where the rest of the record can be read; None if it is compressed."""
 
 
-def peek(source: Any) -> Peek | None:
-    """Return the beginning of a huge first chunk; None when it is not huge, or only its checksum tells what it is."""
+def peek(source: ByteSource) -> Peek | None:
+    """Return the beginning of a huge first chunk; None if it is not huge, or only its checksum can identify it."""
     head = source.read(0, HEADER_SIZE)
     if len(head) < HEADER_SIZE or head[:4] != MAGIC:
         return None
@@ -56,13 +57,13 @@ def peek(source: Any) -> Peek | None:
     return found[0] if len(found) == 1 else None
 
 
-def _goes_on(source: Any, end: int) -> bool:
-    """Tell whether the file ends here, or another chunk begins."""
+def _goes_on(source: ByteSource, end: int) -> bool:
+    """Return whether the file ends here, or another chunk begins."""
     return bool(end == source.size or (end < source.size and source.read(end, 4) == MAGIC))
 
 
 def _beginning(compressor: Any, stored: bytes) -> bytes | None:
-    """Return the beginning of a payload from that of its stored bytes; None where that is not possible."""
+    """Return the beginning of a payload from the beginning of its stored bytes; None if that is impossible."""
     view = memoryview(stored)
     try:
         if compressor.name == "none":
@@ -85,7 +86,7 @@ def _last(ends: Iterator[int]) -> int:
 
 
 def _stream_ends(view: memoryview) -> Iterator[int]:
-    """Yield where the blocks of a snappystream end that are there as a whole."""
+    """Yield the ends of the complete blocks of a snappystream."""
     end = 7
     while end + 7 <= len(view):
         end += 7 + int.from_bytes(view[end + 1 : end + 3], "big")
@@ -102,7 +103,7 @@ def _frame_ends(view: memoryview) -> Iterator[int]:
 
 
 def tensor_heads(found: Peek) -> tuple[list[TensorHead], bool]:
-    """Return what stands before the data of the first record's tensors ([] if it has none), and whether it is all."""
+    """Return the heads of the first record's tensors ([] if it has none), and whether these are all of them."""
     if found.size < 4 or len(found.record) < 4:
         return [], True
     (count,) = _length.unpack_from(found.record)
@@ -122,7 +123,7 @@ def tensor_heads(found: Peek) -> tuple[list[TensorHead], bool]:
 
 
 def _from(found: Peek, position: int) -> bytes:
-    """Return the record from a position on, as far as it takes to see what the tensor there is."""
+    """Return enough of the record from a position on to parse the tensor head there."""
     if position < len(found.record) // 2 or found.source is None:
         return found.record[position:]
     at = HEADER_SIZE + 4 + position

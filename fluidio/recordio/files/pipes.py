@@ -1,4 +1,4 @@
-"""Standard input (`-`) and named pipes: what can be read once is copied to a temporary file first."""
+"""Standard input (`-`) and named pipes: they can be read only once, so copy them to a temporary file first."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import IO, Any
 __all__ = ["is_pipe", "open_pipe", "spooled"]
 
 _spools: dict[str, IO[bytes]] = {}
-"""Open as long as the process lives; the files go with it."""
+"""Kept open for the life of the process; the files are deleted with it."""
 
 
 def is_pipe(path: str) -> bool:
-    """Tell whether a path is `-` or a pipe, e.g. what `<(command)` of a shell gives."""
+    """Return whether a path is `-` or a pipe, e.g. what `<(command)` of a shell gives."""
     if path == "-":
         return True
     try:
         return stat.S_ISFIFO(os.stat(path).st_mode)
     except OSError:
-        return False  # whoever opens it says what is wrong
+        return False  # opening it will report the problem
 
 
 def open_pipe(path: str) -> Any:

@@ -32,7 +32,7 @@ def tasks(files: object, records_per_task: int, *, on_error: OnError = "raise") 
 
 
 def partition(files: object, n: int, i: int, *, on_error: OnError = "raise") -> list[Task]:
-    """Return part `i` of `n`: consecutive records, sizes differing by at most one, together exactly everything."""
+    """Return part `i` of `n`: consecutive records; sizes differ by at most one, and the parts cover all records."""
     if not 0 <= i < n:
         raise ValueError(f"part {i} of {n} does not exist")
     wholes = list(_whole(files, on_error))
@@ -57,7 +57,7 @@ def count_batches(
     drop_last: bool = False,
     on_error: OnError = "raise",
 ) -> int:
-    """Return how many batches `iter_batches` gives for the same arguments; indexes tell."""
+    """Return how many batches `iter_batches` yields for the same arguments, from indexes alone."""
     found = sum(stop - start for _, _, start, stop in _whole(files, on_error))
     if part is not None:
         found = found * (part[0] + 1) // part[1] - found * part[0] // part[1]

@@ -1,4 +1,4 @@
-"""Save what is good in a damaged file: whole chunks, byte for byte."""
+"""Salvage the good chunks of a damaged file, byte for byte."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Salvage:
 def repair(damaged: object, target: str | os.PathLike[str]) -> Salvage:
     """Copy every good chunk of `damaged` to the new file `target`.
 
-    A chunk is good when its checksum fits and its records fill it exactly; nothing is guessed. The target appears
+    A chunk is good if its checksum matches and its records fill it exactly; nothing is guessed. The target appears
     complete or not at all.
 
     Raises:
-        FileExistsError: the target is there already; it may be the only copy of something.
+        FileExistsError: the target already exists; it may be the only copy of its data.
     """
     target = os.fspath(target)
     if os.path.exists(target):

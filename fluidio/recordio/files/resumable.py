@@ -1,4 +1,4 @@
-"""Batches that can be saved in the middle of a pass and go on later, also in another number of parts."""
+"""Batches whose position can be saved mid-pass and resumed later, even in a different number of parts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Part = tuple[int, int] | None
 class Batches(Iterator[Any]):
     """What `iter_batches` returns: an iterator with a state.
 
-    The order is a function of the files, `seed` and `epoch`, so the number of batches so far is all there is to save.
+    The order is a function of the files, `seed` and `epoch`, so only the number of batches so far needs saving.
 
     Args:
-        make: takes a part and how many batches of it to leave out, and gives the others.
-        facts: what the order depends on; a state of others is refused.
+        make: takes a part and the number of its batches to skip, and yields the rest.
+        facts: what the order depends on; a state with other facts is refused.
         part: (i, n) for part i of n.
         count: returns how many batches a part has.
     """
@@ -34,7 +34,7 @@ class Batches(Iterator[Any]):
         self._make, self._facts, self._part, self._count = make, dict(facts), part, count
         self._done = 0
         self._ended = False
-        self._shared: list[State] | None = None  # what was left of a pass in another number of parts
+        self._shared: list[State] | None = None  # the rest of a pass in a different number of parts
         self._rest: Iterator[Any] | None = None
 
     def __iter__(self) -> Batches:
@@ -53,10 +53,10 @@ class Batches(Iterator[Any]):
 
     @property
     def total(self) -> int:
-        """Return how many batches there are, those included that were taken; it reads indexes, no records.
+        """Return the total number of batches, including those already taken; reads indexes, not records.
 
         Raises:
-            TypeError: there is something among the files that has no index, such as a stream.
+            TypeError: one of the files has no index, such as a stream.
         """
         return self._total(self.state_dict())
 
@@ -79,27 +79,27 @@ class Batches(Iterator[Any]):
             rest.close()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return plain values from which `load_state_dict` goes on behind the last batch that was taken."""
+        """Return plain values from which `load_state_dict` resumes after the last batch taken."""
         state = {"batches": self._done, **self._facts, "part": self._part and list(self._part)}
         if self._shared is not None:
             state["rest"] = list(self._shared)
         return state | ({"ended": True} if self._ended else {})
 
     def state_after(self, batches: int) -> dict[str, Any]:
-        """Return the state when `batches` more are taken, for loops that count what a reader ahead of them gives."""
+        """Return the state after `batches` more, for loops that count the batches of a reader running ahead."""
         left = self.total - self._done
         taken = {"batches": self._done + min(batches, left)}
         return self.state_dict() | taken | ({"ended": True} if batches >= left else {})
 
     def load_state_dict(self, state: State | Sequence[State]) -> None:
-        """Go on where another iterator over the same files was, with the same arguments.
+        """Resume where another iterator over the same files, with the same arguments, was.
 
         Args:
-            state: of an iterator over the same part; or the states of all parts at one moment, in a list: what was
-                left of them is shared among the parts that there are now, however many.
+            state: of an iterator over the same part; or a list with the states of all parts at one moment: their
+                remaining batches are divided among the current parts, however many.
 
         Raises:
-            ValueError: its order was another one, so the state means other records; or a part is missing.
+            ValueError: the state belongs to a different order, so it refers to other records; or a part is missing.
         """
         if not isinstance(state, Mapping):
             state = self._of_all(list(state))
@@ -118,7 +118,7 @@ class Batches(Iterator[Any]):
                 raise ValueError(f"the state is of {name}={state.get(name)!r}, these batches have {name}={value!r}")
 
     def _of_all(self, states: list[State]) -> State:
-        """Return the state of this part that the states of all parts at one moment mean."""
+        """Return the state of this part that follows from the states of all parts at one moment."""
         for state in states:
             self._check(state)
         places = [tuple(state.get("part") or (0, 1)) for state in states]
@@ -134,7 +134,7 @@ class Batches(Iterator[Any]):
         return {"batches": 0, **self._facts, "part": self._part and list(self._part), "rest": rest}
 
     def _from(self, state: State) -> Iterator[Any]:
-        """Yield the batches behind a state."""
+        """Yield the batches after a state."""
         done, part = int(state["batches"]), state.get("part")
         if state.get("ended"):
             return iter(())
@@ -144,7 +144,7 @@ class Batches(Iterator[Any]):
         return itertools.islice(self._share(state["rest"], *(place or (0, 1))), done, None)
 
     def _share(self, rest: Sequence[State], number: int, count: int) -> Iterator[Any]:
-        """Yield what part `number` of `count` takes of the rests: whole ones, or every n-th batch of one."""
+        """Yield the share of part `number` of `count` in the rests: whole rests, or every n-th batch of one."""
         if not rest:
             return
         if count <= len(rest):

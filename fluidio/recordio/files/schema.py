@@ -27,7 +27,7 @@ class Field:
         shape: the dims after the first.
         lod_level: how many levels of sequences.
         rows: the first dim of every record; None where it varies.
-        kind: what Python value a row held: "int", "float", "bool", "scalar" (a number of NumPy's), "array", "cast"
+        kind: the Python value a row held: "int", "float", "bool", "scalar" (a number of NumPy's), "array", "cast"
             (an array of a declared dtype; "cast number" and "cast scalar" for single ones), "bytes", "str", "list",
             "arrays" (a list of arrays), "strings", "byte strings", "lists"; "record" for records
             that are bytes and no tensors.
@@ -42,11 +42,11 @@ class Field:
 
     @property
     def is_text(self) -> bool:
-        """Tell whether a record holds one string of bytes."""
+        """Return whether a record holds one string of bytes."""
         return self.dtype == "uint8" and self.lod_level == 1 and self.shape == (1,)
 
     def alike(self, other: Field) -> bool:
-        """Tell whether records of both can stand in one file."""
+        """Return whether records of both can be in one file."""
         return (self.name, self.dtype, self.shape, self.lod_level) == (
             other.name,
             other.dtype,
@@ -56,7 +56,7 @@ class Field:
 
     @property
     def text(self) -> str:
-        """Return what kind of strings the rows held, "" when they held none."""
+        """Return the kind of strings the rows held; "" if they held none."""
         return self.kind if self.kind in _TEXTS else ""
 
     def __str__(self) -> str:
@@ -67,7 +67,7 @@ class Field:
 
 
 def of_block(block: RecordBlock, names: Sequence[str] | None = None) -> list[Field]:
-    """Return the slots of a block, named as told or slot_0, slot_1, ..."""
+    """Return the slots of a block, with the given names or slot_0, slot_1, ..."""
     if names is not None and len(names) != len(block.columns):
         raise ConversionError(f"{len(names)} names for records of {len(block.columns)} tensors: {', '.join(names)}")
     return [

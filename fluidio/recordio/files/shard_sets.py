@@ -1,6 +1,6 @@
 """Shard sets: `PREFIX-00000-of-00002`, ... belong together; a set that is mixed or incomplete is not read.
 
-The second number is the last index. (Names of other formats may also tell the number of files there.)
+The second number is the last index. (In names of other formats it may be the number of files.)
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from fluidio.errors import RecordIOError
 
-__all__ = ["Shard", "check_matches", "check_names", "shard_name", "shard_of"]
+__all__ = ["Shard", "check_matches", "check_names", "file_name", "shard_name", "shard_of"]
 
 _SHARD = re.compile(r"(?P<prefix>.*)-(?P<index>\d{5,6})-of-(?P<last>\d{5,6})(?P<suffix>(\.\w+)*)", re.DOTALL)
 _COUNTED = (".tfrecord", ".tfrecords", ".parquet", ".arrow", ".tar", ".npz", ".array_record")
@@ -20,7 +20,7 @@ _COUNTED = (".tfrecord", ".tfrecords", ".parquet", ".arrow", ".tar", ".npz", ".a
 
 @dataclass(frozen=True)
 class Shard:
-    """What the name of a shard tells."""
+    """The parts of a shard's name."""
 
     prefix: str
     index: int
@@ -34,7 +34,7 @@ def shard_name(prefix: str, index: int, count: int) -> str:
 
 
 def shard_of(path: str) -> Shard | None:
-    """Return what the name of a file tells, None when it is not that of a shard."""
+    """Parse the name of a shard; None if it is not one."""
     found = _SHARD.fullmatch(path)
     if found is None:
         return None
@@ -47,13 +47,14 @@ def check_matches(
     listed: Callable[[str], Collection[str]] = lambda _: (),
     is_ours: Callable[[str], bool] = lambda _: False,
 ) -> None:
-    """Refuse what a glob matched if it is more or less than one set for each prefix.
+    """Raise if a glob's matches are not exactly one complete set for each prefix.
 
-    Only shards that the glob would match can be missing: `x-0000[0-3]-of-*` asks for four of them.
+    Only shards that the glob would match can be missing: `x-0000[0-3]-of-*` requests four of them.
 
     Args:
-        listed: returns the names in the manifest of a prefix; asked where names alone leave the number of files open.
-        is_ours: tells whether a file was written by fluidio, so that the second number in its name is the last index.
+        listed: returns the names in the manifest of a prefix; called if names alone do not determine the number of
+        files.
+        is_ours: returns whether fluidio wrote a file, so that the second number in its name is the last index.
     """
     for (prefix, suffix), shards in _grouped(paths).items():
         _refuse_mixed(prefix, suffix, shards)
@@ -61,7 +62,7 @@ def check_matches(
         there = {shard.index for shard in shards}
         count = last + 1
         if suffix.endswith(_COUNTED) and last and last not in there:
-            final = _name(f"{prefix}-{last:05d}-of-{last:05d}{suffix}")
+            final = file_name(f"{prefix}-{last:05d}-of-{last:05d}{suffix}")
             first = f"{prefix}-{shards[0].index:05d}-of-{last:05d}{suffix}"
             count = last + 1 if final in listed(prefix) or is_ours(first) else last
         names = (f"{prefix}-{i:05d}-of-{last:05d}{suffix}" for i in range(count) if i not in there)
@@ -99,8 +100,9 @@ def _refuse_mixed(prefix: str, suffix: str, shards: list[Shard]) -> None:
 
 
 def _would_match(path: str, pattern: str) -> bool:
-    return fnmatch.fnmatchcase(path, pattern) or fnmatch.fnmatchcase(_name(path), _name(pattern))
+    return fnmatch.fnmatchcase(path, pattern) or fnmatch.fnmatchcase(file_name(path), file_name(pattern))
 
 
-def _name(path: str) -> str:
+def file_name(path: str) -> str:
+    """Return the last part of a path or URL."""
     return path.replace("\\", "/").rpartition("/")[2]

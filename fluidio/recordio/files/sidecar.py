@@ -1,8 +1,8 @@
-"""Keep the index of a file beside it, and believe it only as far as the data agrees.
+"""Store the index of a file beside it, and trust it only where it matches the data.
 
 The sidecar `.NAME.index` holds the size and the identity of the data (its time on a disk, its ETag in a store), the
-places of its chunks and a checksum of itself. It is made anew when any of these, or a header, does not fit.
-Where it cannot be written it goes to a cache of the user (`~/.cache/fluidio`), and is done without if that fails too.
+places of its chunks and a checksum of itself. It is rebuilt if any of these, or a header, does not match. If it cannot
+be written there it goes to the user's cache (`~/.cache/fluidio`), and is omitted if that fails too.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _MAGIC = b"fluidio-index-2\n"
 def open_index(
     what: object, *, on_error: OnError = "raise", sidecar: bool | None = None, partial: bool = False
 ) -> ChunkIndex:
-    """Return the index of a file, from its sidecar when that holds good, else by hopping.
+    """Return the index of a file, from its sidecar if that is valid, else by reading headers.
 
     Args:
         on_error, partial: as in `build_index`.
-        sidecar: True writes one, False neither reads nor writes, None (default) reads, and writes where it pays.
+        sidecar: True writes one, False neither reads nor writes, None (default) reads, and writes if worthwhile.
     """
     if not isinstance(what, (str, os.PathLike, RemoteSource)):
         return build_index(what, on_error=on_error, partial=partial)
@@ -68,13 +68,13 @@ def sidecar_path(path: str | os.PathLike[str]) -> str:
 
 
 def write_sidecar(source: LocalSource | RemoteSource, index: ChunkIndex) -> None:
-    """Keep an index, beside the data or in the cache, whole or not at all; nothing for a damaged file."""
+    """Store an index atomically, beside the data or in the cache; do nothing for a damaged file."""
     if index.problem is not None or index.dialect is None:
         return
     data = _packed(index, source.size, _identity(source))
     try:
         _put(sidecar_path(source.name), data)
-    except (OSError, NotImplementedError, ValueError):  # a place that cannot be written
+    except (OSError, NotImplementedError, ValueError):  # not writable
         if isinstance(source, RemoteSource):
             with contextlib.suppress(OSError):  # the index is only a cache
                 path = _cached(source.name)
@@ -83,14 +83,14 @@ def write_sidecar(source: LocalSource | RemoteSource, index: ChunkIndex) -> None
 
 
 def put_index(path: str, index: ChunkIndex) -> None:
-    """Put the index that a writer made beside what it wrote into a store; nothing where that fails."""
+    """Put a writer's index beside its file in a store; do nothing if that fails."""
     with contextlib.suppress(OSError), opened(path) as source:
         if isinstance(source, RemoteSource) and source.size >= _WORTH_IT_REMOTE:
             write_sidecar(source, index)
 
 
 def read_sidecar(source: LocalSource | RemoteSource) -> ChunkIndex | None:
-    """Return the stored index if there is one and it fits the file, else None."""
+    """Return the stored index if it exists and matches the file, else None."""
     places = [sidecar_path(source.name)]
     if isinstance(source, RemoteSource):
         if source.size < _WORTH_IT_REMOTE:
@@ -118,7 +118,7 @@ def _cached(url: str) -> str:
 
 
 def _get(path: str, limit: int) -> bytes:
-    """Return an index; no more than `limit` bytes are read of what may be something else."""
+    """Return an index file's bytes, reading at most `limit` in case it is something else."""
     if is_url(path):
         filesystem, inner = filesystem_of(path)
         return bytes(filesystem.cat_file(inner, start=0, end=limit))
@@ -153,7 +153,7 @@ def _packed(index: ChunkIndex, size: int, identity: str) -> bytes:
     facts = {"size": size, "identity": identity, "dialect": index.dialect.name, "chunks": index.num_chunks}
     before = np.concatenate([[0], index.ends[:-1]]) if index.num_chunks else index.ends
     table = np.stack([index.offsets - before, index.ends - index.offsets, index.counts]).astype("<i8")
-    columns = table.view(np.uint8).reshape(3, -1, 8).transpose(0, 2, 1)  # equal bytes stand together
+    columns = table.view(np.uint8).reshape(3, -1, 8).transpose(0, 2, 1)  # puts equal bytes together
     body = _MAGIC + json.dumps(facts).encode() + b"\n" + zlib.compress(columns.tobytes(), 6)
     return body + struct.pack("<I", crc32(body))
 

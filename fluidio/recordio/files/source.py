@@ -1,4 +1,4 @@
-"""Where bytes come from: a local file, a binary file object, or an fsspec URL; all by (offset, size)."""
+"""Byte sources: a local file, a binary file object, or an fsspec URL; all read by (offset, size)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ByteSource(Protocol):
         ...
 
     def readinto(self, offset: int, target: memoryview) -> int:
-        """Fill `target` from `offset` and return how many bytes there were."""
+        """Fill `target` from `offset` and return the number of bytes read."""
         ...
 
     def close(self) -> None: ...
@@ -49,7 +49,7 @@ class LocalSource:
         self._parked = False
         try:
             self.size = os.fstat(self._fd).st_size
-            _pread(self._fd, 1, 0)  # a directory says so here
+            _pread(self._fd, 1, 0)  # raises for a directory
         except IsADirectoryError:
             self.close()
             raise IsADirectoryError(f"{self.name} is a directory: name its files, e.g. {self.name}/*") from None
@@ -87,7 +87,7 @@ class LocalSource:
             self._unpark()
 
     def park(self) -> None:
-        """Give the descriptor back until something is read again: a process has not many."""
+        """Close the descriptor until the next read: a process has only so many."""
         if self._open and not self._parked:
             found = os.fstat(self._fd)
             self._identity = (found.st_dev, found.st_ino)
@@ -161,7 +161,7 @@ class StreamSource:
         return len(data)
 
     def close(self) -> None:
-        """Leave the caller's stream open, where it was found: who opened it closes it."""
+        """Leave the caller's stream open, at its original position: its owner closes it."""
         if self._spooled:
             self._stream.close()
         elif not getattr(self._stream, "closed", False):
@@ -187,7 +187,7 @@ _IDENTITIES = ("ETag", "etag", "md5Hash", "generation", "Content-MD5", "Digest",
 class RemoteSource:
     """A file behind an fsspec URL, read by ranges through one small window.
 
-    Walking over headers touches a window for each chunk, not the chunks; reading a chunk asks for exactly its range.
+    Walking over headers fetches one window per chunk, not the chunks; reading a chunk requests exactly its range.
     """
 
     WINDOW = 1 << 15
@@ -209,7 +209,7 @@ class RemoteSource:
             )
         self.size = int(info["size"])
         self.identity = next((f"{name} {info[name]}" for name in _IDENTITIES if info.get(name)), "")
-        """What changes with the content, "" when the store tells nothing such."""
+        """A value that changes with the content; "" if the store provides none."""
         self._window = (0, b"")
         self.bytes_fetched = 0
 
@@ -243,7 +243,7 @@ class RemoteSource:
 
 
 def is_url(path: str | PathLike[str]) -> bool:
-    """Tell whether a path is for fsspec (`s3://`, `http://`, `memory://`, ...)."""
+    """Return whether a path is for fsspec (`s3://`, `http://`, `memory://`, ...)."""
     return isinstance(path, str) and "://" in path
 
 
@@ -253,7 +253,7 @@ def filesystem_of(url: str) -> tuple[Any, str]:
     `pfs://home/...`, the store of PaddlePaddle Cloud, means `FLUIDIO_PFS_ROOT`/home/..., a folder or another URL.
 
     Raises:
-        RecordIOError: nobody knows the scheme, or where `pfs://` leads.
+        RecordIOError: the scheme is unknown, or it is not configured where `pfs://` leads.
     """
     if url.startswith("pfs://"):
         root = os.environ.get("FLUIDIO_PFS_ROOT")

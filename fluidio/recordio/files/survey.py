@@ -1,4 +1,4 @@
-"""Look at a file as a whole: dialect, chunks, what the records hold, and what is damaged."""
+"""Survey a whole file: dialect, chunks, contents of the records, and damage."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.decode.columnar import Decoder, RecordError
 from fluidio.recordio.files.index import build_index
 from fluidio.recordio.files.peek import Peek, first_values, peek, tensor_heads
-from fluidio.recordio.files.source import open_source
+from fluidio.recordio.files.source import ByteSource, open_source
 from fluidio.recordio.format.chunk import Chunk
 from fluidio.recordio.format.chunks import ChunkReader
 from fluidio.recordio.format.dialects import FLUID, Dialect
@@ -34,10 +34,10 @@ class SlotSurvey:
     fewest_rows: int
     most_rows: int
     lengths: dict[int, int] = field(default_factory=dict)
-    """Rows of a record -> how many records have them, where they vary; long ones in steps of a hundredth."""
+    """Rows per record -> number of records, if they vary; long ones are rounded to three digits."""
 
     def merge(self, other: SlotSurvey) -> bool:
-        """Take another block's slot in; False when the two cannot be one variable."""
+        """Merge another block's slot; return False if the two cannot be one variable."""
         if (self.dtype, self.lod_levels, len(self.dims)) != (other.dtype, other.lod_levels, len(other.dims)):
             return False
         self.dims = [a if a == b else None for a, b in zip(self.dims, other.dims)]
@@ -56,7 +56,7 @@ class SlotSurvey:
 
 @dataclass
 class Damage:
-    """One thing that is wrong, as RecordIOError tells it."""
+    """One problem, as RecordIOError describes it."""
 
     kind: str
     chunk: int | None
@@ -66,7 +66,7 @@ class Damage:
 
 @dataclass
 class Survey:
-    """What `survey` found out about one file."""
+    """The findings of `survey` about one file."""
 
     path: str
     size: int
@@ -102,7 +102,7 @@ def survey(what: object, *, verify: bool = False, preview: int = 3) -> Survey:
     Args:
         what: a path, URL or binary file object.
         verify: read every chunk, inner checksums included, and decode every record; else headers and the first chunk.
-        preview: show so many records.
+        preview: number of records to show.
     """
     source = open_source(what)
     found = Survey(source.name, source.size, verified=verify)
@@ -120,7 +120,7 @@ def survey(what: object, *, verify: bool = False, preview: int = 3) -> Survey:
     return found
 
 
-def _look(source: Any, found: Survey, verify: bool, preview: int) -> None:
+def _look(source: ByteSource, found: Survey, verify: bool, preview: int) -> None:
     if not verify:
         beginning = peek(source)
         _headers(source, found, beginning.dialect if beginning is not None else None)
@@ -151,7 +151,7 @@ def _look(source: Any, found: Survey, verify: bool, preview: int) -> None:
 
 
 def _huge(found: Survey, beginning: Peek, preview: int) -> None:
-    """Say what the beginning of a huge first chunk tells."""
+    """Add the findings from the beginning of a huge first chunk."""
     found.peeked = True
     size = beginning.header.size
     found.notes.append(f"the first chunk has {size:,} bytes; only its beginning was read (--verify reads everything)")
@@ -172,7 +172,7 @@ def _huge(found: Survey, beginning: Peek, preview: int) -> None:
     found.preview = [f"{beginning.size:,} bytes that begin with {_short(repr(start))}"][:preview]
 
 
-def _headers(source: Any, found: Survey, dialect: Dialect | None) -> None:
+def _headers(source: ByteSource, found: Survey, dialect: Dialect | None) -> None:
     index = build_index(source, on_error="skip", dialect=dialect)
     found.chunks, found.records = index.num_chunks, index.num_records
     found.stored_bytes = int((index.ends - index.offsets).sum()) - 20 * index.num_chunks
@@ -191,7 +191,7 @@ def _damage(error: RecordIOError) -> Damage:
 
 
 def _content(found: Survey, chunk: Chunk, decoder: Decoder, preview: int) -> None:
-    """Find out what the first records hold, and show them."""
+    """Determine what the first records hold, and preview them."""
     records = chunk.records(0, max(1, preview))
     problem = "they are empty"
     try:
@@ -246,7 +246,7 @@ def _merge(found: Survey, block: RecordBlock) -> None:
 
 
 def _counted(heights: Any) -> dict[int, int]:
-    """Return how often lengths occur; from 1000 on they are rounded to three digits, so that there are few."""
+    """Return how often each length occurs; lengths from 1000 on are rounded to three digits to keep them few."""
     digits = np.floor(np.log10(np.maximum(heights, 1))).astype(np.int64)
     steps = 10 ** np.maximum(digits - 2, 0)
     lengths, counts = np.unique(heights // steps * steps, return_counts=True)
@@ -258,7 +258,7 @@ def _show_tensors(record: RecordBlock) -> str:
 
 
 def _show(values: Any, shape: Any, lod: Any) -> str:
-    """Return a tensor in a few words; `values` are its first ones, one more than are shown."""
+    """Return a short description of a tensor; `values` are its first ones, one more than are shown."""
     shown = np.array2string(values[:6], separator=" ", precision=4, threshold=6)[1:-1]
     more = " ..." if len(values) > 6 else ""
     levels = f" lod {[level.tolist()[:8] for level in lod]}" if lod else ""

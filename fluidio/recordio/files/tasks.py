@@ -1,4 +1,4 @@
-"""Ranges of records as plain values: made from indexes alone, sent to workers, accepted wherever a path is."""
+"""Ranges of records as plain values: made from indexes alone, sent to workers, accepted in place of paths."""
 
 from __future__ import annotations
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from fluidio.recordio.files.source import ByteSource
 
 __all__ = ["STEP", "Walk"]
 
 STEP = 8 << 20
 """Bytes in a window."""
 _HOP = 1 << 20
-"""A gap of so many bytes is not downloaded."""
+"""Gaps of at least this many bytes are not downloaded."""
 _GLANCE = 1 << 12
 
 
 class Walk:
-    """A source that is read from its beginning to its end; each byte is asked for once at most."""
+    """A source read from beginning to end; each byte is requested at most once."""
 
-    def __init__(self, source: Any) -> None:
+    def __init__(self, source: ByteSource) -> None:
         self._source = source
         self.name, self.size = source.name, source.size
         self._start, self._data = 0, b""

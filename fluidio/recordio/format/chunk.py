@@ -11,7 +11,7 @@ __all__ = ["Chunk"]
 
 
 class Chunk(NamedTuple):
-    """One chunk: `payload` has a buffer of its own, which is used again when nobody holds it any more."""
+    """One chunk: `payload` has its own buffer, which is reused once it is unreferenced."""
 
     number: int
     offset: int
@@ -26,7 +26,7 @@ class Chunk(NamedTuple):
         return self.offset + HEADER_SIZE + self.header.size
 
     def records(self, start: int = 0, stop: int | None = None) -> list[bytes]:
-        """Return the records as bytes objects of their own."""
+        """Return the records as separate bytes objects."""
         table = self.table
         stop = table.count if stop is None else min(stop, table.count)
         data = self.payload

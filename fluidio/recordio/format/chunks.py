@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal, NamedTuple
 
 from fluidio.errors import CutTailError, ForeignFileError, RecordIOError
-from fluidio.flow.thread_pool import ThreadPool
 from fluidio.recordio.decode.buffers import Pool
-from fluidio.recordio.files.ahead import ReadAhead
 from fluidio.recordio.files.source import ByteSource, open_source
 from fluidio.recordio.format import foreign
 from fluidio.recordio.format.checksum import Checksum
@@ -19,7 +17,7 @@ from fluidio.recordio.format.dialects import DIALECTS, HEADER_SIZE, MAGIC, Diale
 from fluidio.recordio.format.empty_chunks import EmptyChunks
 from fluidio.recordio.format.records import split
 
-__all__ = ["ChunkReader", "OnError"]
+__all__ = ["ChunkReader", "Hop", "OnError"]
 
 OnError = Literal["raise", "skip"]
 
@@ -28,12 +26,23 @@ _SEARCH_STEP = 1 << 20
 _LARGE_RECORD = 4096  # bytes
 
 
-def _worth_helpers(header: Header, uniform: bool) -> bool:
-    """Tell whether chunks like this one are worth helpers: not if they are plain, of small records of many lengths.
+class Hop(NamedTuple):
+    """A chunk as described by its header, which has no checksum; at the end of a file, a chunk of zero bytes.
 
-    Those need the interpreter most of the time, and helpers would disturb.
+    Attributes:
+        worth_a_thread: False for an uncompressed chunk of small records of many lengths: decoding those holds the
+            interpreter lock most of the time, and another thread would only compete for it.
     """
-    return bool(header.compressor) or uniform or header.size >= _LARGE_RECORD * header.num_records
+
+    offset: int
+    end: int
+    records: int
+    worth_a_thread: bool
+
+    @property
+    def is_end(self) -> bool:
+        """Whether there is no chunk."""
+        return self.end == self.offset
 
 
 class ChunkReader:
@@ -41,12 +50,11 @@ class ChunkReader:
 
     Args:
         what: a path, URL, binary file object or ByteSource.
-        on_error: "raise" stops at damage; "skip" goes on with the next good chunk and notes it in `damage`.
+        on_error: "raise" stops at damage; "skip" records it in `damage` and continues with the next good chunk.
         verify_inner: also check the CRC-32C inside snappy streams (the original never did).
         offset: where to begin; must be a chunk's start.
         number: the number of that chunk, for messages; counted when an error needs it if not given.
-        buffers: where memory comes from, to share it with other readers.
-        helpers: threads that read the next chunks ahead.
+        buffers: the memory pool, to share it with other readers.
     """
 
     def __init__(
@@ -58,7 +66,6 @@ class ChunkReader:
         offset: int = 0,
         number: int | None = None,
         buffers: Pool | None = None,
-        helpers: ThreadPool[Any] | None = None,
     ) -> None:
         if on_error not in ("raise", "skip"):
             raise ValueError(f'on_error is "raise" or "skip", not {on_error!r}')
@@ -72,8 +79,8 @@ class ChunkReader:
         self.dialect: Dialect | None = None
         self.damage: list[RecordIOError] = []
         self._buffers = Pool() if buffers is None else buffers
-        self.until: int | None = None  # helpers need not read chunks from here on
-        self._ahead = None if helpers is None else ReadAhead(helpers, self._load, self._hop)
+        self.until: int | None = None  # chunks from here on are not needed
+        self.loaded: Chunk | None = None  # the chunk here, if already read
         self.empty = EmptyChunks(self.source)
         self._search_budget = 8 * self.source.size + (1 << 26)
 
@@ -93,9 +100,12 @@ class ChunkReader:
                 warnings.warn(f"{self.source.name}: {left} stray bytes after the last chunk, ignored", stacklevel=2)
                 self.offset = self.source.size
                 return None
-            chunk = None if self._ahead is None else self._ahead.take(offset)
+            chunk, self.loaded = self.loaded, None
             try:
-                chunk = self._read(offset) if chunk is None else chunk._replace(number=self.number)
+                if chunk is None or chunk.offset != offset:
+                    chunk = self._read(offset)
+                else:
+                    chunk = chunk._replace(number=self.number)
             except RecordIOError as error:
                 if self.empty.skip(offset):
                     self.offset = offset + HEADER_SIZE
@@ -110,8 +120,6 @@ class ChunkReader:
             self.dialect = chunk.dialect
             self.offset = chunk.end
             self.number += 1
-            if self._ahead is not None and _worth_helpers(chunk.header, chunk.table.stride is not None):
-                self._ahead.go_on(chunk.end)
             return chunk
 
     def __iter__(self) -> Iterator[Chunk]:
@@ -119,8 +127,6 @@ class ChunkReader:
             yield chunk
 
     def close(self) -> None:
-        if self._ahead is not None:
-            self._ahead.stop()
         if self._owned:
             self.source.close()
 
@@ -133,7 +139,7 @@ class ChunkReader:
     # -- one chunk ------------------------------------------------------------------------------------------------
 
     def identify(self, offset: int) -> tuple[Dialect, Header]:
-        """Return the dialect and header of the chunk at `offset`, told by its checksum."""
+        """Return the dialect and header of the chunk at `offset`, identified by its checksum."""
         dialect, header, _ = self._stored_chunk(offset)
         return dialect, header
 
@@ -154,23 +160,7 @@ class ChunkReader:
             raise self._explain(offset, head)
         return found
 
-    def _send_helpers(self, offset: int) -> None:
-        """Let helpers begin behind the chunk at `offset` before it is read, if its header can be believed."""
-        start = self.source.read(offset, HEADER_SIZE + 4)
-        head, length = start[:HEADER_SIZE], int.from_bytes(start[HEADER_SIZE:], "little")
-        if self._ahead is None or len(head) < HEADER_SIZE:
-            return
-        if self.dialect is None:  # the checksum will tell; helpers who went wrong come back with nothing
-            self.dialect = next((d for d in DIALECTS if d.plausible(d.parse(head))), None)
-        end = self._hop(offset)
-        if self.dialect is not None and end is not None:
-            header = self.dialect.parse(head)
-            if _worth_helpers(header, header.num_records * (4 + length) == header.size):
-                self._ahead.go_on(end)
-
     def _read(self, offset: int) -> Chunk:
-        if self._ahead is not None:
-            self._send_helpers(offset)
         dialect, header, stored = self._stored_chunk(offset)
         try:
             return self._decode(offset, dialect, header, stored)
@@ -186,7 +176,7 @@ class ChunkReader:
         return Chunk(self.number, offset, dialect, header, payload, split(payload, header.num_records))
 
     def _match(self, offset: int, head: bytes) -> tuple[Dialect, Header, memoryview] | None:
-        """Return the dialect whose checksum fits the chunk, tried from the last one seen; None if no one does."""
+        """Return the dialect whose checksum matches the chunk, trying the last one seen first; None if none does."""
         stored: memoryview | None = None
         for dialect in self._candidates():
             header = dialect.parse(head)
@@ -207,7 +197,7 @@ class ChunkReader:
     def _fetch(self, offset: int, stored: memoryview, checksum: Checksum) -> int | None:
         """Read the payload of the chunk at `offset` and return its checksum, None if the file ends before.
 
-        In one piece: after each read a thread has to wait for the interpreter lock again.
+        Read in one call: after each read a thread has to wait for the interpreter lock again.
         """
         complete = self.source.readinto(offset + HEADER_SIZE, stored) == len(stored)
         return checksum(stored) if complete else None
@@ -219,17 +209,31 @@ class ChunkReader:
 
     # -- ahead, on other threads ------------------------------------------------------------------------------------
 
-    def _hop(self, offset: int) -> int | None:
-        """Return where the chunk at `offset` ends, as far as its header can be believed."""
-        if self.dialect is None or (self.until is not None and offset >= self.until):
-            return None
-        head = self.source.read(offset, HEADER_SIZE)
-        if len(head) < HEADER_SIZE or head[:4] != MAGIC:
-            return None
-        end = offset + HEADER_SIZE + self.dialect.parse(head).size
-        return end if offset + HEADER_SIZE < end <= self.source.size else None
+    def hop(self, offset: int) -> Hop | None:
+        """Return the chunk at `offset` by its header; None if the header is implausible.
 
-    def _load(self, offset: int) -> Chunk | None:
+        The checksum shows whether it was right: a chunk that fails to load is read again in its turn.
+        """
+        if offset >= self.source.size or (self.until is not None and offset >= self.until):
+            return Hop(offset, offset, 0, True)
+        start = self.source.read(offset, HEADER_SIZE + 4)
+        if len(start) < HEADER_SIZE or start[:4] != MAGIC:
+            return None
+        head = start[:HEADER_SIZE]
+        dialect = self.dialect or next((d for d in DIALECTS if d.plausible(d.parse(head))), None)
+        if dialect is None:
+            return None
+        self.dialect = dialect
+        header = dialect.parse(head)
+        end = offset + HEADER_SIZE + header.size
+        if header.size == 0 or end > self.source.size:
+            return None
+        uniform = header.num_records * (4 + int.from_bytes(start[HEADER_SIZE:], "little")) == header.size
+        large = header.size >= _LARGE_RECORD * header.num_records
+        return Hop(offset, end, header.num_records, bool(header.compressor) or uniform or large)
+
+    def load(self, offset: int) -> Chunk | None:
+        """Read the chunk at `offset`, in any thread; None if it is damaged, or of another dialect."""
         dialect = self.dialect
         assert dialect is not None
         try:
@@ -240,13 +244,13 @@ class ChunkReader:
             if self._fetch(offset, stored, dialect.checksum) != header.checksum:
                 return None
             return self._decode(offset, dialect, header, stored)
-        except Exception:  # whatever it is, `next` meets it again
+        except Exception:  # whatever it is, `next` raises it again
             return None
 
     # -- damage ---------------------------------------------------------------------------------------------------
 
     def _count_before(self) -> None:
-        """Count the chunks before the one we began with, so that errors can name the number."""
+        """Count the chunks before the first one read here, so that errors can give chunk numbers."""
         offset, base = 0, self._base
         self._base = 0
         dialect = self.dialect or DIALECTS[0]
@@ -293,7 +297,7 @@ class ChunkReader:
         )
 
     def _explain(self, offset: int, head: bytes) -> RecordIOError:
-        """Return the error for a chunk that fits no dialect: cut, bad field, or bad checksum."""
+        """Return the error for a chunk that matches no dialect: truncated, bad field, or bad checksum."""
         dialect = self.dialect or next((d for d in DIALECTS if d.plausible(d.parse(head))), DIALECTS[0])
         header = dialect.parse(head)
         left = self.source.size - offset - HEADER_SIZE
@@ -332,10 +336,10 @@ class ChunkReader:
         )
 
     def resync(self, offset: int) -> int:
-        """Return where to go on after damage at `offset`: the next chunk that is whole, else the end.
+        """Return where to continue after damage at `offset`: the next intact chunk, else the end.
 
-        The hop that the damaged header announces comes first: a search could stop inside the damaged payload, at a
-        RecordIO file that is itself a record.
+        The offset that the damaged header announces is tried first: a search could stop inside the damaged payload, at
+        a RecordIO file that is itself a record.
         """
         head = self.source.read(offset, HEADER_SIZE)
         if len(head) == HEADER_SIZE and head[:4] == MAGIC:
@@ -349,7 +353,7 @@ class ChunkReader:
         return self.source.size if found is None else found
 
     def _search(self, start: int) -> int | None:
-        """Return the first offset from `start` where a whole chunk begins."""
+        """Return the first offset from `start` where an intact chunk begins."""
         overlap = len(MAGIC) - 1
         for base in range(start, self.source.size, _SEARCH_STEP):
             window = self.source.read(base, _SEARCH_STEP + overlap)
@@ -363,9 +367,9 @@ class ChunkReader:
         return None
 
     def _whole(self, offset: int) -> bool:
-        """Tell whether a chunk with a fitting checksum starts here.
+        """Return whether a chunk with a matching checksum starts here.
 
-        Costs are bounded: a file made of false chunk starts must not keep us busy for ever.
+        The cost is bounded: a file full of false chunk starts must not take forever.
         """
         head = self.source.read(offset, HEADER_SIZE)
         if len(head) < HEADER_SIZE or head[:4] != MAGIC:

@@ -1,4 +1,4 @@
-"""How a chunk's payload is stored: plainly, in one of three snappy forms, or gzipped.
+"""How a chunk's payload is stored: uncompressed, in one of three snappy forms, or gzipped.
 
 name          used by               form
 none          all                   the payload itself
@@ -80,7 +80,7 @@ def _stream_blocks(stored: memoryview) -> Blocks:
             compiled.blocks(stored, table, STREAM_BLOCK)
         if count >= 0:
             return table[:count]
-    return _parse_stream(stored)  # which tells what is wrong
+    return _parse_stream(stored)  # which raises the error
 
 
 def _parse_stream(stored: memoryview) -> Blocks:
@@ -109,7 +109,7 @@ def _decompress_stream(stored: memoryview, buffers: Pool, verify: bool) -> memor
 
 
 def _most(stored: memoryview) -> int:
-    """Return the most bytes that snappy data can become: its densest element makes 64 bytes out of 3."""
+    """Return the maximum decompressed size of snappy data: its densest element expands 3 bytes to 64."""
     return 22 * len(stored) + 64
 
 
@@ -128,9 +128,9 @@ def _fill_blocks(stored: memoryview, blocks: Blocks, limit: int, buffers: Pool, 
 
 
 def _room(stored: memoryview, blocks: Blocks, limit: int) -> int:
-    """Return how many bytes blocks can become, none more than `limit`."""
+    """Return the maximum decompressed size of the blocks, each at most `limit`."""
     room = min(len(blocks) * limit, _most(stored))
-    if room > chunk_limit(len(stored)):  # small blocks, or a trap: what they announce tells
+    if room > chunk_limit(len(stored)):  # small blocks, or a decompression bomb: use their announced sizes
         room = sum([_announced(stored[start:stop]) if flag else stop - start for flag, _, start, stop in blocks])
         check_limit(room, stored)
     return room
@@ -144,7 +144,7 @@ def _announced(block: memoryview) -> int:
 
 
 def check_limit(size: int, stored: memoryview) -> None:
-    """Refuse a chunk that would become too large."""
+    """Raise if a chunk would become too large."""
     if size > (limit := chunk_limit(len(stored))):
         raise CodecError(
             f"{len(stored)} stored bytes would become {size}, more than the limit of {limit} bytes for a chunk; "
@@ -153,20 +153,22 @@ def check_limit(size: int, stored: memoryview) -> None:
 
 
 def _decompress_blocks(stored: memoryview, blocks: Blocks, limit: int, target: memoryview) -> list[int]:
-    """Fill `target` with the blocks, of which none becomes more than `limit` bytes; return how many each became."""
+    """Decompress the blocks, each to at most `limit` bytes, into `target`; return their sizes."""
     if compiled is not None and len(blocks):
         table = np.array(blocks, np.int64)  # a copy: sizes take the place of the checksums
         done = compiled.decompress(stored, table, limit, target)
         if done < len(blocks):
             raise CodecError(f"snappy block at +{blocks[done][2]} does not decompress")
-        return table[:, 1].tolist()  # type: ignore[no-any-return]
+        found: list[int] = table[:, 1].tolist()
+        return found
     sizes = []
     end = 0
+    array: Any = np.asarray(target)  # cramjam fills no memoryview on a free-threaded Python
     for flag, _, start, stop in blocks:
         size = stop - start
         try:
             if flag:
-                size = _decompress_raw_into(stored[start:stop], target[end : end + limit])
+                size = _decompress_raw_into(stored[start:stop], array[end : end + limit])
             else:
                 target[end : end + size] = stored[start:stop]
         except cramjam.DecompressionError as error:
@@ -176,27 +178,26 @@ def _decompress_blocks(stored: memoryview, blocks: Blocks, limit: int, target: m
     return sizes
 
 
-def _compress_stream(payload: Bytes) -> bytearray:
+def _compress_stream(payload: Bytes) -> memoryview:
     view = memoryview(payload)
     total = len(view)
     room = 7 + STREAM_BLOCK + STREAM_BLOCK // 6 + 64
-    out = bytearray(7 + (total + STREAM_BLOCK - 1) // STREAM_BLOCK * 7 + total + room)
-    target = memoryview(out)
+    size = 7 + (total + STREAM_BLOCK - 1) // STREAM_BLOCK * 7 + total + room
+    out: Any = np.empty(size, np.uint8)  # bytearray(size) would fill it with zeros first
+    target: memoryview = out.data
     target[:7] = STREAM_MAGIC
     end = 7
     for start in range(0, total, STREAM_BLOCK):
         piece = view[start : start + STREAM_BLOCK]
-        size = _compress_raw_into(piece, target[end + 7 : end + room])
-        # Fluid: a block is stored as it is when compression saves less than an eighth.
+        size = _compress_raw_into(piece, out[end + 7 : end + room])
+        # Fluid: a block is stored uncompressed if compression saves less than an eighth.
         flag = int(size < len(piece) - len(piece) // 8)
         if not flag:
             size = len(piece)
             target[end + 7 : end + 7 + size] = piece
-        _stream_block.pack_into(out, end, flag, size, masked_crc32c(piece))
+        _stream_block.pack_into(target, end, flag, size, masked_crc32c(piece))
         end += 7 + size
-    del target
-    del out[end:]
-    return out
+    return target[:end]
 
 
 # -- the standard framing format --------------------------------------------------------------------------------------
@@ -258,7 +259,7 @@ def _compress_frames(payload: Bytes) -> bytes:
 def _decompress_raw(stored: memoryview, buffers: Pool, verify: bool) -> memoryview:
     try:
         size = cramjam.snappy.decompress_raw_len(stored)
-        if size > _most(stored):  # a lie, not a reason to allocate
+        if size > _most(stored):  # a false size must not cause an allocation
             raise CodecError(f"raw snappy block of {len(stored)} bytes claims {size} bytes")
     except cramjam.DecompressionError as error:
         raise CodecError(f"raw snappy block does not decompress: {error}") from error
@@ -278,12 +279,12 @@ def _compress_raw(payload: Bytes) -> bytes:
 _GZIP = 31  # zlib's window bits for "gzip header and trailer"
 
 
-_FIRST_PIECE = 512  # bytes of a further member that are tried at once
+_FIRST_PIECE = 512  # bytes of a further member to try first
 
 
 def _decompress_gzip(stored: memoryview, buffers: Pool, verify: bool) -> memoryview:
     parts: list[bytes] = []
-    room = chunk_limit(len(stored)) + 1  # one more than is allowed, to see that it is too much
+    room = chunk_limit(len(stored)) + 1  # one more than allowed, to detect excess
     position, piece = 0, len(stored)
     while position < len(stored):
         start = position
@@ -292,13 +293,13 @@ def _decompress_gzip(stored: memoryview, buffers: Pool, verify: bool) -> memoryv
         room -= sum(map(len, found))
         if room <= 0:
             check_limit(sum(map(len, parts)), stored)
-        # What is left of a piece is copied, so a small member should not be looked for in a large one.
+        # The rest of a piece is copied, so do not decompress a small member from a large piece.
         piece = max(_FIRST_PIECE, 4 * (position - start))
     return memoryview(parts[0] if len(parts) == 1 else b"".join(parts))
 
 
 def _inflate_member(stored: memoryview, position: int, piece: int, room: int) -> tuple[list[bytes], int]:
-    """Return what one gzip member becomes, or its first `room` bytes, and the position after it."""
+    """Return the contents of one gzip member, or its first `room` bytes, and the position after it."""
     member = _inflate.decompressobj(_GZIP)
     parts: list[bytes] = []
     try:

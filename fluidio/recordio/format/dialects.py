@@ -1,4 +1,4 @@
-"""The three dialects of RecordIO: same magic, same 20 bytes of header, not one field compatible.
+"""The three dialects of RecordIO: the same magic and header size of 20 bytes, but incompatible fields.
 
               words after the magic          checksum   compressor ids
     fluid     records crc compressor size    CRC-32     0 none, 1 snappystream, 2 gzip, "zstd" ours
@@ -26,7 +26,7 @@ _words = struct.Struct("<4s4I")
 
 
 class Header(NamedTuple):
-    """What a chunk's first 20 bytes say, in one order for all dialects; `compressor` is the dialect's own number."""
+    """The fields of a chunk header, in one order for all dialects; `compressor` is the dialect's own number."""
 
     num_records: int
     checksum: int
@@ -57,7 +57,7 @@ class Dialect:
         return _words.pack(MAGIC, num_records, checksum, compressor, size)
 
     def plausible(self, header: Header) -> bool:
-        """Tell whether a header could be this dialect's, before the payload is looked at."""
+        """Return whether a header could be this dialect's, without checking the payload."""
         return header.compressor in self.compressors and header.num_records > 0 and header.size > 0
 
     def compressor_id(self, name: str) -> int:

@@ -1,7 +1,7 @@
-"""Chunks of nothing: 0 records, 0 bytes, checksum 0.
+"""Empty chunks: 0 records, 0 bytes, checksum 0.
 
-No writer makes one, but files of zeros between chunks have been seen. They are passed over with a warning; strict mode
-raises, as the original does.
+No writer creates them, but files with zeros between chunks exist. They are skipped with a warning; strict mode raises,
+as the original does.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ __all__ = ["EmptyChunks"]
 
 
 class EmptyChunks:
-    """The empty chunks of one file, counted as they are met."""
+    """Counts the empty chunks of one file."""
 
     def __init__(self, source: ByteSource) -> None:
         self._source = source
         self._count = 0
 
     def begins_at(self, offset: int) -> bool:
-        """Tell whether there is an empty chunk at `offset`."""
+        """Return whether there is an empty chunk at `offset`."""
         head = self._source.read(offset, HEADER_SIZE)
         if len(head) < HEADER_SIZE or head[:4] != MAGIC:
             return False
@@ -31,7 +31,7 @@ class EmptyChunks:
         return any(not (h.num_records or h.checksum or h.size) and h.compressor in d.compressors for d, h in found)
 
     def skip(self, offset: int) -> bool:
-        """Tell whether to pass over the chunk at `offset`; the first time with a warning."""
+        """Return whether to skip the chunk at `offset`; warn the first time."""
         if era().strict or not self.begins_at(offset):
             return False
         self._count += 1
@@ -40,7 +40,7 @@ class EmptyChunks:
         return True
 
     def report(self) -> None:
-        """Say at the end how many there were, if more than one."""
+        """Report the total at the end, if more than one."""
         if self._count > 1:
             warnings.warn(f"{self._source.name}: {self._count} empty chunks, skipped", stacklevel=4)
         self._count = 0

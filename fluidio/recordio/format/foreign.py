@@ -1,4 +1,4 @@
-"""Say what a file is that is not RecordIO."""
+"""Identify files that are not RecordIO."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How large a compressed chunk may become: a few bytes of gzip unfold to gigabytes."""
+"""Limit the decompressed size of a chunk: a few bytes of gzip can expand to gigabytes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 __all__ = ["chunk_limit", "set_chunk_limit"]
 
-_USUAL_RATIO = 4  # a chunk that becomes no more than so many times its size is no trap, however large it is
+_USUAL_RATIO = 4  # a chunk that expands no more than this is always read, however large
 
 
 def _from_environment() -> int:
@@ -20,9 +20,9 @@ _limit = _from_environment()
 
 
 def set_chunk_limit(size: int) -> int:
-    """Set how many bytes a chunk may become when it is decompressed; return the limit there was.
+    """Set the maximum decompressed size of a chunk in bytes; return the previous limit.
 
-    The default is 1 GiB, or what the environment variable FLUIDIO_CHUNK_LIMIT says. A chunk that becomes no more than
+    The default is 1 GiB, or the value of the environment variable FLUIDIO_CHUNK_LIMIT. A chunk that expands to at most
     four times its stored size is always read.
     """
     global _limit
@@ -33,5 +33,5 @@ def set_chunk_limit(size: int) -> int:
 
 
 def chunk_limit(stored: int) -> int:
-    """Return how many bytes a chunk of `stored` bytes may become."""
+    """Return the maximum decompressed size of a chunk of `stored` bytes."""
     return max(_limit, _USUAL_RATIO * stored)

@@ -15,9 +15,9 @@ __all__ = ["RecordTable", "split"]
 
 @dataclass(frozen=True, slots=True)
 class RecordTable:
-    """Where the bodies of a chunk's records lie.
+    """The positions of the record bodies in a chunk.
 
-    `stride` is set when all records have one length (body i starts at 4 + i * stride); else `starts` and `stops`.
+    `stride` is set if all records have the same length (body i starts at 4 + i * stride); else `starts` and `stops`.
     """
 
     count: int

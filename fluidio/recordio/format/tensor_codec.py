@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from fluidio.dtypes import VarType, to_numpy, to_vartype
 from fluidio.recordio.format.compressors import Bytes, CodecError
-from fluidio.tensor.array import DType
+from fluidio.tensor.array import Array, DType
 from fluidio.tensor.lod import NO_LOD, LoD
 from fluidio.varint import read_varint, varint
 
@@ -37,7 +37,6 @@ __all__ = [
     "tensor_prefix",
 ]
 
-Array = npt.NDArray[Any]
 
 _u32 = struct.Struct("<I")
 _u64 = struct.Struct("<Q")
@@ -50,15 +49,15 @@ _DATA_TYPES = {
     if kind <= VarType.FP64 or kind in (VarType.UINT8, VarType.INT8)
 }
 TENSOR_DTYPES = frozenset(dtype.newbyteorder("=") for dtype in _DATA_TYPES.values())
-"""What a tensor can hold and give back as it was. (Fluid also took uint16 and gave int16 back.)"""
+"""The dtypes that survive a round trip. (Fluid also accepted uint16 but returned int16.)"""
 _MAX_RANK = 32
 MOST_EMPTY = (1 << 31) - 1
-"""The product of the other dims where one is 0: nothing in the file bounds it."""
+"""The limit of the product of the other dims if one is 0, which nothing in the file bounds."""
 _USUAL_DESC = 64  # bytes; longer ones are not worth remembering
 
 
 class TensorHead(NamedTuple):
-    """What stands before a tensor's data: its LoD, dtype, dims, and where the data begins and ends."""
+    """The head of a tensor: its LoD, dtype, dims, and where the data begins and ends."""
 
     lod: LoD
     dtype: np.dtype[Any]
@@ -195,7 +194,7 @@ def _unpack(form: struct.Struct, data: Bytes, offset: int, end: int, what: str) 
 
 @functools.lru_cache(maxsize=1024)  # most tensors of a file have a shape that was seen before
 def _parse_desc(desc: bytes) -> tuple[DType, tuple[int, ...]]:
-    """Return dtype and dims; fields may come in any order, dims packed or not, unknown fields are passed over."""
+    """Return dtype and dims; fields may come in any order, dims packed or not, unknown fields are skipped."""
     dtype: np.dtype[Any] | None = None
     dims: list[int] = []
     position = 0

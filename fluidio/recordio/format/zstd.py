@@ -1,4 +1,4 @@
-"""Chunks compressed with Zstandard: ours alone, for files that only fluidio reads.
+"""Chunks compressed with Zstandard, a fluidio extension for files that only fluidio reads.
 
 The size of the payload, eight bytes (little endian), then one Zstandard frame.
 """
@@ -6,8 +6,10 @@ The size of the payload, eight bytes (little endian), then one Zstandard frame.
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import cramjam
+import numpy as np
 
 from fluidio.recordio.decode.buffers import Pool
 from fluidio.recordio.format.compressors import Bytes, CodecError, Compressor, check_limit
@@ -15,9 +17,9 @@ from fluidio.recordio.format.compressors import Bytes, CodecError, Compressor, c
 __all__ = ["NUMBER", "ZSTD"]
 
 NUMBER = int.from_bytes(b"zstd", "little")
-"""The compressor's number in a header: none that another writer would come to use."""
+"""The compressor's number in a header, chosen so that no other writer is likely to use it."""
 _LEVEL = 3
-_USUAL_RATIO = 64  # what is larger is given room as it proves to be there
+_USUAL_RATIO = 64  # larger ones get memory as the data actually arrives
 _size = struct.Struct("<Q")
 
 
@@ -30,8 +32,9 @@ def _decompress(stored: memoryview, buffers: Pool, verify: bool) -> memoryview:
     room = min(size, _USUAL_RATIO * len(stored))
     while True:
         target = buffers.view(room)
+        array: Any = np.asarray(target)  # cramjam fills no memoryview on a free-threaded Python
         try:
-            found = cramjam.zstd.decompress_into(frame, target)
+            found = cramjam.zstd.decompress_into(frame, array)
         except cramjam.DecompressionError as error:
             if room == size or "whole buffer" not in str(error):
                 raise CodecError(f"zstd data does not decompress: {error}") from error

@@ -1,1 +1,1 @@
-"""Records, samples and columns become chunks in a file."""
+"""Write records, samples and columns as chunks of a file."""

@@ -1,4 +1,4 @@
-"""Check what is given to a writer: nothing is written that would be read back as something else."""
+"""Check a writer's arguments: refuse anything that would be read back as something else."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WIDER = {"uint16": "int32", "uint32": "int64", "uint64": "int64", "float128": "
 
 
 def copied(record: object) -> bytes:
-    """Return the bytes of a record that its owner may change before the chunk is complete."""
+    """Return a copy of a record that its owner may change before the chunk is complete."""
     if isinstance(record, (bytearray, memoryview, array, mmap)):
         return bytes(record)
     hint = "write_tensors() and write_block() take arrays" if isinstance(record, np.ndarray) else "encode it first"
@@ -48,8 +48,8 @@ def checked_tensor(pair: object) -> tuple[Array, LoD]:
     """Return an (array, LoD) pair that can be written.
 
     Raises:
-        TypeError: it is something else, or a dtype that tensors lack.
-        ValueError: the LoD does not go with the rows.
+        TypeError: it is something else, or has a dtype that tensors lack.
+        ValueError: the LoD does not match the rows.
     """
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise TypeError(f"write_tensors() takes (array, LoD) pairs, not {type(pair).__name__}: write (array, ())")
@@ -68,7 +68,7 @@ def checked_tensor(pair: object) -> tuple[Array, LoD]:
 
 
 def check_dtype(data: Array) -> None:
-    """Refuse an array that would be read back as something else.
+    """Raise if an array would be read back as something else.
 
     Raises:
         TypeError: tensors have no such dtype; uint16 would come back as int16.
@@ -79,32 +79,38 @@ def check_dtype(data: Array) -> None:
 
 
 def check_columns(block: RecordBlock) -> None:
-    """Refuse columns that would be written as damage: dtypes that tensors lack, offsets that leave the rows.
+    """Raise for columns that would produce a damaged file: unsupported dtypes, offsets outside the rows.
 
     Raises:
         TypeError: tensors have no such dtype.
-        ValueError: the offsets of records or sequences do not go with the rows.
+        ValueError: the offsets of records or sequences do not match the rows.
     """
     for number, column in enumerate(block.columns):
         check_dtype(column.data)
         if column.record_offsets is None and not column.lod:
             continue
         bounds = column.offsets()
-        edges = column.sequences() if column.lod else bounds
         fits = _go_up(bounds, len(column.data))
-        for level in column.lod:
-            fits = fits and _go_up(edges, len(level) - 1)
-            edges = level[edges] if fits else edges
-        if not fits or not np.array_equal(edges, bounds) or not _levels_end(column):
+        if not fits or not (column.is_a_sequence_each or _goes_with(column, bounds)):
             raise ValueError(f"slot {number}: its offsets do not go with its {len(column.data)} rows")
 
 
+def _goes_with(column: Column, bounds: Array) -> bool:
+    """Return whether the LoD of a column gives each record its rows."""
+    edges = column.sequences() if column.lod else bounds
+    for level in column.lod:
+        if not _go_up(edges, len(level) - 1):
+            return False
+        edges = level[edges]
+    return np.array_equal(edges, bounds) and _levels_end(column)
+
+
 def _go_up(edges: Array, end: int) -> bool:
-    """Tell whether offsets begin with 0, never fall and end where the data does."""
+    """Return whether offsets begin with 0, never fall and end where the data does."""
     return bool(len(edges) and edges[0] == 0 and edges[-1] == end and (edges[1:] >= edges[:-1]).all())
 
 
 def _levels_end(column: Column) -> bool:
-    """Tell whether each level of a LoD goes with the next, and the last one with the rows."""
+    """Return whether each level of a LoD matches the next, and the last one the rows."""
     ends = [len(level) - 1 for level in column.lod[1:]] + [len(column.data)]
     return all(_go_up(level, end) for level, end in zip(column.lod, ends))

@@ -1,7 +1,8 @@
-"""Turn blocks of columns into the payload of a chunk, without a loop over records where the data is dense."""
+"""Encode blocks of columns as the payload of a chunk, without a loop over records if the data is dense."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import struct
@@ -14,17 +15,23 @@ import numpy.typing as npt
 from fluidio.recordio.decode import loops
 from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.recordio.decode.buffers import Buffer
-from fluidio.recordio.format.tensor_codec import tensor_prefix
-from fluidio.tensor.array import Array
+from fluidio.recordio.format.tensor_codec import encode_desc, tensor_prefix
+from fluidio.tensor.array import Array, DType
 from fluidio.tensor.lod import IntArray
 
-__all__ = ["encode_block", "record_sizes"]
+compiled: Any
+try:
+    from fluidio.recordio import _records as compiled
+except ImportError:
+    compiled = None
+
+__all__ = ["around_height", "encode_block", "record_sizes"]
 
 _u64 = struct.Struct("<Q")
 
 
 def is_dense(block: RecordBlock) -> bool:
-    """Tell whether all records have the same bytes outside their data."""
+    """Return whether all records have the same bytes outside their data."""
     return all(column.record_offsets is None and not column.lod for column in block.columns)
 
 
@@ -41,6 +48,10 @@ def record_sizes(block: RecordBlock) -> IntArray:
     """Return the length of every record (without its length word)."""
     if is_dense(block):
         return np.full(len(block), _dense_size(block), np.int64)
+    if compiled is not None:
+        found = np.empty(len(block), np.int64)
+        compiled.sizes(len(block), _told(block), found)
+        return found
     sizes = np.full(len(block), 4, np.int64)
     for column in block.columns:
         dims = column.data.shape[1:]
@@ -60,16 +71,51 @@ def record_sizes(block: RecordBlock) -> IntArray:
     return sizes
 
 
-def encode_block(block: RecordBlock, scratch: Buffer | None = None) -> memoryview:
+def encode_block(block: RecordBlock, scratch: Buffer | None = None, size: int | None = None) -> memoryview:
     """Return the payload of a block: each record as length word, count word, tensors.
 
-    With `scratch` the bytes are valid until it is used again.
+    Args:
+        scratch: the bytes are valid until it is used again.
+        size: the sum of `record_sizes`, if known.
     """
     if not len(block):
         return memoryview(b"")
+    if compiled is not None:
+        size = int(record_sizes(block).sum()) if size is None else size
+        payload = (scratch or Buffer()).view(size + 4 * len(block))
+        compiled.encode(len(block), _told(block), payload)
+        return payload
     if is_dense(block):
         return _dense(block, scratch or Buffer())
     return memoryview(_ragged(block))
+
+
+def _told(block: RecordBlock) -> tuple[Any, ...]:
+    """Return the description of each column that the compiled encoder needs."""
+    return tuple(_told_column(column) for column in block.columns)
+
+
+def _told_column(column: Column) -> tuple[Any, ...]:
+    data = _little(column.data)
+    start, tail = around_height(data.dtype, data.shape[1:])
+    row_size = data.dtype.itemsize * math.prod(data.shape[1:])
+    edges = None if column.record_offsets is None else _numbers(column.record_offsets)
+    single = column.is_a_sequence_each
+    levels = (edges,) if single else tuple(_numbers(level) for level in column.lod)
+    sequences = _numbers(column.sequences()) if column.lod and not single else None
+    raw = data.reshape(-1).view(np.uint8)
+    return raw, row_size, column.rows_per_record or 0, edges, sequences, levels, start, tail
+
+
+@functools.lru_cache(maxsize=256)
+def around_height(dtype: DType, dims: tuple[int, ...]) -> tuple[bytes, bytes]:
+    """Return the bytes of a TensorDesc before and after its first dim."""
+    start = encode_desc(dtype, (0,))[:-1]
+    return start, encode_desc(dtype, (0, *dims))[len(start) + 1 :]
+
+
+def _numbers(edges: IntArray) -> IntArray:
+    return np.ascontiguousarray(edges, np.int64)
 
 
 def _dense(block: RecordBlock, scratch: Buffer) -> memoryview:
@@ -135,7 +181,7 @@ def _joined(parts: list[Pieces]) -> memoryview:
 
 
 def _prefixes(column: Column) -> list[Pieces]:
-    """Return what stands before the data of every record, in one or more parts."""
+    """Return the bytes before the data of every record, in one or more parts."""
     dims = column.data.shape[1:]
     dtype = column.data.dtype
     heights = np.diff(column.offsets())
@@ -158,7 +204,7 @@ def _prefixes(column: Column) -> list[Pieces]:
 
 
 def _chosen(numbers: IntArray, make: Callable[[int], bytes]) -> Pieces:
-    """Return for each record the bytes that its number makes; they are made once for each number."""
+    """Return the bytes that `make` gives for each record's number, computed once for each distinct number."""
     unique, inverse = np.unique(numbers, return_inverse=True)
     made = [make(number) for number in unique.tolist()]
     edges = np.cumsum([0, *map(len, made)])

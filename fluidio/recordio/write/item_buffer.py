@@ -1,4 +1,4 @@
-"""Collect items that are laid out like the first one into columns, without an object for each of them.
+"""Collect items with the layout of the first one into columns, without an object for each.
 
 An item is what a `paddle.batch` reader yields, a list of samples, and becomes one record. Values are copied at once: a
 reader may fill the same array for every sample.
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.recordio.decode.block import Column
+from fluidio.tensor.array import Array
 
 __all__ = ["ItemBuffer"]
 
@@ -27,7 +28,7 @@ class ItemBuffer:
         first: an item that shows the layout: how many samples, and what each of their values is.
         dtypes: what the values of each slot are stored as.
         dims: the shape that each slot has in a record.
-        limit: how many items the table holds; fewer if they are large. The attribute says how many.
+        limit: maximum number of items in the table; fewer if they are large. The attribute holds the actual number.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class ItemBuffer:
 
     @staticmethod
     def fits(item: object) -> bool:
-        """Tell whether items like this one can be collected: numbers and arrays, the same in all samples."""
+        """Return whether items like this one can be collected: numbers and arrays, the same in all samples."""
         if not isinstance(item, (list, tuple)) or not item or type(item[0]) not in (list, tuple):
             return False
         return all(type(v) in _NUMBERS or (type(v) is np.ndarray and v.dtype.kind in "biuf") for v in item[0])
@@ -53,7 +54,7 @@ class ItemBuffer:
         return self._rows // self._height
 
     def add(self, item: object) -> bool:
-        """Take an item over; False, and nothing is taken, when it is not like the first."""
+        """Add an item; return False, adding nothing, if it is not like the first."""
         if type(item) is not list or len(item) != self._height:
             return False
         puts = self._puts
@@ -69,7 +70,7 @@ class ItemBuffer:
         return True
 
     def take(self, order: Sequence[int]) -> list[Column]:
-        """Return the slots with these numbers as columns, valid until the next item is added, and begin anew."""
+        """Return the slots with these numbers as columns, valid until the next item is added, and start over."""
         count, rows, self._rows = len(self), self._rows, 0
         columns = []
         for slot in order:
@@ -78,8 +79,8 @@ class ItemBuffer:
         return columns
 
 
-def _put(rows: np.ndarray[Any, Any], first: Any) -> _Put:
-    """Return what stores a value in a row, or says that it is not like the first."""
+def _put(rows: Array, first: Any) -> _Put:
+    """Return a function that stores a value in a row, or reports that it is not like the first."""
     if type(first) in _NUMBERS:
 
         def put_number(row: int, value: object) -> bool:

@@ -1,4 +1,4 @@
-"""Put values into a narrower dtype only where nothing is lost but the last digits of a float."""
+"""Convert values to a narrower dtype only if nothing but the last digits of floats is lost."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import numpy as np
 
 from fluidio.tensor.array import Array, DType
 
-__all__ = ["narrowed", "unmasked"]
+__all__ = ["is_exact", "narrowed", "unmasked"]
 
 
 def narrowed(where: str, array: Array, dtype: DType) -> Array:
-    """Return values with a dtype that earlier ones had.
+    """Return values in the dtype of earlier ones.
 
     Args:
-        where: what error texts begin with.
+        where: the beginning of error texts.
 
     Raises:
         ValueError: they are of another kind, or too large.
@@ -31,10 +31,22 @@ def narrowed(where: str, array: Array, dtype: DType) -> Array:
                 )
     try:
         with np.errstate(over="raise"):
-            return array.astype(dtype)
+            found = array.astype(dtype)
     except FloatingPointError:
+        found = None
+    if found is None or not is_exact(found, array):
         problem = f"a {array.dtype} after values of {dtype}, which cannot hold it: say which with dtypes="
-        raise ValueError(f"{where}: {problem}") from None
+        raise ValueError(f"{where}: {problem}")
+    return found
+
+
+def is_exact(floats: Array, array: Array) -> bool:
+    """Tell whether floats hold the very whole numbers of an array; True for arrays of anything else."""
+    if array.dtype.kind not in "iu" or floats.dtype.kind != "f":
+        return True
+    limit = 2.0 ** (8 * array.dtype.itemsize - (array.dtype.kind == "i"))
+    wide = floats.astype(np.float64)
+    return bool((wide < limit).all()) and np.array_equal(wide.astype(array.dtype), array)
 
 
 def unmasked(value: object) -> Array:

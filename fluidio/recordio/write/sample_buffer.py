@@ -1,7 +1,7 @@
 """Collect the samples of a Python reader into columns, a chunk at a time.
 
-Values are taken over at once: a reader may fill the same array for every sample. Each slot keeps the dtype and the
-shape of its first sample, so that all records of a file look alike.
+Values are copied at once: a reader may fill the same array for every sample. Each slot keeps the dtype and the shape of
+its first sample, so that all records of a file have the same layout.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class SampleBuffer:
     """A table of at most `limit` samples.
 
     Args:
-        dtypes: one for each slot, None to take what the first sample has.
+        dtypes: one for each slot, None to use that of the first sample.
         lod_levels: 1 for slots that are sequences of varying length, else 0; missing ones are 0.
     """
 
@@ -44,9 +44,9 @@ class SampleBuffer:
         self._count = 0
 
     def fill(self, samples: Iterator[Sequence[Any]]) -> bool:
-        """Take samples over until the table is full and must be taken; False when there are no more.
+        """Copy samples until the table is full and must be taken; return False if there are no more.
 
-        One loop for all of them, as it runs for each sample.
+        One loop for all slots, because it runs for each sample.
         """
         puts = self._puts
         width = len(puts)
@@ -75,7 +75,7 @@ class SampleBuffer:
         return self._count
 
     def take(self) -> list[Column]:
-        """Return the samples as columns, valid until the next one is added, and begin anew."""
+        """Return the samples as columns, valid until the next one is added, and start over."""
         count, self._count = self._count, 0
         return [slot.take(count) for slot in self._slots]
 
@@ -107,18 +107,20 @@ class _Numbers:
         self._values.clear()
         if self._dtype is None:
             self._found = self._found or data.dtype
-            if data.dtype.kind == "f":
-                self._check_mixed(values, data)
+            _check_mixed(self._number, values, data)
             data = narrowed(f"slot {self._number}", data, self._found)
         return Column(data.reshape(count, 1))
 
-    def _check_mixed(self, values: list[Any], data: Array) -> None:
-        """Refuse whole numbers among floats that no float holds exactly."""
-        with np.errstate(invalid="ignore"):
-            large = np.flatnonzero(np.abs(data) >= _EXACT)
-        for row in large.tolist():
-            if isinstance(values[row], int) and values[row] != int(data[row]):
-                raise ValueError(f"slot {self._number}: {values[row]} among floats, and no float holds it: use dtypes=")
+
+def _check_mixed(number: int, values: Sequence[Any], data: Array) -> None:
+    """Raise for whole numbers among floats that no float represents exactly."""
+    if data.dtype.kind != "f" or data.ndim != 1:
+        return
+    with np.errstate(invalid="ignore"):
+        large = np.flatnonzero(np.abs(data) >= _EXACT)
+    for row in large.tolist():
+        if isinstance(values[row], (int, np.integer)) and int(values[row]) != int(data[row]):
+            raise ValueError(f"slot {number}: {values[row]} among floats, and no float holds it: use dtypes=")
 
 
 class _Arrays:
@@ -129,7 +131,7 @@ class _Arrays:
         self.put: Callable[[int, Any], object] = loops.putter(self._rows, self._putter(number, convert))
 
     def _putter(self, number: int, convert: bool) -> Callable[[int, Any], None]:
-        """Return a function with everything at hand: it runs for each sample."""
+        """Return a function with everything bound in advance, because it runs for each sample."""
         rows, shape, dtype = self._rows, self._rows.shape[1:], self._rows.dtype
 
         def put(row: int, value: Any) -> None:
@@ -158,13 +160,15 @@ class _Sequences:
         self._number = number
         self._dtype = dtype
         self._found: Any = None
-        self._arrays: list[np.ndarray[Any, Any]] = []
+        self._arrays: list[Array] = []
 
     def put(self, row: int, value: Any) -> None:
         array = np.array(unmasked(value), self._dtype)
         if not array.ndim:
             raise ValueError(f"slot {self._number}: a sequence is expected (lod_levels=1), not {array.item()!r}")
         if self._dtype is None and array.size:
+            if isinstance(value, (list, tuple)):
+                _check_mixed(self._number, value, array)
             if self._found is None:
                 self._found = array.dtype
             array = narrowed(f"slot {self._number}", array, self._found)
@@ -180,7 +184,7 @@ class _Sequences:
 
 
 def _alike(number: int, arrays: list[Array]) -> list[Array]:
-    """Return sequences whose items have one shape; empty ones take the shape of the others."""
+    """Return sequences whose items have the same shape; empty ones take the shape of the others."""
     shapes = {array.shape[1:] for array in arrays if len(array)}
     if len(shapes) > 1:
         raise ValueError(f"slot {number}: items of unequal shape, {' and '.join(map(str, sorted(shapes)))}")

@@ -1,4 +1,4 @@
-"""Where a writer's bytes go: whole chunks, in order, to a local file, a file object or a URL."""
+"""The target of a writer: takes whole chunks, in order, to a local file, a file object or a URL."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _STEP = 1 << 20
 def _room(end: int) -> int:
     """Return how much to write at once at this offset: up to the next multiple of a megabyte.
 
-    Linux takes page cache of the size of the write, and 2 MiB at a time is dear: such pages are scarce, or a virtual
-    machine has given them back to its host. The first 200 MB written in larger steps took three times as long.
+    Linux allocates page cache in units of the write size, and 2 MiB at a time is expensive: huge pages are scarce, or a
+    virtual machine has returned them to its host. Writing the first 200 MB in larger steps took three times as long.
     """
     return _STEP - end % _STEP
 
@@ -34,16 +34,16 @@ class Sink(Protocol):
 
     name: str
     dialect: Dialect | None
-    """The dialect of what is already there, None for a new file."""
+    """The dialect of the existing content, None for a new file."""
 
     @property
     def chunks(self) -> int:
-        """How many chunks were written whole."""
+        """Number of chunks written completely."""
         ...
 
     @property
     def broken(self) -> bool:
-        """Tell whether nothing more can be written."""
+        """Return whether nothing more can be written."""
         ...
 
     def write(self, header: bytes, stored: Any) -> None: ...
@@ -56,15 +56,15 @@ class Sink(Protocol):
 class LocalSink:
     """A file on disk.
 
-    A chunk goes out whole before anything else is done, so a killed process leaves at most one chunk unfinished;
-    appending cuts such a tail off first. A write that fails (a full disk) or is interrupted (Ctrl-C) is taken back.
+    A chunk is written completely before anything else happens, so a killed process leaves at most one incomplete chunk;
+    appending removes such a tail first. A write that fails (a full disk) or is interrupted (Ctrl-C) is undone.
     """
 
     def __init__(self, path: str, mode: str, atomic: bool) -> None:
         self.name = path
         self.dialect: Dialect | None = None
         self._target = self._path = path
-        self._whole = (0, 0)  # where the last whole chunk ends, and the number of chunks: one value, so never half true
+        self._whole = (0, 0)  # end of the last whole chunk, and number of chunks: one value, so updates are atomic
         self._unfinished = False
         self._is_file = True
         if atomic:
@@ -126,7 +126,7 @@ class LocalSink:
         self._unfinished = False
 
     def _take_back(self) -> None:
-        """Cut off what was written of a chunk that is not whole."""
+        """Truncate the file after the last whole chunk."""
         end, _ = self._whole
         if self._is_file:
             os.ftruncate(self._fd, end)
@@ -150,13 +150,13 @@ class LocalSink:
                 self._take_back()
             if atomic and keep:
                 os.fsync(self._fd)
-                if os.name != "nt":  # which renames no open file; elsewhere nobody may take it for a dead one
+                if os.name != "nt":  # Windows renames no open file; elsewhere it must not look abandoned
                     os.replace(self._path, self._target)
         except BaseException:
             keep = False
             raise
         finally:
-            unlock(self._fd)  # a process that was forked meanwhile has the file open still
+            unlock(self._fd)  # a process forked meanwhile may still have the file open
             os.close(self._fd)
             if atomic and not keep:
                 with contextlib.suppress(FileNotFoundError):
@@ -179,7 +179,7 @@ class StreamSink:
         self._unfinished = False
 
     def write(self, header: bytes, stored: Any) -> None:
-        if self.broken:  # it may be no file that could be cut
+        if self.broken:  # it may not support truncation
             hint = "begin it anew, or write to a path: there an interrupted chunk is taken back"
             raise RecordIOError("a write was interrupted in the middle of a chunk", path=self.name, hint=hint)
         self._unfinished = True

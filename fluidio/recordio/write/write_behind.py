@@ -10,11 +10,11 @@ __all__ = ["WriteBehind"]
 
 
 class WriteBehind:
-    """Pass writes on to `write`, in order, at most one of them behind the caller.
+    """Passes writes on to `write`, in order, at most one write behind the caller.
 
-    Copying into the page cache takes most of the time of writing plain data, and no GIL. What is given must stay as
-    it is until the next call has returned. An error is raised by the next call, or at the end of the `with` block;
-    what was given after the write that failed is not written.
+    Copying into the page cache takes most of the time of writing uncompressed data, and needs no GIL. Data must not
+    change until the next call has returned. An error is raised by the next call, or at the end of the `with` block;
+    data passed after the failed write is not written.
     """
 
     def __init__(self, write: Callable[[bytes, Any], None]) -> None:
@@ -23,7 +23,7 @@ class WriteBehind:
         self._last: Future[None] | None = None
 
     def write(self, header: bytes, stored: object) -> None:
-        """Wait for the write before, then start this one."""
+        """Wait for the previous write, then start this one."""
         self.wait()
         try:
             self._last = self._pool.submit(self._write, header, stored)
@@ -31,14 +31,14 @@ class WriteBehind:
             self._write(header, stored)
 
     def wait(self) -> None:
-        """Return when everything given is written; raise what went wrong."""
+        """Wait until everything is written; raise the error if a write failed."""
         if self._last is not None:
             try:
                 self._last.result()
             except Exception:
                 self._last = None
                 raise
-            self._last = None  # not if the wait was interrupted: the write still goes on
+            self._last = None  # not if the wait was interrupted: the write continues
 
     def __enter__(self) -> WriteBehind:
         return self

@@ -34,15 +34,15 @@ _LARGEST = 0xFFFFFFFF
 # Fluid had no limit in bytes; a chunk must fit its 32-bit size field even if compression makes it larger.
 _HARD_LIMIT = 0xE0000000
 _LARGE = 8 << 20
-"""A block of so many bytes is worth a helper thread."""
+"""Blocks of at least this many bytes are worth a helper thread."""
 _DEFAULT_BYTES = {FLUID: _HARD_LIMIT, GO: 32 << 20, ELASTICDL: 1024}
 
 
 class Writer:
     """Write records into a RecordIO file.
 
-    Chunks go to disk whole, so a killed process loses the open chunk and no more; `mode="a"` repairs a cut tail
-    before it goes on.
+    Chunks are written whole, so a killed process loses only the open chunk; `mode="a"` repairs a truncated tail before
+    appending.
 
     Args:
         path: a path, an fsspec URL or a binary file object.
@@ -102,12 +102,12 @@ class Writer:
         self._pool = ThreadPoolExecutor(threads, "recordio-compress") if threads else None
         self._pending: deque[tuple[int, int, Future[Any]]] = deque()  # number of the chunk, records, what is stored
         self._chunk = 0  # the number of the open chunk
-        self._undo: tuple[int, int, int, int] | None = None  # what a call found, until it is done
+        self._undo: tuple[int, int, int, int] | None = None  # the state before a call, until it is done
         self._threads = threads
         self._chunk_counts, self._chunk_sizes = array("q"), array("q")
         self.closed = False
         self.num_records = 0
-        """Records taken so far."""
+        """Number of records accepted so far."""
 
     @property
     def name(self) -> str:
@@ -177,7 +177,8 @@ class Writer:
         if not len(ends) or ends[-1] < _LARGE or self._pool is not None or not isinstance(self._sink, LocalSink):
             self._cut(block, ends)
             return
-        # All of it is on its way to the disk when this returns, so a killed process still loses the open chunk only.
+        # All of it has been handed to the system when this returns, so a killed process still loses only the open
+        # chunk.
         with WriteBehind(self._sink.write) as self._behind:
             self._write, self._spare = self._behind.write, Buffer()
             try:
@@ -196,22 +197,40 @@ class Writer:
             if stop == start:
                 self._end_chunk()
                 continue
-            self._take(block.slice(start, stop), int(ends[stop - 1]) - before)
+            part = block if not start and stop == total else block.slice(start, stop)
+            size = int(ends[stop - 1]) - before
+            self._take(encode_block(part, None if self._pool else self._scratch, size), stop - start, size)
             start = stop
 
-    def _take(self, block: RecordBlock, size: int) -> None:
-        """Put a part of a block into the open chunk, straight to the file when it fills one."""
+    def write_encoded(self, payload: bytes | bytearray, count: int) -> None:
+        """Add many encoded records at once, each of them behind its length in four bytes."""
+        if self.closed:
+            raise ValueError(f"{self.name}: the writer is closed")
+        if self._undo is not None:
+            self._recover()
+        size = len(payload) - 4 * count
+        if self._bytes + size <= self._max_bytes and self._count + count <= self._max_records:
+            self._take(payload, count, size)
+            return
+        start = 0
+        for _ in range(count):
+            stop = start + 4 + _length.unpack_from(payload, start)[0]
+            self.write(bytes(payload[start + 4 : stop]))
+            start = stop
+
+    def _take(self, payload: bytes | bytearray | memoryview, count: int, size: int) -> None:
+        """Put encoded records into the open chunk, or straight into the file if they fill one."""
         self._undo = (self._chunk, len(self._pieces), self._count, self._bytes)
-        self.num_records += len(block)
-        if not self._count and len(block) == self._max_records:
-            self._emit(encode_block(block, None if self._pool else self._scratch), len(block))
+        self.num_records += count
+        if not self._count and count == self._max_records:
+            self._emit(payload, count)
             self._begin_chunk()
             self._undo = None
-            if self._spare is not None:  # the chunk may still be on its way out of this one
+            if self._spare is not None:  # the chunk may still be written from this one
                 self._scratch, self._spare = self._spare, self._scratch
             return
-        self._pieces.append(bytes(encode_block(block, self._scratch)))
-        self._count += len(block)
+        self._pieces.append(bytes(payload))
+        self._count += count
         self._bytes += size
         if self._count >= self._max_records:
             self._end_chunk()
@@ -237,7 +256,7 @@ class Writer:
         try:
             while buffer.fill(source):
                 self.write_block(buffer.take())
-        finally:  # what came before an exception in the reader is good
+        finally:  # samples before an exception in the reader are good
             if len(buffer):
                 self.write_block(buffer.take())
         return self.num_records - before
@@ -257,9 +276,9 @@ class Writer:
         self._chunk += 1
 
     def _recover(self) -> None:
-        """Take back what a call did that failed or was interrupted (Ctrl-C), unless its chunk is stored.
+        """Undo a call that failed or was interrupted (Ctrl-C), unless its chunk is stored.
 
-        So nothing is lost that was taken before, nothing is doubled, and no chunk holds half a record.
+        So no earlier record is lost, none is duplicated, and no chunk holds half a record.
         """
         assert self._undo is not None
         if self._behind is not None:
@@ -289,7 +308,7 @@ class Writer:
     def _drain(self, leave: int) -> None:
         while len(self._pending) > leave:
             number, count, future = self._pending[0]
-            if number >= self._sink.chunks:  # else it was stored, and then came an interruption
+            if number >= self._sink.chunks:  # else it was stored before the interruption
                 self._store(future.result(), count)
             self._pending.popleft()
 
@@ -302,7 +321,7 @@ class Writer:
         self._chunk_sizes.append(HEADER_SIZE + len(stored))
 
     def flush(self, *, sync: bool = False) -> None:
-        """End the open chunk and hand everything to the operating system; `sync` waits for the disk."""
+        """End the open chunk and pass everything to the operating system; `sync` waits for the disk."""
         if self._undo is not None:
             self._recover()
         self._undo = (self._chunk, len(self._pieces), self._count, self._bytes)
@@ -313,7 +332,7 @@ class Writer:
             self._sink.sync()
 
     def close(self) -> None:
-        """Write what is left and close the file; closing twice is allowed."""
+        """Write the open chunk and close the file; closing twice is allowed."""
         if self.closed:
             return
         try:

@@ -134,16 +134,38 @@ def rnn_memory_helper(d: OpDraw) -> None:
     d.put("X", d.floats(d.shape()))
 
 
-@draws("merge_lod_tensor_infer", grad=False)
-def merge_lod_tensor_infer(d: OpDraw) -> None:
-    rows, width = d.size(1, 5), d.size(1, 3)
+@draws("split_lod_tensor", grad=False)
+def split_lod_tensor(d: OpDraw) -> None:
+    if d.chance(0.4):  # whole sequences go to one side
+        lod, rows = d.lod(d.size(1, 2), empty=False)
+        level = d.attr("level", 0, len(lod) - 1)
+        d.put("X", d.floats([rows, d.size()]), lod=lod)
+        d.put("Mask", d.bools([len(lod[level]), 1]))
+        return
+    rows = d.size(1, 5)
+    d.put("X", d.floats([rows, d.size()]))
+    d.put("Mask", d.bools([rows, 1]))
+
+
+@draws("merge_lod_tensor", "merge_lod_tensor_infer", grad=False)
+def merge_lod_tensor(d: OpDraw) -> None:
+    rows, width = d.size(2, 5), d.size(1, 3)
     mask = d.bools([rows, 1])
-    true = int(mask.sum())
+    if d.op == "merge_lod_tensor":  # it takes no empty branch
+        mask[0], mask[1] = True, False
+    sides = [int(mask.sum()), int((~mask).sum())]
+    if all(sides) and d.chance(0.4):  # sequences, below another level at times
+        lods = [d.lod(d.size(1, 1), empty=False, sequences=count) for count in sides]
+        upper = [[1, rows - 1]] if d.attr("level", 0, 1, always=True) else []
+        d.put("X", d.floats([rows, width]), lod=[*upper, [1] * rows])
+        d.put("Mask", mask)
+        for slot, (lod, count) in zip(("InTrue", "InFalse"), lods):
+            d.put(slot, d.floats([count, width]), lod=lod)
+        return
     d.put("X", d.floats([rows, width]))
     d.put("Mask", mask)
-    d.put("InTrue", d.floats([true, width]))
-    d.put("InFalse", d.floats([rows - true, width]))
-    d.attr("level", 0, always=True)
+    for slot, count in zip(("InTrue", "InFalse"), sides):
+        d.put(slot, d.floats([count, width]))
 
 
 @draws("beam_search_decode", grad=False)

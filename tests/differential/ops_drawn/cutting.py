@@ -47,6 +47,7 @@ def strided_slice(d: OpDraw) -> None:
     shape = d.shape(1, 4, 6)
     axes = sorted(d.rng.sample(range(len(shape)), d.rng.randint(1, min(3, len(shape)))))
     starts, ends, strides = [], [], []
+    low = 0
     for axis in axes:
         size = shape[axis]
         low = d.rng.randrange(size)
@@ -58,6 +59,11 @@ def strided_slice(d: OpDraw) -> None:
         strides.append(stride)
     d.put("Input", d.floats(shape))
     d.attrs.update(axes=axes, starts=starts, ends=ends, strides=strides, infer_flags=[1] * len(axes))
+    if d.chance(0.2):  # one element of the last axis, and its dim is gone
+        starts[-1] = low
+        ends[-1], strides[-1] = low + 1, 1
+        d.attrs["decrease_axis"] = [axes[-1]]
+        d.no_grad()
     if d.chance(0.15):
         d.put("StridesTensor", np.array(strides, "int32"), fixed=True)
         d.put("StartsTensor", np.array(starts, "int32"), fixed=True)

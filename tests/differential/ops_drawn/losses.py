@@ -273,8 +273,9 @@ def bilinear_tensor_product(d: OpDraw) -> None:
 
 @draws("hierarchical_sigmoid")
 def hierarchical_sigmoid(d: OpDraw) -> None:
-    n, width, classes = d.size(1, 4), d.size(1, 4), d.size(2, 6)
-    d.put("X", d.floats([n, width]))
+    lod, n = d.lod() if d.chance(0.3) else (None, d.size(1, 4))
+    width, classes = d.size(1, 4), d.size(2, 6)
+    d.put("X", d.floats([n, width]), lod=lod)
     d.put("Label", d.ids([n, 1], classes))
     nodes = classes - 1
     if d.chance(0.3):

@@ -144,7 +144,9 @@ def random_like(d: OpDraw) -> None:
     else:
         d.real("min", -1.0, -3, 0)
         d.real("max", 1.0, 0.1, 3)
-        d.attr("diag_num", 0, 0, 2)
+        if d.attr("diag_num", 0, 0, 1):
+            d.attr("diag_step", 0, 1, 2)
+            d.real("diag_val", 1.0, -2, 2)
 
 
 @draws("dropout")

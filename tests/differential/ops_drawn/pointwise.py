@@ -160,6 +160,8 @@ def _operand_shapes(d: OpDraw) -> tuple[list[int], list[int], int]:
 )
 def elementwise(d: OpDraw) -> None:
     x, y, axis = _operand_shapes(d)
+    if d.chance(0.15):
+        x, y = y, x
     if d.op == "elementwise_mul" and d.chance(0.15):
         sparse_one(d)
         d.put("Y", d.floats([1]), fixed=True)
@@ -186,6 +188,11 @@ def elementwise(d: OpDraw) -> None:
 @draws("elementwise_floordiv", "elementwise_mod", grad=False)
 def integer_elementwise(d: OpDraw) -> None:
     x, y, axis = _operand_shapes(d)
+    if d.chance(0.15) and len(x) > len(y):
+        d.put("X", d.ids(y, 9, 1))  # above zero: it divides Y
+        d.put("Y", d.ids(x, 20))
+        d.attr("axis", axis, always=axis != -1)
+        return
     dtype = d.pick("int32", "int64")
     if d.op == "elementwise_mod" and d.chance(0.4):
         d.put("X", d.floats(x, -5, 5))

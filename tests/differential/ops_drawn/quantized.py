@@ -13,7 +13,8 @@ __all__: list[str] = []
 def fake_quantize_abs_max(d: OpDraw) -> None:
     d.float = "float32"
     channels = d.op.startswith("fake_channel")
-    d.put("X", d.floats([d.size(1, 4), d.size(1, 4), d.size(1, 3), d.size(1, 3)] if channels else d.shape()))
+    lod, rows = d.lod() if d.chance(0.3) else (None, d.size(1, 4))
+    d.put("X", d.floats([rows, d.size(1, 4), d.size(1, 3), d.size(1, 3)] if channels else [rows, d.size()]), lod=lod)
     d.attr("bit_length", 8, 4, 16)
 
 

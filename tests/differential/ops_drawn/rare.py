@@ -28,8 +28,8 @@ def attention_lstm(d: OpDraw) -> None:
     d.put("LSTMWeight", d.floats([width + size, 4 * size]), fixed=True)
     d.put("LSTMBias", d.floats([1, 4 * size]), fixed=True)
     d.attr("gate_activation", "sigmoid", "tanh")
-    d.attr("cell_activation", "tanh", "relu", "sigmoid")  # of "identity" the real one makes what was in memory
-    d.attr("candidate_activation", "tanh", "sigmoid")
+    d.attr("cell_activation", "tanh", "relu", "sigmoid", "identity")
+    d.attr("candidate_activation", "tanh", "sigmoid", "relu", "identity")
     d.unfetched("AttentionFCOut", "LSTMX", "LSTMOUT")  # memory that the last step used
 
 
@@ -71,8 +71,13 @@ def coalesce_tensor(d: OpDraw) -> None:
     count = d.size(1, 3)
     d.put("Input", *[d.floats(d.shape(1, 2)) for _ in range(count)], fixed=True)
     d.attrs["dtype"] = 6 if d.float == "float64" else 5
-    d.attr("copy_data", True, always=True)
+    if d.chance():
+        d.attr("copy_data", True, always=True)
+    else:
+        d.attrs.update(set_constant=True, constant=d.pick(0.5, -1.0))
     d.out("Output", count)
+    if d.attr("check_name", False, False, True):
+        d.same(Output="Input")
     d.unfetched("FusedOutput")  # between the pieces it is as it was in memory
 
 

@@ -60,7 +60,10 @@ def top_k(d: OpDraw) -> None:
     shape = d.shape(1, 3)
     shape[-1] = d.size(2, 6)
     k = d.rng.randint(1, shape[-1])
-    d.put("X", d.apart(shape))
+    if d.chance(0.3):  # many of them equal
+        d.put("X", d.ids(shape, 3, dtype=d.float))
+    else:
+        d.put("X", d.apart(shape))
     d.attrs["k"] = k
     if d.chance(0.2):
         d.put("K", d.ids([1], k + 1, k, "int32"), fixed=True)
@@ -123,6 +126,6 @@ def auc(d: OpDraw) -> None:
     d.put("Label", d.ids([n, 1], 2))
     buckets = (1 + slide) * (thresholds + 1) + 1 if slide else thresholds + 1
     for slot in ("StatPos", "StatNeg"):
-        d.put(slot, d.ids([1, buckets] if not slide else [buckets], 1), fixed=True)
+        d.put(slot, d.ids([1, buckets] if not slide or d.chance(0.3) else [buckets], 1), fixed=True)
     d.attrs = {"num_thresholds": thresholds, "slide_steps": slide, "curve": d.pick("ROC", "ROC", "PR")}
     d.same(StatPosOut="StatPos", StatNegOut="StatNeg")

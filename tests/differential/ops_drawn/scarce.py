@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tests.differential.draw import OpDraw, draws
@@ -129,7 +131,8 @@ def filter_by_instag(d: OpDraw) -> None:
 
 @draws("shuffle_batch")
 def shuffle_batch(d: OpDraw) -> None:
-    d.put("X", d.floats(d.shape(2, 3)))
+    lod, rows = d.lod() if d.chance(0.3) else (None, d.size())
+    d.put("X", d.floats([rows, *d.shape(1, 2)]), lod=lod)
     d.put("Seed", np.array([d.size(1, 99)], "int64"), fixed=True)
     d.out_dtypes.update(ShuffleIdx="int64", SeedOut="int64")
 
@@ -144,7 +147,8 @@ def _tree(d: OpDraw) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
 @draws("tdm_child", grad=False)
 def tdm_child(d: OpDraw) -> None:
     kind = d.pick(("int32", 2), ("int64", 3))
-    d.put("X", d.ids([d.size(), d.size(1, 3)], 8, dtype=d.pick("int32", "int64")))
+    lod, rows = d.lod() if d.chance(0.3) else (None, d.size())
+    d.put("X", d.ids([rows, d.size(1, 3)], 8, dtype=d.pick("int32", "int64")), lod=lod)
     d.put("TreeInfo", _tree(d).astype(d.pick("int32", "int64")), fixed=True)
     d.attrs.update(child_nums=2, dtype=kind[1])
     d.out_dtypes.update(Child=kind[0], LeafMask=kind[0])
@@ -192,7 +196,7 @@ def match_matrix_tensor(d: OpDraw) -> None:
 def var_conv_2d(d: OpDraw) -> None:
     d.float = "float32"
     sequences, channels, out = d.size(1, 2), d.size(1, 2), d.size(1, 3)
-    rows, row_count = d.lod(empty=False, sequences=sequences)
+    rows, row_count = d.lod(sequences=sequences)
     columns, column_count = d.lod(empty=False, sequences=sequences)
     lengths = [channels * high * wide for high, wide in zip(rows[0], columns[0])]
     kernel = [d.pick(1, 2, 3), d.pick(1, 2, 3)]
@@ -239,6 +243,13 @@ def sample_logits(d: OpDraw) -> None:
     d.unfetched("LogitsDim", "LabelsDim")
 
 
+def _bloom_filter(d: OpDraw) -> Any:
+    """Draw a filter as the op reads it: magic, bits, hashes, entries; then bits, here those of arbitrary floats."""
+    bits = d.floats([d.size(2, 6), 1], -3e4, 3e4).astype("<f4")
+    header = np.array([17070416, 32 * len(bits) - d.size(0, 7), d.size(1, 2), 5], "<u8").view("<f4").reshape(-1, 1)
+    return np.concatenate([header, bits])
+
+
 @draws("pyramid_hash", grad=False)
 def pyramid_hash(d: OpDraw) -> None:
     d.float = "float32"
@@ -246,10 +257,12 @@ def pyramid_hash(d: OpDraw) -> None:
     space, rand, emb = 100, d.pick(4, 8, 16), 16
     d.put("X", d.ids([rows, 1], 50, dtype="int32"), lod=lod)
     d.put("W", d.floats([space + rand, 1]), fixed=True)
-    d.put("WhiteList", np.zeros([1, 1], "float32"), fixed=True)
-    d.put("BlackList", np.zeros([1, 1], "float32"), fixed=True)
+    for slot, length in (("WhiteList", "white_list_len"), ("BlackList", "black_list_len")):
+        words = _bloom_filter(d) if d.chance() else np.zeros([1, 1], "float32")
+        d.put(slot, words, fixed=True)
+        d.attrs[length] = len(words) if len(words) > 1 else 0
     d.attrs.update(num_emb=emb, space_len=space, pyramid_layer=d.pick(2, 3, 4), rand_len=rand, seed=d.size(1, 50))
-    d.attrs.update(use_filter=False, drop_out_percent=0.0, is_training=d.pick(0, 1), lr=0.002)
+    d.attrs.update(use_filter=d.chance(0.8), drop_out_percent=0.0, is_training=d.pick(0, 1), lr=0.002)
     d.attrs["drop_out_percent"] = d.pick(0.0, 0.25, 0.5)
     d.out_dtypes["DropPos"] = "int32"
     d.unfetched("DropPos")  # behind the last run it is as it was in memory
@@ -264,9 +277,6 @@ def dpsgd(d: OpDraw) -> None:
     d.put("LearningRate", d.floats([1], 0.01, 0.5), fixed=True)
     d.attr("clip", 10.0, 0.5, 2.0)
     d.attr("batch_size", 16.0, 4.0)
-    d.attr("sigma", 1.0, 0.0, always=True)
+    d.attr("sigma", 1.0, 0.0, 2.5, always=True)
     d.attrs["seed"] = d.size(1, 50)
-    if d.attrs["sigma"]:
-        d.unfetched("ParamOut")
-    else:
-        d.same(ParamOut="Param")
+    d.same(ParamOut="Param")

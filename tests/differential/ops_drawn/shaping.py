@@ -109,6 +109,8 @@ def split(d: OpDraw) -> None:
     d.attr("axis", axis, always=True)
     if axis >= 0 and "sections" in d.attrs and -1 not in d.attrs["sections"] and d.chance(0.2):
         d.put("SectionsTensorList", *[np.array([n], "int32") for n in d.attrs["sections"]], fixed=True)
+        if d.chance(0.5):
+            d.attrs["sections"] = [-1 if d.chance() else n for n in d.attrs["sections"]]
     if d.chance(0.15):
         d.put("AxisTensor", np.array([axis], "int32"), fixed=True)
     d.out("Out", count)

@@ -170,21 +170,3 @@ def cvm(d: OpDraw) -> None:
     d.put("CVM", d.floats([rows, 2], 0.1, 3))
     d.no_grad("CVM")
     d.attr("use_cvm", True, False)
-
-
-@draws("split_lod_tensor", grad=False)
-def split_lod_tensor(d: OpDraw) -> None:
-    rows = d.size(1, 5)
-    d.put("X", d.floats([rows, d.size()]))
-    d.put("Mask", d.bools([rows, 1]))
-
-
-@draws("merge_lod_tensor", grad=False)
-def merge_lod_tensor(d: OpDraw) -> None:
-    rows, width = d.size(2, 5), d.size()
-    mask = d.bools([rows, 1])
-    mask[0], mask[1] = True, False
-    d.put("X", d.floats([rows, width]))
-    d.put("Mask", mask)
-    d.put("InTrue", d.floats([int(mask.sum()), width]))
-    d.put("InFalse", d.floats([int((~mask).sum()), width]))

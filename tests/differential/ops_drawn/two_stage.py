@@ -44,7 +44,7 @@ def deformable_conv(d: OpDraw) -> None:
         d.put("Mask", d.floats([n, parts * kernel * kernel, out, out], 0, 1), fixed=True)
     d.put("Filter", d.floats([groups * d.size(1, 2), channels // groups, kernel, kernel]), fixed=True)
     d.attrs.update(strides=[stride] * 2, paddings=[pad] * 2, dilations=[dilation] * 2, groups=groups)
-    d.attrs.update(deformable_groups=parts, im2col_step=1)
+    d.attrs.update(deformable_groups=parts, im2col_step=d.pick(1, n))
 
 
 @draws("box_decoder_and_assign", grad=False)
@@ -101,7 +101,7 @@ def nms(d: OpDraw) -> None:
     d.put("BBoxes", _rois(d, n * boxes, d.pick(1.0, 20.0)).reshape(n, boxes, 4))
     d.put("Scores", d.apart([n, classes, boxes], 0.02, 0.98))
     d.attrs.update(
-        background_label=d.pick(0, -1) if d.op == "matrix_nms" else -1,
+        background_label=d.pick(0, -1),
         score_threshold=d.pick(0.01, 0.3),
         nms_top_k=d.pick(-1, 2, 10),
         keep_top_k=d.pick(-1, 1, 10),
@@ -111,4 +111,4 @@ def nms(d: OpDraw) -> None:
         d.attrs.update(post_threshold=d.pick(0.0, 0.2), use_gaussian=d.chance(), gaussian_sigma=d.pick(2.0, 0.5))
         d.out_dtypes["Index"] = "int32"
     else:
-        d.attrs.update(nms_threshold=d.pick(0.3, 0.6), nms_eta=1.0)
+        d.attrs.update(nms_threshold=d.pick(0.3, 0.6), nms_eta=d.pick(1.0, 0.9))

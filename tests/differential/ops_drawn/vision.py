@@ -138,13 +138,17 @@ def batch_norm(d: OpDraw) -> None:
     layout = d.attr("data_layout", "NCHW", "NHWC")
     spatial = [d.size(1, 3) for _ in range(d.pick(0, 1, 2, 2, 3))]
     batch = d.size(2, 4)
+    if d.chance(0.1):  # one element of each channel
+        batch, spatial = 1, [1 for _ in spatial]
     d.put("X", d.floats([batch, *spatial, channels] if layout == "NHWC" else [batch, channels, *spatial]))
     for slot, low in (("Scale", 0.5), ("Bias", -1.0), ("Mean", -0.5), ("Variance", 0.5)):
         d.put(slot, d.floats([channels], low, 1.5), fixed=True)
     d.no_grad("Mean", "Variance")
     d.real("momentum", 0.9, 0.1, 0.99)
     d.real("epsilon", 1e-05, 1e-5, 1e-3)
-    d.attr("is_test", False, False, True)
+    if d.attr("is_test", False, False, True):
+        d.no_grad()
+        d.unfetched("SavedMean", "SavedVariance")  # left empty
     d.attr("use_global_stats", False, False, True)
     d.attr("trainable_statistics", False, False, True)
     if d.chance(0.1):
@@ -216,6 +220,8 @@ def lrn(d: OpDraw) -> None:
     d.real("k", 2.0, 0.5, 3.0)
     d.real("alpha", 0.0001, 0.001, 0.5)
     d.real("beta", 0.75, 0.2, 0.9)
+    if d.attr("is_test", False, False, True):
+        d.no_grad()
 
 
 @draws("spectral_norm")
@@ -226,6 +232,7 @@ def spectral_norm(d: OpDraw) -> None:
     d.put("U", d.floats([shape[dim]], 0.1, 1), fixed=True)
     d.put("V", d.floats([int(np.prod(shape)) // shape[dim]], 0.1, 1), fixed=True)
     d.attr("power_iters", 1, 0, 2, 5)
+    d.attr("eps", 1e-12, 1e-8, 1e-3)
     d.no_grad("U", "V")
 
 
@@ -254,6 +261,10 @@ def im2sequence(d: OpDraw) -> None:
     d.attrs["kernels"] = [d.size(1, 3), d.size(1, 3)]
     d.attr("strides", [1, 1], [d.size(1, 2), d.size(1, 2)])
     d.attr("paddings", [0, 0, 0, 0], [d.size(0, 1) for _ in range(4)])
+    if d.chance(0.3):  # the true sizes of the images, which stand in larger ones
+        d.put("Y", d.floats([n, 2], 4.0, 8.0))
+        d.attrs["out_stride"] = d.pick([1, 1], [2, 2], [2, 1])
+        d.no_grad()
 
 
 @draws("unfold")

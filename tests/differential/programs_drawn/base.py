@@ -41,6 +41,7 @@ class ProgramDraw:
         self.losses: list[str] = []
         self.count = 0
         self.lengths = [[self.rng.randint(1, 4) for _ in range(BATCH)] for _ in range(runs)]
+        self.inner = [[self.rng.randint(1, 3) for _ in range(sum(lengths))] for lengths in self.lengths]
         self.how = self.pick("data", "layers")
 
     # -- choices
@@ -64,29 +65,37 @@ class ProgramDraw:
     # -- inputs
 
     def feed(self, kind: str, shape: tuple[int, ...], low: float = -1.0, high: float = 1.0) -> Value:
-        """Make an input of floats; a sequence ("seq") has LoD."""
+        """Make an input of floats; a sequence ("seq") has LoD, one of sequences ("deep") two levels."""
         values = []
         for run in range(self.runs):
-            rows = sum(self.lengths[run]) if kind == "seq" else BATCH
+            rows, lod = self._rows(kind, run)
             array = np.round(self.numpy.uniform(low, high, (rows, *shape)), 3).astype("float32")
-            values.append(literal(array, [self.lengths[run]] if kind == "seq" else None))
+            values.append(literal(array, lod))
         return self._input(kind, shape, "float32", values)
 
     def feed_ids(self, kind: str, high: int, width: int = 1) -> Value:
         """Make an input of integers below `high`, one in each row."""
         values = []
         for run in range(self.runs):
-            rows = sum(self.lengths[run]) if kind == "seq_ids" else BATCH
+            rows, lod = self._rows(kind, run)
             array = self.numpy.randint(0, high, (rows, width)).astype("int64")
-            values.append(literal(array, [self.lengths[run]] if kind == "seq_ids" else None))
+            values.append(literal(array, lod))
         return self._input(kind, (width,), "int64", values)
+
+    def _rows(self, kind: str, run: int) -> tuple[int, list[list[int]] | None]:
+        """Return the number of rows and the LoD of an input."""
+        if kind.startswith("deep"):
+            return sum(self.inner[run]), [self.lengths[run], self.inner[run]]
+        if kind.startswith("seq"):
+            return sum(self.lengths[run]), [self.lengths[run]]
+        return BATCH, None
 
     def _input(self, kind: str, shape: tuple[int, ...], dtype: str, values: list[Any]) -> Value:
         name = f"x{len(self.inputs)}"
         self.inputs[name] = {
             "shape": [-1, *shape],
             "dtype": dtype,
-            "lod_level": 1 if kind.startswith("seq") else 0,
+            "lod_level": 2 if kind.startswith("deep") else 1 if kind.startswith("seq") else 0,
             "values": values,
             "how": self.how,
             "stop_gradient": dtype != "float32" or self.chance(0.7),
@@ -101,7 +110,7 @@ class ProgramDraw:
 
     def call(self, layer: str, *args: Any, **kw: Any) -> str:
         """Append a call of a layer and return the handle of its result."""
-        name = layer if "." in layer else f"layers.{layer}"
+        name = layer if "." in layer or layer == "gradients" else f"layers.{layer}"
         written = [var(arg) if isinstance(arg, Value) else arg for arg in args]
         out = kw.pop("out", None) or self.fresh()
         self.steps.append({"do": "call", "name": name, "args": written, "kw": kw, "out": out})

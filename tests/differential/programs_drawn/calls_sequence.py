@@ -336,7 +336,6 @@ _DETECTION = {
 
 @call("layers.Normal", "layers.Uniform", "layers.Categorical", "layers.MultivariateNormalDiag", grad=False)
 def distributions(c: CallDraw) -> None:
-    c.values_only = True
     kind = c.name.split(".")[1]
     methods: tuple[str, ...]
     if kind == "Categorical":
@@ -351,13 +350,15 @@ def distributions(c: CallDraw) -> None:
         methods = ("entropy", "kl_divergence")
     else:
         args = [[-1.0, 2.0], [c.f(2, low=-2, high=-1), c.f(2, low=1, high=2)]]
-        methods = ("entropy", "log_prob") if kind == "Uniform" else ("entropy", "log_prob", "kl_divergence")
+        methods = ("entropy", "log_prob", "sample", *(["kl_divergence"] if kind == "Normal" else []))
     method = c.pick(*methods)
     own = {"new": c.name, "args": c.pick(*args) if method != "kl_divergence" else args[0]}
     given: list[Any] = []
     if method == "kl_divergence":
         given = [{"new": c.name, "args": args[1]}]
     elif method == "log_prob":
-        given = [c.f(2, low=-0.5, high=0.5)]
+        given = [c.f(1, low=-0.5, high=0.5, fixed=True) if own["args"] is args[0] else c.f(2, low=-0.5, high=0.5)]
+    elif method == "sample":
+        given = [c.shape(1, 2), c.size(1, 50)]
     c.steps.append({"do": "method", "of": own, "name": method, "args": given, "out": "out"})
     c.fetched.append("out")

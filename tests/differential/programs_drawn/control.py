@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.differential.programs_drawn.attributes import parameter
-from tests.differential.programs_drawn.base import ProgramDraw, Value, move
+from tests.differential.programs_drawn.base import ProgramDraw, Value, move, var
+
+__all__ = ["Build", "condition", "inside", "small_change"]
 
 Build = Callable[[ProgramDraw], str]
 
 
-def _inside(d: ProgramDraw, build: Build) -> dict[str, Any]:
+def inside(d: ProgramDraw, build: Build) -> dict[str, Any]:
     """Return the steps that `build` makes, and the handle of its result, for a block."""
     outer, d.steps = d.steps, []
     result = build(d)
@@ -19,7 +21,7 @@ def _inside(d: ProgramDraw, build: Build) -> dict[str, Any]:
     return {"steps": steps, "result": result}
 
 
-def _change(x: str, width: int, trains: bool = True) -> Build:
+def small_change(x: str, width: int, trains: bool = True) -> Build:
     """Return a function that computes something of the shape of `x`, with parameters if it `trains`."""
 
     def build(d: ProgramDraw) -> str:
@@ -35,8 +37,8 @@ def _change(x: str, width: int, trains: bool = True) -> Build:
     return build
 
 
-def _condition(d: ProgramDraw, x: Value) -> str:
-    mean = d.call("reduce_mean", x)
+def condition(d: ProgramDraw, x: Value | str) -> str:
+    mean = d.call("reduce_mean", var(x))
     limit = d.call("fill_constant", [1], "float32", d.number(-0.5, 0.5))
     return d.call(d.pick("less_than", "greater_than"), {"var": mean}, {"var": limit})
 
@@ -45,14 +47,14 @@ def _condition(d: ProgramDraw, x: Value) -> str:
 def branches(d: ProgramDraw, x: Value) -> None:
     width, out = x.shape[0], d.fresh()
     way = d.pick("cond", "case", "switch_case")
-    made = [_inside(d, _change(x.handle, width)) for _ in range(2 if way == "cond" else 3)]
+    made = [inside(d, small_change(x.handle, width)) for _ in range(2 if way == "cond" else 3)]
     step: dict[str, Any] = {"do": way, "branches": made, "out": out}
     if way == "switch_case":
         step["condition"] = d.call("fill_constant", [1], d.pick("int64", "int32"), d.size(0, 3))
     elif way == "case":
-        step["conditions"] = [_condition(d, x), _condition(d, x)]
+        step["conditions"] = [condition(d, x), condition(d, x)]
     else:
-        step["condition"] = _condition(d, x)
+        step["condition"] = condition(d, x)
     d.steps.append(step)
     d.add(out, "flat", (width,))
 
@@ -61,13 +63,13 @@ def branches(d: ProgramDraw, x: Value) -> None:
 def loops(d: ProgramDraw, x: Value) -> None:
     width, out = x.shape[0], d.fresh()
     if d.chance():
-        part = _inside(d, _change(out, width, trains=False))
+        part = inside(d, small_change(out, width, trains=False))
         d.steps.append({"do": "while", "state": x.handle, "times": d.size(1, 3), "out": out, **part})
     else:
-        inside = d.fresh()
-        part = _inside(d, _change(inside, width, trains=False))
+        state = d.fresh()
+        part = inside(d, small_change(state, width, trains=False))
         d.steps.append(
-            {"do": "while_loop", "state": x.handle, "inside": inside, "times": d.size(1, 3), "out": out, **part}
+            {"do": "while_loop", "state": x.handle, "inside": state, "times": d.size(1, 3), "out": out, **part}
         )
     d.add(out, "flat", (width,))
 
@@ -75,7 +77,7 @@ def loops(d: ProgramDraw, x: Value) -> None:
 @move("flat")
 def switches(d: ProgramDraw, x: Value) -> None:
     out = d.fresh()
-    conditions = [_condition(d, x) for _ in range(d.size(1, 2))]
+    conditions = [condition(d, x) for _ in range(d.size(1, 2))]
     values = [d.number(0.1, 2.0) for _ in range(len(conditions) + 1)]
     d.steps.append({"do": "switch", "conditions": conditions, "values": values, "out": out})
     d.add(d.call("elementwise_mul", x, {"var": out}), "flat", x.shape)
@@ -86,12 +88,12 @@ def rows_by_condition(d: ProgramDraw, x: Value) -> None:
     width, out = x.shape[0], d.fresh()
     mean = d.call("reduce_mean", x, dim=1, keep_dim=True)
     limit = d.call("fill_constant_batch_size_like", x, [-1, 1], "float32", d.number(-0.3, 0.3))
-    condition = d.call("less_than", {"var": mean}, {"var": limit})
+    chosen = d.call("less_than", {"var": mean}, {"var": limit})
     parts = []
     for _ in range(2):
-        inside = d.fresh()
-        parts.append({"inside": inside, **_inside(d, _change(inside, width))})
-    d.steps.append({"do": "if_else", "condition": condition, "of": x.handle, "branches": parts, "out": out})
+        state = d.fresh()
+        parts.append({"inside": state, **inside(d, small_change(state, width))})
+    d.steps.append({"do": "if_else", "condition": chosen, "of": x.handle, "branches": parts, "out": out})
     d.add(out, "flat", (width,))
 
 
@@ -110,7 +112,7 @@ def dynamic_rnn(d: ProgramDraw, x: Value) -> None:
         first = d.call("sequence_first_step", x)
         init = d.call("fc", {"var": first}, size)
     step = {"do": "dynamic_rnn", "of": x.handle, "size": size, "value": d.pick(0.0, 0.5), "init": init, "out": out}
-    d.steps.append({**step, "reorder": d.chance(), **_inside(d, _cell(size))})
+    d.steps.append({**step, "reorder": d.chance(), **inside(d, _cell(size))})
     d.add(out, "seq", (size,))
 
 
@@ -122,5 +124,5 @@ def static_rnn(d: ProgramDraw, x: Value) -> None:
     by_time = d.call("transpose", {"var": rows}, [1, 0, 2])
     size, out = d.size(1, 3), d.fresh()
     step = {"do": "static_rnn", "of": by_time, "size": size, "value": d.pick(0.0, 0.5), "out": out}
-    d.steps.append({**step, **_inside(d, _cell(size))})
+    d.steps.append({**step, **inside(d, _cell(size))})
     d.add(d.call("reduce_sum", {"var": out}, dim=0), "flat", (size,))

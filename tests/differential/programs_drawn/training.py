@@ -5,38 +5,45 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from tests.differential.programs_drawn import control, flat, image, sequence
-from tests.differential.programs_drawn.attributes import clip, optimizer
-from tests.differential.programs_drawn.base import MOVES, ProgramDraw, var
-from tests.differential.programs_drawn.losses import loss
+from tests.differential.programs_drawn import (
+    control,
+    cubes,
+    deep,
+    flat,
+    image,
+    nested,
+    networks,
+    numbers,
+    sequence,
+    slicing,
+)
+from tests.differential.programs_drawn.base import MOVES, ProgramDraw, Value
+from tests.differential.programs_drawn.endings import end
 
 __all__ = ["FAMILIES", "draw_program"]
 
-_MODULES = (control, flat, image, sequence)  # they fill the table of moves
-FAMILIES = ("flat", "image", "sequence")
+_MODULES = (control, cubes, deep, flat, image, nested, networks, numbers, sequence, slicing)  # they fill the moves
+FAMILIES = ("flat", "image", "sequence", "cube", "deep", "long")
 
 
 def draw_program(family: str, rng: random.Random) -> dict[str, Any]:
-    """Return a program that starts with rows, images or sequences and trains for a few steps."""
-    d = ProgramDraw(rng, runs=rng.choice([1, 2, 3]))
-    _start(d, family)
-    for _ in range(d.size(1, 5)):
+    """Return a program that starts with one kind of input (a long one with several) and trains for a few steps."""
+    d = ProgramDraw(rng, runs=rng.choice([1, 2, 3]) if family != "long" else 1)
+    starts = ["flat", "image", "sequence", "cube", "deep"]
+    for kind in rng.sample(starts, d.size(2, 4)) if family == "long" else [family]:
+        d.values.append(_start(d, kind))
+    for _ in range(d.size(10, 25) if family == "long" else d.size(1, 6)):
         _step(d)
-    while d.latest("flat") is None:
+    for _ in range(60):
+        if d.latest("flat") is not None:
+            break
         _step(d)
-    last = d.latest("flat")
-    assert last is not None
-    total = loss(d, last)
-    if d.chance(0.15):
-        chosen = clip(d)
-        if chosen is not None:
-            d.call("clip.set_gradient_clip", chosen)
-    fetch = [total, *d.rng.sample([v.handle for v in d.values], min(2, len(d.values)))]
-    if d.chance(0.9):
-        made = {"do": "method", "of": optimizer(d), "name": "minimize", "args": [var(total)], "out": "minimized"}
-        d.steps.append(made)
+    last = d.latest("flat") or d.feed("flat", (2,))
+    facts = end(d, last)
+    fetch = [facts.pop("total"), *d.rng.sample([v.handle for v in d.values], min(4, len(d.values)))]
     return {
-        **_reader(d),
+        **(_reader(d) if not facts else {}),
+        **facts,
         "inputs": d.inputs,
         "steps": d.steps,
         "fetch": list(dict.fromkeys(fetch)),
@@ -55,16 +62,16 @@ def _reader(d: ProgramDraw) -> dict[str, Any]:
     return {"reader": {"kind": d.pick("DataLoader", "PyReader"), "iterable": d.chance(), **options}}
 
 
-def _start(d: ProgramDraw, family: str) -> None:
+def _start(d: ProgramDraw, family: str) -> Value:
     if family == "flat":
-        value = d.feed("flat", (d.size(1, 5),))
-    elif family == "image":
-        value = d.feed("image", (d.size(1, 4), d.size(4, 7), d.size(4, 7)))
-    elif d.chance(0.6):
-        value = d.feed_ids("seq_ids", 9)
-    else:
-        value = d.feed("seq", (d.size(1, 4),))
-    d.values.append(value)
+        return d.feed("flat", (d.size(1, 5),)) if d.chance(0.8) else d.feed_ids("flat_ids", 9)
+    if family == "image":
+        return d.feed("image", (d.size(1, 4), d.size(4, 7), d.size(4, 7)))
+    if family == "cube":
+        return d.feed("cube", (d.size(2, 4), d.size(1, 4)))
+    if family == "deep":
+        return d.feed_ids("deep_ids", 9) if d.chance(0.6) else d.feed("deep", (d.size(1, 4),))
+    return d.feed_ids("seq_ids", 9) if d.chance(0.6) else d.feed("seq", (d.size(1, 4),))
 
 
 def _step(d: ProgramDraw) -> None:

@@ -155,6 +155,7 @@ def test_an_interrupted_reader_says_that_it_must_be_reset(tmp_path: Path, monkey
     paths = write_files(tmp_path)
     subject = Subject(lambda: layers.batch(layers.open_files(paths, is_test=True, **SLOTS), 7))
     assert subject.step() == list(range(7))
+    subject.reader.reset()
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(ThreadPool, "result", _interrupt)
         subject.step()

@@ -35,7 +35,7 @@ def resolve(target: str) -> Any:
 
 
 def is_here(target: str) -> bool:
-    """Tell whether the package of a target is installed."""
+    """Return whether the package of a target is installed."""
     root = target.partition(".")[0]
     third_party = ("scipy", "PIL", "cv2", "sklearn", "pandas", "joblib", "matplotlib", "yaml")
     return root not in third_party or importlib.util.find_spec(root) is not None

@@ -22,8 +22,8 @@ class DistributedOptimizer:
 
     def __init__(self, optimizer: Any, strategy: Any = None, owner: Any = None) -> None:
         if not isinstance(optimizer, Optimizer) and not hasattr(optimizer, "minimize"):
-            raise ValueError("optimizer must be an instance of Optimizer")
-        self._optimizer = optimizer
+            raise TypeError("optimizer must be an instance of Optimizer")
+        self._optimizer: Any = optimizer
         self._strategy = strategy
         self._fleet: Fleet = owner
 
@@ -55,9 +55,11 @@ class Fleet:
     """What this process is in its job, and the programs that it runs there."""
 
     mode = 0
+    _refusal: type[Exception] = TypeError
 
     def __init__(self, mode: int | None = None) -> None:
-        self.mode = self.mode if mode is None else mode
+        self.mode = self._mode = self.mode if mode is None else mode
+        self._optimizer: Any = None
         self._role_maker: RoleMakerBase | None = None
         self._executor: Executor | None = None
         self._is_initialized = False
@@ -164,10 +166,17 @@ class Fleet:
         found = self.main_program if program is None else program
         return found if isinstance(found, Program) else found._program
 
+    def _check_saving(self, function: str, executor: object, program: object) -> None:
+        if not isinstance(executor, Executor):
+            raise self._refusal(f"in fleet.{function}() function, executor must be as Executor type")
+        if program is not None and not isinstance(program, Program):
+            raise self._refusal(f"in fleet.{function}() function, main_program must be as Program type")
+
     def save_persistables(
         self, executor: Executor, dirname: str, main_program: Program | None = None, filename: str | None = None
     ) -> None:
         """Save what the program keeps between steps; every worker has all of it, so one of them saves."""
+        self._check_saving("save_persistables", executor, main_program)
         io.save_persistables(executor, dirname, self._trained(main_program), filename)
 
     def save_inference_model(
@@ -180,6 +189,7 @@ class Fleet:
         export_for_deployment: bool = True,
     ) -> None:
         """Save the part of the program that computes the targets."""
+        self._check_saving("save_inference_model", executor, main_program)
         program = self._trained(main_program)
         io.save_inference_model(
             dirname, feeded_var_names, target_vars, executor, program, export_for_deployment=export_for_deployment

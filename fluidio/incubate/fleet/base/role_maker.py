@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from fluidio.distributed import Intent, find_launch, group, parse_endpoints, signature_of, trainer_count
+from fluidio.distributed.communicator import Reduction
+from fluidio.era import era
 from fluidio.program import Variable
 
 __all__ = [
@@ -105,18 +107,20 @@ class RoleMakerBase:
         gathered: list[Any] = trainers.all_gather(np.asarray(input)).tolist()
         return gathered
 
-    def all_reduce_worker(self, input: Variable, output: Any, mode: str = "sum") -> None:
+    def all_reduce_worker(self, input: Variable, output: Any, mode: Reduction = "sum") -> None:
         """Set `output` to the sum (max, min) of all workers' `input`."""
         if mode not in ("sum", "max", "min"):
             raise ValueError(f"unknown mode {mode!r}; expected sum, max or min")
         values = np.array(input)
         trainers = group().meet(Intent.COLLECTIVE, signature_of(["all_reduce", mode, values.shape, values.dtype.str]))
-        trainers.all_reduce(values, mode).wait()  # type: ignore[arg-type]
+        trainers.all_reduce(values, mode).wait()
         output[...] = values
 
     def to_string(self) -> str:
-        role = "server" if self.is_server() else "worker"
-        return f"{role} {self._current_id}, workers: {self.worker_num()}, servers: {self._server_endpoints}"
+        return (
+            f"role: {self._role}, current_id: {self._current_id}, worker_endpoints: {self._worker_endpoints}, "
+            f"server_endpoints: {self._server_endpoints}"
+        )
 
     __str__ = to_string
 
@@ -223,15 +227,17 @@ class UserDefinedRoleMaker(RoleMakerBase):
         server_endpoints: Sequence[str] | None = None,
     ) -> None:
         super().__init__()
-        if not isinstance(server_endpoints, list):
-            raise TypeError("server_endpoints must be as string list")
-        _check_id(current_id)
+        self._server_endpoints = _checked_endpoints("server_endpoints", server_endpoints)
         if role not in (Role.WORKER, Role.SERVER):
             raise TypeError(f"role must be Role.WORKER or Role.SERVER, not {role!r}")
+        _check_id(current_id)
+        if era().checks_layer_arguments and role == Role.SERVER and current_id >= len(self._server_endpoints):
+            raise ValueError("if role is Role.SERVER, current_id must be less than len(server_endpoints)")
+        if not isinstance(worker_num, int):
+            raise TypeError("worker_num must be as int")
         if worker_num <= 0:
             raise ValueError("worker_num must be greater than 0")
         self._current_id, self._role, self._worker_num = current_id, role, worker_num
-        self._server_endpoints = list(parse_endpoints(server_endpoints))
 
 
 class UserDefinedCollectiveRoleMaker(RoleMakerBase):
@@ -239,12 +245,26 @@ class UserDefinedCollectiveRoleMaker(RoleMakerBase):
 
     def __init__(self, current_id: int = 0, worker_endpoints: Sequence[str] | None = None) -> None:
         super().__init__()
-        if not isinstance(worker_endpoints, list):
-            raise TypeError("worker_endpoints must be as string list")
+        self._worker_endpoints = _checked_endpoints("worker_endpoints", worker_endpoints)
         _check_id(current_id)
+        if era().checks_layer_arguments and current_id >= len(self._worker_endpoints):
+            raise ValueError("current_id must be less than or equal to len(worker_endpoints) - 1")
         self._current_id = current_id
-        self._worker_endpoints = list(parse_endpoints(worker_endpoints))
         self._worker_num = len(self._worker_endpoints)
+
+
+def _checked_endpoints(name: str, endpoints: object) -> list[str]:
+    """Return endpoints that a script gave; raise what 1.8.5 raises where it does not take them."""
+    if not isinstance(endpoints, list):
+        raise TypeError(f"{name} must be as string list")
+    if not all(isinstance(endpoint, str) for endpoint in endpoints):
+        raise TypeError(f"every element in {name} list must be as string")
+    if era().checks_layer_arguments:
+        if not endpoints:
+            raise ValueError(f"the length of {name} list must be greater than 0")
+        if len(endpoints) != len(set(endpoints)):
+            raise ValueError(f"{name} can't have duplicate elements")
+    return list(parse_endpoints(endpoints))
 
 
 def _check_id(current_id: object) -> None:

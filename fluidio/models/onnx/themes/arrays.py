@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from fluidio.models.onnx.context import Lod, Op
 from fluidio.models.onnx.graph import Graph, Value
@@ -34,8 +35,8 @@ def _put(k: Op, array: Value, x: Value, index: Value) -> Value:
     return g.node("SequenceInsert", made[0], x, index, dtypes=[array.dtype], many=[True])[0]
 
 
-def _empty(k: Op, dtype: object) -> Value:
-    number = k.g._helper.np_dtype_to_tensor_dtype(np.dtype(dtype))  # type: ignore[call-overload]
+def _empty(k: Op, dtype: DTypeLike) -> Value:
+    number = k.g._helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
     return k.g.node("SequenceEmpty", dtypes=[dtype], many=[True], dtype=number)[0]
 
 
@@ -199,8 +200,15 @@ def _picked(k: Op, lod: Lod, chosen: Value) -> tuple[Value, Lod]:
 # -- IfElse -------------------------------------------------------------------------------------------------------
 
 
+def _refuse_levels(k: Op) -> None:
+    level = int(k.attr("level", 0))
+    if level:
+        k.refuse(f"choosing sequences of level {level} is not mapped")
+
+
 @maps("split_lod_tensor", raw=True)
 def split_lod_tensor(k: Op) -> None:
+    _refuse_levels(k)
     source = k.op.input("X")[0]
     x, lod = k.frame.value(source), k.frame.lod(source)
     mask = k.g.flat(k.g.cast(k.frame.value(k.op.input("Mask")[0]), np.bool_))
@@ -213,6 +221,7 @@ def split_lod_tensor(k: Op) -> None:
 
 @maps("merge_lod_tensor", "merge_lod_tensor_infer", raw=True)
 def merge_lod_tensor(k: Op) -> None:
+    _refuse_levels(k)
     sides = [k.op.input(slot)[0] for slot in ("InTrue", "InFalse")]
     yes, no = (k.frame.value(name) for name in sides)
     lods = [k.frame.lod(name) for name in sides]
@@ -224,12 +233,12 @@ def merge_lod_tensor(k: Op) -> None:
     entry = k("Where", k.g.cast(mask, np.bool_), place, other)
     both = k("Concat", yes, k.g.cast(no, yes.dtype), axis=0)
     out = k.op.output("Out")[0]
-    if not any(lods):
-        k.frame.set(out, k("Gather", both, entry, axis=0))
-        return
-    if not all(len(lod) == 1 for lod in lods):
-        raise Refused("its branches need one LoD level each")
-    lengths = k("Concat", *[Segments(k.g, lod[0]).lengths for lod in lods], axis=0)
-    joined = Segments(k.g, offsets_from_lengths(k.g, lengths))
-    rows, own = joined.ranges(k("Gather", joined.starts, entry), k("Gather", lengths, entry))
-    k.frame.set(out, k("Gather", both, rows, axis=0), (own.offsets,))
+    if len({len(lod) for lod in lods}) != 1:
+        raise Refused("its branches need as many LoD levels each")
+    rows, levels = entry, []
+    for pair in zip(*lods):
+        lengths = k("Concat", *[Segments(k.g, level).lengths for level in pair], axis=0)
+        joined = Segments(k.g, offsets_from_lengths(k.g, lengths))
+        rows, own = joined.ranges(k("Gather", joined.starts, rows), k("Gather", lengths, rows))
+        levels.append(own.offsets)
+    k.frame.set(out, k("Gather", both, rows, axis=0), tuple(levels))

@@ -120,7 +120,7 @@ def _walk_back(k: Op, ids: Value, scores: Value, levels: Lod, shape: Value) -> t
     now = b("Or", begun, begins)
     at = b("Where", begins, fresh, row)
     safe = b("Where", now, at, 0)
-    # Where a step has no rows at all, one that nobody takes keeps the indices sound.
+    # If a step has no rows at all, an unused one keeps the indices valid.
     words = b("Gather", b("Concat", word, np.zeros(1, np.int64), axis=0), safe, axis=0)
     values = b("Gather", b("Concat", score, np.zeros(1, scores.dtype), axis=0), safe, axis=0)
     over = b("And", b("Equal", words, int(k.attr("end_id"))), begun)

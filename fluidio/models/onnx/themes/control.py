@@ -35,7 +35,7 @@ def _written(block: Block) -> list[str]:
     found: dict[str, None] = {}
     for op in block.ops:
         names = list(op.output_arg_names)
-        for attr in op._attrs.values():
+        for attr in op.attrs.values():
             if isinstance(attr, Block):
                 names += _written(attr)
         found.update({name: None for name in names if name not in block.vars})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from fluidio.dtypes import VarType, to_numpy
 from fluidio.models.onnx.context import Op
@@ -23,10 +24,10 @@ def _number(k: Op) -> float | int:
     return float(text) if text else k.attr("value")
 
 
-def _filled(k: Op, dims: Value | list[int], number: float | int, dtype: object) -> Value:
+def _filled(k: Op, dims: Value | list[int], number: float | int, dtype: DTypeLike) -> Value:
     if isinstance(dims, list):
         if int(np.prod(dims)) <= _LARGEST:
-            return k.g.constant(np.full(dims, number).astype(dtype))  # type: ignore[call-overload]
+            return k.g.constant(np.full(dims, number).astype(dtype))
         dims = k.g.constant(np.asarray(dims, np.int64))
     return k.g.filled(dims, number, dtype)
 
@@ -62,9 +63,15 @@ def fill_constant_batch_size_like(k: Op, x: Value) -> Value:
     return Value(out.name, out.dtype, len(dims))
 
 
-@maps("fill_zeros_like", "fill_zeros_like2")
+@maps("fill_zeros_like")
 def fill_zeros_like(k: Op, x: Value) -> Value:
     out = k.g.filled(k.g.shape(x), 0, x.dtype)
+    return Value(out.name, out.dtype, x.rank)
+
+
+@maps("fill_zeros_like2")
+def fill_zeros_like2(k: Op, x: Value) -> Value:
+    out = k.g.filled(k.g.shape(x), 0, k.dtype_attr("dtype"))
     return Value(out.name, out.dtype, x.rank)
 
 

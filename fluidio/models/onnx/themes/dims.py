@@ -20,7 +20,7 @@ def keep_lod(k: Op, rows_stay: bool, slot: str = "X") -> None:
 
 
 def _rows_stay(k: Op) -> bool:
-    """Tell whether a new shape leaves as many rows, as far as the declared dims tell."""
+    """Return whether a new shape leaves as many rows, as far as the declared dims tell."""
     before, after = k.dims("X"), k.dims("Out", output=True)
     if not before or not after:
         return False
@@ -35,11 +35,12 @@ def reshape(k: Op, x: Value, shape: Value | None, tensors: list[Value]) -> Value
     dims = k.tensor_dims(tensors)
     if dims is not None:
         return k.g.reshape(x, dims)
-    if shape is not None and shape.constant is None:
+    if shape is None:
+        return k.g.reshape(x, [int(n) for n in k.ints("shape")])
+    if shape.constant is None:
         dims_value = k.g.flat(k.g.cast(shape, np.int64))
         return k("Reshape", x, dims_value)
-    numbers = [int(n) for n in (shape.constant.reshape(-1) if shape is not None else k.ints("shape"))]  # type: ignore[union-attr]
-    return k.g.reshape(x, list(numbers))
+    return k.g.reshape(x, [int(n) for n in shape.constant.reshape(-1)])
 
 
 @maps("squeeze", "squeeze2")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from fluidio.models.onnx.context import Op
@@ -55,7 +57,7 @@ def _power(k: Op, x: Value, y: Value) -> Value:
     return k("Pow", x, y)
 
 
-_BINARY = {
+_BINARY: dict[str, str | Callable[[Op, Value, Value], Value]] = {
     "elementwise_add": "Add",
     "elementwise_sub": "Sub",
     "elementwise_mul": "Mul",
@@ -74,14 +76,20 @@ _BINARY = {
 }
 
 
-def _binary(name: str, what: object) -> None:
+_SWAPPED = ("elementwise_floordiv", "elementwise_mod", "elementwise_pow")
+"""Ops that take Y for X where X has fewer dims, as Fluid 1.8.5 does."""
+
+
+def _binary(name: str, what: str | Callable[[Op, Value, Value], Value]) -> None:
     @maps(name)
     def mapping(k: Op, x: Value, y: Value) -> Value:
+        swapped = name in _SWAPPED and k.rank(x, "X") < k.rank(y, "Y")
         x, y = aligned(k, x, y, int(k.attr("axis", -1)))
+        if swapped:
+            x, y = y, x
         if isinstance(what, str):
             return k(what, x, y)
-        found: Value = what(k, x, y)  # type: ignore[operator]
-        return found
+        return what(k, x, y)
 
 
 for _name, _what in _BINARY.items():

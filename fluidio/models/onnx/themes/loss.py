@@ -64,7 +64,9 @@ def sigmoid_cross_entropy_with_logits(k: Op, x: Value, label: Value) -> Value:
     kept = k.g.cast(k("Not", k("Equal", k.g.cast(label, np.int64), int(k.attr("ignore_index")))), x.dtype)
     out = k("Mul", out, kept)
     if k.attr("normalize"):
-        out = k("Div", out, k("Max", k("ReduceSum", kept, keepdims=0), 1e-6))
+        away = k("Abs", k("Sub", k.g.cast(label, x.dtype), float(k.attr("ignore_index"))))
+        counted = k.g.cast(k("Greater", away, 1e-6), x.dtype)
+        out = k("Div", out, k("ReduceSum", counted, keepdims=0))
     return out
 
 

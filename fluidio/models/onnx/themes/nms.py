@@ -27,7 +27,9 @@ def multiclass_nms2(k: Op, boxes: Value, scores: Value) -> tuple[Value, Value]:
 def _detected(k: Op, boxes: Value, scores: Value) -> tuple[Value, Value]:
     """Return the rows [label, score, box] and the numbers of their boxes, with one sequence for each image."""
     if k.rank(scores) != 3:
-        k.refuse("boxes of their own for each class (Scores of two dims) are not mapped")
+        k.refuse("a set of boxes for each class (Scores of two dims) is not mapped")
+    if k.dims("BBoxes")[-1:] not in ((4,), (-1,)):
+        k.refuse("the suppression of boxes given by their corners is not mapped")
     if float(k.attr("nms_eta")) < 1.0:
         k.refuse("nms_eta below 1 changes the threshold on the way; ONNX has one threshold")
     best, place = _best_of_each_image(k, boxes, scores)

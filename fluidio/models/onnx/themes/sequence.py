@@ -252,7 +252,7 @@ def im2sequence(k: Op, x: Value, sizes: Value | None) -> Value:
     from fluidio.models.onnx.themes.conv import columns
 
     if sizes is not None:
-        k.refuse("real sizes of the images (input Y) are not mapped")
+        k.refuse("the real size of each image (input Y) is not mapped")
     channels = k.dims("X")[1]
     if channels < 0:
         k.refuse("the number of channels is not known")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fluidio.executor.strategies import BuildStrategy, ExecutionStrategy
-from fluidio.transpiler import DistributeTranspilerConfig
+from fluidio.transpiler.config import DistributedMode, DistributeTranspilerConfig, ServerRuntimeConfig
 
 __all__ = [
     "AsyncStrategy",
@@ -18,29 +20,79 @@ __all__ = [
 ]
 
 
+_RUNTIME = {
+    "communicator_max_merge_var_num": "",
+    "communicator_send_queue_size": "",
+    "communicator_independent_recv_thread": "1",
+    "communicator_min_send_grad_num_before_recv": "",
+    "communicator_thread_pool_size": "5",
+    "communicator_send_wait_times": "5",
+    "communicator_is_sgd_optimizer": "1",
+    "rpc_deadline": "180000",
+    "rpc_retry_times": "3",
+}
+"""Options with their defaults; an empty one is the number of threads."""
+
+_OF_GEO = ("communicator_thread_pool_size", "communicator_send_wait_times")
+_AS_THREADS = ("communicator_max_merge_var_num", "communicator_send_queue_size")
+
+
 class TrainerRuntimeConfig:
     """Options of the threads that sent gradients; kept, and without effect."""
 
     def __init__(self) -> None:
-        self.max_merge_var_num = 1
-        self.send_queue_size = 1
-        self.independent_recv_thread = True
-        self.thread_pool_size = 5
-        self.send_wait_times = 5
+        self.mode: int | None = None
+        threads = _threads()
+        self.runtime_configs: dict[str, Any] = {
+            name: os.environ.get(f"FLAGS_{name}", default or threads) for name, default in _RUNTIME.items()
+        }
 
-    def get_communicator_flags(self) -> dict[str, Any]:
-        return {f"communicator_{name}": value for name, value in vars(self).items()}
+    def get_communicator_flags(self) -> dict[str, str]:
+        """Return the options that the mode has, as text."""
+        names: Iterable[str] = self.runtime_configs
+        if self.mode in (DistributedMode.SYNC, DistributedMode.HALF_ASYNC):
+            names = ("communicator_max_merge_var_num", *reversed(_OF_GEO), "communicator_send_queue_size")
+            self._follow_threads()
+        elif self.mode == DistributedMode.GEO:
+            names = _OF_GEO
+        elif self.mode not in (None, DistributedMode.ASYNC):
+            raise ValueError("Unsupported Mode")
+        return {name: str(self.runtime_configs[name]) for name in names}
+
+    def _follow_threads(self) -> None:
+        threads = _threads()
+        for name in _AS_THREADS:
+            if self.runtime_configs[name] != threads:
+                print(f"WARNING: In sync or half_async mode, {name} is CPU_NUM = {threads}")
+                self.runtime_configs[name] = threads
+
+    def display(self, configs: Mapping[str, str]) -> str:
+        """Return a table of options."""
+        rows = [f"{name:<45s}{value:<5s}" for name, value in configs.items()]
+        head = f"{'TrainerRuntimeConfig Overview':^45s}{'Value':<5s}"
+        return "\n" + "\n".join(["=" * 50, head, "-" * 50, *rows, "=" * 50]) + "\n"
+
+    def __repr__(self) -> str:
+        return self.display(self.get_communicator_flags())
+
+
+def _threads() -> str:
+    return os.environ.get("CPU_NUM", "1")
 
 
 class DistributedStrategy:
-    """What a job with parameter servers is told, in five parts."""
+    """What a job with parameter servers is told, in five parts; a subclass holds each part to its mode."""
 
     def __init__(self) -> None:
         self._program_config = DistributeTranspilerConfig()
         self._trainer_runtime_config = TrainerRuntimeConfig()
-        self._server_runtime_config: Any = None
+        self._server_runtime_config = ServerRuntimeConfig()
         self._execute_strategy = ExecutionStrategy()
         self._build_strategy = BuildStrategy()
+        threads = int(_threads())
+        self._execute_strategy.num_threads = threads
+        if threads > 1:
+            self._build_strategy.reduce_strategy = BuildStrategy.ReduceStrategy.Reduce
         self.debug_opt: Any = None
 
     def get_program_config(self) -> DistributeTranspilerConfig:
@@ -48,36 +100,80 @@ class DistributedStrategy:
 
     def set_program_config(self, config: object) -> None:
         _update(self, "_program_config", DistributeTranspilerConfig, config)
+        self.check_program_config()
 
     def get_trainer_runtime_config(self) -> TrainerRuntimeConfig:
         return self._trainer_runtime_config
 
     def set_trainer_runtime_config(self, config: object) -> None:
-        _update(self, "_trainer_runtime_config", TrainerRuntimeConfig, config)
+        if isinstance(config, dict):
+            options = self._trainer_runtime_config.runtime_configs
+            unknown = [name for name in config if name not in options]
+            if unknown:
+                raise ValueError(f"TrainerRuntimeConfig doesn't have key: {unknown[0]}")
+            options.update(config)
+        else:
+            _update(self, "_trainer_runtime_config", TrainerRuntimeConfig, config)
+        self.check_trainer_runtime_config()
 
-    def get_server_runtime_config(self) -> Any:
+    def get_server_runtime_config(self) -> ServerRuntimeConfig:
         return self._server_runtime_config
 
     def set_server_runtime_config(self, config: object) -> None:
-        self._server_runtime_config = config
+        _update(self, "_server_runtime_config", ServerRuntimeConfig, config)
+        self.check_server_runtime_config()
 
     def get_execute_strategy(self) -> ExecutionStrategy:
         return self._execute_strategy
 
     def set_execute_strategy(self, config: object) -> None:
         _update(self, "_execute_strategy", ExecutionStrategy, config)
+        self.check_execute_strategy()
 
     def get_build_strategy(self) -> BuildStrategy:
         return self._build_strategy
 
     def set_build_strategy(self, config: object) -> None:
         _update(self, "_build_strategy", BuildStrategy, config)
+        self.check_build_strategy()
 
-    def get_debug_opt(self) -> Any:
-        return self.debug_opt
+    def get_debug_opt(self) -> dict[str, Any]:
+        """Return what is dumped for debugging, with the defaults of what was not set."""
+        told = self.debug_opt
+        if not isinstance(told, dict):
+            return {}
+        return {
+            "dump_slot": bool(told.get("dump_slot", 0)),
+            "dump_converter": str(told.get("dump_converter", "")),
+            "dump_fields": told.get("dump_fields", []),
+            "dump_file_num": told.get("dump_file_num", 16),
+            "dump_fields_path": told.get("dump_fields_path", ""),
+            "dump_param": told.get("dump_param", []),
+        }
 
     def set_debug_opt(self, opt_info: object) -> None:
         self.debug_opt = opt_info
+
+    # -- what a mode asks of the parts ----------------------------------------------------------------------------
+
+    def check_program_config(self) -> None:
+        _of_subclasses("check_program_config")
+
+    def check_trainer_runtime_config(self) -> None:
+        _of_subclasses("check_trainer_runtime_config")
+
+    def check_server_runtime_config(self) -> None:
+        _of_subclasses("check_server_runtime_config")
+
+    def check_execute_strategy(self) -> None:
+        _of_subclasses("check_execute_strategy")
+
+    def check_build_strategy(self) -> None:
+        _of_subclasses("check_build_strategy")
+
+
+def _of_subclasses(name: str) -> None:
+    raise NotImplementedError(f"{name} is a method of the strategies that StrategyFactory makes")
 
 
 def _update(strategy: DistributedStrategy, name: str, kind: type[Any], config: object) -> None:
@@ -94,28 +190,69 @@ def _update(strategy: DistributedStrategy, name: str, kind: type[Any], config: o
         setattr(part, field, value)
 
 
-class SyncStrategy(DistributedStrategy):
-    """Every step takes the mean of all workers' gradients."""
+class _OfMode(DistributedStrategy):
+    """A strategy whose parts follow a mode."""
 
-
-class AsyncStrategy(DistributedStrategy):
-    """Fluid: workers did not wait for each other. Here they do, and a warning says so."""
+    _mode = DistributedMode.ASYNC
+    _flags: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         super().__init__()
+        self.check_program_config()
+        self.check_trainer_runtime_config()
+        self.check_server_runtime_config()
+        self.check_build_strategy()
+        self.check_execute_strategy()
+
+    def check_program_config(self) -> None:
         self._program_config.sync_mode = False
+        self._program_config.runtime_split_send_recv = True
+        for name in self._flags:
+            setattr(self._program_config, name, True)
+
+    def check_trainer_runtime_config(self) -> None:
+        self._trainer_runtime_config.mode = self._mode
+
+    def check_server_runtime_config(self) -> None:
+        """Accept every one."""
+
+    def check_execute_strategy(self) -> None:
+        if "half_async" in self._flags:
+            self._execute_strategy.use_thread_barrier = True
+
+    def check_build_strategy(self) -> None:
+        self._build_strategy.async_mode = True
 
 
-class HalfAsyncStrategy(AsyncStrategy):
+class SyncStrategy(_OfMode):
+    """Every step takes the mean of all workers' gradients.
+
+    Fluid: `completely_not_async` makes it synchronous; `sync_mode` is False.
+    """
+
+    _mode = DistributedMode.SYNC
+    _flags = ("half_async", "completely_not_async")
+
+
+class AsyncStrategy(_OfMode):
+    """Fluid: workers did not wait for each other. Here they do, and a warning says so."""
+
+
+class HalfAsyncStrategy(_OfMode):
     """Fluid: workers waited for each other now and then. Here they do in every step, and a warning says so."""
 
+    _mode = DistributedMode.HALF_ASYNC
+    _flags = ("half_async",)
 
-class GeoStrategy(AsyncStrategy):
+
+class GeoStrategy(_OfMode):
     """Fluid: workers exchanged parameters every `update_frequency` steps. Here gradients in every step."""
+
+    _mode = DistributedMode.GEO
+    _flags = ("geo_sgd_mode",)
 
     def __init__(self, update_frequency: int = 100) -> None:
         super().__init__()
-        self._program_config.geo_sgd_mode = True
         self._program_config.geo_sgd_need_push_nums = update_frequency
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from fluidio.era import era
 from fluidio.errors import not_supported
 from fluidio.incubate.fleet.base.fleet_base import DistributedOptimizer, Fleet, Mode
 from fluidio.incubate.fleet.parameter_server.distribute_transpiler.distributed_strategy import DistributedStrategy
-from fluidio.program import Operator, Program, Variable
+from fluidio.program import Operator, Program, Variable, default_main_program, default_startup_program
 from fluidio.transpiler import DistributeTranspiler, DistributeTranspilerConfig
 
 __all__ = ["DistributedTranspiler", "TranspilerOptimizer", "fleet"]
@@ -21,7 +22,14 @@ class DistributedTranspiler(Fleet):
 
     def distributed_optimizer(self, optimizer: object, strategy: object = None) -> TranspilerOptimizer:
         """Return the optimizer under fleet's interface; the strategy is sync by default."""
-        return TranspilerOptimizer(optimizer, strategy, self)
+        if not hasattr(optimizer, "minimize"):
+            raise ValueError("optimizer must be an instance of Optimizer")
+        if not self._is_initialized:
+            raise ValueError(
+                "call fleet.init(role) before fleet.distributed_optimizer: it needs the role of this process"
+            )
+        self._optimizer = wrapped = TranspilerOptimizer(optimizer, strategy, self)
+        return wrapped
 
     def _distribute(self, main: Program, startup: Program, strategy: Any) -> None:
         role = self._role()
@@ -39,6 +47,10 @@ class DistributedTranspiler(Fleet):
             self.main_program, self.startup_program = transpiler.get_trainer_program(), startup
         else:
             self.main_program, self.startup_program = transpiler.get_pserver_programs(role.get_local_endpoint())
+
+    def _transpile(self, config: object) -> None:
+        """Distribute the programs of the moment."""
+        self._distribute(default_main_program(), default_startup_program(), _config(config))
 
     def init_server(self, model_dir: str | None = None) -> None:
         """Do nothing: a server holds nothing.
@@ -72,14 +84,29 @@ class TranspilerOptimizer(DistributedOptimizer):
 
     def minimize(
         self,
-        losses: object,
+        loss: object = None,
         scopes: object = None,
-        startup_programs: object = None,
+        startup_program: object = None,
         parameter_list: Sequence[Variable | str] | None = None,
         no_grad_set: Iterable[object] | None = None,
+        *,
+        losses: object = None,
+        startup_programs: object = None,
     ) -> tuple[list[Operator], list[Any]]:
-        """Append backward and updates, and exchange gradients between them."""
-        return self._minimize(losses, startup_programs, parameter_list, no_grad_set)
+        """Append backward and updates, and exchange gradients between them.
+
+        Fluid: `losses` and `startup_programs` are the names until 1.6, where each may be a list of one.
+        """
+        if era().checks_layer_arguments:
+            for name, given in (("loss", loss), ("program", startup_program)):
+                if isinstance(given, list):
+                    raise TypeError(f"DistributedTranspiler's minimize can not accept {name} with list")
+        return self._minimize(
+            losses if loss is None else loss,
+            startup_programs if startup_program is None else startup_program,
+            parameter_list,
+            no_grad_set,
+        )
 
 
 def _config(strategy: object) -> DistributeTranspilerConfig:

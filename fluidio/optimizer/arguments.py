@@ -1,0 +1,23 @@
+"""What optimizers take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fluidio.clip import GradientClipBase
+from fluidio.program import Variable
+from fluidio.regularizer import WeightDecayRegularizer
+
+__all__ = ["Clip", "Decay", "Parameters", "Rate"]
+
+Rate = float | Variable
+"""A learning rate, or the variable of a schedule."""
+
+Decay = WeightDecayRegularizer | str | None
+"""Decay of weights; until Fluid 1.6 the optimizer's name could stand in its place."""
+
+Parameters = Sequence[Variable | str] | WeightDecayRegularizer | bool | None
+"""What to update; until Fluid 1.6 decay, or a switch, stood in this place."""
+
+Clip = GradientClipBase | float | None
+"""How gradients are clipped; until Fluid 1.6 numbers of the optimizer stood in this place."""

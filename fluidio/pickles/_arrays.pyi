@@ -1,0 +1,7 @@
+"""The compiled half of quick.py; it may be missing."""
+
+from typing import Any
+
+from typing_extensions import Buffer
+
+def read(data: Buffer, dtypes: dict[tuple[str, str], tuple[Any, int]], ndarray: type, /) -> tuple[Any] | None: ...

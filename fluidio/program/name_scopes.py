@@ -1,0 +1,37 @@
+"""Name scopes: mark the parts of a model, stored on ops as `op_namescope`.
+
+Fluid: scopes are counted across the whole process, whatever program the ops belong to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from fluidio.current import Current
+
+__all__ = ["name_scope", "scope_path"]
+
+_scopes: Current[tuple[str, ...]] = Current(())
+_counts: dict[tuple[str, ...], dict[str, int]] = {}
+
+
+@contextlib.contextmanager
+def name_scope(prefix: str | None = None) -> Iterator[None]:
+    """Mark the ops built inside with `op_namescope`; names of variables do not change."""
+    if not prefix:
+        raise AssertionError("namescope prefix cannot be empty.")
+    outer = _scopes.get()
+    counts = _counts.setdefault(outer, {})
+    number = counts.get(prefix, 0)
+    counts[prefix] = number + 1
+    _scopes.switch((*outer, prefix if number == 0 else f"{prefix}_{number}"))
+    try:
+        yield
+    finally:
+        _scopes.switch(outer)
+
+
+def scope_path() -> str:
+    """Return the open scopes as ops store them: "/encoder/layer_1/"."""
+    return "/" + "".join(f"{name}/" for name in _scopes.get())

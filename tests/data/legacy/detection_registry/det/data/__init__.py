@@ -1,0 +1,3 @@
+from .source import RoiDbSource
+from .transform import *
+from .reader import create_reader
