@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 import multiprocessing
 import os
+import random
 import re
 import threading
 import time
@@ -20,6 +21,7 @@ import hypothesis
 import pytest
 
 from fluidio.era import keep_era
+from fluidio.ops.random import engine
 
 # Parallel workers inherit this: tests are parallel by process, and BLAS threads that wait for a busy core are ten times
 # slower than one thread.
@@ -45,8 +47,6 @@ def _leave_nothing_behind() -> Iterator[None]:
     threads, children = set(threading.enumerate()), _children()
     with keep_era(), _fresh():
         yield
-    if set(threading.enumerate()) - threads:
-        gc.collect()  # programs are cycles; the readers they hold stop their threads when they go
     deadline = time.monotonic() + _GRACE
     if set(threading.enumerate()) - threads:
         gc.collect()  # programs are full of cycles; readers end their threads when they go
@@ -59,6 +59,15 @@ def _leave_nothing_behind() -> Iterator[None]:
         time.sleep(0.01)
     if lost:
         pytest.fail(f"the test left child processes behind: {sorted(map(_command, lost))}", pytrace=False)
+
+
+@pytest.fixture(autouse=True)
+def _same_numbers_in_every_run(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let the test's name choose the seeds that the operating system would, so that a test cannot fail now and then."""
+    seeds = random.Random(request.node.nodeid)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "urandom", seeds.randbytes)
+        yield
 
 
 def _fresh() -> contextlib.AbstractContextManager[Any]:

@@ -6,9 +6,9 @@ s <- 48271 s mod (2^31 - 1); the first number uses the state after one step. Vec
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from functools import cache
+from os import urandom
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ _CACHED = 1 << 15
 
 def os_seed() -> int:
     """Return a seed from the operating system, for ops whose seed is 0."""
-    return int.from_bytes(os.urandom(4), "little")
+    return int.from_bytes(urandom(4), "little")
 
 
 @cache
