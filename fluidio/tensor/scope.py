@@ -117,7 +117,7 @@ class Scope:
         if variable is None:
             if not isinstance(name, str):
                 raise TypeError(f"a variable of a scope has a str as its name, got {name!r}")
-            variable = self._variables[name] = ScopeVariable(name)
+            variable = self._variables.setdefault(name, ScopeVariable(name))  # another thread may be first
             self.version += 1
         return variable
 

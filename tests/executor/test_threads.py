@@ -16,6 +16,7 @@ from fluidio.errors import EOFException
 from fluidio.executor.readers import ops as reader_ops
 from fluidio.executor.readers.batch import Batch
 from fluidio.recordio import Writer
+from fluidio.tensor import scope as scopes
 
 THREADS = 6
 
@@ -94,6 +95,20 @@ def test_threads_have_scopes_of_their_own() -> None:
 
     assert len({id(scope) for scope in at_once(work)}) == THREADS
     assert fluid.global_scope().find_var("fc_0.b_0") is None
+
+
+def test_threads_that_ask_a_scope_for_a_new_variable_get_the_same_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    both_make_one = threading.Barrier(2)
+
+    class Variable(scopes.ScopeVariable):
+        def __init__(self, name: str) -> None:
+            both_make_one.wait()
+            super().__init__(name)
+
+    monkeypatch.setattr(scopes, "ScopeVariable", Variable)
+    scope = fluid.Scope()
+    first, second = at_once(lambda _: scope.var("v"), 2)
+    assert first is second is scope.find_var("v")
 
 
 def test_a_thread_without_a_guard_sees_what_the_main_thread_sees() -> None:
