@@ -135,3 +135,21 @@ def test_images_of_other_dtypes_go_the_way_of_numpy() -> None:
     g = conv.Geometry(k, x.shape, w)
     assert not fast_conv.is_for(k, g, x.astype(np.float64), w)
     assert conv.correlate(k, x.astype(np.float64), w.astype(np.float64), g).dtype == np.float64
+
+
+def test_taps_far_outside_the_image_take_no_memory(bits: int) -> None:
+    """A model may ask for any dilation: 2**32 rows of 2**30 columns and 4 channels are 0 bytes, modulo 2**64."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2, 4, 6, 16), np.float32)
+    w = rng.standard_normal((8, 4, 2, 2), np.float32)
+    far = [2**32 - 1, 2**30 - 16]
+    k = drawn(0)[0]
+    k.attrs.update(strides=[1, 1], paddings=[0, far[0], 0, far[1]], dilations=far, groups=1)
+    k.attrs.update(padding_algorithm="EXPLICIT")
+    out, dx, dw = all_three(k, x, w)
+    dout = np.cos(np.arange(out.size)).reshape(out.shape).astype(np.float32)
+    near = w[:, :, 0, 0]
+    np.testing.assert_allclose(out, np.einsum("fc,nchw->nfhw", near, x), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(dx, np.einsum("fc,nfhw->nchw", near, dout), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(dw[:, :, 0, 0], np.einsum("nfhw,nchw->fc", dout, x), rtol=1e-4, atol=1e-4)
+    assert not dw[:, :, 0, 1].any() and not dw[:, :, 1].any()
