@@ -1,10 +1,10 @@
 """Run the attack with the C compiled under AddressSanitizer and UndefinedBehaviorSanitizer.
 
     python -m tests.fuzz.sanitized [TARGET ...] [--count 2000]
+    python -m tests.fuzz.sanitized --tests tests/ops/test_fast_conv.py ...
 
-Builds all C that takes foreign bytes or values into a temporary folder with gcc, starts Python anew with the
-sanitizer's library in front, and lets the parsers use these builds. A find ends the process with the sanitizer's
-report.
+Builds all C of the package into a temporary folder with gcc, starts Python anew with the sanitizer's library in front,
+and lets the parsers, or the tests that are named, use these builds. A find ends the process with the sanitizer's report.
 """
 
 from __future__ import annotations
@@ -17,18 +17,15 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = {
-    "fluidio.recordio._loops": "fluidio/recordio/_loops.c",
-    "fluidio.recordio._snappy": "fluidio/recordio/_snappy.c",
-    "fluidio.recordio._records": "fluidio/recordio/_records.c",
-    "fluidio.conversion._rows": "fluidio/conversion/_rows.c",
-    "fluidio.pickles._scan": "fluidio/pickles/_scan.c",
-    "fluidio.pickles._arrays": "fluidio/pickles/_arrays.c",
+    module["name"]: module["sources"][0]
+    for module in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["ext-modules"]
 }
-FLAGS = ["-shared", "-fPIC", "-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+FLAGS = ["-shared", "-fPIC", "-g", "-O1", "-w", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 FOLDER = "FLUIDIO_SANITIZED"  # set in the process that runs the builds
 
 
@@ -57,7 +54,6 @@ def libraries() -> str:
 
 def attack(targets: list[str], count: int) -> None:
     """Attack the targets that use C."""
-    use(os.environ[FOLDER])
     from fluidio.pickles import opcodes
     from fluidio.recordio.decode import loops
     from fluidio.recordio.format import compressors
@@ -69,19 +65,30 @@ def attack(targets: list[str], count: int) -> None:
         print(f"{name}: {run.attack(name, range(count))} of {count} taken for good, no find", flush=True)
 
 
+def run_tests(paths: list[str]) -> int:
+    """Run tests with the builds."""
+    import pytest
+
+    return int(pytest.main(["-q", "-p", "no:randomly", "-p", "no:cacheprovider", *paths]))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("targets", nargs="*", default=["recordio", "pickles"])
     parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--tests", nargs="+", metavar="PATH", help="run these tests instead")
     options = parser.parse_args()
     if FOLDER in os.environ:
+        use(os.environ[FOLDER])
+        if options.tests:
+            return run_tests(options.tests)
         attack(options.targets, options.count)
         return 0
     with tempfile.TemporaryDirectory() as folder:
         build(folder)
         # Python keeps memory at its end, and hides errors of its own allocator from the sanitizer.
         extra = {"ASAN_OPTIONS": "detect_leaks=0", "PYTHONMALLOC": "malloc", "LD_PRELOAD": libraries(), FOLDER: folder}
-        words = [sys.executable, "-m", "tests.fuzz.sanitized", *options.targets, "--count", str(options.count)]
+        words = [sys.executable, "-m", "tests.fuzz.sanitized", *sys.argv[1:]]
         return subprocess.run(words, cwd=ROOT, env={**os.environ, **extra}).returncode
 
 
