@@ -6,7 +6,9 @@ sees. What another thread sets is its own, so threads that build programs do not
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Iterator
 from typing import Generic, TypeVar
 
 __all__ = ["Current"]
@@ -35,3 +37,25 @@ class Current(Generic[T]):
         else:
             self._own.value = value
         return before
+
+    @contextlib.contextmanager
+    def guard(self, value: T) -> Iterator[None]:
+        """Have this value inside the block, and behind it what was there before.
+
+        A thread that had none of its own follows the process again, whatever the main thread has set meanwhile.
+        """
+        if threading.current_thread() is threading.main_thread():
+            before, self._shared = self._shared, value
+            try:
+                yield
+            finally:
+                self._shared = before
+            return
+        own = self._own.__dict__
+        had = dict(own)
+        own["value"] = value
+        try:
+            yield
+        finally:
+            own.clear()
+            own.update(had)

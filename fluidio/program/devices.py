@@ -22,11 +22,8 @@ def device_guard(device: str | None = None) -> Iterator[None]:
         raise ValueError(
             f"The Attr(device) should be 'cpu' or 'gpu', and it can also be empty string or None, got {device!r}"
         )
-    before = op_device.switch(device or "")
-    try:
+    with op_device.guard(device or ""):
         yield
-    finally:
-        op_device.switch(before)
 
 
 def switch_device(device: str | None) -> str | None:

@@ -51,11 +51,8 @@ def program_guard(main_program: Program, startup_program: Program | None = None)
             raise TypeError(f"program_guard() takes fluid.Program, got {type(program).__name__}")
     if not isinstance(main_program, Program):
         raise TypeError("program_guard() needs a main program, got None")
-    old_main = switch_main_program(main_program)
-    old_startup = switch_startup_program(startup_program) if startup_program is not None else None
-    try:
+    with contextlib.ExitStack() as guards:
+        guards.enter_context(_main.guard(main_program))
+        if startup_program is not None:
+            guards.enter_context(_startup.guard(startup_program))
         yield
-    finally:
-        switch_main_program(old_main)
-        if old_startup is not None:
-            switch_startup_program(old_startup)

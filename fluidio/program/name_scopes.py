@@ -6,6 +6,7 @@ Fluid: scopes are counted across the whole process, whatever program the ops bel
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterator
 
 from fluidio.current import Current
@@ -14,6 +15,7 @@ __all__ = ["name_scope", "scope_path"]
 
 _scopes: Current[tuple[str, ...]] = Current(())
 _counts: dict[tuple[str, ...], dict[str, int]] = {}
+_counting = threading.Lock()
 
 
 @contextlib.contextmanager
@@ -22,14 +24,12 @@ def name_scope(prefix: str | None = None) -> Iterator[None]:
     if not prefix:
         raise AssertionError("namescope prefix cannot be empty.")
     outer = _scopes.get()
-    counts = _counts.setdefault(outer, {})
-    number = counts.get(prefix, 0)
-    counts[prefix] = number + 1
-    _scopes.switch((*outer, prefix if number == 0 else f"{prefix}_{number}"))
-    try:
+    with _counting:
+        counts = _counts.setdefault(outer, {})
+        number = counts.get(prefix, 0)
+        counts[prefix] = number + 1
+    with _scopes.guard((*outer, prefix if number == 0 else f"{prefix}_{number}")):
         yield
-    finally:
-        _scopes.switch(outer)
 
 
 def scope_path() -> str:

@@ -59,10 +59,13 @@ def switch(new_generator: Any = None, new_para_name_checker: Any = None) -> Any:
 
     Fluid: 1.8 returns a pair, the generator and a checker of imperative mode; both forms are accepted.
     """
-    if isinstance(new_generator, tuple):
-        new_generator = new_generator[0]
-    old = _current.switch(new_generator or UniqueNameGenerator())
+    old = _current.switch(_generator(new_generator))
     return (old, DygraphParameterNameChecker()) if era().name == "1.8" else old
+
+
+def _generator(given: Any) -> UniqueNameGenerator:
+    found: UniqueNameGenerator | None = given[0] if isinstance(given, tuple) else given
+    return found or UniqueNameGenerator()
 
 
 @contextlib.contextmanager
@@ -72,8 +75,5 @@ def guard(new_generator: UniqueNameGenerator | str | bytes | None = None) -> Ite
         new_generator = new_generator.decode()
     if isinstance(new_generator, str):
         new_generator = UniqueNameGenerator(new_generator)
-    old = switch(new_generator)
-    try:
+    with _current.guard(_generator(new_generator)):
         yield
-    finally:
-        switch(old)
