@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from fluidio.ops.kernel import Backend
@@ -17,23 +18,29 @@ _PLANS = 64
 
 
 class PlanCache:
-    """Plans stored with a program. A plan is removed while it runs, so a second thread compiles its own."""
+    """Plans stored with a program. A plan is removed while it runs, so a second thread compiles its own; both stay."""
 
     def __init__(self) -> None:
-        self._plans: dict[PlanKey, Plan] = {}
+        self._free: dict[PlanKey, list[Plan]] = {}
 
     def take(self, key: PlanKey, version: int) -> Plan | None:
         """Return a plan for the program as it is now, if one is free."""
-        plan = self._plans.pop(key, None)
+        free = self._free.get(key)
+        try:
+            plan = free.pop() if free else None
+        except IndexError:  # another thread took the last one
+            return None
         return plan if plan is not None and plan.version == version else None
 
     def put(self, key: PlanKey, plan: Plan) -> None:
         """Return a plan to the cache."""
-        self._plans[key] = plan
+        self._free.setdefault(key, []).append(plan)
 
     def make_room(self, version: int) -> None:
         """Drop plans of older versions, or all plans if there are too many."""
-        if len(self._plans) >= _PLANS:
-            self._plans.clear()
-        for key in [key for key, plan in list(self._plans.items()) if plan.version != version]:
-            self._plans.pop(key, None)
+        if len(self._free) >= _PLANS:
+            self._free.clear()
+        for free in list(self._free.values()):
+            for plan in [plan for plan in free if plan.version != version]:
+                with contextlib.suppress(ValueError):  # another thread took it
+                    free.remove(plan)
