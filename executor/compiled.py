@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -34,6 +35,7 @@ from fluidio.tensor.array import Array
 __all__ = ["CompiledProgram", "ParallelExecutor"]
 
 _PLANS = 16
+_compiling = threading.RLock()  # several threads may run a program for the first time
 
 
 def _has_backward(program: Program) -> bool:
@@ -151,12 +153,14 @@ class CompiledProgram:
 
     def _compile(self, exe: Executor, scope: Scope) -> list[Array]:
         if self._scope is None:
-            self._scope = scope
-            if self._places is None:
-                self._places = list(_places_like(exe.place))
-            self._check_places(exe)
-            self._replicas = self._shared_replicas() or Replicas(len(self._places))
-        elif self._scope is not scope:
+            with _compiling:
+                if self._scope is None:
+                    if self._places is None:
+                        self._places = list(_places_like(exe.place))
+                    self._check_places(exe)
+                    self._replicas = self._shared_replicas() or Replicas(len(self._places))
+                    self._scope = scope  # last: what other threads look at
+        if self._scope is not scope:
             raise ValueError(
                 "Cannot compile with different scope: a CompiledProgram belongs to the scope it ran in first"
             )

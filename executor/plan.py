@@ -245,6 +245,7 @@ class Plan:
 
     def _bind(self, scope: Scope) -> _Binding:
         variables: list[ScopeVariable | None] = [None] * len(self._names)
+        version = _chain_version(scope)  # before the first look: another thread may make a variable behind our back
         root = scope.root()
         creates = set(self._creates)
         for slot in self._loads:
@@ -255,7 +256,7 @@ class Plan:
             variables[slot] = found
         for slot in creates - set(self._loads):
             variables[slot] = scope.find_var(self._names[slot]) or root.var(self._names[slot])
-        self._binding = _Binding(scope, _chain_version(scope), variables)
+        self._binding = _Binding(scope, version, variables)
         return self._binding
 
     def run(self, f: Frame) -> None:

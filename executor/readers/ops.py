@@ -42,6 +42,7 @@ from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.program import Operator
 from fluidio.program.consent import check_data_path
+from fluidio.program.op_def import filled
 
 __all__ = ["end_of_epoch"]
 
@@ -372,3 +373,6 @@ def _find_queue(k: Call, f: Frame) -> FeedQueue | None:
         return built.feed_queue
     held = f.scope.find_var(k.op.input("blocking_queue")[0])
     return held.value if held is not None and isinstance(held.value, FeedQueue) else None
+
+
+filled(__name__)

@@ -25,6 +25,7 @@ __all__ = ["declare", "fail", "group", "is_alone", "leave", "membership", "serve
 _STORE_THREADS = ("fluidio-meeting", "fluidio-signs-of-life", "fluidio-waits")
 _LAST_WORDS = 3.0
 
+_meeting = threading.RLock()  # several threads may run a program for the first time
 _membership: Membership | None = None
 _group: Group | None = None
 
@@ -53,19 +54,25 @@ def is_alone() -> bool:
 
 def group() -> Group:
     """Return the group of trainers; the first call meets them."""
+    found = _group
+    if found is None and not is_alone():
+        found = _meet()
+    return Group(Alone(Member(0, socket.gethostname(), os.getpid()))) if found is None else found
+
+
+def _meet() -> Group | None:
     global _group
-    if _group is None:
-        if is_alone() or _membership is None:
-            return Group(Alone(Member(0, socket.gethostname(), os.getpid())))
-        try:
-            _group = Group(_join(_membership))
-        except (NobodyCame, MissingDependencyError) as error:
-            if not goes_alone():
-                raise
-            _group = Group(_go_alone(_membership, error))
-        else:
-            _end_together()
-    return _group
+    with _meeting:
+        if _group is None and _membership is not None:
+            try:
+                _group = Group(_join(_membership))
+            except (NobodyCame, MissingDependencyError) as error:
+                if not goes_alone():
+                    raise
+                _group = Group(_go_alone(_membership, error))
+            else:
+                _end_together()
+        return _group
 
 
 def _go_alone(declared: Membership, error: Exception) -> Communicator:

@@ -6,7 +6,6 @@ from the table alone.
 
 from __future__ import annotations
 
-import functools
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -140,10 +139,12 @@ class _Finder(importlib.abc.MetaPathFinder):
         return None
 
 
-@functools.cache
+_made: dict[tuple[str, str], MadeModule] = {}
+
+
 def made(key: str, path: str) -> MadeModule:
-    """Return the module that is made from the table, one for each name."""
-    return MadeModule(path, key)
+    """Return the module that is made from the table, one for each name, in all threads."""
+    return _made.get((key, path)) or _made.setdefault((key, path), MadeModule(path, key))
 
 
 def hidden(parent: str) -> list[tuple[str, ModuleType]]:

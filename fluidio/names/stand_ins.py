@@ -47,13 +47,18 @@ def _has_stand_in(key: str, name: str) -> bool:
     return name in entry.exported or (name in entry.others and not name.isupper())
 
 
-@functools.cache
+_made: dict[tuple[str, str], type] = {}
+
+
 def _stand_in(key: str, name: str) -> type:
-    """Return the class that stands for a name, the same one wherever Fluid had it."""
+    """Return the class that stands for a name, the same one wherever Fluid had it and in all threads."""
     taken = module(key).taken.get(name)
     if taken is not None and taken[1]:
         return _stand_in(*taken)
-    return _NotHereType(name, (_Unusable,), {"_place": (key, name), "__module__": f"fluidio.{key}"})
+    if (key, name) not in _made:
+        made = _NotHereType(name, (_Unusable,), {"_place": (key, name), "__module__": f"fluidio.{key}"})
+        _made.setdefault((key, name), made)
+    return _made[key, name]
 
 
 class _NotHereType(type):

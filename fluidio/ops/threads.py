@@ -51,11 +51,13 @@ _pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
 def _pool(threads: int) -> ThreadPoolExecutor:
     """Return the threads besides the caller's own; a forked process has its own pool."""
     key = os.getpid(), threads
-    if key not in _pools:
+    found = _pools.get(key)
+    if found is None:
         from concurrent.futures import ThreadPoolExecutor
 
-        _pools[key] = ThreadPoolExecutor(threads - 1, thread_name_prefix="fluidio-kernel")
-    return _pools[key]
+        # Another thread may be first; a pool that nobody uses has no threads.
+        found = _pools.setdefault(key, ThreadPoolExecutor(threads - 1, thread_name_prefix="fluidio-kernel"))
+    return found
 
 
 def close() -> None:

@@ -7,6 +7,7 @@ the table; programs look types up in it; the executor calls the kernels.
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,6 +24,7 @@ __all__ = [
     "OpDef",
     "OpSlot",
     "fill_on_demand",
+    "filled",
     "find_op",
     "grad_name",
     "parse_slots",
@@ -106,14 +108,21 @@ _unloaded: list[str] = []
 
 
 def fill_on_demand(module: str) -> None:
-    """Import a module that adds more ops to the table when an unknown type is looked up."""
+    """Import a module that adds more ops when an unknown type is looked up; at its end it calls `filled`."""
     _unloaded.append(module)
+
+
+def filled(module: str) -> None:
+    """Note that a module has added its ops."""
+    if module in _unloaded:
+        _unloaded.remove(module)
 
 
 def find_op(type: str) -> OpDef:
     """Return the definition of an op type; ValueError names what is missing."""
-    while type not in OP_TABLE and _unloaded:
-        importlib.import_module(_unloaded.pop(0))
+    for module in tuple(_unloaded):
+        if type not in OP_TABLE or module in sys.modules:
+            importlib.import_module(module)  # waits for another thread that is at it
     try:
         return OP_TABLE[type]
     except KeyError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,9 @@ from fluidio.tensor.selected_rows import SelectedRows
 from fluidio.tensor.tensor_array import LoDTensorArray
 
 __all__ = ["Scope", "ScopeVariable", "global_scope", "scope_guard", "switch_scope"]
+
+
+_changing = threading.RLock()  # threads share scopes; what is there already is found without it
 
 
 class ScopeVariable:
@@ -30,8 +34,10 @@ class ScopeVariable:
 
     def _get(self, kind: type, what: str) -> Any:
         if self.value is None:
-            self.value = kind()
-        elif not isinstance(self.value, kind):
+            made = kind()
+            with _changing:  # another thread may be first
+                self.value = made if self.value is None else self.value
+        if not isinstance(self.value, kind):
             raise EnforceNotMet(f"variable {self.name!r} holds {type(self.value).__name__}, not {what}")
         return self.value
 
@@ -117,8 +123,10 @@ class Scope:
         if variable is None:
             if not isinstance(name, str):
                 raise TypeError(f"a variable of a scope has a str as its name, got {name!r}")
-            variable = self._variables.setdefault(name, ScopeVariable(name))  # another thread may be first
-            self.version += 1
+            made = ScopeVariable(name)
+            with _changing:  # another thread may be first
+                variable = self._variables.setdefault(name, made)
+                self.version += 1
         return variable
 
     def find_var(self, name: str) -> ScopeVariable | None:
@@ -152,14 +160,16 @@ class Scope:
 
     def _remove_from_pool(self) -> None:
         """Forget what the scope holds, as dropping it from the pool of all scopes did."""
-        self._children.clear()
-        self._variables.clear()
-        self.version += 1
+        with _changing:
+            self._children.clear()
+            self._variables.clear()
+            self.version += 1
 
     def erase(self, names: list[str]) -> None:
-        for name in names:
-            self._variables.pop(name, None)
-        self.version += 1
+        with _changing:
+            for name in names:
+                self._variables.pop(name, None)
+            self.version += 1
 
     def local_var_names(self) -> list[str]:
         return list(self._variables)
@@ -192,8 +202,5 @@ def scope_guard(scope: Scope) -> Iterator[None]:
     """
     if not isinstance(scope, Scope):
         raise TypeError(f"scope_guard() takes a fluid.Scope, got {type(scope).__name__}")
-    previous = switch_scope(scope)
-    try:
+    with _global_scope.guard(scope):
         yield
-    finally:
-        switch_scope(previous)

@@ -4,7 +4,7 @@
     python -m tests.fuzz.sanitized --tests tests/ops/test_fast_conv.py ...
 
 Builds all C of the package into a temporary folder with gcc, starts Python anew with the sanitizer's library in front,
-and lets the parsers, or the tests that are named, use these builds. A find ends the process with the sanitizer's report.
+and lets the parsers, or the tests that are named, use these builds. A find ends the process with a report.
 """
 
 from __future__ import annotations
