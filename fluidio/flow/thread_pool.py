@@ -87,7 +87,10 @@ class ThreadPool(Generic[T]):
         elif len(self._threads) < self.size:
             thread = threading.Thread(target=self._work, name=f"fluidio-{self._name}", daemon=True)
             self._threads.add(thread)
-            thread.start()
+            try:
+                thread.start()
+            except RuntimeError:  # the system has no more threads to give: who waits for the job does it
+                self._threads.discard(thread)
 
     def result(self, job: Job[T]) -> T:
         """Return a job's result; meanwhile run jobs here that no thread has started, this one or later ones.

@@ -121,3 +121,14 @@ def test_jobs_that_compute_get_no_more_threads_than_cores(
     go.set()
     assert all(pool.result(job) for job in jobs)
     pool.stop()
+
+
+def test_jobs_are_done_where_the_system_gives_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    pool: ThreadPool[str] = ThreadPool("poor", 2)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    jobs = [pool.submit(name_of_thread) for _ in range(3)]
+    assert [pool.result(job) for job in jobs] == [threading.current_thread().name] * 3
+    pool.stop()
