@@ -270,7 +270,7 @@ def _append(
     attrs = {k: v for k, v in grad_op.attrs.items() if k not in ("op_role", "op_role_var")}
     new = [name for names in outputs.values() for name in names if is_new(target, name)]
     made = target.append_op(type=grad_op.type, inputs=grad_op.inputs, outputs=grad_op.outputs, attrs={**attrs, **role})
-    made.site = forward.site
+    made.site, made.from_bytes = forward.site, forward.from_bytes
     describe_grads(block, target, new)
 
 

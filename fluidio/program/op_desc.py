@@ -171,6 +171,7 @@ class OpDesc:
         self._op.slots_out = other.outputs()
         self._op.attrs = dict(other._op.attrs)
         self._op.has_defaults = other._op.has_defaults
+        self._op.from_bytes = other._op.from_bytes
         self._op.block.program.note_change()
 
     def block(self) -> BlockDesc:

@@ -164,3 +164,29 @@ def test_a_block_does_not_contain_itself() -> None:
     inner.append_op(type="conditional_block", inputs={"Cond": []}, outputs={"Scope": []}, attrs={"sub_block": inner})
     with pytest.raises(EnforceNotMet, match="contains itself"):
         fluid.Program.parse_from_string(serialize_program(program))
+
+
+def test_a_copy_of_an_op_needs_the_consent_that_the_op_needs(exe: fluid.Executor, tmp_path: Path) -> None:
+    path = tmp_path / "written"
+    add("save", path, "inputs")
+    copied = fluid.Program()
+    for variable in parsed().list_vars():
+        copied.global_block()._clone_variable(variable)
+    for op in parsed().global_block().ops:
+        copied.global_block().desc.append_op().copy_from(op.desc)
+    with pytest.raises(EnforceNotMet, match=r"would write .*written.*allow_files=True"):
+        exe.run(copied)
+    assert not path.exists()
+
+
+def test_the_gradient_of_an_op_needs_the_consent_that_the_op_needs() -> None:
+    x = fluid.layers.data("x", [1])
+    x.stop_gradient = False
+    out = fluid.default_main_program().current_block().create_var(name="out", shape=[-1, 1], dtype="float32")
+    fluid.layers.py_func(lambda value: value, x, out, backward_func=lambda x, y, dy: dy)
+    fluid.layers.mean(out)
+    program = parsed()
+    with fluid.program_guard(program, fluid.Program()):
+        fluid.backward.append_backward(program.global_block().var("mean_0.tmp_0"))
+    grads = [op for op in program.global_block().ops if op.type.startswith("py_func")]
+    assert len(grads) == 2 and all(op.from_bytes for op in grads)
