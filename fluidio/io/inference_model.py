@@ -149,7 +149,7 @@ def load_inference_model(
 
     Args:
         dirname: the folder; None if `model_filename` and `params_filename` are the bytes themselves (Fluid 1.8).
-        allow_files: let the model's ops read and write files and call functions; only for models you trust.
+        allow_files: let the model's ops use files, functions and other machines; only for models you trust.
 
     Returns:
         [program, names to feed, Variables to fetch].

@@ -168,7 +168,7 @@ class Program:
         """Return the program of ProgramDesc bytes.
 
         Args:
-            allow_files: let its ops read and write files and call functions when it runs; only for bytes you trust.
+            allow_files: let its ops use files, functions and other machines when it runs; only for bytes you trust.
         """
         from fluidio.program.proto import parse_program
 

@@ -28,7 +28,7 @@ def parse_program(data: bytes, what: str = "the ProgramDesc", *, allow_files: bo
 
     Args:
         what: what the bytes are, for error texts.
-        allow_files: let its ops read and write files and call functions when it runs.
+        allow_files: let its ops use files, functions and other machines when it runs.
 
     Raises:
         EnforceNotMet: the bytes are not a valid ProgramDesc.

@@ -13,6 +13,7 @@ import pytest
 
 import fluidio as fluid
 from fluidio.distributed import process
+from fluidio.distributed.communicator import Alone, Member
 from fluidio.distributed.membership import Membership
 from fluidio.executor import compiled, plan_cache
 from fluidio.executor.plan import Plan
@@ -135,7 +136,7 @@ def test_trainers_meet_once_whatever_the_threads(monkeypatch: pytest.MonkeyPatch
         if len(joins) > 1:
             second.set()
         second.wait(0.1)
-        return process.Alone(process.Member(0, "here", 1))
+        return Alone(Member(0, "here", 1))
 
     monkeypatch.setattr(process, "_join", join)
     monkeypatch.setattr(process, "_end_together", lambda: None)

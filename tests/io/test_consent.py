@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import fluidio as fluid
+from fluidio.distributed import membership
 from fluidio.errors import EnforceNotMet
 from fluidio.program.proto import serialize_program
 from fluidio.recordio import Writer
@@ -190,3 +191,18 @@ def test_the_gradient_of_an_op_needs_the_consent_that_the_op_needs() -> None:
         fluid.backward.append_backward(program.global_block().var("mean_0.tmp_0"))
     grads = [op for op in program.global_block().ops if op.type.startswith("py_func")]
     assert len(grads) == 2 and all(op.from_bytes for op in grads)
+
+
+@pytest.mark.parametrize(
+    ("type", "attrs"),
+    [
+        ("gen_nccl_id", {"endpoint": "a:1", "endpoint_list": ["elsewhere:2"], "trainer_id": 0}),
+        ("c_gen_nccl_id", {"endpoint": "a:1", "other_endpoints": ["elsewhere:2"], "rank": 0}),
+        ("listen_and_serv", {"endpoint": "elsewhere:2", "endpoints": ["elsewhere:2"]}),
+    ],
+)
+def test_meeting_other_machines_needs_consent(exe: fluid.Executor, type: str, attrs: dict[str, Any]) -> None:
+    fluid.default_main_program().global_block().append_op(type=type, attrs=attrs)
+    with pytest.raises(EnforceNotMet, match="would (connect to|listen at) elsewhere:2.*allow_files=True"):
+        exe.run(parsed())
+    assert membership() is None

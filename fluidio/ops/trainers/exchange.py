@@ -19,6 +19,7 @@ from fluidio.distributed.nccl import Nccl, nccl_of
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
+from fluidio.program.consent import check_consent
 from fluidio.tensor import SelectedRows
 from fluidio.tensor.add_rows import add_rows
 from fluidio.tensor.array import Array
@@ -182,6 +183,7 @@ def listen_and_serv(k: Call, frame: Any) -> None:
     """Be a parameter server, which here holds nothing, until the trainers have ended."""
     endpoints = tuple(k.attrs["endpoints"])
     endpoint = k.attrs["endpoint"]
+    check_consent(k.op, f"listen at {endpoint}")
     if endpoint not in endpoints:
         raise EnforceNotMet(f"no parameter server has the endpoint {endpoint!r}; there are {', '.join(endpoints)}")
     serve(Membership(-1, k.attrs["trainers"], endpoints, endpoint, endpoints.index(endpoint)))

@@ -7,13 +7,15 @@ from typing import Any
 from fluidio.distributed import Membership, declare, membership, parse_endpoints
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
+from fluidio.program.consent import check_consent
 
 __all__: list[str] = []
 
 
-def _declare(trainer: int, own: str, others: list[str]) -> None:
+def _declare(k: Call, trainer: int, own: str, others: list[str]) -> None:
     """Declare the trainers at these endpoints, unless the script has done so in another way."""
     if membership() is None and others:
+        check_consent(k.op, f"connect to {', '.join(others)}")
         endpoints = [*others[:trainer], own, *others[trainer:]]
         declare(Membership(trainer, len(endpoints), parse_endpoints(endpoints), own))
 
@@ -32,7 +34,7 @@ def gen_nccl_id(k: Call, frame: Any) -> None:
     """Note which trainer this is, at `endpoint`, and where the others are; `trainers` lists all of them."""
     a = k.attrs
     others = [end for end in a["trainers"] if end != a["endpoint"]] or list(a["endpoint_list"])
-    _declare(a["trainer_id"], a["endpoint"], others)
+    _declare(k, a["trainer_id"], a["endpoint"], others)
 
 
 @op(
@@ -47,7 +49,7 @@ def gen_nccl_id(k: Call, frame: Any) -> None:
 )
 def c_gen_nccl_id(k: Call, frame: Any) -> None:
     """Note which trainer this is and where the others are."""
-    _declare(k.attrs["rank"], k.attrs["endpoint"], list(k.attrs["other_endpoints"]))
+    _declare(k, k.attrs["rank"], k.attrs["endpoint"], list(k.attrs["other_endpoints"]))
 
 
 @op(
