@@ -28,7 +28,7 @@ from fluidio.program import Program, Variable, default_main_program
 
 __all__ = ["Checkpoints", "Saved"]
 
-_NAME = re.compile(r"checkpoint-(\d+)$")
+_NAME = re.compile(r"(?:checkpoint|\.replaced)-(\d+)$")
 _VALUES, _STATE = "persistables", "state.json"
 
 
@@ -109,7 +109,7 @@ class Checkpoints:
         }
         self._write(int(step), json.dumps(state))
         for old in self._steps()[: -self._keep]:
-            shutil.rmtree(self._path(old), ignore_errors=True)
+            shutil.rmtree(self._stored(old), ignore_errors=True)
 
     def resume(self) -> Saved | None:
         """Resume from the last checkpoint and return it; None if there is none.
@@ -138,9 +138,17 @@ class Checkpoints:
     def _path(self, step: int) -> Path:
         return self._folder / f"checkpoint-{step:010d}"
 
+    def _aside(self, step: int) -> Path:
+        """Return where the checkpoint of a step is while another one takes its place."""
+        return self._folder / f".replaced-{step:010d}"
+
+    def _stored(self, step: int) -> Path:
+        path = self._path(step)
+        return path if path.exists() else self._aside(step)
+
     def _steps(self) -> list[int]:
         names = os.listdir(self._folder) if self._folder.is_dir() else []
-        return sorted(int(match[1]) for match in map(_NAME.match, names) if match)
+        return sorted({int(match[1]) for match in map(_NAME.match, names) if match})
 
     def _write(self, step: int, state: str) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -152,9 +160,12 @@ class Checkpoints:
             (unfinished / _STATE).write_text(state)
             for path in unfinished.iterdir():
                 _sync(path)
-            shutil.rmtree(self._path(step), ignore_errors=True)
+            if self._path(step).exists():
+                shutil.rmtree(self._aside(step), ignore_errors=True)
+                os.rename(self._path(step), self._aside(step))
             os.rename(unfinished, self._path(step))
             _sync(self._folder)
+            shutil.rmtree(self._aside(step), ignore_errors=True)
         except BaseException:
             shutil.rmtree(unfinished, ignore_errors=True)
             raise
@@ -164,7 +175,7 @@ class Checkpoints:
         steps = self._steps()
         if not steps:
             return ""
-        path = self._path(steps[-1])
+        path = self._stored(steps[-1])
         load_persistables(self._exe, str(path), self._program, _VALUES)
         return (path / _STATE).read_text()
 

@@ -8,6 +8,7 @@ DIR/checkpoint_0/trainer_0/NAME     what a trainer noted, such as the number of 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterable, Mapping
@@ -41,10 +42,9 @@ def serials(checkpoint_dir: str) -> list[int]:
         return []
     found = []
     for name in os.listdir(checkpoint_dir):
-        head, _, number = name.rpartition("_")
-        mark = os.path.join(checkpoint_dir, name, "__model__", "_SUCCESS")
-        if head == "checkpoint" and number.isdigit() and os.path.exists(mark):
-            found.append(int(number))
+        match = re.fullmatch("checkpoint_(0|[1-9][0-9]*)", name)
+        if match and os.path.exists(os.path.join(checkpoint_dir, name, "__model__", "_SUCCESS")):
+            found.append(int(match[1]))
     return sorted(found)
 
 

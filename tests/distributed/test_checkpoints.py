@@ -118,6 +118,28 @@ def test_a_checkpoint_that_cannot_be_finished_leaves_the_one_before(
     assert saved is not None and saved.step == 1
 
 
+def test_a_checkpoint_stays_while_another_of_its_step_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    training = Training(write(tmp_path / "data"), tmp_path / "run", keep=1)
+    training.save(1, first=True)
+
+    def killed(source: Any, target: Any) -> None:
+        if ".unfinished" in str(source):
+            raise SystemExit
+        os.replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module.os, "rename", killed)
+        with pytest.raises(SystemExit):
+            training.save(1)
+    assert training.resume() == module.Saved(1, {"first": True})
+    training.save(1)
+    assert training.resume() == module.Saved(1, {})
+    training.save(2)
+    assert os.listdir(tmp_path / "run") == ["checkpoint-0000000002"]
+
+
 def test_another_number_of_readers_is_refused(tmp_path: Path) -> None:
     training = Training(write(tmp_path / "data"), tmp_path / "run")
     training.save(1)

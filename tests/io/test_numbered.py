@@ -75,3 +75,12 @@ def test_cleaning_removes_the_folder_if_nothing_else_is_in_it(tmp_path: Path) ->
     fluid.io.save_checkpoint(exe, str(folder), 0, main)
     fluid.io.clean_checkpoint(str(folder), delete_dir=True)
     assert not folder.exists()
+
+
+def test_folders_of_other_names_do_not_count(tmp_path: Path) -> None:
+    exe, main = program()
+    fluid.io.save_checkpoint(exe, str(tmp_path), 0, main)
+    for name in ("checkpoint_\N{SUPERSCRIPT TWO}", "checkpoint_007", "checkpoint_x", "other_5"):
+        (tmp_path / name / "__model__").mkdir(parents=True)
+        (tmp_path / name / "__model__" / "_SUCCESS").touch()
+    assert fluid.io.get_latest_checkpoint_serial(str(tmp_path)) == 0
