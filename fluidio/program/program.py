@@ -231,10 +231,9 @@ class Program:
         program: Program = desc._program
         return program
 
-    @classmethod
-    def global_seed(cls, seed: int = 0) -> None:
-        """Set the seed of all programs created from now on."""
-        Program._default_seed = seed
+    def global_seed(self, seed: int = 0) -> None:
+        """Set the seed of this program and of all programs created from now on."""
+        Program._default_seed = self._seed = seed
 
     # -- op roles and name scopes -------------------------------------------------------------------------------
 

@@ -72,6 +72,13 @@ def test_name_scopes_nest_and_count() -> None:
     assert [v.op.attr("op_namescope") for v in (a, b, c)] == ["/s1/", "/s1/s2/", "/s1_1/"]  # type: ignore[union-attr]
 
 
+def test_a_global_seed_is_that_of_the_program_and_of_later_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Program, "_default_seed", 0)
+    program, earlier = Program(), Program()
+    program.global_seed(102)
+    assert (program.random_seed, earlier.random_seed, Program().random_seed) == (102, 0, 102)
+
+
 def test_random_seed_takes_integers_only() -> None:
     with pytest.raises(ValueError, match="random_seed's input seed must be an integer"):
         Program().random_seed = 1.5  # type: ignore[assignment]
