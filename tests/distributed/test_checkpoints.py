@@ -130,7 +130,7 @@ def test_a_checkpoint_stays_while_another_of_its_step_takes_its_place(
         os.replace(source, target)
 
     with monkeypatch.context() as patch:
-        patch.setattr(module.os, "rename", killed)
+        patch.setattr(os, "rename", killed)
         with pytest.raises(SystemExit):
             training.save(1)
     assert training.resume() == module.Saved(1, {"first": True})
