@@ -11,7 +11,7 @@ from fluidio.dtypes import VarType
 from fluidio.executor import Executor
 from fluidio.io.predicates import as_program, is_parameter, is_persistable, variables_of
 from fluidio.ops.io.whole_files import saving_together
-from fluidio.program import Program, Variable
+from fluidio.program import Program, Variable, unique_name
 from fluidio.program.consent import inside
 from fluidio.tensor import global_scope
 
@@ -56,7 +56,7 @@ def save_vars(
         with saving_together(os.fspath(dirname or ""), MODEL_KEY):
             executor.run(saving)
         return None
-    sink = block.create_var(name="save_combine_bytes", type=VarType.RAW, persistable=in_memory)
+    sink = block.create_var(name=unique_name.generate("saved_params"), type=VarType.RAW, persistable=in_memory)
     path = "" if in_memory else os.path.join(os.fspath(dirname or ""), filename or "")
     block.append_op(
         type="save_combine",

@@ -7,12 +7,22 @@ from typing import Any
 
 from fluidio.ops.compiled import channels
 from fluidio.ops.kernel import Call, KernelResult
-from fluidio.ops.registry import gradient, op
+from fluidio.ops.registry import default_grad_maker, gradient, op
 from fluidio.ops.trainers.sums import sum_over_trainers
 from fluidio.program.infer import InferContext
+from fluidio.program.op_def import GradOp
+from fluidio.program.operator import Operator
 from fluidio.tensor.array import Array
 
-__all__ = ["BATCH_NORM_ATTRS", "batch_norm", "batch_norm_grad", "fast_grad", "fast_norm", "infer_batch_norm"]
+__all__ = [
+    "BATCH_NORM_ATTRS",
+    "batch_norm",
+    "batch_norm_grad",
+    "fast_grad",
+    "fast_norm",
+    "infer_batch_norm",
+    "statistics_if_global",
+]
 
 BATCH_NORM_ATTRS: dict[str, Any] = {
     "momentum": 0.9,
@@ -40,6 +50,16 @@ def infer_batch_norm(c: InferContext) -> None:
             c.set(f"{slot}Out", have, c.dtype(slot))
             c.set(f"Saved{slot}", have, c.dtype(slot))
     c.same("Y", "X")
+
+
+def statistics_if_global(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    """Return the gradient op: it reads the moving statistics only where they count in training, as Fluid's does."""
+    ops = default_grad_maker(forward, no_grad)
+    if not forward.attrs.get("use_global_stats"):
+        for made in ops:
+            made.inputs.pop("Mean", None)
+            made.inputs.pop("Variance", None)
+    return ops
 
 
 class _Layout:
@@ -128,7 +148,7 @@ def fast_norm(
     return out, mean, variance, batch_mean, inverse, None
 
 
-@op("batch_norm", _INPUTS, _OUTPUTS, BATCH_NORM_ATTRS, infer=infer_batch_norm, grad=True)
+@op("batch_norm", _INPUTS, _OUTPUTS, BATCH_NORM_ATTRS, infer=infer_batch_norm, grad=statistics_if_global)
 def batch_norm(
     k: Call, x: Array, scale: Array, bias: Array, mean: Array, variance: Array, momentum_tensor: Array
 ) -> KernelResult:
@@ -183,7 +203,7 @@ def fast_grad(
     return channels.normalise_grad(x, dy, out, scale, saved_mean, saved_inverse, moving, k.wants("X@GRAD"))
 
 
-op("sync_batch_norm", _INPUTS, _OUTPUTS, BATCH_NORM_ATTRS, infer=infer_batch_norm, grad=True)(batch_norm)
+op("sync_batch_norm", _INPUTS, _OUTPUTS, BATCH_NORM_ATTRS, infer=infer_batch_norm, grad=statistics_if_global)(batch_norm)
 
 
 @gradient("sync_batch_norm", _GRAD_INPUTS, _GRAD_OUTPUTS)

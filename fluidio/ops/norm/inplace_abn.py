@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from fluidio.ops.kernel import Call, KernelResult
-from fluidio.ops.norm.batch_norm import BATCH_NORM_ATTRS, batch_norm, batch_norm_grad, infer_batch_norm
+from fluidio.ops.norm.batch_norm import (
+    BATCH_NORM_ATTRS,
+    batch_norm,
+    batch_norm_grad,
+    infer_batch_norm,
+    statistics_if_global,
+)
 from fluidio.ops.registry import gradient, op
 from fluidio.tensor.array import Array
 
@@ -39,7 +45,7 @@ def _before(k: Call, y: Array, dy: Array) -> tuple[Array, Array]:
     "Y MeanOut VarianceOut SavedMean SavedVariance ReserveSpace?",
     _ATTRS,
     infer=infer_batch_norm,
-    grad=True,
+    grad=statistics_if_global,
 )
 def inplace_abn(
     k: Call, x: Array, scale: Array, bias: Array, mean: Array, variance: Array, momentum: Array
