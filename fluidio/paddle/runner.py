@@ -81,7 +81,7 @@ def _execute(script: Path, spec: ModuleSpec | None) -> int:
         sys.modules["__mp_main__"] = main  # multiprocessing's second name for it
     install_capsule()
     try:
-        loaded = compile_source(script.read_bytes(), str(script))
+        loaded = compile_source(script.read_bytes(), str(script), in_package=bool(main.__package__))
         loaded.prepare(main.__dict__)
         exec(loaded.code, main.__dict__)
     except SystemExit as stop:

@@ -20,6 +20,7 @@ from typing import Any
 
 from fluidio.paddle.capsule.arithmetic import IMPORT, keep_old_dtypes
 from fluidio.paddle.capsule.bindings import Bindings
+from fluidio.paddle.capsule.lifetimes import keep_lifetimes
 from fluidio.paddle.capsule.modules import Renewed, renew
 from fluidio.paddle.libraries import builds_on_paddle
 from fluidio.program.call_site import is_ours
@@ -42,17 +43,18 @@ class Loaded:
             exec(line, names)
 
 
-def compile_source(data: bytes, path: str) -> Loaded:
-    """Compile the user's source text; applied fixes are reported on stderr."""
+def compile_source(data: bytes, path: str, *, in_package: bool = False) -> Loaded:
+    """Compile the user's source text, a module of a package or not; applied fixes are reported on stderr."""
     text = importlib.util.decode_source(data)
     program, forced = (int(os.environ.get(name, "0")) for name in ("FLUIDIO_PROGRAM_PYTHON", "FLUIDIO_PYTHON"))
     if not is_users(path):
         program = forced = 0  # a library is not written for the program's Python
-    renewed = renew(text, path, program=program, forced=forced)
+    renewed = renew(text, path, program=program, forced=forced, in_package=in_package)
     _tell(renewed, path)
     tree = ast.parse(renewed.text, path)
     if renewed.text != text:
         _hide_columns(tree, text, renewed.text)
+    keep_lifetimes(tree, renewed.python == 2)
     imports = [*renewed.imports, *[IMPORT] * keep_old_dtypes(tree, Bindings(tree))]
     return Loaded(compile(tree, path, "exec", dont_inherit=True), tuple(imports))
 
@@ -79,7 +81,7 @@ class CapsuleLoader(importlib.machinery.SourceFileLoader):
 
     def exec_module(self, module: ModuleType) -> None:
         path = self.get_filename(module.__name__)
-        loaded = compile_source(self.get_data(path), path)
+        loaded = compile_source(self.get_data(path), path, in_package=bool(module.__package__))
         loaded.prepare(module.__dict__)
         exec(loaded.code, module.__dict__)
 

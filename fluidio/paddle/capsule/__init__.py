@@ -7,6 +7,7 @@
 import builtins
 
 from fluidio.paddle.capsule import (
+    archives,
     arrays,
     assertions,
     byte_functions,
@@ -16,6 +17,8 @@ from fluidio.paddle.capsule import (
     images,
     jsons,
     old_numpy,
+    old_texts,
+    ordering,
     pickles,
     python2,
     scalar_math,
@@ -28,10 +31,13 @@ from fluidio.paddle.capsule import (
     yamls,
 )
 from fluidio.paddle.capsule.absent import absent
+from fluidio.paddle.capsule.archives import *
 from fluidio.paddle.capsule.arrays import *
 from fluidio.paddle.capsule.frames import *
 from fluidio.paddle.capsule.images import getsize, textsize
 from fluidio.paddle.capsule.old_numpy import *
+from fluidio.paddle.capsule.old_texts import *
+from fluidio.paddle.capsule.ordering import *
 from fluidio.paddle.capsule.pickles import loads as pickle_loads
 from fluidio.paddle.capsule.python2 import *
 from fluidio.paddle.capsule.scalars import *
@@ -40,9 +46,12 @@ from fluidio.paddle.capsule.text import *
 from fluidio.paddle.capsule.yamls import *
 
 __all__ = ["absent", "builtins", "getsize", "pickle_loads", "textsize"]
+__all__ += archives.__all__
 __all__ += arrays.__all__
 __all__ += frames.__all__
 __all__ += old_numpy.__all__
+__all__ += old_texts.__all__
+__all__ += ordering.__all__
 __all__ += python2.__all__
 __all__ += scalars.__all__
 __all__ += stdlib.__all__

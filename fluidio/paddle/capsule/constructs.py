@@ -10,11 +10,28 @@ from fluidio.paddle.capsule.shapes import is_list, is_no_array, is_text
 if TYPE_CHECKING:
     from fluidio.paddle.capsule.rewrite import Rewriter
 
-__all__ = ["append", "call", "divide_in_place", "fstring", "listed", "operator", "rename_special_methods", "store"]
+__all__ = [
+    "append",
+    "call",
+    "compare_by_cmp",
+    "divide_in_place",
+    "fstring",
+    "listed",
+    "operator",
+    "rename_special_methods",
+    "store",
+]
 
 _LISTS = ("map", "filter", "zip", "range", "xrange")
 _VIEWS = ("keys", "values", "items")
-_SPECIAL = {"next": "__next__", "__nonzero__": "__bool__", "__div__": "__truediv__", "__unicode__": "__str__"}
+_SPECIAL = {
+    "next": "__next__",
+    "__nonzero__": "__bool__",
+    "__div__": "__truediv__",
+    "__rdiv__": "__rtruediv__",
+    "__idiv__": "__itruediv__",
+    "__unicode__": "__str__",
+}
 
 
 def operator(rewriter: Rewriter, node: ast.BinOp) -> None:
@@ -80,15 +97,21 @@ def call(rewriter: Rewriter, node: ast.Call) -> bool:
         if function.attr == "format" and _formats(rewriter, node, function):
             rewriter.as_function(node, function, rewriter.apply_construct("format", node, "'...'.format(array)"))
             return True
-        if function.attr == "sort" and _sorts(node, positional=0) and not rewriter.bindings.dotted(function)[0]:
+        if (
+            function.attr == "sort"
+            and _sorts(rewriter, node, positional=0)
+            and not rewriter.bindings.dotted(function)[0]
+        ):
             rewriter.as_function(node, function, rewriter.apply_construct("sort", node, ".sort(cmp)") + "_in_place")
             return True
     if not isinstance(function, ast.Name) or not rewriter.bindings.is_builtin(function.id):
         return False
-    if function.id == "sorted" and _sorts(node, positional=1):
+    if function.id == "sorted" and _sorts(rewriter, node, positional=1):
         _rename(rewriter, function, rewriter.apply_construct("sort", node, "sorted(cmp)"))
     elif function.id == "round" and rewriter.python2:
         _rename(rewriter, function, rewriter.apply_construct("round", node, "round()"))
+    elif function.id in ("eval", "exec") and node.args and rewriter.floors:
+        _run_old_code(rewriter, node, function.id)
     elif function.id in ("len", "reversed") and node.args:
         listed(rewriter, node.args[0])
     elif rewriter.python2 and is_list(node, _LISTS) and id(node) not in rewriter.iterated:
@@ -121,8 +144,15 @@ def _formats(rewriter: Rewriter, node: ast.Call, function: ast.Attribute) -> boo
     return not all(is_no_array(value) for value in (*node.args, *(k.value for k in node.keywords)))
 
 
-def _sorts(node: ast.Call, positional: int) -> bool:
-    if any(keyword.arg == "cmp" for keyword in node.keywords):
+def _run_old_code(rewriter: Rewriter, node: ast.Call, mode: str) -> None:
+    source = node.args[0]
+    rewriter.edits.open(rewriter.edits.start(source), rewriter.apply_construct("code", node, f"{mode}()") + "(")
+    rewriter.edits.close(rewriter.edits.end(source), f", {mode!r})")
+
+
+def _sorts(rewriter: Rewriter, node: ast.Call, positional: int) -> bool:
+    """Return whether a call may sort in a way that Python 3 does not: by a function, or values of different kinds."""
+    if rewriter.python2 or any(keyword.arg == "cmp" for keyword in node.keywords):
         return True
     extra = node.args[positional:]
     return bool(extra) and not any(isinstance(argument, (ast.Constant, ast.Starred)) for argument in extra)
@@ -134,6 +164,8 @@ def listed(rewriter: Rewriter, node: ast.expr) -> None:
         return
     function = node.func
     if isinstance(function, ast.Name):
+        if rewriter.python2 and function.id == "filter":
+            return  # its own row: it gives what it was given
         old = function.id if is_list(node, _LISTS) and rewriter.bindings.is_builtin(function.id) else ""
     else:
         is_view = isinstance(function, ast.Attribute) and function.attr in _VIEWS and not node.args
@@ -201,3 +233,18 @@ def rename_special_methods(rewriter: Rewriter, node: ast.ClassDef) -> None:
             rewriter.apply_construct("special", method, f"def {old}")
             where = edits.find(old.encode(), edits.start(method) + 3, edits.end(method))
             edits.replace(where, where + len(old), new)
+
+
+def compare_by_cmp(rewriter: Rewriter, node: ast.ClassDef) -> None:
+    """`def __cmp__(self, other)`, which Python 3 does not ask: a base class asks it."""
+    names = {child.name for child in node.body if isinstance(child, ast.FunctionDef)}
+    if not rewriter.python2 or "__cmp__" not in names or names & {"__lt__", "__eq__"}:
+        return
+    base = rewriter.apply_construct("compared", node, "def __cmp__")
+    edits = rewriter.edits
+    if node.bases:
+        edits.open(edits.start(node.bases[0]), f"{base}, ")
+        return
+    where = edits.find(node.name.encode(), edits.start(node) + len("class"), edits.end(node)) + len(node.name)
+    bracket = edits.data[where:].lstrip()[:1] == b"("
+    edits.open(edits.find(b"(", where, edits.end(node)) + 1 if bracket else where, base if bracket else f"({base})")

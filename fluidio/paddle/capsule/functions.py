@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 __all__ = ["func_code", "func_defaults", "func_dict", "func_doc", "func_globals", "func_name", "im_class"]
@@ -43,7 +44,9 @@ def func_globals(value: object) -> Any:
 
 
 def im_func(value: object) -> Any:
-    """Return the function of a method."""
+    """Return the function of a method; one taken from its class is the function."""
+    if isinstance(value, types.FunctionType):
+        return value
     return _old_or_new(value, "im_func", "__func__")
 
 

@@ -25,10 +25,13 @@ def _path(target: str) -> str:
 
 def rewrite_import(rewriter: Rewriter, node: ast.Import) -> None:
     """Rewrite `import cPickle as pickle, os`."""
-    if not any(alias.name in _MODULES for alias in node.names):
+    if not any(alias.name in _MODULES or _is_sibling(rewriter, alias.name) for alias in node.names):
         return
     parts: list[str] = []
     for alias in node.names:
+        if _is_sibling(rewriter, alias.name):
+            parts += _import_sibling(alias)
+            continue
         row = _MODULES.get(alias.name)
         if row is None:
             parts.append(f"import {alias.name}" + (f" as {alias.asname}" if alias.asname else ""))
@@ -46,6 +49,12 @@ def rewrite_import(rewriter: Rewriter, node: ast.Import) -> None:
 def rewrite_from(rewriter: Rewriter, node: ast.ImportFrom) -> None:
     """Rewrite `from collections import Iterable, OrderedDict`."""
     module = node.module or ""
+    if not node.level and _is_sibling(rewriter, module):
+        where = rewriter.edits.find(b"from", rewriter.edits.start(node), rewriter.edits.end(node)) + len("from")
+        rewriter.edits.open(
+            rewriter.edits.find(module.partition(".")[0].encode(), where, rewriter.edits.end(node)), "."
+        )
+        return
     if node.level or (any(alias.name == "*" for alias in node.names) and module not in _MODULES):
         return
     kept: list[str] = []
@@ -64,6 +73,21 @@ def rewrite_from(rewriter: Rewriter, node: ast.ImportFrom) -> None:
     elif not parts:
         return
     _put(rewriter, node, [*([f"from {module} import {', '.join(kept)}"] if kept else []), *parts])
+
+
+def _is_sibling(rewriter: Rewriter, module: str) -> bool:
+    """Return whether Python 2 finds a module beside the one that imports it, in the same package."""
+    return module.partition(".")[0] in rewriter.siblings
+
+
+def _import_sibling(alias: ast.alias) -> list[str]:
+    root, _, rest = alias.name.partition(".")
+    if not rest:
+        return [f"from . import {root}" + (f" as {alias.asname}" if alias.asname else "")]
+    parent, _, last = alias.name.rpartition(".")
+    if alias.asname:
+        return [f"from .{parent} import {last} as {alias.asname}"]
+    return [f"from .{parent} import {last} as capsule_{last}", f"from . import {root}"]
 
 
 def refuse_from(rewriter: Rewriter, node: ast.ImportFrom) -> None:

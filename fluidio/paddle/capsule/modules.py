@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import importlib.machinery
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from fluidio.paddle.capsule.bindings import Bindings
 from fluidio.paddle.capsule.evidence import find_evidence
@@ -67,7 +70,7 @@ def _verdict(tree: ast.Module, bindings: Bindings) -> tuple[int, str]:
     return verdict, signs[0][1] if signs and signs[0] else ""
 
 
-def renew(text: str, path: str, *, program: int = 0, forced: int = 0) -> Renewed:
+def renew(text: str, path: str, *, program: int = 0, forced: int = 0, in_package: bool = False) -> Renewed:
     """Bring a text to today.
 
     Args:
@@ -75,6 +78,7 @@ def renew(text: str, path: str, *, program: int = 0, forced: int = 0) -> Renewed
         path: its file, for errors.
         program: the Python of the program it belongs to, for a text that shows nothing itself.
         forced: the Python to take it for, whatever it shows.
+        in_package: whether it is loaded as a module of a package.
 
     Raises:
         SyntaxError: the text is neither Python 3 nor Python 2.
@@ -89,5 +93,26 @@ def renew(text: str, path: str, *, program: int = 0, forced: int = 0) -> Renewed
         python, reason = forced, f"--python {forced}"
     elif not python:
         python, reason = program or 3, "as the rest of the program" if program else "nothing older in it"
-    done = rewrite(text, tree, bindings, python == 2)
+    siblings = _siblings(path) if in_package and "absolute_import" not in bindings.futures else frozenset()
+    done = rewrite(text, tree, bindings, python == 2, siblings if python == 2 else _only_beside(siblings, tree))
     return Renewed(done.text, python, reason, done.changes, done.imports)
+
+
+def _siblings(path: str) -> frozenset[str]:
+    """Return the modules and packages beside a file."""
+    own = Path(path)
+    found = {child.stem for child in own.parent.glob("*.py")} | {
+        child.parent.name for child in own.parent.glob("*/__init__.py")
+    }
+    return frozenset(found - {"__init__", own.stem})
+
+
+def _only_beside(siblings: frozenset[str], tree: ast.Module) -> frozenset[str]:
+    """Return those that a module imports and that are nowhere else: only Python 2 ever found them."""
+    names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level]
+    return frozenset(name for name in siblings & {n.partition(".")[0] for n in names} if not _is_found(name))
+
+
+def _is_found(module: str) -> bool:
+    return module in sys.modules or importlib.machinery.PathFinder.find_spec(module) is not None

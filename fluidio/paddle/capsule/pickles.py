@@ -6,6 +6,8 @@ import io
 import pickle
 from typing import Any
 
+from fluidio.paddle.capsule.text import ByteText
+
 __all__ = ["dump", "load", "loads"]
 
 
@@ -14,15 +16,32 @@ def _binary(file: object) -> Any:
     return inner.raw if isinstance(inner, io.BufferedReader) and type(inner) is not io.BufferedReader else inner
 
 
+def _decoded(self: object, value: bytes) -> str | ByteText:
+    """Return a string of Python 2 as what it is: text where it is ASCII, else bytes that behave as text."""
+    return value.decode() if value.isascii() else ByteText(value)
+
+
+# The unpickler written in Python asks for each string.
+_Unpickler: Any = type("_Unpickler", (vars(pickle)["_Unpickler"],), {"_decode_string": _decoded})
+
+
 def load(file: Any) -> Any:
-    """Return the object in a file; text that Python 2 pickled is read as latin1, as its arrays need."""
+    """Return the object in a file."""
     stream = _binary(file)
-    return pickle.load(stream if hasattr(stream, "readline") else file, encoding="latin1")
+    stream = stream if hasattr(stream, "readline") else file
+    start = stream.tell() if hasattr(stream, "seek") else None
+    if start is None:
+        return _Unpickler(stream).load()
+    try:
+        return pickle.load(stream)
+    except UnicodeDecodeError:
+        stream.seek(start)  # a string of Python 2 that is not ASCII, such as an array's data
+    return _Unpickler(stream).load()
 
 
 def loads(data: Any) -> Any:
     """Return the object in a string."""
-    return pickle.loads(data.encode("latin1") if isinstance(data, str) else data, encoding="latin1")
+    return load(io.BytesIO(data.encode("latin1") if isinstance(data, str) else data))
 
 
 def dump(obj: Any, file: Any, protocol: int | None = None) -> None:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-import functools
-import importlib
+import importlib.util
 import itertools
 import math
 import sys
-from collections.abc import Callable, ItemsView, KeysView, Mapping, ValuesView
+from collections.abc import Callable, ItemsView, Iterable, KeysView, Mapping, ValuesView
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 import numpy as np
 
+from fluidio.paddle.capsule.scalars import scalar
+from fluidio.paddle.capsule.text import ByteText
+
 __all__ = [
     "apply",
     "basestring",
-    "cmp",
+    "ceil",
+    "chr_of",
     "coerce",
     "divide",
     "divide_in_place",
     "execfile",
+    "filter_of",
+    "floor",
     "has_key",
     "isMappingType",
     "isNumberType",
@@ -36,9 +41,10 @@ __all__ = [
     "nothing",
     "reload",
     "round_away",
-    "sorted_by",
-    "sorted_by_in_place",
     "values_of",
+    "view_items",
+    "view_keys",
+    "view_values",
 ]
 
 basestring = (str, bytes)
@@ -110,6 +116,21 @@ def iterkeys(mapping: object) -> Any:
     return _old_or_new(mapping, "iterkeys", "keys")
 
 
+def view_items(mapping: Mapping[object, object]) -> object:
+    """Return a view of the items."""
+    return getattr(mapping, "viewitems", mapping.items)()
+
+
+def view_keys(mapping: Mapping[object, object]) -> object:
+    """Return a view of the keys."""
+    return getattr(mapping, "viewkeys", mapping.keys)()
+
+
+def view_values(mapping: Mapping[object, object]) -> object:
+    """Return a view of the values."""
+    return getattr(mapping, "viewvalues", mapping.values)()
+
+
 def has_key(mapping: Any, *args: Any, **kwargs: Any) -> Any:
     """Return whether a mapping has a key."""
     own = getattr(mapping, "has_key", None)
@@ -128,9 +149,34 @@ def next_of(iterator: Any) -> Any:
     return iterator.next() if hasattr(iterator, "next") else next(iterator)
 
 
-def map_longest(function: None, *columns: Any) -> list[Any]:
-    """Return map(None, a, b, ...): tuples up to the longest, or the values of the only one."""
+def map_longest(function: Callable[..., object] | None, *columns: Iterable[object]) -> list[object]:
+    """Return map(function, a, b, ...) up to the longest; without a function tuples, or the only values."""
+    if function is not None:
+        return [function(*values) for values in itertools.zip_longest(*columns)]
     return list(columns[0]) if len(columns) == 1 else list(itertools.zip_longest(*columns))
+
+
+def filter_of(function: Callable[[object], object] | None, values: Iterable[object]) -> object:
+    """Return filter(function, values): text of text, a tuple of a tuple, else a list."""
+    found = list(filter(function, values))
+    if isinstance(values, (str, ByteText)):
+        return "".join(map(str, found))
+    return tuple(found) if isinstance(values, tuple) else found
+
+
+def floor(number: object) -> float:
+    """Return math.floor(number) as a float."""
+    return float(math.floor(scalar(number)))
+
+
+def ceil(number: object) -> float:
+    """Return math.ceil(number) as a float."""
+    return float(math.ceil(scalar(number)))
+
+
+def chr_of(number: int) -> str | ByteText:
+    """Return the character of a number below 256, which is a byte."""
+    return chr(number) if number < 128 else ByteText(bytes([number]))
 
 
 def coerce(left: Any, right: Any) -> tuple[Any, Any]:
@@ -154,32 +200,6 @@ def isNumberType(value: object) -> bool:
     return hasattr(value, "__int__") or hasattr(value, "__complex__")
 
 
-def cmp(left: Any, right: Any) -> int:
-    """Return -1, 0 or 1."""
-    return int(left > right) - int(left < right)
-
-
-def _key(compare: Callable[[Any, Any], int] | None, key: Callable[[Any], Any] | None) -> Callable[[Any], Any] | None:
-    if compare is None:
-        return key
-    ordering = functools.cmp_to_key(compare)
-    return ordering if key is None else lambda value: ordering(key(value))
-
-
-def sorted_by(values: Any, cmp: Any = None, key: Any = None, reverse: bool = False) -> list[Any]:
-    """Return sorted(values, cmp, key, reverse)."""
-    return sorted(values, key=_key(cmp, key), reverse=reverse)
-
-
-def sorted_by_in_place(values: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call values.sort(cmp, key, reverse)."""
-    if not isinstance(values, list):
-        return values.sort(*args, **kwargs)
-    given = dict(zip(("cmp", "key", "reverse"), args)) | kwargs
-    values.sort(key=_key(given.get("cmp"), given.get("key")), reverse=bool(given.get("reverse", False)))
-    return None
-
-
 def apply(function: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
     """Call a function with a tuple of arguments."""
     return function(*args, **(kwargs or {}))
@@ -187,14 +207,13 @@ def apply(function: Callable[..., Any], args: Any = (), kwargs: Any = None) -> A
 
 def execfile(filename: str, globals: Any = None, locals: Any = None) -> None:
     """Run a file in the caller's names."""
-    from fluidio.paddle.sources import compile_source
+    from fluidio.paddle.capsule.old_texts import compile_text
 
     caller = sys._getframe(1)
     with open(filename, "rb") as file:
-        loaded = compile_source(file.read(), filename)
+        code = compile_text(importlib.util.decode_source(file.read()), filename, "exec")
     names = caller.f_globals if globals is None else globals
-    loaded.prepare(names)
-    exec(loaded.code, names, caller.f_locals if locals is None and globals is None else locals)
+    exec(code, names, caller.f_locals if locals is None and globals is None else locals)
 
 
 def reload(module: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+import sys
 from dataclasses import dataclass, field
 
 from fluidio.paddle.capsule import constructs
@@ -44,9 +45,15 @@ class Rewritten:
     imports: list[str] = field(default_factory=list)
 
 
-def rewrite(text: str, tree: ast.Module, bindings: Bindings, python2: bool) -> Rewritten:
-    """Apply the table to a text whose tree is given; no line moves."""
+def rewrite(
+    text: str, tree: ast.Module, bindings: Bindings, python2: bool, siblings: frozenset[str] = frozenset()
+) -> Rewritten:
+    """Apply the table to a text whose tree is given; no line moves.
+
+    `siblings` are the modules beside it in its package, which Python 2 imports before any other of that name.
+    """
     rewriter = Rewriter(text, bindings, python2)
+    rewriter.siblings = siblings
     rewriter.visit(tree)
     return Rewritten(rewriter.edits.apply(), sorted(set(rewriter.changes)), sorted(rewriter.imports))
 
@@ -61,6 +68,7 @@ class Rewriter(ast.NodeVisitor):
         self.floors = python2 and "division" not in bindings.futures
         self.changes: list[Change] = []
         self.imports: set[str] = set()
+        self.siblings: frozenset[str] = frozenset()
         self.guarded = self.tried = False
         self.iterated: set[int] = set()
         taken = bindings.bound | set(bindings.modules)
@@ -162,6 +170,7 @@ class Rewriter(ast.NodeVisitor):
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         constructs.rename_special_methods(self, node)
+        constructs.compare_by_cmp(self, node)
         self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> None:
@@ -227,7 +236,7 @@ class Rewriter(ast.NodeVisitor):
                 self._replace(function, row, self.target(row, full, root))
                 return
         for row in _METHODS.get(function.attr, []):
-            if not full and self._holds(row, node):
+            if not _names_function(full) and self._holds(row, node):
                 self._method(node, function, row)
                 break
         # Not the attribute itself: its row may not hold for this call.
@@ -237,6 +246,8 @@ class Rewriter(ast.NodeVisitor):
         """Return whether a call is safe as it is: an array with a dtype is not ragged, a literal is no array."""
         if row.key in ("numpy.array", "numpy.asarray"):
             return len(node.args) != 1 or (any(k.arg == "dtype" for k in node.keywords) and not _says_copy(node))
+        if row.python2_only:
+            return False
         return row.key.startswith("math.") and all(is_no_array(argument) for argument in node.args)
 
     def _method(self, node: ast.Call, function: ast.Attribute, row: Row) -> None:
@@ -284,6 +295,12 @@ class Rewriter(ast.NodeVisitor):
         start, end = self.edits.start(node), self.edits.end(node)
         self.note(node, row, re.sub(r"\s+", "", self.edits.segment(start, end)))
         self.edits.replace(start, end, text)
+
+
+def _names_function(full: str) -> bool:
+    """Return whether a dotted name is a function of a module, and not, as `os.environ.keys`, of something in it."""
+    owner = full.rpartition(".")[0]
+    return bool(full) and ("." not in owner or owner in sys.modules)
 
 
 def _matches(condition: str, call: ast.Call) -> bool:

@@ -20,9 +20,24 @@ class _Either(io.BytesIO):
 
     _is_text = False
 
+    def _as_written(self, data: bytes) -> str | bytes:
+        return data.decode("utf-8", "surrogateescape") if self._is_text else data
+
     def write(self, data: Any, /) -> int:
         self._is_text = self._is_text or isinstance(data, str)
-        return super().write(data.encode() if isinstance(data, str) else data)
+        return super().write(data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data)
 
     def getvalue(self) -> Any:
-        return super().getvalue().decode() if self._is_text else super().getvalue()
+        return self._as_written(super().getvalue())
+
+    def read(self, size: int | None = -1, /) -> Any:
+        return self._as_written(super().read(size))
+
+    def readline(self, size: int | None = -1, /) -> Any:
+        return self._as_written(super().readline(size))
+
+    def readlines(self, hint: int | None = None, /) -> Any:
+        return list(self)
+
+    def __next__(self) -> Any:
+        return self._as_written(super().__next__())

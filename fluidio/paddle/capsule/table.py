@@ -4,7 +4,7 @@ A row is `old -> new`, the version that dropped the old way, and `py2` where the
 
     module old       import old, from old import name
     old.name         a name of a module, however the script has imported it
-    .name()          a method;  .name  an attribute
+    .name()          a method;  .name(1)  with one argument;  .name  an attribute
     name             a builtin;  name()  a builtin when it is called
     old(key=)        only calls with that keyword;  old(2)  with two arguments;  old(lazy)  of a generator or a map;
                      old(None)  whose first argument is None
@@ -38,7 +38,7 @@ class Row:
         if self.old.startswith("{"):
             return "construct"
         if self.old.startswith("."):
-            return "method" if self.old.endswith("()") else "attribute"
+            return "method" if self.old.endswith(")") else "attribute"
         if "." in self.key:
             return "name"
         return "call" if self.old.endswith(")") else "builtin"
@@ -85,4 +85,5 @@ def rows_of(kind: str) -> dict[str, list[Row]]:
     for row in ROWS:
         if row.kind == kind:
             found.setdefault(row.key, []).append(row)
-    return found
+    # What a Python 2 module means comes before what holds in any module.
+    return {key: sorted(rows, key=lambda row: not row.python2_only) for key, rows in found.items()}

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import builtins
 import codecs
-import gzip
 import io
 import os
 import subprocess
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["ByteText", "check_output", "decode", "encode", "fdopen", "getwriter", "gzip_open", "join", "open_file"]
-__all__ += ["to_unicode", "translate"]
+__all__ = ["ByteText", "check_output", "decode", "encode", "fdopen", "getwriter", "join", "open_file"]
+__all__ += ["binary_reader", "binary_writer", "to_unicode", "translate"]
 
 _CODECS = {"hex", "base64", "zlib", "bz2", "quopri", "uu", "rot13", "string_escape", "string-escape"}
 
@@ -43,6 +42,15 @@ class ByteText(bytes):
 
     def __lt__(self, other: object) -> bool:
         return self._text() < str(other)
+
+    def __le__(self, other: object) -> bool:
+        return self._text() <= str(other)
+
+    def __gt__(self, other: object) -> bool:
+        return self._text() > str(other)
+
+    def __ge__(self, other: object) -> bool:
+        return self._text() >= str(other)
 
     def __contains__(self, part: Any) -> bool:
         return part in self._text() if isinstance(part, str) else bytes.__contains__(self, part)
@@ -125,11 +133,11 @@ def encode(value: Any, *args: Any, **kwargs: Any) -> Any:
     return ByteText(encoded) if isinstance(encoded, bytes) else encoded
 
 
-def join(separator: Any, parts: Any, *more: Any) -> Any:
-    """Return separator.join(parts), whichever of them are bytes; any other `join` as it is."""
-    if more or not isinstance(separator, (str, bytes)):
-        return separator.join(parts, *more)
-    words = list(parts)
+def join(separator: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return separator.join(parts), whichever of them are bytes; any other `join`, such as a thread's, as it is."""
+    if len(args) != 1 or not isinstance(separator, (str, bytes)):
+        return separator.join(*args, **kwargs)
+    words = list(args[0])
     if isinstance(separator, bytes) and not isinstance(separator, ByteText):
         return separator.join(words)
     return str(separator).join(str(w) if isinstance(w, ByteText) else w for w in words)
@@ -211,10 +219,14 @@ def open_file(name: Any, mode: str = "r", buffering: int = -1, *args: Any, **kwa
     return kind(file)
 
 
-def gzip_open(filename: Any, mode: str = "rb", *args: Any, **kwargs: Any) -> Any:
-    """Return gzip.open(...): lines are text, read() gives bytes that behave as text."""
-    file: Any = gzip.open(filename, mode, *args, **kwargs)
-    return _BinaryReader(file) if isinstance(file, gzip.GzipFile) and "r" in mode else file
+def binary_reader(file: Any) -> io.BufferedReader:
+    """Return a reader around a file of bytes: lines are text, read() gives bytes that behave as text."""
+    return _BinaryReader(file)
+
+
+def binary_writer(file: Any) -> io.BufferedWriter:
+    """Return a writer around a file of bytes that takes text too."""
+    return _BinaryWriter(file)
 
 
 def check_output(*args: Any, **kwargs: Any) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.paddle.capsule import python2_cases
+
 NP = "import numpy as np\n"
 OLD = "exec 'b = 1'\n"  # Python 2 syntax makes a text Python 2
 DRAW = """
@@ -326,3 +328,4 @@ CASES: dict[str, tuple[str, Any]] = {
         [[1, 2], [1], [(1, 2)], [0, 1, 5]],
     ),
 }
+CASES |= python2_cases.CASES

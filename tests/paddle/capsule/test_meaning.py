@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from fluidio.paddle.capsule.modules import python_of, renew
+from fluidio.paddle.sources import CapsuleFinder
 from tests.paddle.capsule.running import renewed, run, value
 
 
@@ -134,3 +139,36 @@ def test_what_is_ported_runs_without_the_capsule_around_it() -> None:
     exec(compile(text, "s.py", "exec"), names)
     assert names["a"] == 4.0
     assert text.splitlines()[2] == "from fluidio.paddle import capsule"
+
+
+def package(folder: Path, **texts: str) -> Path:
+    """Write a package of Python 2 modules."""
+    folder.mkdir()
+    for name, text in texts.items():
+        (folder / f"{name}.py").write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("sign", ["print 'x'\n", ""], ids=["old syntax", "no sign"])
+def test_a_module_finds_those_beside_it_in_its_package(sign: str, tmp_path: Path, monkeypatch: Any) -> None:
+    name = f"pk{len(sign)}"
+    package(
+        tmp_path / name,
+        __init__=f"{sign}import beside_a as b\nfrom beside_b import (w,\n    v)\nimport beside_b\n",
+        beside_a=f"{sign}from beside_b import v as x\n",
+        beside_b="v, w = 7, 8\n",
+    )
+    (tmp_path / "train.py").write_text(f"import {name}\na = [{name}.b.x, {name}.w, {name}.beside_b.v]\n")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.setattr(sys, "meta_path", [CapsuleFinder(), *sys.meta_path])
+    assert run((tmp_path / "train.py").read_text())["a"] == [7, 8, 7]
+    for module in [m for m in sys.modules if m.partition(".")[0] == name]:
+        del sys.modules[module]
+
+
+def test_an_import_that_finds_its_module_elsewhere_stays_absolute_in_python_3(tmp_path: Path) -> None:
+    folder = package(tmp_path / "pk", __init__="", json="")
+    assert renew("import six, json\n", str(folder / "a.py"), in_package=True).text == "import six, json\n"
+    assert renew("import json\nprint 1\n", str(folder / "a.py"), in_package=True).text.startswith("from . import json")
+    future = "from __future__ import absolute_import\nimport json\nprint 1\n"
+    assert "from . import" not in renew(future, str(folder / "a.py"), in_package=True).text

@@ -1,0 +1,57 @@
+"""Compressed files and members of archives in Python 2 modules: lines are text, read() gives bytes that act as text."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import zipfile
+from typing import IO, Any
+
+from fluidio.paddle.capsule.text import ByteText, binary_reader, binary_writer
+
+__all__ = ["bz2_file", "extractfile", "gzip_file", "gzip_open", "open_member", "read_member"]
+
+
+def _opened(file: object, mode: str) -> object:
+    """Return a file around one of bytes; one opened as text stays as it is."""
+    if "t" in mode:
+        return file
+    return binary_reader(file) if "r" in mode else binary_writer(file)
+
+
+def gzip_open(filename: object, mode: str = "rb", *args: object, **kwargs: object) -> object:
+    """Return gzip.open(...)."""
+    opened: Any = gzip.open
+    return _opened(opened(filename, mode.replace("U", "") or "r", *args, **kwargs), mode)
+
+
+def gzip_file(filename: object = None, mode: str | None = None, *args: object, **kwargs: object) -> object:
+    """Return gzip.GzipFile(...)."""
+    kind: Any = gzip.GzipFile
+    file = kind(filename, mode, *args, **kwargs)
+    return _opened(file, "r" if file.readable() else "w")
+
+
+def bz2_file(filename: object, mode: str = "r", buffering: int = 0, *args: object, **kwargs: object) -> object:
+    """Return bz2.BZ2File(...)."""
+    plain = mode.replace("U", "") or "r"
+    kind: Any = bz2.BZ2File
+    return _opened(kind(filename, plain, *args, **kwargs), plain)
+
+
+def extractfile(archive: Any, *args: object, **kwargs: object) -> object:
+    """Return a member of a tar file; None where it is no file."""
+    file: IO[bytes] | None = archive.extractfile(*args, **kwargs)
+    return file if file is None else binary_reader(file)
+
+
+def open_member(archive: Any, *args: object, **kwargs: object) -> object:
+    """Return a member of a zip file; what `open` gives of anything else."""
+    file = archive.open(*args, **kwargs)
+    return binary_reader(file) if isinstance(archive, zipfile.ZipFile) and file.readable() else file
+
+
+def read_member(archive: Any, *args: object, **kwargs: object) -> object:
+    """Return the bytes of a member of a zip file; what `read` gives of anything else."""
+    data = archive.read(*args, **kwargs)
+    return ByteText(data) if isinstance(archive, zipfile.ZipFile) else data

@@ -1,0 +1,91 @@
+"""Python 2's ConfigParser: comments behind values, repeated options, values of any type, `%` that stands for itself."""
+
+from __future__ import annotations
+
+import configparser
+import re
+from typing import Any
+
+__all__ = ["ConfigParser", "RawConfigParser", "SafeConfigParser"]
+
+_REFERENCE = re.compile(r"%\(([^)]+)\)s")
+
+
+class _Lenient(configparser.Interpolation):
+    """Replace `%(name)s` and leave any other `%` alone."""
+
+    def before_get(self, parser: Any, section: str, option: str, value: str, defaults: Any) -> Any:
+        for _ in range(configparser.MAX_INTERPOLATION_DEPTH):
+            if not isinstance(value, str) or "%(" not in value:
+                return value
+            value = _REFERENCE.sub(lambda match: str(_referred(parser, match[1], section, option, defaults)), value)
+        raise configparser.InterpolationDepthError(option, section, value)
+
+
+def _referred(parser: Any, name: str, section: str, option: str, defaults: Any) -> object:
+    try:
+        return defaults[parser.optionxform(name)]
+    except KeyError:
+        raw = parser.get(section, option, raw=True)
+        raise configparser.InterpolationMissingOptionError(option, section, raw, name) from None
+
+
+class RawConfigParser(configparser.RawConfigParser):
+    """A parser that takes its options one by one and in any type."""
+
+    def __init__(
+        self, defaults: dict[str, object] | None = None, dict_type: type = dict, allow_no_value: bool = False
+    ) -> None:
+        super().__init__(None, dict_type, allow_no_value, strict=False, inline_comment_prefixes=(";",))
+        own: Any = self.defaults()
+        own.update((self.optionxform(str(name)), value) for name, value in (defaults or {}).items())
+
+    def write(self, fp: Any, space_around_delimiters: bool = True) -> None:
+        """Write everything, whatever the types of the values."""
+        sections: list[tuple[str, dict[str, object]]] = [("DEFAULT", {**self.defaults()})] * bool(self.defaults())
+        sections += [(name, {o: self._of(name, o) for o in self._own(name)}) for name in self.sections()]
+        for name, options in sections:
+            fp.write(f"[{name}]\n")
+            for option, value in options.items():
+                fp.write(
+                    f"{option} = {str(value).replace(chr(10), chr(10) + chr(9))}\n"
+                    if value is not None
+                    else f"{option}\n"
+                )
+            fp.write("\n")
+
+    def _own(self, section: str) -> list[str]:
+        return [
+            option
+            for option in self.options(section)
+            if option in self[section] and not self._inherits(section, option)
+        ]
+
+    def _inherits(self, section: str, option: str) -> bool:
+        return option in self.defaults() and self._of(section, option) == self.defaults()[option]
+
+    def _of(self, section: str, option: str) -> object:
+        return _get(self, section, option, raw=True)
+
+
+def _get(self: Any, section: str, option: str, raw: object = False, vars: object = None, **kwargs: object) -> Any:
+    """Return an option; `raw` and `vars` may be given by position."""
+    get: Any = configparser.RawConfigParser.get
+    return get(self, section, option, raw=bool(raw), vars=vars, **kwargs)
+
+
+setattr(RawConfigParser, "get", _get)  # noqa: B010  (its type is another one today)
+
+
+class ConfigParser(RawConfigParser):
+    """A parser that replaces `%(name)s`."""
+
+    _DEFAULT_INTERPOLATION = _Lenient()
+
+
+class SafeConfigParser(ConfigParser):
+    """The same; Python 2 had two of them."""
+
+
+def __getattr__(name: str) -> object:
+    return getattr(configparser, name)

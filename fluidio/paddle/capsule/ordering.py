@@ -1,0 +1,121 @@
+"""Order as Python 2 had it: comparison functions, `__cmp__`, and values of different kinds side by side."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import numbers
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias
+
+Compare: TypeAlias = Callable[[Any, Any], int]
+Key: TypeAlias = Callable[[Any], Any]
+
+__all__ = ["Compared", "cmp", "max_of", "min_of", "sorted_by", "sorted_by_in_place"]
+
+
+def cmp(left: Any, right: Any) -> int:
+    """Return -1, 0 or 1; None is below all, numbers are below other kinds, which go by the names of their types."""
+    try:
+        return int(left > right) - int(left < right)
+    except TypeError:
+        pass  # values that Python 3 does not compare
+    if type(left) is type(right) and isinstance(left, (tuple, list)):
+        found = next((order for a, b in zip(left, right) if (order := cmp(a, b))), 0)
+        return found or cmp(len(left), len(right))
+    return cmp(_rank(left), _rank(right))
+
+
+def _rank(value: object) -> tuple[int, str]:
+    if value is None:
+        return 0, ""
+    return (1, "") if isinstance(value, numbers.Number) else (2, type(value).__name__)
+
+
+_any_order = functools.cmp_to_key(cmp)
+
+
+def _key(compare: Compare | None, key: Key | None) -> Key | None:
+    if compare is None:
+        return key
+    ordering = functools.cmp_to_key(compare)
+    return ordering if key is None else lambda value: ordering(key(value))
+
+
+def _mixed(key: Key | None) -> Key:
+    return _any_order if key is None else lambda value: _any_order(key(value))
+
+
+def sorted_by(
+    values: Iterable[object], cmp: Compare | None = None, key: Key | None = None, reverse: object = False
+) -> list[object]:
+    """Return sorted(values, cmp, key, reverse)."""
+    found = list(values)
+    sorted_by_in_place(found, cmp, key, reverse)
+    return found
+
+
+def sorted_by_in_place(values: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call values.sort(cmp, key, reverse)."""
+    if not isinstance(values, list):
+        return values.sort(*args, **kwargs)
+    given = dict(zip(("cmp", "key", "reverse"), args)) | kwargs
+    key, reverse = _key(given.get("cmp"), given.get("key")), bool(given.get("reverse", False))
+    before = list(values)
+    try:
+        values.sort(key=key, reverse=reverse)
+    except TypeError:
+        values[:] = before
+        values.sort(key=_mixed(key), reverse=reverse)
+    return None
+
+
+def max_of(*args: object, **kwargs: object) -> object:
+    """Return max(...)."""
+    return _extreme(builtins.max, args, kwargs)
+
+
+def min_of(*args: object, **kwargs: object) -> object:
+    """Return min(...)."""
+    return _extreme(builtins.min, args, kwargs)
+
+
+def _extreme(function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]) -> object:
+    values = list(args[0]) if len(args) == 1 and isinstance(args[0], Iterator) else None
+    given = args if values is None else (values,)
+    try:
+        return function(*given, **kwargs)
+    except TypeError:
+        if len(given) == 1 and not hasattr(given[0], "__iter__"):
+            raise
+        key: Any = kwargs.get("key")
+        return function(*given, **{**kwargs, "key": _mixed(key)})
+
+
+class Compared:
+    """A class that says how it compares by `__cmp__`."""
+
+    __slots__ = ()
+
+    def __cmp__(self, other: object) -> int:
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return self.__cmp__(other) == 0
+
+    def __ne__(self, other: object) -> bool:
+        return self.__cmp__(other) != 0
+
+    def __lt__(self, other: object) -> bool:
+        return self.__cmp__(other) < 0
+
+    def __le__(self, other: object) -> bool:
+        return self.__cmp__(other) <= 0
+
+    def __gt__(self, other: object) -> bool:
+        return self.__cmp__(other) > 0
+
+    def __ge__(self, other: object) -> bool:
+        return self.__cmp__(other) >= 0
+
+    __hash__ = object.__hash__
