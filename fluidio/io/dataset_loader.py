@@ -51,6 +51,7 @@ class DatasetLoader(GeneratorLoader):
                 yield [_pair(value) for value in batch_feed(samples, self._feed_list).values()]
         if dropped:
             self._note_dropped(dropped)
+        self._dataset.finish_pass()
 
     def _dealt(self) -> Iterator[list[Sample]]:
         """Yield a batch from each place's files in turn."""

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
-from fluidio.errors import not_supported
+from fluidio.io.page_views import page_views
 from fluidio.io.slot_desc import FeedDesc
 from fluidio.io.slot_text import Sample, batch_feed, drop_zeros, samples_of
 from fluidio.program import Variable
@@ -28,7 +28,7 @@ class _SlotDataset:
         self.thread_num = 1
         self._extra: dict[str, str | int] = {}
         self._command = "cat"
-        self._batch_size = 1
+        self._batch_size: int | None = None
         self._variables: list[Variable] = []
 
     def set_filelist(self, filelist: Sequence[str]) -> None:
@@ -53,7 +53,7 @@ class _SlotDataset:
         self.thread_num = int(thread_num)
 
     def set_hdfs_config(self, fs_name: str, fs_ugi: str) -> None:
-        not_supported("Dataset.set_hdfs_config", "copy the files with `hadoop fs -get` and set_filelist to them")
+        """Do nothing: files are read where they are; copy those of hdfs: with `hadoop fs -get`."""
 
     def set_rank_offset(self, rank_offset: str) -> None:
         """Store the name of the variable for `desc()`; it matters only on parameter servers."""
@@ -82,7 +82,7 @@ class _SlotDataset:
     @property
     def batch_size(self) -> int:
         """Return how many samples make a batch."""
-        return self._batch_size
+        return 1 if self._batch_size is None else self._batch_size
 
     @property
     def variables(self) -> list[Variable]:
@@ -91,15 +91,19 @@ class _SlotDataset:
             raise ValueError("Dataset: call set_use_var with the variables of the slots first")
         return self._variables
 
+    def _heads(self) -> int:
+        """Return how many words precede the slots of a line."""
+        return 0
+
     def _samples(self, paths: Sequence[str]) -> Generator[Sample, None, None]:
         variables = self.variables
         for path in paths:
-            yield from samples_of(path, self._command, variables)
+            yield from samples_of(path, self._command, variables, self._heads())
 
     def sample_lists(self, part: int = 0, parts: int = 1) -> Generator[list[Sample], None, None]:
         """Yield lists with the samples of one batch, from every `parts`-th file; the last list may be short."""
         with contextlib.closing(self._samples(self.filelist[part::parts])) as samples:
-            while chunk := list(itertools.islice(samples, self._batch_size)):
+            while chunk := list(itertools.islice(samples, self.batch_size)):
                 yield chunk
 
     def batches(self) -> Iterator[dict[str, Any]]:
@@ -135,8 +139,22 @@ class InMemoryDataset(_SlotDataset):
     def __init__(self) -> None:
         super().__init__()
         self.keep_zeros = False
+        self.fleet_send_batch_size: int | None = None
+        self.fleet_send_sleep_seconds: int | None = None
+        self.is_user_set_queue_num = False
+        self.queue_num: int | None = None
+        self.parse_ins_id = False
+        self.parse_content = False
+        self.parse_logkey = False
+        self.merge_by_sid = True
+        self.enable_pv_merge = False
+        self.merge_by_lineid = False
         self._held: list[Sample] | None = None
+        self._views: list[list[Sample]] = []
         self._passed = False
+
+    def _heads(self) -> int:
+        return self.parse_ins_id + self.parse_content + self.parse_logkey
 
     def load_into_memory(self) -> None:
         held = list(self._samples(self.filelist))
@@ -195,13 +213,17 @@ class InMemoryDataset(_SlotDataset):
         return len(self._loaded()) if self._passed else 0
 
     def set_queue_num(self, queue_num: int) -> None:
-        """Do nothing: there is one queue."""
+        """Store the number; there is one queue."""
+        self.is_user_set_queue_num = True
+        self.queue_num = queue_num
 
     def set_fleet_send_batch_size(self, fleet_send_batch_size: int = 1024) -> None:
-        """Do nothing: nothing is sent."""
+        """Store the number; nothing is sent."""
+        self.fleet_send_batch_size = fleet_send_batch_size
 
     def set_fleet_send_sleep_seconds(self, fleet_send_sleep_seconds: int = 0) -> None:
-        """Do nothing: nothing is sent."""
+        """Store the number; nothing is sent."""
+        self.fleet_send_sleep_seconds = fleet_send_sleep_seconds
 
     def set_feed_type(self, data_feed_type: str) -> None:
         """Set the class of the feed that `desc()` names."""
@@ -211,21 +233,57 @@ class InMemoryDataset(_SlotDataset):
         """Do nothing: only parameter servers use feature keys."""
 
     def set_merge_by_lineid(self, merge_size: int = 2) -> None:
-        not_supported("InMemoryDataset.set_merge_by_lineid", "merge lines with the same id before they are read")
+        """Expect an id before the slots of each line. Fluid: one worker alone merges no lines."""
+        self.merge_by_lineid = True
+        self.parse_ins_id = True
 
     def set_parse_ins_id(self, parse_ins_id: bool) -> None:
-        """Raise for True, because ids in front of lines are unsupported; False changes nothing."""
-        if parse_ins_id:
-            not_supported("InMemoryDataset.set_parse_ins_id", "cut the ids off in set_pipe_command")
+        """Say whether `1 ID` precedes the slots of each line."""
+        self.parse_ins_id = parse_ins_id
 
     def set_parse_content(self, parse_content: bool) -> None:
-        """Raise for True, because contents in front of lines are unsupported; False changes nothing."""
-        if parse_content:
-            not_supported("InMemoryDataset.set_parse_content", "cut the contents off in set_pipe_command")
+        """Say whether `1 CONTENT` precedes the slots of each line, behind the id."""
+        self.parse_content = parse_content
+
+    def set_parse_logkey(self, parse_logkey: bool) -> None:
+        """Say whether `1 LOGKEY` precedes the slots of each line, behind id and content."""
+        self.parse_logkey = parse_logkey
+
+    def set_merge_by_sid(self, merge_by_sid: bool) -> None:
+        """Say whether page views join samples of one search id; without, each sample is one."""
+        self.merge_by_sid = merge_by_sid
+
+    def set_enable_pv_merge(self, enable_pv_merge: bool) -> None:
+        """Say whether preprocess_instance joins samples to page views."""
+        self.enable_pv_merge = enable_pv_merge
+
+    def set_current_phase(self, current_phase: int) -> None:
+        """Do nothing: only a BoxPS feed tells joining from updating."""
+
+    def preprocess_instance(self) -> None:
+        """Join the samples to page views, which get_pv_data_size counts; without pv merging, shuffle them.
+
+        Fluid: samples in page views are not delivered; postprocess_instance puts them back.
+        """
+        if not self.enable_pv_merge:
+            self.local_shuffle()
+            return
+        self._views = page_views(self._loaded(), self.merge_by_sid)
+        self._held = []
+
+    def postprocess_instance(self) -> None:
+        """Put the samples of the page views back, in their order."""
+        if self.enable_pv_merge:
+            self._held = [sample for view in self._views for sample in view]
+            self._passed = False
+
+    def get_pv_data_size(self) -> int:
+        """Return how many page views there are."""
+        return len(self._views)
 
     def sample_lists(self, part: int = 0, parts: int = 1) -> Generator[list[Sample], None, None]:
         """Yield lists with the samples of one batch, for every `parts`-th batch; the last list may be short."""
-        held, size = self._loaded(), self._batch_size
+        held, size = self._loaded(), self.batch_size
         for start in range(part * size, len(held), parts * size):
             yield held[start : start + size]
 

@@ -16,7 +16,7 @@ class FeedDesc:
     """The data feed of a dataset; `str()` returns the text."""
 
     name: str
-    batch_size: int
+    batch_size: int | None
     variables: Sequence[Variable]
     pipe_command: str
     extra: Mapping[str, str | int]
@@ -26,7 +26,8 @@ class FeedDesc:
 
     def _lines(self) -> Iterator[str]:
         yield f'name: "{self.name}"'
-        yield f"batch_size: {self.batch_size}"
+        if self.batch_size is not None:
+            yield f"batch_size: {self.batch_size}"
         if self.variables:
             yield "multi_slot_desc {"
             for variable in self.variables:

@@ -18,17 +18,22 @@ __all__ = ["Sample", "batch_feed", "drop_zeros", "parse_line", "samples_of"]
 Sample = list[Any]
 
 
-def samples_of(path: str, command: str, variables: Sequence[Variable]) -> Iterator[Sample]:
-    """Yield the samples of a file after its text has gone through a shell command."""
+def samples_of(path: str, command: str, variables: Sequence[Variable], heads: int = 0) -> Iterator[Sample]:
+    """Yield the samples of a file after its text has gone through a shell command.
+
+    Args:
+        heads: how many words, each behind its count of 1, precede the slots: an id, a content, a log key. A sample then
+            ends with the list of them.
+    """
     with open(path, "rb") as source:
         if command.strip() in ("", "cat"):
-            yield from _parse(source, path, variables)
+            yield from _parse(source, path, variables, heads)
             return
         with subprocess.Popen(command, shell=True, stdin=source, stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
             done = False
             try:
-                yield from _parse(process.stdout, path, variables)
+                yield from _parse(process.stdout, path, variables, heads)
                 done = True
             finally:
                 if not done:
@@ -37,19 +42,21 @@ def samples_of(path: str, command: str, variables: Sequence[Variable]) -> Iterat
             raise ReaderError(f"{path}: the pipe command {command!r} ended with status {process.returncode}")
 
 
-def _parse(lines: Any, path: str, variables: Sequence[Variable]) -> Iterator[Sample]:
+def _parse(lines: Any, path: str, variables: Sequence[Variable], heads: int) -> Iterator[Sample]:
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
-                yield parse_line(line, variables)
+                yield parse_line(line, variables, heads)
             except ValueError as error:
                 raise ReaderError(f"{path}: line {number}: {error}; the line is {line[:60]!r}") from None
 
 
-def parse_line(line: bytes, variables: Sequence[Variable]) -> Sample:
-    """Return one array for each variable."""
+def parse_line(line: bytes, variables: Sequence[Variable], heads: int = 0) -> Sample:
+    """Return one array for each variable, and behind them the words before the slots, if there are any."""
     words = line.split()
-    position = 0
+    position = 2 * heads
+    if len(words) < position or any(words[at] != b"1" for at in range(0, position, 2)):
+        raise ValueError(f"it does not begin with {heads} times a 1 and a word: an id, a content or a log key")
     sample: Sample = []
     for variable in variables:
         if position >= len(words):
@@ -62,6 +69,8 @@ def parse_line(line: bytes, variables: Sequence[Variable]) -> Sample:
         position += 1 + count
     if position != len(words):
         raise ValueError(f"{len(words) - position} extra words after the last slot")
+    if heads:
+        sample.append(words[1 : 2 * heads : 2])
     return sample
 
 

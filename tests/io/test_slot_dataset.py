@@ -158,8 +158,6 @@ def test_mistakes_in_the_setup_are_named(tmp_path: Path) -> None:
         list(dataset.batches())
     with pytest.raises(ValueError, match="float32 or int64"):
         fluid.QueueDataset().set_use_var([fluid.layers.data("b", [1], dtype="int32")])
-    with pytest.raises(NotImplementedError, match="hadoop"):
-        fluid.InMemoryDataset().set_hdfs_config("hdfs:", "me")
     uneven = made("QueueDataset", tmp_path / "part-0", "1 1 2 0.5 0.6 1 1\n1 1 1 0.5 1 1\n")
     with pytest.raises(ReaderError, match="no LoD level"):
         list(uneven.batches())
@@ -233,7 +231,7 @@ def test_a_dataset_tells_its_slots_as_fluid_does(tmp_path: Path) -> None:
         '  slots {\n    name: "label"\n    type: "uint64"\n    is_dense: true\n    is_used: true\n'
         '    shape: -1\n    shape: 1\n  }\n}\npipe_command: "cat"\nrank_offset: "rank"\npv_batch_size: 3\n'
     )
-    assert fluid.QueueDataset().desc() == 'name: "MultiSlotDataFeed"\nbatch_size: 1\npipe_command: "cat"\n'
+    assert fluid.QueueDataset().desc() == 'name: "MultiSlotDataFeed"\npipe_command: "cat"\n'
 
 
 def test_samples_in_memory_count_as_shuffled_after_a_pass(tmp_path: Path) -> None:
