@@ -18,7 +18,7 @@ from fluidio.executor.memory import keep_freed_memory
 from fluidio.executor.observed import observed_run
 from fluidio.executor.plan import Plan
 from fluidio.executor.plan_cache import PlanCache, PlanKey
-from fluidio.executor.pruned import pruned_program, split_updates
+from fluidio.executor.pruned import known_part, pruned_program, split_updates
 from fluidio.flow.observer import OBSERVERS
 from fluidio.flow.watchdog import WATCHDOG
 from fluidio.places import CPUPlace, CUDAPlace, PlaceLike, is_compiled_with_cuda
@@ -179,7 +179,8 @@ class Executor:
         if not isinstance(program, Program) and not hasattr(program, "_run_by"):
             raise TypeError(f"Executor requires Program as its Parameter. But you passed in {type(program)}")
         first = feed[0] if isinstance(feed, (list, tuple)) and feed else feed
-        part = pruned_program(program, list(first or ()), fetch_names(variables), updates)
+        make = partial(self._prune_program, program, feed, variables, updates)
+        part = known_part(program, list(first or ()), fetch_names(variables), updates, make)
         return self._run(part, feed, variables, scope, return_numpy, return_merged, False)
 
     def _compile(

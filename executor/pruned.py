@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fluidio.program import Operator, OpRole, Program
 from fluidio.program.attached import Attached
 
-__all__ = ["PrunedParts", "pruned_program", "split_updates"]
+__all__ = ["PrunedParts", "known_part", "pruned_program", "split_updates"]
 
 _KEPT = 64
 _Key = tuple[tuple[str, ...], tuple[str, ...], tuple[int, ...]]
@@ -45,25 +45,28 @@ def _is_update(op: Operator) -> bool:
     return bool(int(op.attrs.get("op_role", 0)) & OpRole.Optimize)
 
 
-def pruned_program(program: Any, feeds: Sequence[str], names: Sequence[str], updates: Sequence[Operator]) -> Any:
-    """Return a Program (or CompiledProgram) of the ops that the names and updates need; all updates if none is given.
-
-    The result is cached for each version of the program.
-    """
+def known_part(
+    program: Any, feeds: Sequence[str], names: Sequence[str], updates: Sequence[Operator], make: Callable[[], Any]
+) -> Any:
+    """Return what `make` made from this version of the program for these feeds, fetches and updates."""
     source: Program = program if isinstance(program, Program) else program._program
-    block = source.global_block()
-    chosen = list(updates) or [op for op in block.ops if _is_update(op)]
-    key = (tuple(feeds), tuple(names), tuple(op.idx for op in chosen))
+    key = (tuple(feeds), tuple(names), tuple(op.idx for op in updates))
     known = program.attached.get(PrunedParts).parts
     version, found = known.get(key, (-1, None))
     if found is None or version != source.changes:
         if len(known) >= _KEPT:
             known.clear()
-        found = source._prune_with_input(feeds, [*names, *chosen])
-        if program is not source:
-            found = _compiled_like(program, found)
+        found = make()
         known[key] = source.changes, found
     return found
+
+
+def pruned_program(program: Any, feeds: Sequence[str], names: Sequence[str], updates: Sequence[Operator]) -> Any:
+    """Return a Program (or CompiledProgram) of the ops that names and updates need; all updates if none is given."""
+    source: Program = program if isinstance(program, Program) else program._program
+    chosen = list(updates) or [op for op in source.global_block().ops if _is_update(op)]
+    found = source._prune_with_input(feeds, [*names, *chosen])
+    return found if program is source else _compiled_like(program, found)
 
 
 def _compiled_like(compiled: Any, program: Program) -> Any:

@@ -1,6 +1,7 @@
 """Append the ops that compute the gradients of a loss to its program."""
 
-from fluidio.backward.append import append_backward, append_grad_ops, calc_gradient, gradients
+from fluidio.backward.append import append_backward, append_grad_ops
+from fluidio.backward.gradients import calc_gradient, gradients
 from fluidio.backward.legacy_names import _append_grad_suffix_, _as_list, _strip_grad_suffix_
 
 __all__ = [

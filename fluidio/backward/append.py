@@ -1,4 +1,4 @@
-"""Gradients as ops in the program: `append_backward`, `gradients`.
+"""Gradients as ops in the program: `append_backward`.
 
 Walk the ops from the loss back to the parameters. Each op's gradient maker returns the ops that compute its gradients.
 A variable used several times gets partial gradients under separate names, and a `sum` op once all of them exist.
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from fluidio.backward.arguments import check_backward, check_gradients
+from fluidio.backward.arguments import check_backward
 from fluidio.backward.arriving import fill_inputs, has_gradient, tell_of_lost
 from fluidio.backward.blocks import block_gradients
 from fluidio.backward.grad_vars import create_grad, describe_grads, differentiable, is_new
@@ -19,13 +19,13 @@ from fluidio.backward.parts import partial_name
 from fluidio.backward.pass_names import put_away_earlier, restored_on_error, take_back_earlier
 from fluidio.backward.recompute import Recompute, seed_dropouts
 from fluidio.backward.saved_values import Versions
-from fluidio.backward.second_pass import COMPLETE_ATTR, grad_maker, tell_of_dropped
-from fluidio.dtypes import VarType
+from fluidio.backward.second_pass import grad_maker, tell_of_dropped
+from fluidio.backward.seeds import Seeds
 from fluidio.program import Block, Operator, OpRole, Parameter, Program, Variable
 from fluidio.program.collector import without_collections
 from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, GradOp, grad_name
 
-__all__ = ["append_backward", "append_grad_ops", "calc_gradient", "gradients"]
+__all__ = ["append_backward", "append_grad_ops", "no_grad_names", "ops_towards"]
 
 
 @without_collections()
@@ -56,7 +56,7 @@ def append_backward(
     block = loss.block
     target = program.current_block()  # inside a branch, gradients are computed only if the branch is taken
     _check_sees(target, loss)
-    no_grad = _no_grad_names(program, no_grad_set)
+    no_grad = no_grad_names(program, no_grad_set)
     if checkpoints:
         seed_dropouts(block)
     end = _last_producer(block, loss.name)
@@ -72,7 +72,7 @@ def append_backward(
         seeds = {loss.name: grad_name(loss.name)}
         done = append_grad_ops(block, ops, seeds, no_grad, target, after=after, recompute=recompute)
         done.update(_around(block, done, no_grad, target, after))
-    renamed = take_back_earlier(block, earlier)
+    renamed = take_back_earlier(block, earlier, {loss.name})
     if target is not block:
         renamed = {}
     return _params_and_grads(target, parameter_list, {name: renamed.get(grad, grad) for name, grad in done.items()})
@@ -139,7 +139,8 @@ def _names(variables: Iterable[object]) -> set[str]:
     return {v.name if isinstance(v, Variable) else str(v) for v in variables}
 
 
-def _no_grad_names(program: Program, given: Iterable[object] | None) -> set[str]:
+def no_grad_names(program: Program, given: Iterable[object] | None) -> set[str]:
+    """Return the given names and those of all variables that are constants."""
     names = {v.name if isinstance(v, Variable) else str(v) for v in given or ()}
     return names | {v.name for block in program.blocks for v in block.vars.values() if _is_constant(v)}
 
@@ -159,18 +160,6 @@ def ops_towards(block: Block, targets: set[str], ops: Sequence[Operator] | None 
     return found[::-1]
 
 
-def _ops_from(
-    ops: Sequence[Operator], sources: set[str], no_grad: set[str], makers_only: bool = False
-) -> list[Operator]:
-    """Return the ops, in order, that depend on the sources; `makers_only`: through ops that have a gradient."""
-    reached, found = set(sources), []
-    for op in ops:
-        if reached.intersection(op.input_arg_names) and not (makers_only and grad_maker(op) is None):
-            found.append(op)
-            reached.update(name for name in op.output_arg_names if name not in no_grad)
-    return found
-
-
 def append_grad_ops(
     block: Block,
     ops: Sequence[Operator],
@@ -180,6 +169,7 @@ def append_grad_ops(
     body: bool = False,
     after: Callable[[Block], None] | None = None,
     recompute: Recompute | None = None,
+    seeds: Seeds | None = None,
 ) -> dict[str, str]:
     """Append the gradient ops of `ops` (of `block`) to `target` and return {variable: name of its gradient}.
 
@@ -189,6 +179,7 @@ def append_grad_ops(
         body: whether the block is the body of a loop or branch.
         after: called with `target` after each op.
         recompute: the segments to recompute.
+        seeds: gradients of targets to which nothing is added, as in Fluid.
     """
     no_grad = _constants(block, ops, no_grad)
     pending: defaultdict[str, list[str]] = defaultdict(list)
@@ -233,6 +224,8 @@ def append_grad_ops(
             if recompute is not None:
                 recompute.apply(grad_op, op)
             fill_inputs(grad_op, block, target, done)
+            if seeds is not None:
+                seeds.settle(grad_op, pending)
             replaced.difference_update(grad_op.attrs.get("repeats", ()))
             _append(grad_op, op, block, target, pending)
             if after is not None:
@@ -292,91 +285,3 @@ def _params_and_grads(
             if gradient.op is not None:
                 gradient.op.attrs["op_role_var"] = [*gradient.op.attrs.get("op_role_var", ()), name, gradient.name]
     return found  # type: ignore[return-value]
-
-
-def calc_gradient(
-    targets: object,
-    inputs: object,
-    target_gradients: object = None,
-    no_grad_set: Iterable[object] | None = None,
-    *,
-    complete: bool = False,
-) -> list[Variable | None]:
-    """Append the gradients of `targets` with respect to `inputs` and return them; None where there is no path."""
-    targets, inputs = _as_list(targets), _as_list(inputs)
-    seeds = _as_list(target_gradients) or [None] * len(targets)
-    if len(seeds) != len(targets):
-        raise ValueError(f"{len(targets)} targets but {len(seeds)} target_gradients")
-    check_gradients(targets, inputs, seeds, no_grad_set)
-    block = targets[0].block
-    program = block.program
-    no_grad = _no_grad_names(program, no_grad_set)
-    forward_ops = list(block.ops)
-    ops = ops_towards(block, {t.name for t in targets}, forward_ops)
-    sources = {v.name for v in inputs}
-    ops = _ops_from(ops, sources, no_grad)
-    if complete:
-        for op in ops:
-            op.attrs[COMPLETE_ATTR] = True
-    tell_of_dropped(block, ops, {t.name for t in targets}, no_grad)
-    ops = _ops_from(ops, sources, no_grad, makers_only=True)
-    earlier = put_away_earlier(block)
-    no_grad = {earlier.get(name, name) for name in no_grad}
-    with restored_on_error(block, earlier), program.role_guard(OpRole.Backward):
-        known = {target.name: _seed(block, target, seed) for target, seed in zip(targets, seeds)}
-        done = append_grad_ops(block, ops, known, no_grad, block)
-    found = [done.get(v.name, "") for v in inputs]
-    renamed = take_back_earlier(block, earlier)
-    if complete:
-        for op in block.ops[len(forward_ops) :]:
-            op.attrs[COMPLETE_ATTR] = True
-    return [block.vars.get(renamed.get(name, name)) for name in found]
-
-
-def _seed(block: Block, target: Variable, seed: Variable | None) -> str:
-    """Append the gradient of a target, ones if it is not given, and return its name."""
-    name = grad_name(target.name)
-    create_grad(block, target, name)
-    if seed is not None:
-        block.append_op(type="assign", inputs={"X": [seed]}, outputs={"Out": [name]})
-        return name
-    shape = block.create_var(name=f"{target.name}_shape", dtype=VarType.INT32, stop_gradient=False)
-    block.append_op(type="shape", inputs={"Input": [target]}, outputs={"Out": [shape]})
-    attrs = {"shape": list(target.shape), "value": 1.0, "dtype": target.dtype}
-    block.append_op(type="fill_constant", inputs={"ShapeTensor": [shape]}, outputs={"Out": [name]}, attrs=attrs)
-    return name
-
-
-def _as_list(value: object) -> list[Any]:
-    if value is None:
-        return []
-    return list(value) if isinstance(value, (list, tuple)) else [value]
-
-
-def gradients(
-    targets: object,
-    inputs: object,
-    target_gradients: object = None,
-    no_grad_set: Iterable[object] | None = None,
-    *,
-    complete: bool = False,
-) -> list[Variable | None]:
-    """Append the gradients of `targets` with respect to `inputs` and return them.
-
-    Args:
-        complete: let second-order gradients pass through every op that has a second derivative here. Fluid has none for
-            tanh, matmul, batch_norm and others, and drops their contribution.
-
-    Example:
-        >>> import fluidio as fluid
-        >>> x = fluid.layers.data("x", [2])
-        >>> x.stop_gradient = False
-        >>> (dx,) = fluid.gradients([fluid.layers.square(x)], [x])
-        >>> dx.name
-        'x@GRAD'
-    """
-    for what, given in (("targets", targets), ("inputs", inputs)):
-        if not isinstance(given, (Variable, list, tuple)):
-            raise TypeError(f"The {what} of gradients must be a Variable or a list of them, got {given!r}")
-    found = calc_gradient(targets, inputs, target_gradients, no_grad_set, complete=complete)
-    return [] if found == [None] else found

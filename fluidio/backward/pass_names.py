@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from fluidio.program import Block, Program
-from fluidio.program.op_def import GRAD_SUFFIX
+from fluidio.program import Block, Program, unique_name
+from fluidio.program.op_def import GRAD_SUFFIX, grad_name
 
 __all__ = ["put_away_earlier", "restored_on_error", "take_back_earlier"]
 
@@ -23,11 +23,12 @@ def put_away_earlier(block: Block) -> dict[str, str]:
     return earlier
 
 
-def take_back_earlier(block: Block, earlier: dict[str, str]) -> dict[str, str]:
-    """Restore the gradient names of earlier passes; this pass's get a prefix, as in Fluid 1.8."""
+def take_back_earlier(block: Block, earlier: dict[str, str], targets: Collection[str] = ()) -> dict[str, str]:
+    """Restore the gradient names of earlier passes; this pass's get a prefix, those of its targets a number (1.8)."""
     prefix = "grad/" * block.program._backward_passes
     again = {name for name in block.vars if name.partition(_RENAME)[0] in earlier and _EARLIER not in name}
-    renamed = {name: prefix + name for name in again}
+    numbered = {grad_name(name) for name in targets}
+    renamed = {name: unique_name.generate(name) if name in numbered else prefix + name for name in sorted(again)}
     for name in block.vars.keys() - earlier.values():
         if _EARLIER in name:  # the gradient of a gradient
             plain = name.replace(_EARLIER, "")

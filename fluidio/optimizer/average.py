@@ -144,9 +144,8 @@ class ExponentialMovingAverage(_Swapped):
         self._step_counter = "@EMA_STEP_COUNTER@"
         kept = [(p, _aside(program, p, f"{self._name}{p.name}.ema_tmp")) for p in self._params]
         self._averages = {p.name: self._average_variable(p) for p in self._params}
-        counter = step_counter(self._step_counter)
         with program_guard(self.apply_program):
-            self._build_apply(self.apply_program.global_block(), kept, counter)
+            self._build_apply(self.apply_program.global_block(), kept)
         self._keep_aside(kept)
 
     def _decay_variable(self) -> Variable:
@@ -182,8 +181,9 @@ class ExponentialMovingAverage(_Swapped):
         helper.set_variable_initializer(variable, Constant(0.0))
         return variable
 
-    def _build_apply(self, block: Block, kept: Sequence[tuple[Variable, Variable]], counter: Variable) -> None:
-        steps = _cast(block._clone_variable(counter), VarType.FP32)
+    def _build_apply(self, block: Block, kept: Sequence[tuple[Variable, Variable]]) -> None:
+        counter = block.create_var(name=self._step_counter, shape=[1], dtype="int64", persistable=True)
+        steps = _cast(counter, VarType.FP32)
         missing = 1.0 - block._clone_variable(self._decay_var) ** steps  # the weight that zeros still have
         helper = LayerHelper("ema_apply")
         tiny = helper.create_variable_for_type_inference("float32")
@@ -220,6 +220,7 @@ class ExponentialMovingAverage(_Swapped):
     def update(self) -> None:
         """Append the ops that carry the averages on; call it once, after `minimize`."""
         program = default_main_program()
+        step_counter(self._step_counter)
         for param in self._params:
             average = self._averages[param.name]
             with program._optimized_guard([param, average]):

@@ -89,6 +89,7 @@ class Optimizer:
         if isinstance(learning_rate, Variable):
             self._learning_rate_map[default_main_program()] = learning_rate
         self._accumulators: defaultdict[str, dict[str, Variable]] = defaultdict(dict)
+        self._opti_name_list: list[str] = []
         self.helper: LayerHelper = None  # type: ignore[assignment]
 
     @staticmethod
@@ -109,7 +110,8 @@ class Optimizer:
 
     # -- learning rate ------------------------------------------------------------------------------------------
 
-    def _create_global_learning_rate(self, program: Program) -> None:
+    def _create_global_learning_rate(self, program: Program | None = None) -> None:
+        program = default_main_program() if program is None else program
         if program in self._learning_rate_map:
             return
         if isinstance(self._learning_rate, Variable):
@@ -168,6 +170,7 @@ class Optimizer:
         with device_guard(device):
             self.helper.set_variable_initializer(accumulator, Constant(float(fill_value)))
         known[param.name] = accumulator
+        self._opti_name_list.append(full)
         return accumulator
 
     def _get_accumulator(self, name: str, param: Parameter) -> Variable:
@@ -292,7 +295,7 @@ class Optimizer:
 
     def get_opti_var_name_list(self) -> list[str]:
         """Return the names of the accumulators."""
-        return [variable.name for known in self._accumulators.values() for variable in known.values()]
+        return list(self._opti_name_list)
 
     def _update(
         self,

@@ -132,8 +132,9 @@ class Block:
             initializer(variable, self)
         return variable
 
-    def create_parameter(self, *, initializer: Any = None, **options: Any) -> Parameter:
+    def create_parameter(self, *shape_dtype_type: Any, initializer: Any = None, **options: Any) -> Parameter:
         """Create a parameter in the global block; an initializer appends its op here unless there already is one."""
+        options.update(zip(("shape", "dtype", "type"), shape_dtype_type))
         existing = self.program.global_block().vars.get(options.get("name", ""))
         if existing is not None:
             existing._meets(existing.type, options.get("shape"), options.get("dtype"), options.get("lod_level"), None)

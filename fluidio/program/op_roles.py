@@ -18,3 +18,8 @@ class OpRole(enum.IntFlag):
     LRSched = 16
     Loss = 256
     NotSpecified = 4096
+
+    def __repr__(self) -> str:
+        return f"OpRole.{self.name}" if self in type(self).__members__.values() else f"OpRole({int(self)})"
+
+    __str__ = __repr__

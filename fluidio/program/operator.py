@@ -69,7 +69,7 @@ class Operator:
         attrs: Mapping[str, Any] | None = None,
     ) -> None:
         if type is None:
-            raise ValueError("`type` to initilized an Operator can not be None.")
+            raise ValueError("`type` to initialized an Operator can not be None.")
         if attrs is not None and not isinstance(attrs, Mapping):
             raise TypeError(f"'attrs' should be a dict, got {attrs!r}")
         self.block = block
@@ -185,7 +185,7 @@ class Operator:
         self.attrs[name] = value
         self.block.program._bump_details()
 
-    set_attr = _set_attr
+    set_attr = _update_desc_attr = _set_attr
 
     def _block_attr_id(self, name: str) -> int:
         return self._block_attr(name).idx

@@ -78,7 +78,7 @@ def test_samples_are_shuffled_where_page_views_are_not_enabled(tmp_path: Path) -
     dataset.preprocess_instance()
     dataset.postprocess_instance()
     assert (dataset.get_memory_data_size(), dataset.get_pv_data_size()) == (4, 0)
-    assert sorted(sum(words(dataset), [])) == [1, 2, 3, 8, 9]
+    assert sorted(word for batch in words(dataset) for word in batch) == [1, 2, 3, 8, 9]
 
 
 def test_a_log_key_without_a_search_id_is_named(tmp_path: Path) -> None:

@@ -100,3 +100,23 @@ def test_slow_weights_follow_every_k_steps() -> None:
 def test_lookahead_checks_its_arguments(arguments: dict[str, Any]) -> None:
     with pytest.raises(AssertionError):
         O.LookaheadOptimizer(O.SGD(0.1), **arguments)
+
+
+def test_the_steps_of_a_moving_average_count_where_it_is_updated() -> None:
+    with fluid.program_guard(fluid.Program(), fluid.Program()):
+        loss = fluid.layers.mean(fluid.layers.fc(fluid.layers.data("x", [2]), 1))
+        average = fluid.optimizer.ExponentialMovingAverage(0.9)
+        test = fluid.default_main_program().clone(for_test=True)
+        fluid.optimizer.SGD(0.1).minimize(loss)
+        average.update()
+        assert "increment" not in [op.type for op in test.global_block().ops]
+        assert fluid.default_main_program().global_block().ops[0].type == "increment"
+
+
+def test_accumulators_are_listed_in_the_order_of_their_making() -> None:
+    with fluid.program_guard(fluid.Program(), fluid.Program()), fluid.unique_name.guard(), fluid.use_era("1.8"):
+        loss = fluid.layers.mean(fluid.layers.fc(fluid.layers.data("x", [2]), 1))
+        adam = fluid.optimizer.Adam(0.1)
+        adam.minimize(loss)
+        names = adam.get_opti_var_name_list()
+    assert names[:4] == [f"fc_0.b_0_{n}_0" for n in ("moment1", "moment2", "beta1_pow_acc", "beta2_pow_acc")]

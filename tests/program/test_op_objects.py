@@ -197,3 +197,23 @@ def test_a_dataset_of_passes_is_made() -> None:
     dataset.begin_pass()
     dataset.end_pass(need_save_delta=True)
     assert isinstance(dataset, fluid.InMemoryDataset)
+
+
+def test_roles_print_their_names() -> None:
+    role = fluid.core.op_proto_and_checker_maker.OpRole
+    assert (str(role.LRSched), repr(role.Forward), int(role.Loss)) == ("OpRole.LRSched", "OpRole.Forward", 256)
+
+
+def test_an_op_needs_a_type_and_its_attributes_can_be_updated() -> None:
+    block = fluid.Program().global_block()
+    with pytest.raises(ValueError, match=r"^`type` to initialized an Operator can not be None\.$"):
+        block.append_op()
+    x = block.create_var(name="x", shape=[2], dtype="float32")
+    op = block.append_op(type="scale", inputs={"X": x}, outputs={"Out": x})
+    op._update_desc_attr("scale", 3.0)
+    assert op.attr("scale") == 3.0
+
+
+def test_parameters_take_shape_and_dtype_by_position() -> None:
+    parameter = fluid.Program().global_block().create_parameter([3, 2], "float64", name="p")
+    assert (parameter.shape, parameter.dtype) == ((3, 2), fluid.core.VarDesc.VarType.FP64)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -50,3 +52,23 @@ def test_a_pruned_copy_of_parameters_runs_without_a_feed() -> None:
         exe.run(main._prune([found["assigned"]]))
         first, second = (np.array(fluid.global_scope().var(name).get_tensor()) for name in ("w", "copy"))
         assert np.array_equal(first, second)
+
+
+def test_a_program_is_pruned_once_by_the_method_of_its_executor(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Any] = []
+
+    def prune(self: Any, program: Any, feed: Any, fetch: Any, optimize_ops: Any) -> Any:
+        calls.append((list(feed), [op.type for op in optimize_ops]))
+        return program
+
+    monkeypatch.setattr(fluid.Executor, "_prune_program", prune)
+    with fluid.program_guard(fluid.Program(), fluid.Program()), fluid.scope_guard(fluid.Scope()):
+        x = fluid.layers.data("x", [2])
+        loss = fluid.layers.mean(fluid.layers.fc(x, 1))
+        updates = fluid.optimizer.SGD(0.1).minimize(loss)
+        exe = fluid.Executor(fluid.CPUPlace())
+        exe.run(fluid.default_startup_program())
+        for _ in range(3):
+            exe.run(feed={"x": np.ones((1, 2), "float32")}, fetch_list=[loss], use_prune=True)
+        exe.run(feed={"x": np.ones((1, 2), "float32")}, fetch_list=[loss, updates], use_prune=True)
+    assert calls == [(["x"], []), (["x"], ["sgd", "sgd"])]
