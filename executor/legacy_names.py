@@ -60,7 +60,7 @@ def add_feed_fetch_ops(program: Program, feed: Any, fetch_list: Any, feed_name: 
     block = copy.global_block()
     if not has_feed_operators(block, feed, feed_name):
         holder = block.create_var(name=feed_name, type=VarType.FEED_MINIBATCH, persistable=True)
-        for column, name in reversed(list(enumerate(feed))):
+        for column, name in enumerate(feed):  # Fluid: the last one comes first
             block._prepend_op(type="feed", inputs={"X": [holder]}, outputs={"Out": [name]}, attrs={"col": column})
     if not has_fetch_operators(block, fetch_list, fetch_name):
         results = block.create_var(name=fetch_name, type=VarType.FETCH_LIST, persistable=True)

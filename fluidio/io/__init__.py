@@ -6,6 +6,7 @@ from fluidio.io.checkpoints import Checkpoints
 from fluidio.io.collate import default_collate_fn
 from fluidio.io.data_loader import DataLoader
 from fluidio.io.dataset_types import Dataset
+from fluidio.io.feed_fetch_ops import append_fetch_ops, prepend_feed_ops
 from fluidio.io.inference_model import get_inference_program, load_inference_model, save_inference_model
 from fluidio.io.loading import (
     get_parameter_value,
@@ -23,6 +24,7 @@ from fluidio.io.numbered import (
     save_persist_vars_without_grad,
 )
 from fluidio.io.predicates import (
+    _get_valid_program,
     get_program_parameter,
     get_program_persistable_vars,
     is_belong_to_optimizer,
@@ -55,6 +57,8 @@ __all__ = [
     "DataLoader",
     "Dataset",
     "PyReader",
+    "_get_valid_program",
+    "append_fetch_ops",
     "batch",
     "buffered",
     "cache",
@@ -83,6 +87,7 @@ __all__ = [
     "load_vars",
     "map_readers",
     "multiprocess_reader",
+    "prepend_feed_ops",
     "save",
     "save_checkpoint",
     "save_inference_model",

@@ -6,8 +6,8 @@ import os
 import warnings
 from typing import Any
 
-from fluidio.dtypes import VarType
 from fluidio.era import era
+from fluidio.io.feed_fetch_ops import append_fetch_ops, prepend_feed_ops
 from fluidio.io.loading import load_persistables
 from fluidio.io.predicates import as_program, is_persistable
 from fluidio.io.saving import MODEL_KEY, save_vars
@@ -112,12 +112,8 @@ def _exported(program: Program, feeds: list[str], targets: list[str]) -> Program
     for name in feeds:
         if not block.has_var(name):
             _declare_feed(program, block, name)
-    holder = block.create_var(name="feed", type=VarType.FEED_MINIBATCH, persistable=True)
-    for index, name in reversed(list(enumerate(feeds))):
-        block._prepend_op(type="feed", inputs={"X": [holder]}, outputs={"Out": [name]}, attrs={"col": index})
-    holder = block.create_var(name="fetch", type=VarType.FETCH_LIST, persistable=True)
-    for index, name in enumerate(targets):
-        block.append_op(type="fetch", inputs={"X": [name]}, outputs={"Out": [holder]}, attrs={"col": index})
+    prepend_feed_ops(model, feeds)
+    append_fetch_ops(model, targets)
     return model
 
 

@@ -57,6 +57,9 @@ def as_program(main_program: Program | None) -> Program:
     return inner
 
 
+_get_valid_program = as_program  # scripts know it by this name
+
+
 def variables_of(program: Program, vars: Any, predicate: Callable[[Variable], bool] | None) -> list[Variable]:
     """Return the given variables, or those the predicate selects, sorted by name without duplicates."""
     if vars is not None:

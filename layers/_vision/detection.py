@@ -319,6 +319,7 @@ def detection_map(
         ap_version: "integral" or "11point".
     """
     helper = LayerHelper("detection_map")
+    out = helper.create_variable_for_type_inference("float32")
     states = list(out_states or [])
     if not states:
         states = [helper.create_variable_for_type_inference(t) for t in ("int32", "float32", "float32")]
@@ -327,7 +328,6 @@ def detection_map(
         inputs["HasState"] = [has_state]
     if input_states is not None:
         inputs.update(zip(("PosCount", "TruePos", "FalsePos"), ([state] for state in input_states)))
-    out = helper.create_variable_for_type_inference("float32")
     helper.append_op(
         type="detection_map",
         inputs=inputs,

@@ -159,3 +159,24 @@ def test_a_model_without_variables_is_saved_with_a_warning(tmp_path: Path) -> No
     with pytest.warns(UserWarning, match="no variable in your model"):
         fluid.io.save_inference_model(str(tmp_path), ["x"], [x + 1], exe, params_filename="all")
     assert [path.name for path in tmp_path.iterdir()] == ["__model__"]
+
+
+def test_feed_and_fetch_ops_are_added_as_a_model_has_them() -> None:
+    with fluid.program_guard(fluid.Program(), fluid.Program()):
+        x, y = fluid.layers.data("x", [2]), fluid.layers.data("y", [2])
+        out = fluid.layers.elementwise_add(x, y)
+        program = fluid.default_main_program()
+        fluid.io.prepend_feed_ops(program, ["x", "y"])
+        fluid.io.append_fetch_ops(program, [out.name])
+        ops = program.global_block().ops
+        assert [(op.type, op.attr("col")) for op in ops if op.has_attr("col")] == [
+            ("feed", 1),
+            ("feed", 0),
+            ("fetch", 0),
+        ]
+        with pytest.raises(ValueError, match="nope"):
+            fluid.io.prepend_feed_ops(fluid.Program(), ["nope"])
+        assert fluid.io._get_valid_program(None) is program
+        assert fluid.io._get_valid_program(fluid.CompiledProgram(program)) is program
+        with pytest.raises(TypeError):
+            fluid.io._get_valid_program(5)

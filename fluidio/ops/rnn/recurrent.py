@@ -47,7 +47,7 @@ def _slots(k: Call, names: list[str]) -> list[int]:
 @op(
     "recurrent",
     "inputs* initial_states*? parameters*?",
-    "outputs* step_scopes?",
+    "outputs*? step_scopes?",
     {"ex_states": [], "states": [], "reverse": False, "is_train": True, "has_states": True, "is_test": False},
     infer=_infer,
     grad=built_in_backward,
