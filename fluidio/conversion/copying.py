@@ -31,7 +31,7 @@ def copy(sources: Iterable[str], target: str, *, workers: int = 4, progress: IO[
     copy resumes where it stopped: inside a large file if the target is a local folder or an S3 store, at the beginning
     of a file for other stores. Manifests are copied too, and first: the files they list belong to the set, even if the
     copy is killed. Shards of an older set of the same name are removed before the first new one arrives, so that sets
-    are never mixed.
+    are never mixed; those that the new manifest lists with the same SHA-256 stay, so a set may be copied in pieces.
 
     Raises:
         ConversionError: another process is writing such a set there, or there are shards that no manifest lists.
@@ -49,7 +49,7 @@ def copy(sources: Iterable[str], target: str, *, workers: int = 4, progress: IO[
     under_way: dict[str, tuple[int, int]] = {}
     with sole_makers(targets), ThreadPoolExecutor(max(1, workers), "fluidio-copy") as pool:
         refuse_strangers(targets)
-        same = _clear(list(pool.map(_is_there, paths, targets)), targets)
+        same = _clear(list(pool.map(_is_there, paths, targets)), paths, targets)
         try:
             for notes in (True, False):
                 pairs = [(path, to) for path, to in zip(paths, targets) if _is_note(path) is notes]
@@ -91,13 +91,19 @@ def _is_there(source: str, target: str) -> bool | None:
     return storage.size(target) == _size(source) and storage.digest(target) == storage.digest(source)
 
 
-def _clear(there: list[bool | None], targets: list[str]) -> set[str]:
+def _clear(there: list[bool | None], paths: list[str], targets: list[str]) -> set[str]:
     """Remove old shards that would mix with the new ones and return the targets that can stay."""
-    prefixes = {shard.prefix for target in targets if (shard := shard_of(target))}
-    for prefix in prefixes:
-        listed = [storage.join(storage.parent(prefix), name) for name in listed_shards(prefix)]
-        for path in [path for path in listed if path not in targets]:
-            storage.remove(path)
+    sets = {
+        to.prefix: of.prefix
+        for path, target in zip(paths, targets)
+        if (to := shard_of(target)) and (of := shard_of(path))
+    }
+    for prefix, source in sets.items():
+        new = listed_shards(source)
+        for name, entry in listed_shards(prefix).items():
+            path = storage.join(storage.parent(prefix), name)
+            if path not in targets and not ("sha256" in entry and entry == new.get(name)):
+                storage.remove(path)
     for same, target in zip(there, targets):
         if same is False and shard_of(target):
             storage.remove(target)

@@ -2,7 +2,7 @@
 
 Shards are written into a hidden folder. When all are complete, the old set is removed, then the manifest and the shards
 are renamed into place: a process killed in between leaves an incomplete set, which is refused, never a mixed one. A
-store gets each shard as soon as it is complete, after the old set is gone.
+store gets each shard as soon as it is complete: under its own name, or a hidden one if it will replace a set.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from fluidio.conversion import storage
 from fluidio.errors import ConversionError
+from fluidio.flow.processes import uninterrupted
 from fluidio.recordio.files import schema
+from fluidio.recordio.files.index import ChunkIndex
 from fluidio.recordio.files.notes import MANIFEST, read_manifest
 from fluidio.recordio.files.part_files import claimed, temporary_folder
 from fluidio.recordio.files.schema import Field
@@ -57,41 +60,58 @@ class NewSet:
         self.output = output
         self.targets = [shard_name(output, index, count) for index in range(count)]
         self.staged = [os.path.join(folder, storage.name_of(target)) for target in self.targets]
+        self._folder = folder
+        self._sent: dict[str, str] = {}
+        self._digests: dict[str, tuple[int, str]] = {}
+        self._indexes: dict[str, ChunkIndex] = {}
         self._remote = is_url(output)
-        self._sent: list[str] = []
-        self._sizes: dict[str, int] = {}
+        self._replaces = self._remote and bool(shards_there(output))  # maybe what the new set is made of
 
     def placed(self, index: int) -> None:
         """Send a complete shard to its store; on a disk it waits for the others."""
-        self._sizes[self.targets[index]] = os.path.getsize(self.staged[index])
+        staged, target = self.staged[index], self.targets[index]
+        self._digests[target] = storage.digest(staged)
         if not self._remote:
             return
-        if not self._sent:
-            remove_set(self.output)
-        self._sent.append(self.targets[index])
-        with storage.opened(self.targets[index], "wb") as out:
-            storage.copy_file(self.staged[index], out)
-        put_index(self.targets[index], open_index(self.staged[index]))
-        os.unlink(self.staged[index])
+        self._indexes[target] = open_index(staged)
+        self._sent[target] = _waiting(target) if self._replaces else target
+        with storage.opened(self._sent[target], "wb") as out:
+            storage.copy_file(staged, out)
+        if not self._replaces:
+            put_index(target, self._indexes[target])
+        os.unlink(staged)
 
     def take_back(self) -> None:
         """Remove the shards already sent of a set that will not be finished."""
-        for target in self._sent:
-            storage.remove(target)
-            storage.remove(sidecar_path(target))
+        for path in self._sent.values():
+            storage.remove(path)
+            storage.remove(sidecar_path(path))
 
     def finish(self, counts: Sequence[int], slots: Sequence[Field] | None) -> None:
         """Replace the old set with the new one, whose shards have so many records."""
-        if not self._remote:
-            for path in self.staged:
-                _sync(path)
+        shards = [shard_entry(path, count, self._digests[path]) for path, count in zip(self.targets, counts)]
+        manifest = {"records": sum(counts), "slots": schema.to_json(slots or []), "shards": shards}
+        if self._remote:
             remove_set(self.output)
-        shards = [shard_entry(path, count, self._sizes[path]) for path, count in zip(self.targets, counts)]
-        noted = schema.to_json(slots or [])
-        write_manifest(self.output, {"records": sum(counts), "slots": noted, "shards": shards})
-        if not self._remote:
-            for path, target in zip(self.staged, self.targets):
+            write_manifest(self.output, manifest)
+            self._move()
+            return
+        for path in self.staged:
+            _sync(path)
+        noted = os.path.join(self._folder, storage.name_of(self.output))
+        write_manifest(noted, manifest)  # a full disk must not be noticed when the old set is gone
+        with uninterrupted():
+            remove_set(self.output)
+            for path, target in zip([noted + MANIFEST, *self.staged], [self.output + MANIFEST, *self.targets]):
                 os.replace(path, target)
+
+    def _move(self) -> None:
+        """Give shards in a store their names."""
+        for target, path in list(self._sent.items()):
+            if path != target:
+                storage.move(path, target)
+                self._sent[target] = target
+                put_index(target, self._indexes[target])
 
 
 @contextlib.contextmanager
@@ -166,11 +186,12 @@ def shards_there(output: str, suffix: str = "") -> list[str]:
     return [file for file in found if (shard := shard_of(file)) and (shard.prefix, shard.suffix) == (name, suffix)]
 
 
-def listed_shards(output: str) -> list[str]:
-    """Return the names in a manifest that are shards of its own prefix."""
-    manifest = read_manifest(output) or {}
-    names = [str(shard.get("name", "")) for shard in manifest.get("shards", []) if isinstance(shard, dict)]
-    return [name for name in names if (shard := shard_of(name)) and shard.prefix == storage.name_of(output)]
+def listed_shards(output: str) -> dict[str, dict[str, Any]]:
+    """Return what a manifest says of the shards of its own prefix, by their names."""
+    entries = [entry for entry in (read_manifest(output) or {}).get("shards", []) if isinstance(entry, dict)]
+    named = {str(entry.get("name", "")): entry for entry in entries}
+    ours = storage.name_of(output)
+    return {name: entry for name, entry in named.items() if (shard := shard_of(name)) and shard.prefix == ours}
 
 
 def remove_set(output: str, *, everything: bool = False) -> None:
@@ -183,9 +204,16 @@ def remove_set(output: str, *, everything: bool = False) -> None:
     storage.remove(output + MANIFEST)  # last: until then it identifies the owner of the shards
 
 
-def shard_entry(path: str, records: int, size: int) -> dict[str, Any]:
-    """Return what a manifest says of a shard: readers compare the bytes, `fluidio check` the records as well."""
-    return {"name": storage.name_of(path), "records": records, "bytes": size}
+def shard_entry(path: str, records: int, digest: tuple[int, str | None]) -> dict[str, Any]:
+    """Return what a manifest says of a shard: readers compare the bytes, `fluidio check` everything."""
+    size, sha256 = digest
+    entry = {"name": storage.name_of(path), "records": records, "bytes": size}
+    return entry if sha256 is None else {**entry, "sha256": sha256}
+
+
+def _waiting(target: str) -> str:
+    """Return the hidden name of a shard in a store that waits for the others."""
+    return storage.join(storage.parent(target), f".{storage.name_of(target)}.waiting-{secrets.token_hex(4)}")
 
 
 def write_manifest(output: str, manifest: dict[str, Any], staging: str | None = None) -> None:

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fluidio.conversion import storage
-from fluidio.conversion.new_set import refuse_strangers, shard_entry, sole_makers, write_manifest
+from fluidio.conversion.new_set import listed_shards, refuse_strangers, shard_entry, sole_makers, write_manifest
+from fluidio.flow.processes import uninterrupted
 from fluidio.recordio.files import schema
-from fluidio.recordio.files.notes import MANIFEST, SLOTS, read_manifest
+from fluidio.recordio.files.notes import MANIFEST, SLOTS
 from fluidio.recordio.files.part_files import temporary_folder
 from fluidio.recordio.files.schema import Field
 from fluidio.recordio.files.shard_sets import shard_of
@@ -44,25 +45,47 @@ def place(staged: Sequence[str], targets: Sequence[str], counts: Sequence[int], 
     """Put complete files into place, with the manifests of shards and the slots of all of them beside them.
 
     Shards of the same format that an earlier manifest lists are removed first, so that a killed process leaves an
-    incomplete set, never a mixed one.
+    incomplete set, never a mixed one. Everything is written before, so that a full disk leaves what was there.
     """
-    sizes = [storage.size(path) for path in staged]
+    moves = {path: target for path, target in zip(staged, targets) if path != target}
+    room = storage.parent(staged[0]) if moves else None
     sets: dict[str, list[dict[str, Any]]] = {}
-    for path, count, size in zip(targets, counts, sizes):
-        shard = shard_of(path)
+    for path, target, count in zip(staged, targets, counts):
+        shard = shard_of(target)
         if shard is not None:
-            sets.setdefault(shard.prefix, []).append(shard_entry(path, count, size))
-    if list(staged) != list(targets):
-        _remove_shards(targets)
-    for prefix, shards in sets.items():
-        others = _others(prefix, [shard["name"] for shard in shards])
-        manifest = {"records": sum(shard["records"] for shard in shards), "slots": schema.to_json(slots or [])}
-        write_manifest(prefix, {**manifest, "shards": shards + others})
-    for folder in {storage.parent(path) for path in targets} if slots else ():
-        storage.write(storage.join(folder, SLOTS), json.dumps(schema.to_json(slots or []), indent=1).encode())
-    for path, target in zip(staged, targets):
-        if path != target:
+            digest = storage.digest(path) if room is not None else (storage.size(path), None)
+            sets.setdefault(shard.prefix, []).append(shard_entry(target, count, digest))
+    older = [path for prefix, shards in sets.items() for path in _older(prefix, [shard["name"] for shard in shards])]
+    moves = {**_describe(sets, targets, slots, room), **moves}
+    with uninterrupted():
+        if room is not None:
+            _remove_shards(targets)
+        for path in older:
+            storage.remove(path)
+        for path, target in moves.items():
             os.replace(path, target)
+
+
+def _describe(
+    sets: dict[str, list[dict[str, Any]]], targets: Sequence[str], slots: Sequence[Field] | None, room: str | None
+) -> dict[str, str]:
+    """Write manifests and slots, into the folder `room` if there is one, and return where to move them from there."""
+    noted = schema.to_json(slots or [])
+    moves: dict[str, str] = {}
+
+    def where(path: str) -> str:
+        return path if room is None else storage.join(room, storage.name_of(path))
+
+    for prefix, shards in sets.items():
+        manifest = {"records": sum(shard["records"] for shard in shards), "slots": noted}
+        others = _others(prefix, [shard["name"] for shard in shards])
+        write_manifest(where(prefix), {**manifest, "shards": shards + others})
+        moves[where(prefix) + MANIFEST] = prefix + MANIFEST
+    for folder in {storage.parent(path) for path in targets} if slots else ():
+        path = storage.join(folder, SLOTS)
+        storage.write(where(path), json.dumps(noted, indent=1).encode())
+        moves[where(path)] = path
+    return moves if room is not None else {}
 
 
 def _remove_shards(targets: Sequence[str]) -> None:
@@ -72,19 +95,22 @@ def _remove_shards(targets: Sequence[str]) -> None:
 
 
 def _others(prefix: str, names: list[str]) -> list[dict[str, Any]]:
-    """Return a manifest's entries in other formats; remove its files in this format that are not in `names`."""
-    made = {shard.suffix for shard in map(shard_of, names) if shard is not None}
-    kept = []
-    for entry in (read_manifest(prefix) or {}).get("shards", []):
-        name = str(entry.get("name", "")) if isinstance(entry, dict) else ""
-        shard = shard_of(name)
-        if shard is None or shard.prefix != storage.name_of(prefix) or name in names:
-            continue
-        if shard.suffix in made:
-            storage.remove(storage.join(storage.parent(prefix), name))
-        else:
-            kept.append(entry)
-    return kept
+    """Return a manifest's entries in formats other than that of some shards."""
+    made = _suffixes(names)
+    return [
+        entry for name, entry in listed_shards(prefix).items() if name not in names and not _suffixes([name]) & made
+    ]
+
+
+def _older(prefix: str, names: list[str]) -> list[str]:
+    """Return the files of a manifest in the format of some shards that are not among them."""
+    made = _suffixes(names)
+    older = [name for name in listed_shards(prefix) if name not in names and _suffixes([name]) & made]
+    return [storage.join(storage.parent(prefix), name) for name in older]
+
+
+def _suffixes(names: list[str]) -> set[str]:
+    return {shard.suffix for shard in map(shard_of, names) if shard is not None}
 
 
 def notes_beside(paths: Sequence[str]) -> list[str]:

@@ -24,6 +24,7 @@ __all__ = [
     "identity",
     "join",
     "make_folder",
+    "move",
     "name_of",
     "naming",
     "on_disk",
@@ -217,6 +218,12 @@ def copy_file(source: str, out: Any, *hashes: Any) -> int:
                 found.update(data)
             count += len(data)
     return count
+
+
+def move(path: str, target: str) -> None:
+    """Rename a file within a store, which may mean that the store copies it."""
+    filesystem, inner = filesystem_of(path)
+    filesystem.mv(inner, filesystem_of(target)[1])
 
 
 def remove(path: str) -> None:
