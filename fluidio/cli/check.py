@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fluidio.conversion import storage
+from fluidio.conversion.progress import BYTES, note, say, showing
 from fluidio.recordio.files.notes import shard_noted
 from fluidio.recordio.files.paths import expand
 from fluidio.recordio.files.repair import repair
@@ -33,24 +34,26 @@ def run(args: argparse.Namespace) -> int:
     if not args.files:
         print("fluidio check: name files to verify, or --repair IN OUT", file=sys.stderr)
         return 2
-    damaged = [path for path in expand(args.files, compare=False) if _check(path)]
+    paths = expand(args.files, compare=False)
+    with showing(lambda: sum(map(storage.size, paths)), BYTES):
+        damaged = [path for path in paths if _check(path)]
     return int(bool(damaged))
 
 
 def _check(path: Any) -> bool:
     """Print one line (and one for each problem) about a file; return True if damaged or contrary to its manifest."""
-    found = survey(path, verify=True, preview=0)
+    found = survey(path, verify=True, preview=0, report=note)
     noted = shard_noted(path) if isinstance(path, str) and not found.damage else {}
     changes = list(_changes(path, found.records, noted))
     verdict = "DAMAGED" if found.damage else "CHANGED" if changes else "ok"
-    print(f"{found.path}: {verdict}: {found.records} good records in {found.chunks} chunks")
-    for note in found.notes:
-        print(f"  note: {note}")
+    say(f"{found.path}: {verdict}: {found.records} good records in {found.chunks} chunks")
+    for each in found.notes:
+        say(f"  note: {each}")
     for damage in found.damage:
         where = "" if damage.chunk is None else f"chunk {damage.chunk} at byte {damage.offset}: "
-        print(f"  {where}{damage.problem}")
+        say(f"  {where}{damage.problem}")
     if changes:  # a file that was cut between two chunks is sound in itself
-        print(f"  its manifest says {changes[0]}: the file was cut, continued or replaced since")
+        say(f"  its manifest says {changes[0]}: the file was cut, continued or replaced since")
     return bool(found.damage or changes)
 
 

@@ -6,7 +6,9 @@ import argparse
 import dataclasses
 import json
 
+from fluidio.conversion import storage
 from fluidio.conversion.inspecting import as_json, names_and_rows
+from fluidio.conversion.progress import BYTES, note, showing
 from fluidio.recordio.files.paths import expand
 from fluidio.recordio.files.shard_sets import shard_of
 from fluidio.recordio.files.survey import SlotSurvey, Survey, survey
@@ -23,7 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    found = [survey(path, verify=args.verify, preview=args.preview) for path in expand(args.files)]
+    paths = expand(args.files)
+    total, unit = (lambda: sum(map(storage.size, paths)), BYTES) if args.verify else (lambda: len(paths), "files")
+    with showing(total, unit, if_long=True):
+        found = [_survey(path, args) for path in paths]
     if args.json:
         print(json.dumps(as_json(found), indent=2))
     else:
@@ -32,6 +37,13 @@ def run(args: argparse.Namespace) -> int:
             print()
         print("\n".join(opening(found)))
     return int(any(each.damage for each in found))
+
+
+def _survey(path: str, args: argparse.Namespace) -> Survey:
+    found = survey(path, verify=args.verify, preview=args.preview, report=note)
+    if not args.verify:
+        note(1)
+    return found
 
 
 def grouped(surveys: list[Survey]) -> list[list[Survey]]:

@@ -13,7 +13,15 @@ from typing import Any
 from fluidio.errors import ConversionError
 from fluidio.recordio.files.paths import expand
 
-__all__ = ["VERBS", "add_verbs", "run_verb", "show_progress"]
+__all__ = ["VERBS", "add_verbs", "natural", "run_verb", "shards_made", "show_progress"]
+
+
+def natural(text: str) -> int:
+    """Return the number that an argument is: 0 or more."""
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{number} is negative")
+    return number
 
 
 def add_verbs(actions: Any) -> None:
@@ -46,16 +54,16 @@ def _cat(parser: argparse.ArgumentParser) -> None:
 
 def _head(parser: argparse.ArgumentParser) -> None:
     _looking(parser)
-    parser.add_argument("-n", type=int, default=10, metavar="N", help="how many (10)")
+    parser.add_argument("-n", type=natural, default=10, metavar="N", help="how many (10)")
 
 
 def _sample(parser: argparse.ArgumentParser) -> None:
     _head(parser)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=natural, default=0)
 
 
 def _filter(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("expression", help="Python over the names of the slots; np is NumPy")
+    parser.add_argument("expression", help="Python over the names of the slots; row['a b'] for odd names; np is NumPy")
     _making(parser)
 
 
@@ -128,8 +136,8 @@ def _show(rows: Iterable[dict[str, Any]], as_json: bool, *, at_once: bool = Fals
 def _run_head(args: argparse.Namespace) -> int:
     from fluidio.conversion.looking import rows
 
-    with contextlib.closing(rows(expand(args.files), _columns(args))) as found:
-        return _show(itertools.islice(found, max(0, args.n)), args.json)
+    with contextlib.closing(rows(args.files, _columns(args))) as found:
+        return _show(itertools.islice(found, args.n), args.json)
 
 
 def _run_cat(args: argparse.Namespace) -> int:
@@ -137,7 +145,7 @@ def _run_cat(args: argparse.Namespace) -> int:
 
     if args.follow:
         return _follow(args)
-    return _show(rows(expand(args.files), _columns(args)), args.json)
+    return _show(rows(args.files, _columns(args)), args.json)
 
 
 def _follow(args: argparse.Namespace) -> int:
@@ -153,10 +161,12 @@ def _follow(args: argparse.Namespace) -> int:
 
 
 def _run_count(args: argparse.Namespace) -> int:
+    from fluidio.conversion.progress import showing
     from fluidio.conversion.tools import count
 
-    paths = expand(args.files)
-    counts = count(paths)
+    paths = args.files
+    with showing(lambda: len(paths), "files", if_long=True):
+        counts = count(paths)
     if args.json:
         for path, number in zip(paths, counts):
             print(json.dumps({"path": path, "records": number}))
@@ -170,7 +180,9 @@ def _run_count(args: argparse.Namespace) -> int:
 def _run_stats(args: argparse.Namespace) -> int:
     from fluidio.conversion.stats import stats
 
-    for each in stats(expand(args.files), _columns(args)):
+    with show_progress(args.files):
+        found = stats(args.files, _columns(args))
+    for each in found:
         if args.json:
             print(json.dumps(each.as_json()))
             continue
@@ -190,61 +202,81 @@ def _run_sample(args: argparse.Namespace) -> int:
     from fluidio.conversion.looking import rows_of_records
     from fluidio.conversion.tools import sample
 
-    drawn = sample(expand(args.files), max(0, args.n), args.seed)
+    drawn = sample(args.files, args.n, args.seed)
     return _show(rows_of_records(drawn, _columns(args)), args.json)
 
 
 def _made(paths: list[str], records: int | None = None, of: int | None = None) -> int:
     counted = "" if records is None else f"{records} records" + (f" of {of}" if of is not None else "") + " in "
-    print(f"{counted}{len(paths)} shards, the first is {paths[0]}")
+    print(f"{counted}{shards_made(paths)}")
     return 0
+
+
+def shards_made(paths: list[str]) -> str:
+    """Return a text about new shards."""
+    return f"{len(paths)} shards, the first is {paths[0]}" if len(paths) > 1 else f"1 shard, {paths[0]}"
 
 
 def _run_filter(args: argparse.Namespace) -> int:
     from fluidio.conversion.tools import filtered
 
-    return _made(*filtered(expand(args.files), args.expression, args.output, args.shards))
+    with show_progress(args.files):
+        made = filtered(args.files, args.expression, args.output, args.shards)
+    return _made(*made)
 
 
 def _run_select(args: argparse.Namespace) -> int:
     from fluidio.conversion.tools import select
 
-    return _made(select(expand(args.files), _columns(args) or [], args.output, args.shards))
+    with show_progress(args.files):
+        made = select(args.files, _columns(args) or [], args.output, args.shards)
+    return _made(made)
 
 
 def _run_map(args: argparse.Namespace) -> int:
     from fluidio.conversion.tools import mapped
 
-    return _made(*mapped(expand(args.files), args.function, args.output, args.shards))
+    with show_progress(args.files):
+        made = mapped(args.files, args.function, args.output, args.shards)
+    return _made(*made)
 
 
 def _run_merge(args: argparse.Namespace) -> int:
     from fluidio.conversion.tools import merge
 
-    return _made(merge(expand(args.files), args.output, args.shards))
+    with show_progress(args.files):
+        made = merge(args.files, args.output, args.shards)
+    return _made(made)
 
 
 def _run_sort(args: argparse.Namespace) -> int:
     from fluidio.conversion.tools import sorted_by
 
     memory = max(1, args.memory) << 20
-    made = sorted_by(expand(args.files), args.by, args.output, args.shards, reverse=args.reverse, memory=memory)
+    with show_progress(args.files):
+        made = sorted_by(args.files, args.by, args.output, args.shards, reverse=args.reverse, memory=memory)
     return _made(made)
 
 
 def _run_diff(args: argparse.Namespace) -> int:
-    from fluidio.conversion.looking import row_of_record, short
+    from fluidio.conversion.looking import plain, row_of_record, short
     from fluidio.conversion.tools import diff
+    from fluidio.recordio.files.notes import slots_of
 
-    differing, first = diff(expand(args.one), expand(args.other))
-    for number, a, b in first:
+    one, other = expand(args.one), expand(args.other)
+    with show_progress(one):
+        differing, first = diff(one, other)
+    slots = slots_of(one), slots_of(other)
+    for number, *records in first:
+        rows = [None if r is None else row_of_record(r, theirs) for r, theirs in zip(records, slots)]
         if args.json:
-            print(json.dumps({"record": number, "one": a is not None, "other": b is not None}))
-            continue
-        texts = ["nothing" if r is None else short(row_of_record(r), 200) for r in (a, b)]
-        print(f"record {number}:\n  - {texts[0]}\n  + {texts[1]}")
+            print(json.dumps({"record": number, "one": plain(rows[0]), "other": plain(rows[1])}, ensure_ascii=False))
+        else:
+            texts = ["nothing" if row is None else short(row, 200) for row in rows]
+            print(f"record {number}:\n  - {texts[0]}\n  + {texts[1]}")
     if not args.json:
-        print(f"{differing} records differ" if differing else "all records are equal")
+        shown = f", the first {len(first)} are shown" if differing > len(first) else ""
+        print(f"{differing} records differ{shown}" if differing else "all records are equal")
     return int(bool(differing))
 
 
@@ -263,19 +295,12 @@ VERBS: dict[str, Callable[[argparse.Namespace], int]] = {
 }
 
 
-def _progress(args: argparse.Namespace) -> contextlib.AbstractContextManager[None]:
-    """Show the progress of verbs that write a set or compare two; the others print their results."""
-    if not hasattr(args, "output") and args.action != "diff":
-        return contextlib.nullcontext()
-    return show_progress([args.one] if args.action == "diff" else args.files)
-
-
-def show_progress(files: object) -> contextlib.AbstractContextManager[None]:
+def show_progress(paths: list[str]) -> contextlib.AbstractContextManager[None]:
     """Show how many of the records of some files were read, on a terminal."""
     from fluidio.conversion.progress import showing
     from fluidio.conversion.tools import count
 
-    return showing(lambda: sum(count(expand(files))))
+    return showing(lambda: sum(count(paths)))
 
 
 def run_verb(args: argparse.Namespace) -> int:
@@ -283,8 +308,9 @@ def run_verb(args: argparse.Namespace) -> int:
     if getattr(args, "shards", 1) < 1:
         print("fluidio records: --shards is at least 1", file=sys.stderr)
         return 2
+    if hasattr(args, "files") and not getattr(args, "follow", False):
+        args.files = expand(args.files)  # once: a pipe has nothing to say the second time
     try:
-        with _progress(args):
-            return VERBS[args.action](args)
+        return VERBS[args.action](args)
     except UnicodeDecodeError as error:
         raise ConversionError(f"the manifest says text, but a record is not UTF-8: {error}") from error

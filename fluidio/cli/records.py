@@ -6,7 +6,8 @@ import argparse
 import sys
 
 from fluidio.cli import cp
-from fluidio.cli.record_verbs import VERBS, add_verbs, run_verb, show_progress
+from fluidio.cli.record_verbs import VERBS, add_verbs, natural, run_verb, shards_made, show_progress
+from fluidio.recordio.files.paths import expand
 
 HELP = "head, cat, count, stats, sample, filter, select, map, merge, sort, diff, split, shuffle, recompress, cp"
 _COMPRESSORS = ("snappy", "none", "gzip", "zstd")
@@ -31,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action.add_argument("--output", required=True, metavar="PREFIX", help="PREFIX-00000-of-... are written")
         action.add_argument("--shards", type=int, required=True, metavar="N")
         action.add_argument("--compressor", choices=_COMPRESSORS, default="snappy")
-    shuffle.add_argument("--seed", type=int, default=0)
+    shuffle.add_argument("--seed", type=natural, default=0)
     shuffle.add_argument("--memory", type=int, default=256, metavar="MB", help="memory to use (default: 256)")
     recompress = actions.add_parser(
         "recompress",
@@ -58,26 +59,26 @@ def run(args: argparse.Namespace) -> int:
     if args.shards < 1:
         print("fluidio records: --shards is at least 1", file=sys.stderr)
         return 2
-    with show_progress(args.files):
+    files = expand(args.files)
+    with show_progress(files):
         if args.action == "split":
-            paths = reshard.split(args.files, args.output, args.shards, compressor=args.compressor)
+            paths = reshard.split(files, args.output, args.shards, compressor=args.compressor)
         else:
             paths = reshard.shuffle(
-                args.files,
+                files,
                 args.output,
                 args.shards,
                 seed=args.seed,
                 memory=max(1, args.memory) << 20,
                 compressor=args.compressor,
             )
-    print(f"{len(paths)} shards, the first is {paths[0]}")
+    print(shards_made(paths))
     return 0
 
 
 def _recompress(args: argparse.Namespace) -> int:
     from fluidio.conversion import storage
     from fluidio.conversion.reshard import recompress_all
-    from fluidio.recordio.files.paths import expand
 
     paths = expand(args.files)
     targets = [storage.join(args.output, storage.name_of(path)) for path in paths]
@@ -85,7 +86,7 @@ def _recompress(args: argparse.Namespace) -> int:
         if storage.exists(target):
             print(f"fluidio records: {target} exists: choose another folder", file=sys.stderr)
             return 1
-    with show_progress(args.files):
+    with show_progress(paths):
         sizes = recompress_all(paths, targets, args.compressor, dialect=args.dialect)
     for target, (before, after) in zip(targets, sizes):
         print(f"{target}: {before} -> {after} bytes")

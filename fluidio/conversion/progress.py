@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import IO
 
-__all__ = ["Progress", "note", "showing", "terminal"]
+__all__ = ["BYTES", "RECORDS", "Progress", "note", "say", "showing", "terminal"]
 
+RECORDS, BYTES = "records", "bytes"
+PATIENCE = 1.0  # seconds
 _BAR = 20
 
 
@@ -20,17 +22,18 @@ def terminal(*, quiet: bool = False) -> IO[str] | None:
 
 
 @contextlib.contextmanager
-def showing(count: Callable[[], int], unit: str = "records") -> Iterator[None]:
+def showing(count: Callable[[], int], unit: str = RECORDS, *, if_long: bool = False) -> Iterator[None]:
     """Show the progress reported to `note` in this block on a terminal; nothing in a pipe.
 
     Args:
         count: returns the total; called only for a terminal.
+        if_long: show nothing of work that takes less than a second.
     """
     stream = terminal()
     if stream is None:
         yield
         return
-    shown = Progress(count(), unit, stream)
+    shown = Progress(count(), unit, stream, after=PATIENCE if if_long else 0.0)
     before = _shown.set(shown)
     try:
         yield
@@ -40,12 +43,23 @@ def showing(count: Callable[[], int], unit: str = "records") -> Iterator[None]:
 
 
 def note(count: int) -> None:
-    """Report that this many more records were processed."""
+    """Report that this many more of the records, files or bytes that are shown were processed."""
     shown = _shown.get()
     if shown is not None:
         shown.done += count
-        shown.rows += count
+        if shown.unit == BYTES:
+            shown.bytes += count
+        elif shown.unit == RECORDS:
+            shown.rows += count
         shown.tell()
+
+
+def say(line: str) -> None:
+    """Print a result while progress may be shown: it takes the place of the progress line, which comes back below."""
+    shown = _shown.get()
+    if shown is not None:
+        shown.clear()
+    print(line, flush=shown is not None)
 
 
 class Progress:
@@ -55,14 +69,16 @@ class Progress:
         total: how many steps there are.
         unit: what a step is called.
         stream: None shows nothing.
+        after: show nothing of work that takes fewer seconds.
     """
 
-    def __init__(self, total: int, unit: str = "tasks", stream: IO[str] | None = None) -> None:
+    def __init__(self, total: int, unit: str = "tasks", stream: IO[str] | None = None, *, after: float = 0.0) -> None:
         self.total, self.unit = total, unit
         self.done = self.kept = self.rows = self.bytes = 0
         self._running = (0, 0, 0.0)
         self._stream = stream
         self._start = self._reported = time.monotonic()
+        self._due = self._start + after
         self._terminal = stream is not None and stream.isatty()
 
     def step(self, rows: int = 0, size: int = 0, *, kept: bool = False) -> None:
@@ -81,7 +97,8 @@ class Progress:
     def tell(self) -> None:
         """Show the line if it is due."""
         now = time.monotonic()
-        if self._stream is not None and now - self._reported >= (0.1 if self._terminal else 10.0):
+        due = max(self._due, self._reported + (0.1 if self._terminal else 10.0))
+        if self._stream is not None and now >= due:
             self._reported = now
             self._show()
 
@@ -92,7 +109,7 @@ class Progress:
         bar = "#" * int((self.done + share) / self.total * _BAR if self.total else _BAR)
         fresh = self.done - self.kept + share
         left = (self.total - self.done - share) * seconds / fresh if fresh else None
-        parts = [f"[{bar:<{_BAR}}] {self.done}/{self.total} {self.unit}"]
+        parts = [f"[{bar:<{_BAR}}] {self._state()}"]
         if rows:
             parts.append(f"{self.rows + rows:,} rows")
         if self.rows + rows:
@@ -107,12 +124,22 @@ class Progress:
             parts.append(f"took {_clock(seconds)}")
         return ", ".join(parts)
 
+    def _state(self) -> str:
+        if self.unit == BYTES:
+            return f"{self.done / 1e6:.1f}/{self.total / 1e6:.1f} MB"
+        return f"{self.done}/{self.total} {self.unit}"
+
     def finish(self) -> None:
         """Show the last state."""
-        if self._stream is not None:
+        if self._stream is not None and time.monotonic() >= self._due:
             self._show()
             if self._terminal:
                 print(file=self._stream, flush=True)
+
+    def clear(self) -> None:
+        """Remove the line from a terminal until it is due again."""
+        if self._stream is not None and self._terminal:
+            print("\r\x1b[K", end="", file=self._stream, flush=True)
 
     def _show(self) -> None:
         start, end = ("\r", "\x1b[K") if self._terminal else ("", "\n")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.conversion.looking import blocks_with_slots, choose
+from fluidio.conversion.progress import note
 from fluidio.recordio.decode.block import Column
 from fluidio.recordio.files.schema import Field
 
@@ -85,6 +86,7 @@ def stats(paths: Sequence[str], columns: Collection[str] | None = None) -> list[
         slots, blocks = blocks_with_slots(path)
         chosen = choose(path, slots, columns)
         for block in blocks:
+            note(len(block))
             for number in chosen:
                 slot = slots[number]
                 gathered.setdefault(slot.name, _Gathered(slot)).add(block.columns[number])

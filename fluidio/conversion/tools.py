@@ -8,6 +8,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,13 @@ _CHUNK = 4 << 20
 
 def count(paths: Sequence[str]) -> list[int]:
     """Return the number of records of each file, from headers or indexes alone."""
-    return [open_index(path).num_records for path in paths]
+    return [_count(path) for path in paths]
+
+
+def _count(path: str) -> int:
+    records = open_index(path).num_records
+    note(1)
+    return records
 
 
 def sample(paths: Sequence[str], size: int, seed: int = 0) -> Iterator[tuple[str, int, bytes]]:
@@ -63,7 +70,8 @@ def sample(paths: Sequence[str], size: int, seed: int = 0) -> Iterator[tuple[str
 def filtered(paths: Sequence[str], expression: str, output: str, shards: int = 1) -> tuple[list[str], int, int]:
     """Keep the records for which a Python expression over the names of their slots is true.
 
-    Only the columns that the expression names are decoded; the kept records are copied byte for byte.
+    `row` is a dict of them, for names that are not Python's. Only the columns that the expression names are decoded
+    (with `row`, all); the kept records are copied byte for byte.
 
     Returns:
         The new paths, the number of records kept, and the total number.
@@ -79,7 +87,8 @@ def filtered(paths: Sequence[str], expression: str, output: str, shards: int = 1
         for path in paths:
             slots, _ = blocks_with_slots(path)
             known = [slot.name for slot in slots]
-            names = [name for name in code.co_names if name in known]
+            used = set(_names(code))
+            names = known if "row" in used - set(known) else [name for name in known if name in used]
             for record, row in zip(_records([path]), rows([path], names), strict=True):
                 seen += 1
                 note(1)
@@ -91,9 +100,17 @@ def filtered(paths: Sequence[str], expression: str, output: str, shards: int = 1
     return made, kept, seen
 
 
+def _names(code: CodeType) -> Iterator[str]:
+    """Yield the names that some code looks up, also those in its comprehensions and lambdas."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
 def _true(code: Any, expression: str, row: dict[str, Any], path: str, known: list[str]) -> bool:
-    try:
-        return bool(eval(code, {"np": np, "__builtins__": __builtins__}, row))
+    try:  # as globals: comprehensions and lambdas would not see the locals
+        return bool(eval(code, {"np": np, "row": row, **row, "__builtins__": __builtins__}))
     except Exception as error:
         problem = f"{type(error).__name__}: {error}; the names are {', '.join(known)}"
         raise ConversionError(f"{path}: {expression!r}: {problem}") from error
@@ -101,6 +118,9 @@ def _true(code: Any, expression: str, row: dict[str, Any], path: str, known: lis
 
 def select(paths: Sequence[str], columns: Sequence[str], output: str, shards: int = 1) -> list[str]:
     """Write records with some columns only, in this order."""
+    if not columns or len(set(columns)) < len(columns):
+        problem = "name at least one column" if not columns else f"a column is named twice in {', '.join(columns)}"
+        raise ConversionError(f"{problem}; a set has columns of different names")
     slots, _ = blocks_with_slots(paths[0])
     wanted = [slots[number] for number in choose(paths[0], slots, columns)]
 
@@ -119,7 +139,7 @@ def mapped(paths: Sequence[str], function: str | Callable[[dict[str, Any]], Any]
     """Write the result of a function for each row: a dict, None to drop it, or an iterable of dicts.
 
     Args:
-        function: a callable, or "module:function".
+        function: a callable, "module:function" or "folder/script.py:function".
 
     Returns:
         The new paths and the number of rows.
@@ -152,21 +172,27 @@ def _made(call: Callable[[dict[str, Any]], Any], paths: Sequence[str]) -> Iterat
             result = call(row)
         except Exception as error:
             raise ConversionError(f"row {number}: {type(error).__name__}: {error}") from error
-        if isinstance(result, Mapping):
-            yield result
-        elif result is not None:
-            yield from result
+        several = isinstance(result, Iterable) and not isinstance(result, (Mapping, str, bytes))
+        for made in result if several else () if result is None else (result,):
+            if not isinstance(made, Mapping):
+                raise ConversionError(f"row {number}: the function gave {type(made).__name__}, not a dict or None")
+            yield made
 
 
 def _function(name: str) -> Callable[[dict[str, Any]], Any]:
-    module, _, attribute = name.partition(":")
-    sys.path.insert(0, os.getcwd())
+    path, colon, attribute = name.rpartition(":")
+    if not colon or not attribute:
+        raise ConversionError(f"{name}: expected module:function or script.py:function")
+    script = path.endswith(".py")
+    place = os.path.abspath(os.path.dirname(path)) if script else os.getcwd()
+    sys.path.insert(0, place)
     try:
-        found = getattr(importlib.import_module(module.removesuffix(".py")), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ConversionError(f"{name}: expected module:function: {error}") from error
+        found = getattr(importlib.import_module(os.path.basename(path)[:-3] if script else path), attribute)
+    except Exception as error:
+        problem = f"expected module:function or script.py:function: {type(error).__name__}: {error}"
+        raise ConversionError(f"{name}: {problem}") from error
     finally:
-        sys.path.remove(os.getcwd())
+        sys.path.remove(place)
     if not callable(found):
         raise ConversionError(f"{name} is no function")
     function: Callable[[dict[str, Any]], Any] = found

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import io
+import json
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ import pytest
 
 from fluidio.cli import COMMANDS, main
 from fluidio.cli.dispatch import _load
-from fluidio.conversion import convert
+from fluidio.conversion import convert, progress
 from fluidio.recordio import Writer
 
 
@@ -81,6 +83,40 @@ def test_progress_is_shown_on_a_terminal_only(
     monkeypatch.setattr(sys, "stderr", terminal)
     assert main(_command(verb, data, tmp_path / "shown")) == 0
     assert "1000/1000 records" in terminal.getvalue()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="platform: no named pipes")
+@pytest.mark.parametrize("verb", [*VERBS, "diff"])
+def test_pipes_are_read_once_also_on_a_terminal(
+    verb: str, data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe = str(tmp_path / "pipe")
+    os.mkfifo(pipe)
+    feeder = threading.Thread(target=Path(pipe).write_bytes, args=(Path(data).read_bytes(),))  # once
+    monkeypatch.setattr(sys, "stderr", _Terminal())
+    feeder.start()
+    if verb == "diff":
+        assert main(["records", "diff", pipe, data]) == 0
+    else:
+        assert main(_command(verb, pipe, tmp_path / "out")) == 0
+        capsys.readouterr()
+        assert main(["records", "count", str(tmp_path / "out" / "x-*"), "--json"]) == 0
+        assert sum(json.loads(line)["records"] for line in capsys.readouterr().out.splitlines()) == 1000
+    feeder.join()
+
+
+@pytest.mark.parametrize("words", [["check"], ["inspect", "--verify"], ["records", "stats"], ["records", "count"]])
+def test_long_looks_show_progress_too(
+    words: list[str], data: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*words, data]) == 0
+    alone = capsys.readouterr()
+    assert alone.err == ""
+    terminal = _Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    assert main([*words, data]) == 0
+    assert "[####################]" in terminal.getvalue() and capsys.readouterr().out == alone.out
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -14,7 +14,7 @@ import pytest
 
 import fluidio
 from fluidio.cli import main
-from fluidio.conversion import generate, read_rows, sorting
+from fluidio.conversion import generate, looking, read_rows, sorting
 from fluidio.conversion.stats import stats
 from fluidio.conversion.tools import diff, merge, sorted_by
 from fluidio.errors import ConversionError
@@ -108,12 +108,64 @@ def test_filter_keeps_records_as_they_are(
     command = ["records", "filter", "label == 3 and len(name) > 2", data, "--output", output, "--shards", shards]
     assert main(command) == 0
     wanted = [row for row in ROWS if row["label"] == 3 and len(str(row["name"])) > 2]
-    assert f"{len(wanted)} records of 40 in {shards} shards" in capsys.readouterr().out
+    assert f"{len(wanted)} records of 40 in {shards} shard" in capsys.readouterr().out
     assert list(read_rows(output)) == wanted
     assert main(["records", "filter", "labell == 3", data, "--output", output]) == 1
     assert "the names are label, name, score" in capsys.readouterr().err
     assert main(["records", "filter", "label ==", data, "--output", output]) == 1
     assert list(read_rows(output)) == wanted  # a failure keeps what was there
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "any(label == n for n in [3, 5])",  # a comprehension and a lambda have scopes of their own
+        "(lambda wanted: label in wanted)({3, 5})",
+        "[n for n in (3, 5) if row['label'] == n]",
+    ],
+)
+def test_filter_knows_the_columns_everywhere_in_its_expression(data: str, expression: str, tmp_path: Path) -> None:
+    assert main(["records", "filter", expression, data, "--output", f"{tmp_path}/f/y"]) == 0
+    assert list(read_rows(f"{tmp_path}/f/y")) == [row for row in ROWS if row["label"] in (3, 5)]
+
+
+@pytest.mark.parametrize(
+    "names, problem", [("label,label", "named twice in label, label"), ("", "at least one column")]
+)
+def test_columns_are_selected_once(
+    names: str, problem: str, data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["records", "select", names, data, "--output", f"{tmp_path}/s/y"]) == 1
+    assert problem in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "function, problem",
+    [
+        ("of_script", "expected module:function or script.py:function"),
+        ("nowhere.py:f", "ModuleNotFoundError: No module named 'nowhere'"),
+        ("SCRIPT:number", "row 0: the function gave int, not a dict or None"),
+        ("SCRIPT:numbers", "row 0: the function gave int, not a dict or None"),
+        ("SCRIPT:value", "is no function"),
+    ],
+)
+def test_a_wrong_function_is_refused_in_a_sentence(
+    function: str, problem: str, data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "value = 3\ndef number(row): return 1\ndef numbers(row): return [1]\n"
+    script = write(tmp_path, text, "a_script_for_map.py")
+    command = ["records", "map", function.replace("SCRIPT", script), data, "--output", f"{tmp_path}/m/y"]
+    assert main(command) == 1
+    assert problem in capsys.readouterr().err
+    sys.modules.pop("a_script_for_map", None)
+
+
+@pytest.mark.parametrize("words", [["sample", "--seed", "-1"], ["head", "-n", "-1"]])
+def test_negative_numbers_are_wrong_usage(words: list[str], data: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["records", *words, data])
+    assert end.value.code == 2
+    assert "-1 is negative" in capsys.readouterr().err
 
 
 def test_select_and_map_make_new_columns(data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,8 +202,14 @@ def test_diff_tells_what_differs(data: str, tmp_path: Path, capsys: pytest.Captu
     assert main(["records", "diff", data, data]) == 0
     assert capsys.readouterr().out == "all records are equal\n"
     assert main(["records", "diff", expand(data)[0], data]) == 1
-    assert capsys.readouterr().out.endswith("20 records differ\n")
+    assert capsys.readouterr().out.endswith("20 records differ, the first 10 are shown\n")
     assert diff(expand(data), expand(data)) == (0, [])
+    assert main(["records", "diff", expand(data)[1], expand(data)[0], "--json"]) == 1
+    assert lines(capsys)[0] == {"record": 0, "one": _plain(ROWS[20]), "other": _plain(ROWS[0])}
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    return row | {"raw": looking.plain(row["raw"])}
 
 
 def test_filtered_pickles_stay_pickles_of_their_dialect(tmp_path: Path) -> None:

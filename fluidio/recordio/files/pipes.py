@@ -7,12 +7,12 @@ import shutil
 import stat
 import sys
 import tempfile
-from typing import IO, Any
+from typing import Any
 
 __all__ = ["is_pipe", "open_pipe", "spooled"]
 
-_spools: dict[str, IO[bytes]] = {}
-"""Kept open for the life of the process; the files are deleted with it."""
+_spools: dict[str, tempfile.TemporaryDirectory[str]] = {}
+"""By what was copied; the folders are deleted with the process."""
 
 
 def is_pipe(path: str) -> bool:
@@ -40,14 +40,15 @@ def open_pipe(path: str) -> Any:
 
 def spooled(path: str) -> str:
     """Return the path of a file with everything that comes through a pipe; standard input is read once."""
-    if path == "-" and path in _spools:
-        return _spools[path].name
-    source = open_pipe(path)
     name = "stdin" if path == "-" else os.path.basename(path)
-    spool = tempfile.NamedTemporaryFile(prefix=f"{name}-")
-    shutil.copyfileobj(source, spool, 1 << 20)
-    spool.flush()
+    if path == "-" and path in _spools:
+        return os.path.join(_spools[path].name, name)
+    source = open_pipe(path)
+    folder = tempfile.TemporaryDirectory(prefix="fluidio-")
+    copy = os.path.join(folder.name, name)
+    with open(copy, "wb") as spool:
+        shutil.copyfileobj(source, spool, 1 << 20)
     if path != "-":
         source.close()
-    _spools[path if path == "-" else spool.name] = spool
-    return spool.name
+    _spools[path if path == "-" else copy] = folder
+    return copy

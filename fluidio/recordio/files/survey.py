@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +20,7 @@ from fluidio.recordio.files.peek import Peek, first_values, peek, tensor_heads
 from fluidio.recordio.files.source import ByteSource, open_source
 from fluidio.recordio.format.chunk import Chunk
 from fluidio.recordio.format.chunks import ChunkReader
-from fluidio.recordio.format.dialects import FLUID, Dialect
+from fluidio.recordio.format.dialects import FLUID, HEADER_SIZE, Dialect
 
 __all__ = ["Damage", "SlotSurvey", "Survey", "survey"]
 
@@ -96,13 +97,16 @@ class Survey:
         return framed(records_page([self.path], verify=self.verified))
 
 
-def survey(what: object, *, verify: bool = False, preview: int = 3) -> Survey:
+def survey(
+    what: object, *, verify: bool = False, preview: int = 3, report: Callable[[int], object] | None = None
+) -> Survey:
     """Return a Survey of one file.
 
     Args:
         what: a path, URL or binary file object.
         verify: read every chunk, inner checksums included, and decode every record; else headers and the first chunk.
         preview: number of records to show.
+        report: called with the number of bytes of each chunk that was verified.
     """
     source = open_source(what)
     found = Survey(source.name, source.size, verified=verify)
@@ -110,7 +114,7 @@ def survey(what: object, *, verify: bool = False, preview: int = 3) -> Survey:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                _look(source, found, verify, preview)
+                _look(source, found, verify, preview, report)
             except ForeignFileError as error:
                 found.damage.append(_damage(error))
         found.notes += [str(w.message).removeprefix(f"{source.name}: ") for w in caught]
@@ -120,7 +124,9 @@ def survey(what: object, *, verify: bool = False, preview: int = 3) -> Survey:
     return found
 
 
-def _look(source: ByteSource, found: Survey, verify: bool, preview: int) -> None:
+def _look(
+    source: ByteSource, found: Survey, verify: bool, preview: int, report: Callable[[int], object] | None
+) -> None:
     if not verify:
         beginning = peek(source)
         _headers(source, found, beginning.dialect if beginning is not None else None)
@@ -141,6 +147,8 @@ def _look(source: ByteSource, found: Survey, verify: bool, preview: int) -> None
             seen[chunk.dialect.compressors[chunk.header.compressor].name] += 1
             if chunk.dialect.name not in found.dialects:
                 found.dialects.append(chunk.dialect.name)
+            if report is not None:
+                report(HEADER_SIZE + chunk.header.size)
         if found.content == "tensors":
             _tensors(found, chunk, decoder)
         if not verify:
@@ -175,10 +183,10 @@ def _huge(found: Survey, beginning: Peek, preview: int) -> None:
 def _headers(source: ByteSource, found: Survey, dialect: Dialect | None) -> None:
     index = build_index(source, on_error="skip", dialect=dialect)
     found.chunks, found.records = index.num_chunks, index.num_records
-    found.stored_bytes = int((index.ends - index.offsets).sum()) - 20 * index.num_chunks
+    found.stored_bytes = int((index.ends - index.offsets).sum()) - HEADER_SIZE * index.num_chunks
     if index.dialect is not None:
         found.dialects = [index.dialect.name]
-        heads = (source.read(int(offset), 20) for offset in index.offsets)
+        heads = (source.read(int(offset), HEADER_SIZE) for offset in index.offsets)
         numbers = Counter(index.dialect.parse(head).compressor for head in heads)
         names = index.dialect.compressors
         found.compressors = {names[n].name if n in names else str(n): count for n, count in numbers.items()}
