@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import os
 import tarfile
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import IO, Any
@@ -22,7 +24,17 @@ from fluidio.recordio.files.shard_sets import shard_of
 
 __all__ = ["SLOTS", "export"]
 
-_UNREADABLE = (ConversionError, ValueError, KeyError, EOFError, tarfile.TarError, zipfile.BadZipFile)
+_UNREADABLE = (
+    ConversionError,
+    ValueError,
+    KeyError,
+    EOFError,
+    NotImplementedError,
+    tarfile.TarError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def export(

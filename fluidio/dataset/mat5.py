@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from fluidio.recordio.format.limits import chunk_limit
 from fluidio.tensor.array import Array
 
 __all__ = ["read_mat"]
@@ -30,16 +31,26 @@ def read_mat(path: str) -> dict[str, Array]:
         raise RuntimeError(f"{path}: damaged MATLAB file ({error})") from error
 
 
-def _arrays(data: bytes, order: str) -> Iterator[tuple[str, Array]]:
+def _arrays(data: bytes, order: str, packed: bool = False) -> Iterator[tuple[str, Array]]:
     for kind, body in _elements(data, order):
         if kind == _COMPRESSED:
-            yield from _arrays(zlib.decompress(body), order)
+            if packed:
+                raise ValueError("something compressed is inside something compressed")
+            yield from _arrays(_unpacked(body), order, packed=True)
         elif kind == _MATRIX:
             flags, shape, name, *values = [(_TYPES.get(t), b) for t, b in _elements(body, order)]
             number = struct.unpack(order + "I", flags[1][:4])[0] & 0xFF
             if number in _CLASSES and len(values) == 1 and values[0][0]:
                 flat = np.frombuffer(values[0][1], order + values[0][0]).astype(_CLASSES[number])
                 yield name[1].decode("ascii"), flat.reshape(np.frombuffer(shape[1], order + "i4"), order="F")
+
+
+def _unpacked(body: bytes) -> bytes:
+    unpacker, limit = zlib.decompressobj(), chunk_limit(len(body))
+    found = unpacker.decompress(body, limit)
+    if not unpacker.eof:
+        raise ValueError(f"an element is cut, or longer than {limit} bytes")
+    return found
 
 
 def _elements(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:

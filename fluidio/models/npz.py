@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable
 from typing import BinaryIO
 
@@ -14,6 +17,8 @@ from fluidio.models.stored import StoredTensor, in_memory
 
 __all__ = ["read_npz", "write_npz"]
 
+# What NumPy and zipfile raise for damaged files, besides an OSError for a place before the beginning of the file.
+_UNREADABLE = (ValueError, zipfile.BadZipFile, EOFError, KeyError, NotImplementedError, tokenize.TokenError, zlib.error)
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same bytes each time
 
 
@@ -43,5 +48,7 @@ def read_npz(path: str) -> dict[str, StoredTensor]:
             if isinstance(stored, np.ndarray):
                 raise ModelError(f"{path}: a single array; an .npz has names")
             return {name: in_memory(name, stored[name]) for name in stored.files}
-    except (ValueError, zipfile.BadZipFile, EOFError, KeyError) as error:
+    except (*_UNREADABLE, OSError) as error:
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:
+            raise
         raise ModelError(f"{path}: not an .npz of plain arrays ({error})") from error

@@ -75,7 +75,8 @@ def _tensor(path: str, name: object, value: object) -> StoredTensor:
         raise _Other
     tensor = StoredTensor(name, dtype.dtype, tuple(shape), path)
     if isinstance(data, _Span):
-        if not data.is_text and data.size != tensor.nbytes:
+        most = 2 * tensor.nbytes if data.is_text else tensor.nbytes  # a byte above 127 is two in UTF-8
+        if not tensor.nbytes <= data.size <= most:
             raise _Other
         return StoredTensor(name, dtype.dtype, tuple(shape), path, data.offset, text_size=data.size * data.is_text)
     if not isinstance(data, bytes) or len(data) != tensor.nbytes:

