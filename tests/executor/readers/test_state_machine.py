@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import tempfile
 import threading
 import warnings
@@ -19,6 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 import fluidio as fluid
 from fluidio.testing import fresh
 from tests.executor.readers.subjects import SLOTS, Subject, batches, loader, py_reader, write_files
+from tests.executor.test_threads import at_once
 
 layers = fluid.layers
 COUNT = 13
@@ -136,16 +138,72 @@ class Machine(RuleBasedStateMachine):
         self.guard.__exit__(None, None, None)
 
 
-@pytest.mark.parametrize(
-    "kind",
-    ["file", "files", "batched", "buffered", "shuffled", "passes", "preprocessed", "py_reader", "loader"],
-)
+class Crowd(Machine):
+    """Four threads run the program at once; who gets which item is left to them."""
+
+    @rule(times=st.integers(1, 4))
+    def run(self, times: int) -> None:
+        failing = self.is_queue and self.fail_at is not None
+        results = at_once(lambda _: [self.try_one() for _ in range(times)], 4)
+        errors = [str(got) for thread in results for got in thread if isinstance(got, Exception)]
+        for thread in results:
+            ends = [got is None for got in thread]
+            assert ends == sorted(ends), "an item behind the end"
+            self.seen += [number for got in thread if isinstance(got, list) for number in got]
+        assert not self.seen or max(Counter(self.seen).values()) <= self.passes, "doubled"
+        self.ended = self.ended or any(got is None for thread in results for got in thread)
+        if not self.running:
+            assert len(errors) == 4 * times and all("not started" in text for text in errors)
+        elif failing and errors:
+            assert all("OSError: disk gone" in text for text in errors)
+            assert sorted(self.seen) == list(range(self.fail_at or 0)), "lost"
+        else:
+            assert not errors
+            if self.ended:
+                assert sorted(self.seen) == sorted(list(range(COUNT)) * self.passes), "lost"
+
+    def try_one(self) -> list[int] | Exception | None:
+        try:
+            return self.subject.step()
+        except fluid.core.EnforceNotMet as error:
+            return error
+
+
+KINDS = ["file", "files", "batched", "buffered", "shuffled", "passes", "preprocessed", "py_reader", "loader"]
+
+
+@pytest.fixture
+def crowded() -> Iterator[None]:
+    """Let threads take turns every 20 microseconds."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(2e-5)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_no_sequence_of_events_hangs_loses_or_doubles(kind: str) -> None:
+    drive(Machine, kind, settings(stateful_step_count=20))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_four_threads_that_share_a_program_lose_and_double_nothing(kind: str, crowded: None) -> None:
+    drive(Crowd, kind, settings(stateful_step_count=12, max_examples=5, deadline=None))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("kind", KINDS)
+def test_four_threads_that_share_a_program_lose_and_double_nothing_for_long(kind: str, crowded: None) -> None:
+    drive(Crowd, kind, settings(stateful_step_count=20, max_examples=100, deadline=None))
+
+
+def drive(base: type[Machine], kind: str, given: settings) -> None:
     before = set(threading.enumerate())
-    machine = type(f"Machine_{kind}", (Machine,), {"kind": kind})
+    machine = type(f"{base.__name__}_{kind}", (base,), {"kind": kind})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        run_state_machine_as_test(machine, settings=settings(stateful_step_count=20))
+        run_state_machine_as_test(machine, settings=given)
     gc.collect()  # programs that were built again are cycles; with them go their readers
     for thread in set(threading.enumerate()) - before:
         thread.join(10)
