@@ -5,12 +5,14 @@ from __future__ import annotations
 import enum
 import zlib
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from fluidio.distributed.communicator import Communicator
+from fluidio.distributed.communicator import Communicator, Work
 from fluidio.errors import DistributedError
+from fluidio.tensor.array import Array
 
 __all__ = ["Group", "Intent", "signature_of"]
 
@@ -46,6 +48,16 @@ class SharedTable(Protocol):
     def hand_over(self, trainers: Communicator, staying: Sequence[int]) -> None: ...
 
 
+@dataclass(frozen=True)
+class _Announcement:
+    """An intent on its way to the others, and theirs: `said` has a row of intent and signature for each member."""
+
+    intent: Intent
+    signature: int
+    said: Array
+    work: Work
+
+
 def signature_of(parts: Iterable[object]) -> int:
     """Return a number that most likely differs for different descriptions."""
     return zlib.crc32(repr(list(parts)).encode())
@@ -66,6 +78,7 @@ class Group:
         self._present = communicator
         self._parts: dict[tuple[int, ...], Communicator] = {}
         self._left = False
+        self._announced: _Announcement | None = None
         self._wanted: Any = None
         self._answer: Any = None
         self.tables: list[SharedTable] = []
@@ -79,6 +92,31 @@ class Group:
     def size(self) -> int:
         return len(self._communicator.members)
 
+    def announce(self, intent: Intent, signature: int = 0) -> None:
+        """Start to tell the others what this trainer meets them for next, without waiting for them.
+
+        Nothing else may come between this and `meet`.
+        """
+        if self.size > 1 and not self._left and self._announced is None:
+            self._announced = self._say(intent, signature)
+
+    def _say(self, intent: Intent, signature: int) -> _Announcement:
+        said = np.zeros((self.size, 2), np.int64)
+        said[self._communicator.rank] = intent, signature
+        return _Announcement(intent, signature, said, self._communicator.all_reduce(said))
+
+    def _hear(self, intent: Intent, signature: int) -> Array:
+        """Return what all members want to do."""
+        announced, self._announced = self._announced or self._say(intent, signature), None
+        if (announced.intent, announced.signature) != (intent, signature):
+            self.fail("it began a training step and did not finish it")
+            raise DistributedError(
+                "this trainer began a training step, which failed, and the others wait for its gradients: it cannot "
+                "do anything else with them. End the process when a step fails."
+            )
+        announced.work.wait()
+        return announced.said
+
     def meet(self, intent: Intent, signature: int = 0) -> Communicator:
         """Wait for the others, and return the communicator of those that remain."""
         if self._left:
@@ -90,7 +128,7 @@ class Group:
             return self._communicator
         self._present = self._communicator
         while True:
-            said = self._communicator.all_gather(np.array([intent, signature], np.int64))
+            said = self._hear(intent, signature)
             asking = [rank for rank, (what, _) in enumerate(said) if what == Intent.ASK]
             if not asking:
                 break

@@ -17,6 +17,7 @@ from fluidio.program import Block, OpRole, Program, Variable, unique_name
 from fluidio.program.op_def import EMPTY, GRAD_SUFFIX
 
 __all__ = [
+    "average_parameters",
     "clipped_gradients",
     "divide_large_tables",
     "exchange_gradients",
@@ -31,6 +32,7 @@ _BUCKET = 4 << 20  # bytes: large enough for the network, small enough to overla
 _FIRST_BUCKET = 1 << 20
 _UPDATES = OpRole.Optimize | OpRole.LRSched
 _PLAIN = (VarType.LOD_TENSOR, VarType.SELECTED_ROWS)
+_MEETING = ("c_", "sync_", "allreduce", "broadcast", "exchange_parts")  # beginnings of the types of other such ops
 _CLIPS = ("clip", "clip_by_norm", "elementwise_mul", "scale")
 
 
@@ -87,7 +89,34 @@ def exchange_gradients(program: Program, *, half: bool = False, clipped: bool = 
         attrs: dict[str, object] = {"signature": signature, "is_first": index == 0, "half": half, "shapes": shapes}
         outputs = {"Handle": [handles[index].name]}
         block._insert_op(bucket.after + 1, "exchange_start", {"X": bucket.names}, outputs, {**role, **attrs})
+    _announce(block, {**role, "signature": signature})
     _begin_alike(block, role)
+
+
+def average_parameters(program: Program) -> None:
+    """Append the op that replaces parameters by their mean over all trainers after each step; once for each program.
+
+    Every trainer updates its parameters with its own gradients and keeps its own accumulators: local SGD.
+    """
+    if program._is_distributed:
+        return
+    program._is_distributed = True
+    block = program.global_block()
+    updates = [op for op in block.ops if op.attrs.get("op_role", 0) & OpRole.Optimize and "ParamOut" in op.output_names]
+    names = sorted({name for op in updates for name in op.output("ParamOut")})
+    if names:
+        role = {"op_role": int(OpRole.Optimize)}
+        signature = signature_of((name, block.var(name).shape) for name in names)
+        block.append_op("exchange_mean", {"X": names}, {"Out": names}, {**role, "signature": signature})
+        _begin_alike(block, role)
+
+
+def _announce(block: Block, attrs: dict[str, int]) -> None:
+    """Insert the op that lets trainers meet while backward begins; not where ops before the exchange meet, too."""
+    ops = [op for one in block.program.blocks for op in one.ops]
+    if not any(op.type.startswith(_MEETING) for op in ops):
+        backward = [i for i, op in enumerate(block.ops) if op.attrs.get("op_role", 0) & OpRole.Backward]
+        block._insert_op(min(backward, default=0), "exchange_announce", {}, {}, attrs)
 
 
 def _begin_alike(block: Block, role: dict[str, int]) -> None:
@@ -180,10 +209,13 @@ def divide_large_tables(program: Program, startup: Program) -> None:
         divide_tables(program, startup, tables_of(program))
 
 
-def train_together(program: Program, trainer: int, trainers: int, endpoints: Sequence[str] = ()) -> None:
+def train_together(
+    program: Program, trainer: int, trainers: int, endpoints: Sequence[str] = (), *, local: bool = False
+) -> None:
     """Make a program one of many trainers, as ParallelExecutor and BuildStrategy specify.
 
-    DistributeTranspiler may already have declared the trainers; its declaration must then match.
+    DistributeTranspiler may already have declared the trainers; its declaration must then match. With `local` they
+    exchange parameters after each step, not gradients before it.
     """
     if is_switched_off():
         return
@@ -196,13 +228,18 @@ def train_together(program: Program, trainer: int, trainers: int, endpoints: Seq
             f"num_trainers={trainers}, trainer_id={trainer} were given; DistributeTranspiler was told that this is "
             f"trainer {declared.trainer} of {declared.trainers}"
         )
-    exchange_gradients(program)
+    if local:
+        average_parameters(program)
+    else:
+        exchange_gradients(program)
 
 
 def synchronise_batch_norms(program: Program) -> None:
     """Make batch norms take their statistics from the batches of all trainers."""
     for block in program.blocks:
-        for op in block.ops:
+        for op in list(block.ops):
+            if op.type == "exchange_announce":
+                block._remove_op(block.ops.index(op))
             if op.type in ("batch_norm", "batch_norm_grad"):
                 op.type = f"sync_{op.type}"
     program.note_change()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from fluidio.distributed.rewrite import share_first_parameters, train_together
@@ -13,6 +12,8 @@ __all__ = ["GradAllReduce", "LocalSGD"]
 
 class Collective:
     """Base class: `transpile` rewrites a startup and a main program for one of many trainers."""
+
+    _local = False
 
     def __init__(self, nrings: int) -> None:
         self.nrings = nrings
@@ -26,12 +27,13 @@ class Collective:
         current_endpoint: str,
         wait_port: bool = True,
     ) -> None:
-        """Exchange gradients between the trainers at `endpoints`, of which this is number `rank`."""
+        """Let the trainers at `endpoints`, of which this is number `rank`, train together."""
         names = endpoints.split(",") if isinstance(endpoints, str) else list(endpoints)
         if current_endpoint not in names:
             raise ValueError(f"current endpoint {current_endpoint} is not in {names}")
         if len(names) > 1:
-            train_together(main_program or default_main_program(), rank, len(names), names)
+            main = main_program or default_main_program()
+            train_together(main, rank, len(names), names, local=self._local)
             share_first_parameters(startup_program or default_startup_program())
 
 
@@ -44,15 +46,13 @@ class GradAllReduce(Collective):
 
 
 class LocalSGD(Collective):
-    """Fluid: trainers averaged their parameters after each step; here they average gradients before it."""
+    """Every trainer applies its own gradients; then all take the mean of their parameters."""
+
+    _local = True
 
     def __init__(self, nrings: int = 2) -> None:
         super().__init__(nrings)
         self.mode = "local_sgd"
-
-    def transpile(self, *args: Any, **options: Any) -> None:
-        warnings.warn("LocalSGD averages gradients in every step here", stacklevel=2)
-        super().transpile(*args, **options)
 
 
 class SingleProcessMultiThread(GradAllReduce):

@@ -10,6 +10,7 @@ from typing import Any
 from fluidio.distributed import Membership, declare, is_alone, parse_endpoints
 from fluidio.distributed.environment import is_switched_off
 from fluidio.distributed.rewrite import (
+    average_parameters,
     clipped_gradients,
     divide_large_tables,
     exchange_gradients,
@@ -84,10 +85,14 @@ class DistributeTranspiler:
         if not self.config.waits() or not (sync_mode or self.config.completely_not_async):
             mode = "geo" if self.config.geo_sgd_mode else "asynchronous"
             warnings.warn(f"DistributeTranspiler: {mode} mode runs in sync here", stacklevel=2)
-        if not is_alone():
+        if is_alone():
+            return
+        if self.config.mode == "collective" and self.config.collective_mode == "local_sgd":
+            average_parameters(self._program)
+        else:
             divide_large_tables(self._program, self._startup)
             exchange_gradients(self._program, half=self.config.half_gradients, clipped=self._clips_first())
-            share_first_parameters(self._startup)
+        share_first_parameters(self._startup)
 
     def _clips_first(self) -> bool:
         """Return whether trainers clip their own gradients; warn where they do."""

@@ -15,11 +15,13 @@ from fluidio.errors import DistributedError
 from tests.distributed.threads import Threads, together
 
 
-@given(st.lists(st.integers(0, 6), min_size=1, max_size=5))
-def test_trainers_with_uneven_steps_go_on_with_the_mean_over_those_left(steps: list[int]) -> None:
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=5), st.booleans())
+def test_trainers_with_uneven_steps_go_on_with_the_mean_over_those_left(steps: list[int], ahead: bool) -> None:
     def train(trainer: Threads) -> list[float]:
         group, seen = Group(trainer), []
         for step in range(steps[trainer.rank]):
+            if ahead:
+                group.announce(Intent.STEP)
             there = group.meet(Intent.STEP)
             total = np.array([float(trainer.members[trainer.rank].trainer + 10 * step)])
             there.all_reduce(total).wait()
@@ -64,6 +66,20 @@ def test_a_trainer_that_does_something_else_is_an_error_on_all() -> None:
     for text in together(3, work):
         assert "trainer 0 on host-0 (pid 1000) exchanges the gradients" in text
         assert "trainer 2 on host-2 (pid 1002) takes the first parameters" in text
+
+
+def test_a_trainer_whose_announced_step_failed_cannot_leave_in_peace() -> None:
+    def work(trainer: Threads) -> None:
+        group = Group(trainer)
+        group.announce(Intent.STEP)
+        if trainer.rank == 0:
+            with pytest.raises(DistributedError, match="began a training step, which failed"):
+                group.leave()
+            return
+        with pytest.raises(threading.BrokenBarrierError):
+            group.meet(Intent.STEP).all_reduce(np.zeros(1)).wait()
+
+    together(2, work)
 
 
 def test_trainers_with_different_programs_are_told_so() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -75,8 +74,6 @@ class Collective(Fleet):
 
     def _distribute(self, main: Program, startup: Program, strategy: Any) -> None:
         role = self._role()
-        if strategy.use_local_sgd and role.worker_num() > 1:
-            warnings.warn("fleet: local SGD averages gradients in every step here", stacklevel=4)
         _transpile(role, main, startup, strategy)
         strategy.num_trainers, strategy.trainer_id = role.worker_num(), role.worker_index()
         strategy.trainers_endpoints = role.get_trainer_endpoints()
@@ -138,7 +135,8 @@ class Collective(Fleet):
 
 def _transpile(role: RoleMakerBase, main: Program, startup: Program, strategy: Any) -> None:
     config = DistributeTranspilerConfig()
-    config.mode = "collective" if strategy.mode == "collective" else "nccl2"
+    config.mode = "collective" if strategy.mode == "collective" or strategy.use_local_sgd else "nccl2"
+    config.collective_mode = "local_sgd" if strategy.use_local_sgd else strategy.collective_mode
     config.half_gradients = bool(getattr(strategy, "half_gradients", False))
     trainers: Any = ",".join(role.get_trainer_endpoints()) or role.worker_num()
     own = role.get_local_endpoint()

@@ -38,6 +38,12 @@ class _UnderWay:
     dtype: Any
 
 
+@op("exchange_announce", "", "", {"signature": 0}, infer=None, grad=False, raw=True, side_effect=True)
+def exchange_announce(k: Call, frame: Any) -> None:
+    """Tell the others that gradients follow, while backward computes them."""
+    group().announce(Intent.STEP, k.attrs["signature"])
+
+
 @op(
     "exchange_start",
     "X*",
@@ -80,9 +86,7 @@ def _start_on_gpu(
 def exchange_wait(k: Call, under_way: _UnderWay) -> list[Array]:
     """Return the mean gradients, when they are here."""
     under_way.work.wait()
-    flat = k.dev.upload(under_way.flat.astype(under_way.dtype, copy=False))
-    ends = np.cumsum([math.prod(shape) for shape in under_way.shapes])
-    return [flat[end - math.prod(shape) : end].reshape(shape) for shape, end in zip(under_way.shapes, ends.tolist())]
+    return _unflatten(k.dev.upload(under_way.flat.astype(under_way.dtype, copy=False)), under_way.shapes)
 
 
 @op(
@@ -129,6 +133,24 @@ def _padded(array: Array, length: int) -> Array:
     longer = np.zeros((length, *array.shape[1:]), array.dtype)
     longer[: len(array)] = array
     return longer
+
+
+@op("exchange_mean", "X*", "Out*", {"signature": 0}, infer=None, grad=False, lod="none", side_effect=True)
+def exchange_mean(k: Call, values: list[Array]) -> list[Array]:
+    """Return the mean of each value over all trainers."""
+    trainers = _meet(k)
+    if len(trainers.members) == 1:
+        return values
+    arrays = [k.dev.download(value) for value in values]
+    found: dict[int, Array] = {}
+    for dtype in sorted({array.dtype.str for array in arrays}):
+        alike = [index for index, array in enumerate(arrays) if array.dtype.str == dtype]
+        shapes = [arrays[index].shape for index in alike]
+        flat = _flatten([arrays[index] for index in alike], shapes)
+        flat *= flat.dtype.type(1 / len(trainers.members))
+        trainers.all_reduce(flat).wait()
+        found.update(zip(alike, _unflatten(flat, shapes)))
+    return [k.dev.upload(found[index]) for index in range(len(values))]
 
 
 @op("exchange_first", "X*", "Out*", {"signature": 0}, infer=None, grad=False, lod="none", side_effect=True)
@@ -215,3 +237,9 @@ def _flatten(gradients: Sequence[Array], shapes: Sequence[tuple[int, ...]]) -> A
         else:
             part[...] = gradient.reshape(-1)
     return flat
+
+
+def _unflatten(flat: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
+    """Return the parts of `flat`, in their shapes."""
+    ends = np.cumsum([math.prod(shape) for shape in shapes])
+    return [flat[end - math.prod(shape) : end].reshape(shape) for shape, end in zip(shapes, ends.tolist())]

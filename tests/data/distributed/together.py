@@ -75,7 +75,7 @@ def batches(n=8):
         yield [{"x": r.rand(n, 6).astype("float32"), "y": r.rand(n, 1).astype("float32")} for r in rngs]
 
 
-def train(how, norm=False, half=False):
+def train(how, norm=False, half=False, local=False):
     """Return the parameters after four steps: "fleet", "executor" (ParallelExecutor), "places" or "alone"."""
     main, startup = fluid.Program(), fluid.Program()
     main.random_seed = startup.random_seed = 3 if how == "alone" else 3 + trainer  # the first trainer's count
@@ -88,6 +88,7 @@ def train(how, norm=False, half=False):
             strategy = DistributedStrategy()
             strategy.sync_batch_norm = norm
             strategy.half_gradients = half
+            strategy.use_local_sgd = local
             os.environ["CPU_NUM"] = "2" if how == "places" else "1"
             optimizer = fleet.distributed_optimizer(optimizer, strategy)
         optimizer.minimize(loss)
@@ -110,6 +111,27 @@ def train(how, norm=False, half=False):
         return {v.name: np.array(scope.find_var(v.name).get_tensor()) for v in main.list_vars() if v.persistable}
 
 
+def train_locally():
+    """Return the parameters of trainers that each apply their own gradients and then take the mean of parameters."""
+    main, startup = fluid.Program(), fluid.Program()
+    main.random_seed = startup.random_seed = 3
+    with fluid.program_guard(main, startup), fluid.unique_name.guard():
+        fluid.optimizer.Momentum(0.1, 0.9).minimize(model(False))
+    scopes = [fluid.Scope() for _ in range(trainers)]
+    for scope in scopes:
+        exe.run(startup, scope=scope)
+    names = [p.name for p in main.all_parameters()]
+    for each in batches():
+        for scope, feed in zip(scopes, each):
+            exe.run(main, feed=feed, scope=scope)
+        for name in names:
+            tensors = [scope.find_var(name).get_tensor() for scope in scopes]
+            mean = np.mean([np.array(tensor) for tensor in tensors], axis=0)
+            for tensor in tensors:
+                tensor.set(mean, fluid.CPUPlace())
+    return {name: np.array(scopes[0].find_var(name).get_tensor()) for name in names}
+
+
 def same(found, expected, tolerance=1e-6):
     for name, value in expected.items():
         if "@" not in name and "learning_rate" not in name:
@@ -124,6 +146,7 @@ with warnings.catch_warnings():
     same(train("executor"), expected)
     same(train("places"), expected)
     same(train("fleet", half=True), expected, 1e-3)
+    same(train("fleet", local=True), train_locally())
     same(train("fleet", norm=True), train("alone", norm=True), 1e-5)
 assert not [op.type for op in fluid.io.load_inference_model(os.path.join(out, "model"), exe)[0].global_block().ops
             if op.type.startswith("exchange")] if trainer == 0 else True
