@@ -192,7 +192,7 @@ static PyObject *instructions(PyObject *module, PyObject *args) {
 /* The arguments of both functions below. */
 typedef struct {
     Py_buffer images, outs, filters, taps; /* outs: the product, or the gradient of the output */
-    Py_ssize_t groups, out_height, begin, end;
+    Py_ssize_t groups, out_height, begin, end, first, last; /* first, last: filters of a group */
     Grid g;
     Target t;
     Filters w;
@@ -225,16 +225,18 @@ static int fits(const Work *work) {
 }
 
 /* Read (images, outs, filters, taps, groups, (images, channels, height, width), (filters, height, width),
-   (rows, cols, step_y, step_x), (y, x, step_y, step_x), (filter, channel), begin, end): sizes of the images and of the
-   output for a group, the grid of places, where they go in the output, how filters lie in memory. */
+   (rows, cols, step_y, step_x), (y, x, step_y, step_x), (filter, channel), (begin, end), (first, last)): sizes of the
+   images and of the output for a group, the grid of places, where they go in the output, how filters lie in memory, the
+   rows and the filters of each group to compute. */
 static int take(Work *work, PyObject *args, const char *format) {
     Grid *g = &work->g;
     Target *t = &work->t;
     if (!PyArg_ParseTuple(args, format, &work->images, &work->outs, &work->filters, &work->taps, &work->groups,
                           &g->images, &g->channels, &g->height, &g->width, &t->filters, &work->out_height, &t->width,
                           &g->rows, &g->cols, &g->step_y, &g->step_x, &t->y, &t->x, &t->step_y, &t->step_x,
-                          &work->w.filter, &work->w.channel, &work->begin, &work->end))
+                          &work->w.filter, &work->w.channel, &work->begin, &work->end, &work->first, &work->last))
         return 0;
+    work->first = clamp(work->first, 0, t->filters), work->last = clamp(work->last, work->first, t->filters);
     g->plane = g->height * g->width;
     g->image = work->groups * g->channels * g->plane;
     g->tap = work->taps.buf;
@@ -306,10 +308,10 @@ static PyObject *finish(Work *work, int failed) {
     Py_RETURN_NONE;
 }
 
-/* correlate(...): fill the rows [begin, end) of places, counted over all images. */
+/* correlate(...): fill the rows [begin, end) of places, counted over all images, for the filters [first, last). */
 static PyObject *correlate(PyObject *module, PyObject *args) {
     Work work;
-    if (!take(&work, args, "y*w*y*y*n(nnnn)(nnn)(nnnn)(nnnn)(nn)nn"))
+    if (!take(&work, args, "y*w*y*y*n(nnnn)(nnn)(nnnn)(nnnn)(nn)(nn)(nn)"))
         return NULL;
     const Grid *g = &work.g;
     const Target *t = &work.t;
@@ -319,30 +321,33 @@ static PyObject *correlate(PyObject *module, PyObject *args) {
     if (!direct)
         set = use;
     Py_ssize_t begin = clamp(work.begin, 0, g->images * g->rows), end = clamp(work.end, begin, g->images * g->rows);
-    Py_ssize_t depth = g->channels * g->taps, padded = (t->filters + set->high - 1) / set->high * set->high;
+    Target some = *t; /* the method depends on all filters, so that results do not depend on how they are divided */
+    some.filters = work.last - work.first;
+    Py_ssize_t depth = g->channels * g->taps, padded = (some.filters + set->high - 1) / set->high * set->high;
     int few = t->filters <= FEW, failed = 0;
     Py_BEGIN_ALLOW_THREADS
     float *packed = malloc(4 * (winograd ? 16 * (padded * g->channels + APART) : padded * depth));
     failed = packed == NULL;
     for (Py_ssize_t group = 0; group < work.groups && !failed; group++) {
         const float *from = (const float *)work.images.buf + group * g->channels * g->plane;
-        float *to = (float *)work.outs.buf + group * t->filters * t->plane;
+        float *to = (float *)work.outs.buf + (group * t->filters + work.first) * t->plane;
         const float *filters = (const float *)work.filters.buf + group * (work.filters.len / 4 / work.groups);
-        (winograd ? set->spread_filters : set->pack)(g, t, &work.w, filters, packed);
-        failed = winograd ? set->winograd(g, t, from, packed, to, tile_row(g, begin), tile_row(g, end))
-                 : direct ? set->direct(g, t, from, packed, to, begin, end)
-                 : few    ? set->planes(g, t, from, packed, to, begin, end)
-                          : set->correlate(g, t, from, packed, to, begin * g->cols, end * g->cols);
+        (winograd ? set->spread_filters : set->pack)(g, &some, &work.w, filters + work.first * work.w.filter, packed);
+        failed = winograd ? set->winograd(g, &some, from, packed, to, tile_row(g, begin), tile_row(g, end))
+                 : direct ? set->direct(g, &some, from, packed, to, begin, end)
+                 : few    ? set->planes(g, &some, from, packed, to, begin, end)
+                          : set->correlate(g, &some, from, packed, to, begin * g->cols, end * g->cols);
     }
     free(packed);
     Py_END_ALLOW_THREADS
     return finish(&work, failed);
 }
 
-/* filter_gradient(...): fill the rows [begin, end) of the filters' gradient, ordered by tap, then channel. */
+/* filter_gradient(...): fill the rows [begin, end) of the filters' gradient, ordered by tap, then channel, for the
+   filters [first, last). */
 static PyObject *filter_gradient(PyObject *module, PyObject *args) {
     Work work;
-    if (!take(&work, args, "y*y*w*y*n(nnnn)(nnn)(nnnn)(nnnn)(nn)nn"))
+    if (!take(&work, args, "y*y*w*y*n(nnnn)(nnn)(nnnn)(nnnn)(nn)(nn)(nn)"))
         return NULL;
     const Grid *g = &work.g;
     const Target *t = &work.t;
@@ -361,12 +366,14 @@ static PyObject *filter_gradient(PyObject *module, PyObject *args) {
         run = directly(&work)->direct_gradient;
         begin = up(begin, g->taps), end = up(end, g->taps);
     }
+    Target some = *t;
+    some.filters = work.last - work.first;
     int failed = 0;
     Py_BEGIN_ALLOW_THREADS
     for (Py_ssize_t group = 0; group < work.groups && !failed; group++)
-        failed = run(g, t, (const float *)work.images.buf + group * g->channels * g->plane,
-                     (const float *)work.outs.buf + group * t->filters * t->plane,
-                     (float *)work.filters.buf + group * t->filters * depth, begin, end);
+        failed = run(g, &some, (const float *)work.images.buf + group * g->channels * g->plane,
+                     (const float *)work.outs.buf + (group * t->filters + work.first) * t->plane,
+                     (float *)work.filters.buf + (group * t->filters + work.first) * depth, begin, end);
     Py_END_ALLOW_THREADS
     return finish(&work, failed);
 }
