@@ -12,6 +12,7 @@ import numpy as np
 from fluidio.ops.kernel import Call
 from fluidio.ops.math.activation import sigmoid
 from fluidio.ops.registry import gradient, op
+from fluidio.ops.row_blocks import are_rows, row_blocks
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import GradOp, grad_name
 from fluidio.program.operator import Operator
@@ -176,6 +177,28 @@ def _row_starts(k: Call, rows: int, columns: int) -> Array:
     return held[1]
 
 
+def _exponentials(k: Call, logits: Array) -> tuple[Array, Array, Array]:
+    """Return the differences of logits to their maximum along the axis, their softmax, and the sum it divides by."""
+    xp, axis = k.xp, k.attrs["axis"] % logits.ndim
+    shifted, prob = xp.empty_like(logits), xp.empty_like(logits)
+    total = xp.empty((*logits.shape[:axis], 1, *logits.shape[axis + 1 :]), logits.dtype)
+
+    def run(x: Array, shifted: Array, prob: Array, total: Array, axis: int) -> None:
+        xp.subtract(x, x.max(axis=axis, keepdims=True), out=shifted)
+        xp.maximum(shifted, x.dtype.type(-64), out=shifted)
+        xp.exp(shifted, out=prob)
+        prob.sum(axis=axis, keepdims=True, out=total)
+        prob /= total
+
+    arrays, width = (logits, shifted, prob, total), logits.shape[axis]
+    if axis == logits.ndim - 1 and width and are_rows(*arrays):
+        rows = [array.reshape(total.size, -1) for array in arrays]
+        row_blocks(k, total.size, width, lambda begin, end: run(*(r[begin:end] for r in rows), 1))
+    else:
+        run(*arrays, axis)
+    return shifted, prob, total
+
+
 @op(
     "softmax_with_cross_entropy",
     "Logits Label",
@@ -187,11 +210,7 @@ def _row_starts(k: Call, rows: int, columns: int) -> Array:
 def softmax_with_cross_entropy(k: Call, logits: Array, label: Array) -> tuple[Array, Array]:
     """Softmax, Loss = softmax of Logits along axis, and its cross entropy with Label, in one go."""
     xp, axis = k.xp, k.attrs["axis"]
-    shifted = logits - logits.max(axis=axis, keepdims=True)
-    xp.maximum(shifted, logits.dtype.type(-64), out=shifted)
-    prob = xp.exp(shifted)
-    total = prob.sum(axis=axis, keepdims=True)
-    prob /= total
+    shifted, prob, total = _exponentials(k, logits)
     if k.attrs["soft_label"]:
         return prob, (label * (xp.log(total) - shifted)).sum(axis=axis, keepdims=True)
     rows, _ = _class_rows(k, shifted)

@@ -10,6 +10,7 @@ from fluidio.ops.half import summed_in_single
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.math.elementwise import reduced
 from fluidio.ops.registry import gradient, op
+from fluidio.ops.row_blocks import share_products
 from fluidio.program.infer import InferContext
 from fluidio.tensor.array import Array
 
@@ -108,7 +109,7 @@ def matmul(k: Call, x: Array, y: Array) -> Array:
         a, b = _by_heads(k, a, b)
     if a.shape[-1] != b.shape[-2]:
         raise EnforceNotMet(f"X {list(x.shape)} and Y {list(y.shape)} do not multiply with {dict(k.attrs)}")
-    out = k.xp.matmul(a, b)
+    out = share_products(k, a, b)
     if k.attrs["head_number"] > 1:
         return _joined_heads(out) * k.attrs["alpha"]
     if k.attrs["alpha"] != 1.0:
@@ -168,13 +169,13 @@ def matmul_gradients(
         d = d * alpha
     dx = dy = None
     if wants_x:
-        dx = _to_source(k.xp.matmul(d, b.swapaxes(-1, -2)), a.shape, x.shape, tx)
+        dx = _to_source(share_products(k, d, b.swapaxes(-1, -2)), a.shape, x.shape, tx)
     if wants_y:
         if y.ndim == 2 and a.ndim > 2 and not ty:
             # One weight for all of a batch: one product over all rows, not one for each.
             dy = a.reshape(-1, a.shape[-1]).T @ d.reshape(-1, d.shape[-1])
         else:
-            dy = _to_source(k.xp.matmul(a.swapaxes(-1, -2), d), b.shape, y.shape, ty)
+            dy = _to_source(share_products(k, a.swapaxes(-1, -2), d), b.shape, y.shape, ty)
     return dx, dy
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
 
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
+from fluidio.ops.row_blocks import are_rows, row_blocks
 from fluidio.program.infer import InferContext
 from fluidio.tensor.array import Array, ArrayLibrary
 
@@ -18,13 +20,27 @@ def _infer_softmax(c: InferContext) -> None:
     c.same("Out", "X")
 
 
-def _softmax(xp: ArrayLibrary | ModuleType, x: Array, axis: int) -> Array:
+def _softmax(xp: ArrayLibrary | ModuleType, x: Array, out: Array, axis: int) -> None:
     # Fluid: differences to the maximum are cut at -64 before exp.
-    out = x - x.max(axis=axis, keepdims=True)
+    xp.subtract(x, x.max(axis=axis, keepdims=True), out=out)
     xp.maximum(out, x.dtype.type(-64), out=out)
     xp.exp(out, out=out)
     out /= out.sum(axis=axis, keepdims=True)
-    return out
+
+
+def _softmax_grad(xp: ArrayLibrary | ModuleType, out: Array, dout: Array, dx: Array, axis: int) -> None:
+    xp.multiply(dout, out, out=dx)
+    dx -= out * dx.sum(axis=axis, keepdims=True)
+
+
+def _by_rows(k: Call, function: Callable[..., None], *arrays: Array) -> None:
+    """Call a function of some arrays and an axis, row by row if that is the last axis."""
+    axis, width = k.attrs["axis"], arrays[0].shape[-1]
+    if axis % arrays[0].ndim != arrays[0].ndim - 1 or not width or not are_rows(*arrays):
+        function(k.xp, *arrays, axis)
+        return
+    rows = [array.reshape(-1, width) for array in arrays]
+    row_blocks(k, len(rows[0]), width, lambda begin, end: function(k.xp, *(r[begin:end] for r in rows), 1))
 
 
 @op(
@@ -32,12 +48,13 @@ def _softmax(xp: ArrayLibrary | ModuleType, x: Array, axis: int) -> Array:
 )
 def softmax(k: Call, x: Array) -> Array:
     """Out = softmax of X along axis."""
-    return _softmax(k.xp, x, k.attrs["axis"])
+    out = k.xp.empty_like(x)
+    _by_rows(k, _softmax, x, out)
+    return out
 
 
 @gradient("softmax", "Out Out@GRAD", "X@GRAD")
 def softmax_grad(k: Call, out: Array, dout: Array) -> Array:
-    dx = dout * out
-    total = dx.sum(axis=k.attrs["axis"], keepdims=True)
-    dx -= out * total
+    dx = k.xp.empty_like(out)
+    _by_rows(k, _softmax_grad, out, dout, dx)
     return dx

@@ -9,6 +9,7 @@ from typing import Any
 
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op
+from fluidio.ops.row_blocks import row_blocks
 from fluidio.program.infer import InferContext
 from fluidio.tensor.array import Array, ArrayLibrary
 
@@ -60,27 +61,44 @@ def layer_norm(k: Call, x: Array, scale: Array | None, bias: Array | None) -> tu
     """Y = each row (the dims from begin_norm_axis on) with mean 0 and variance 1, times Scale plus Bias."""
     begin = k.attrs["begin_norm_axis"]
     rows = x.reshape(math.prod(x.shape[:begin]), math.prod(x.shape[begin:]))
-    out, mean, variance, _ = _standardise(k.xp, rows, k.attrs["epsilon"])
-    if scale is not None:
-        out *= scale.reshape(1, -1)
-    if bias is not None:
-        out += bias.reshape(1, -1)
-    return out.reshape(x.shape), mean[:, 0], variance[:, 0]
+    count, width = rows.shape
+    out = k.xp.empty((count, width), x.dtype)
+    mean, variance = k.xp.empty(count, x.dtype), k.xp.empty(count, x.dtype)
+    scale, bias = (None if each is None else each.reshape(1, -1) for each in (scale, bias))
+
+    def run(start: int, stop: int) -> None:
+        part, means, variances, _ = _standardise(k.xp, rows[start:stop], k.attrs["epsilon"])
+        if scale is not None:
+            part *= scale
+        if bias is not None:
+            part += bias
+        out[start:stop], mean[start:stop], variance[start:stop] = part, means[:, 0], variances[:, 0]
+
+    row_blocks(k, count, width, run)
+    return out.reshape(x.shape), mean, variance
 
 
 @gradient("layer_norm", "X Scale Bias Mean Variance Y@GRAD", "X@GRAD Scale@GRAD Bias@GRAD")
 def layer_norm_grad(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, dy: Any) -> Any:
     rows = x.reshape(mean.shape[0], math.prod(x.shape[k.attrs["begin_norm_axis"] :]))
     d = dy.reshape(rows.shape)
-    inverse = 1 / k.xp.sqrt(variance[:, None] + k.attrs["epsilon"])
-    normal = (rows - mean[:, None]) * inverse
-    dscale = (d * normal).sum(axis=0).reshape(scale.shape) if k.wants("Scale@GRAD") else None
+    wide = None if scale is None else scale.reshape(1, -1)
+    slopes = k.xp.empty(rows.shape, x.dtype) if k.wants("Scale@GRAD") else None
+    dx = k.xp.empty(rows.shape, x.dtype) if k.wants("X@GRAD") else None
+
+    def run(start: int, stop: int) -> None:
+        inverse = 1 / k.xp.sqrt(variance[start:stop, None] + k.attrs["epsilon"])
+        normal = (rows[start:stop] - mean[start:stop, None]) * inverse
+        part = d[start:stop]
+        if slopes is not None:
+            k.xp.multiply(part, normal, out=slopes[start:stop])
+        if dx is not None:
+            dx[start:stop] = _standardise_grad(k.xp, normal, inverse, part if wide is None else part * wide)
+
+    row_blocks(k, *rows.shape, run)
+    dscale = None if slopes is None else slopes.sum(axis=0).reshape(scale.shape)
     dbias = d.sum(axis=0).reshape(bias.shape) if k.wants("Bias@GRAD") else None
-    if not k.wants("X@GRAD"):
-        return None, dscale, dbias
-    if scale is not None:
-        d = d * scale.reshape(1, -1)
-    return _standardise_grad(k.xp, normal, inverse, d).reshape(x.shape), dscale, dbias
+    return None if dx is None else dx.reshape(x.shape), dscale, dbias
 
 
 def _channels_first(k: Call, x: Array) -> Array:

@@ -6,6 +6,7 @@ from fluidio.ops.kernel import Call
 from fluidio.ops.optimize.momentum import dense, single
 from fluidio.ops.optimize.rows import searched
 from fluidio.ops.registry import gradient, op, updated
+from fluidio.ops.row_blocks import by_pieces
 from fluidio.program.infer import InferContext
 from fluidio.tensor import SelectedRows
 from fluidio.tensor.array import Array
@@ -30,8 +31,15 @@ def adagrad(k: Call, param: Array, grad: Array, moment: Array, rate: Array) -> t
         moment[rows] += values * values
         param[rows] -= rate * values / (k.xp.sqrt(moment[rows]) + epsilon)
         return param, moment
-    moment += grad * grad
-    param -= rate * grad / (k.xp.sqrt(moment) + epsilon)
+
+    def update(step: Array, p: Array, g: Array, m: Array) -> None:
+        k.xp.multiply(g, g, out=step)
+        m += step
+        k.xp.multiply(rate, g, out=step)
+        step /= k.xp.sqrt(m) + epsilon
+        p -= step
+
+    by_pieces(k, update, param, grad, moment)
     return param, moment
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +11,7 @@ from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.optimize.rows import searched
 from fluidio.ops.random import engine as random_engine
 from fluidio.ops.registry import op, updated
+from fluidio.ops.row_blocks import by_pieces
 from fluidio.tensor import SelectedRows
 from fluidio.tensor.array import Array, ArrayLibrary
 
@@ -39,10 +38,12 @@ def sgd(k: Call, param: Array, rate: Array, grad: Array) -> Array:
         else:
             param[rows] -= rate * values
         return param
-    for p, g in _pieces(k, param, grad):
-        step = k.scratch("step", g.shape, g.dtype)
+
+    def update(step: Array, p: Array, g: Array) -> None:
         k.xp.multiply(g, rate, out=step)
         p -= step
+
+    by_pieces(k, update, param, grad)
     return param
 
 
@@ -59,10 +60,10 @@ def momentum(k: Call, param: Array, grad: Array, velocity: Array, rate: Array) -
     """v = mu v + g; p -= lr v, or lr (g + mu v) with Nesterov."""
     grad = searched(k, grad)
     mu = k.attrs["mu"]
-    for p, g, v in _pieces(k, param, grad, velocity):
+
+    def update(step: Array, p: Array, g: Array, v: Array) -> None:
         v *= mu
         v += g
-        step = k.scratch("step", g.shape, g.dtype)
         if k.attrs["use_nesterov"]:
             k.xp.multiply(v, mu, out=step)
             step += g
@@ -70,6 +71,8 @@ def momentum(k: Call, param: Array, grad: Array, velocity: Array, rate: Array) -
         else:
             k.xp.multiply(v, rate, out=step)
         p -= step
+
+    by_pieces(k, update, param, grad, velocity)
     return param, velocity
 
 
@@ -165,19 +168,23 @@ def adam(
     if isinstance(grad, SelectedRows) and a["lazy_mode"]:
         rows, values = grad.merged(xp)
         p, first, second = (whole.take(rows, axis=0) for whole in (param, m1, m2))
-        step = _update_moments(k, values, first, second, b1, b2)
+        step = k.scratch("step", values.shape, values.dtype)
+        _update_moments(xp, step, values, first, second, b1, b2)
         xp.sqrt(second, out=step)
         step += a["epsilon"]
         p -= corrected * first / step
         param[rows], m1[rows], m2[rows] = p, first, second
     else:
-        for p, g, first, second in _pieces(k, param, dense(k, grad), m1, m2):
-            step = _update_moments(k, g, first, second, b1, b2)
+
+        def update(step: Array, p: Array, g: Array, first: Array, second: Array) -> None:
+            _update_moments(xp, step, g, first, second, b1, b2)
             xp.sqrt(second, out=step)
             step += a["epsilon"]
             xp.divide(first, step, out=step)
             step *= corrected
             p -= step
+
+        by_pieces(k, update, param, dense(k, grad), m1, m2)
     if not k.wants("Beta1PowOut"):
         return param, m1, m2, None, None
     if not in_place:
@@ -193,24 +200,10 @@ def _corrected_rate(k: Call, rate: Array, pow1: Array, pow2: Array) -> Array:
     return rate * k.xp.sqrt(1 - pow2) / (1 - pow1)
 
 
-_PIECE = 1 << 15  # elements: five arrays of them stay in a core's cache
-
-
-def _pieces(k: Call, *arrays: Any) -> Iterator[tuple[Any, ...]]:
-    """Yield arrays of one shape piece by piece, so that they stay in the cache during the passes of an update."""
-    size = arrays[0].size
-    if k.dev.is_gpu or size < 4 * _PIECE or not all(a.flags.c_contiguous for a in arrays):
-        yield arrays
-        return
-    flat = [a.reshape(-1) for a in arrays]
-    for start in range(0, size, _PIECE):
-        yield tuple(a[start : start + _PIECE] for a in flat)
-
-
-def _update_moments(k: Call, grad: Array, m1: Array, m2: Array, b1: float, b2: float) -> Array:
-    """m1 = b1 m1 + (1 - b1) g, m2 = b2 m2 + (1 - b2) g g, in this order; return work memory of the gradient's shape."""
-    xp = k.xp
-    step = k.scratch("step", grad.shape, grad.dtype)
+def _update_moments(
+    xp: ArrayLibrary | ModuleType, step: Array, grad: Array, m1: Array, m2: Array, b1: float, b2: float
+) -> None:
+    """m1 = b1 m1 + (1 - b1) g, m2 = b2 m2 + (1 - b2) g g, in this order, with work memory of the gradient's shape."""
     m1 *= b1
     xp.multiply(grad, 1 - b1, out=step)
     m1 += step
@@ -218,7 +211,6 @@ def _update_moments(k: Call, grad: Array, m1: Array, m2: Array, b1: float, b2: f
     xp.multiply(grad, 1 - b2, out=step)
     step *= grad
     m2 += step
-    return step
 
 
 @op(
@@ -260,7 +252,9 @@ def lamb(
 ) -> tuple[Array, ...]:
     """Adam's direction, without bias correction, plus weight decay, scaled to the norm of the parameter."""
     a, xp = k.attrs, k.xp
-    step = _update_moments(k, dense(k, grad), m1, m2, single(a["beta1"]), single(a["beta2"]))
+    grad = dense(k, grad)
+    step = k.scratch("step", grad.shape, grad.dtype)
+    _update_moments(xp, step, grad, m1, m2, single(a["beta1"]), single(a["beta2"]))
     xp.sqrt(m2, out=step)
     step += a["epsilon"]
     xp.divide(m1, step, out=step)

@@ -1,0 +1,75 @@
+"""Let a kernel pass over memory a block of rows at a time: blocks stay in the cache, and threads share them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fluidio.ops.kernel import Call
+from fluidio.ops.threads import share
+from fluidio.tensor.array import Array
+
+__all__ = ["are_rows", "by_pieces", "row_blocks", "share_products"]
+
+_BLOCK = 1 << 15
+"""Elements of a block: a few arrays of them stay in a core's cache."""
+_WORTH_A_THREAD = 1 << 17
+"""Elements below which another thread costs more than it saves."""
+_ONE_THREAD = 1 << 18
+"""Multiplications of a matrix product up to which the BLAS uses one thread itself."""
+_WORTH_A_SHARE = 1 << 19
+"""Multiplications of a batch of products below which another thread costs more than it saves."""
+
+
+def are_rows(*arrays: Any) -> bool:
+    """Return whether arrays lie in memory row after row, so that `reshape` gives views of their rows."""
+    return all(array.flags.c_contiguous for array in arrays)
+
+
+def row_blocks(k: Call, rows: int, width: int, run: Callable[[int, int], object]) -> None:
+    """Call `run(begin, end)` for blocks of rows of `width` elements, on several threads if there are many.
+
+    The rows must not depend on each other. On a GPU there is one block.
+    """
+    if k.dev.is_gpu or rows * width <= _BLOCK:
+        run(0, rows)
+        return
+    block = max(1, _BLOCK // max(width, 1))
+
+    def part(begin: int, end: int) -> None:
+        for start in range(begin, end, block):
+            run(start, min(start + block, end))
+
+    share(rows, -(-_WORTH_A_THREAD // max(width, 1)), part)
+
+
+def share_products(k: Call, a: Array, b: Array) -> Array:
+    """Return the matrix products of two batches; threads share a batch of small ones, which the BLAS would not."""
+    each = a.shape[-2] * a.shape[-1] * b.shape[-1] if a.ndim > 2 and b.ndim > 2 else 0
+    if k.dev.is_gpu or a.shape[:-2] != b.shape[:-2] or not 0 < each <= _ONE_THREAD or a.dtype != b.dtype:
+        return k.xp.matmul(a, b)
+    out = k.xp.empty((*a.shape[:-1], b.shape[-1]), a.dtype)
+    work = each * (a.size // (a.shape[0] * a.shape[-2] * a.shape[-1])) if a.size else 1
+    share(
+        a.shape[0],
+        -(-_WORTH_A_SHARE // max(work, 1)),
+        lambda begin, end: k.xp.matmul(a[begin:end], b[begin:end], out=out[begin:end]),
+    )
+    return out
+
+
+def by_pieces(k: Call, update: Callable[..., None], *arrays: Array) -> None:
+    """Call `update(step, *pieces)` for pieces of arrays of one shape; `step` is work memory like the second of them."""
+    like = arrays[1]
+    if k.dev.is_gpu or like.size < 4 * _BLOCK or not are_rows(*arrays):
+        update(k.scratch("step", like.shape, like.dtype), *arrays)
+        return
+    flat = [array.reshape(-1) for array in arrays]
+
+    def part(begin: int, end: int) -> None:
+        step = k.empty((_BLOCK,), like.dtype)
+        for start in range(begin * _BLOCK, min(end * _BLOCK, like.size), _BLOCK):
+            pieces = [array[start : start + _BLOCK] for array in flat]
+            update(step[: len(pieces[0])], *pieces)
+
+    share(-(-like.size // _BLOCK), _WORTH_A_THREAD // _BLOCK, part)
