@@ -9,6 +9,8 @@ import os
 from collections.abc import Sequence
 
 from fluidio.executor.bind import Step
+from fluidio.executor.passes.chains import fuse_chains
+from fluidio.executor.passes.constants import fold_constants
 from fluidio.executor.passes.in_place import in_place
 from fluidio.executor.passes.norm_relu import fuse_norm_relu, fuse_relu_norm_grad
 from fluidio.executor.passes.shapes import keep_shapes
@@ -19,9 +21,11 @@ __all__ = ["PASSES", "optimised"]
 
 PASSES: dict[str, Pass] = {
     "unwanted": leave_out_unwanted,
+    "constants": fold_constants,
     "shapes": keep_shapes,
     "norm_relu": fuse_norm_relu,
     "relu_norm_grad": fuse_relu_norm_grad,
+    "chains": fuse_chains,
     "in_place": in_place,
 }
 

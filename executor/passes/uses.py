@@ -52,6 +52,10 @@ class Uses:
     def type(self, index: int) -> str:
         return self._steps[index].op.type
 
+    def role(self, index: int) -> int:
+        """Return the OpRole of a step."""
+        return int(self._steps[index].op.attrs.get("op_role", 0))
+
     def only_between(self, slot: int, reader: int) -> int | None:
         """Return the step that writes a slot which only this reader uses and nothing uses later."""
         writers = self.writers[slot]

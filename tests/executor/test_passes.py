@@ -15,7 +15,7 @@ from fluidio.ops.compiled import channels
 from fluidio.ops.kernel import NumpyBackend
 
 L = fluid.layers
-EXACT = ["unwanted", "shapes", "in_place", "unwanted,shapes,in_place"]
+EXACT = ["unwanted", "shapes", "in_place", "constants", "chains", "unwanted,shapes,constants,chains,in_place"]
 FUSING = ["norm_relu", "relu_norm_grad", "shapes,norm_relu", "all"]
 
 
@@ -55,7 +55,33 @@ def dense(x: Any) -> Any:
     return L.fc(L.batch_norm(L.fc(x, 6, act="relu"), act="relu"), 3, act="relu")
 
 
-NETS: list[Callable[[Any], Any]] = [residual_net, broadcasting, shared, twice, by_moving_statistics, dense]
+def chains(x: Any) -> Any:
+    """Chains of elementwise ops with operands of every shape; some links are used twice, or as a second operand."""
+    weight = L.create_parameter([6], "float32")
+    channel = L.create_parameter([2], "float32")
+    a = L.tanh(L.scale(L.elementwise_add(L.conv2d(x, 2, 3, padding=1), weight), 0.5, 0.25, bias_after_scale=False))
+    b = L.relu(L.elementwise_mul(L.elementwise_add(a, channel, axis=1), a))
+    c = L.sqrt(L.abs(L.scale(L.elementwise_sub(x, b), 2.0, 1.5)))
+    d = L.square(L.elementwise_div(c, L.scale(L.exp(L.scale(c, -0.1)), 1.0, 1.0)))
+    return L.elementwise_max(L.elementwise_min(d, L.elementwise_add(a, b)), L.reduce_mean(b, keep_dim=True))
+
+
+def constants(x: Any) -> Any:
+    two, three = L.fill_constant([1], "float32", 2.0), L.assign(np.array([3, 1], "float32"))
+    ratio = L.elementwise_div(L.scale(two, 3.0), L.sqrt(two))
+    rate = L.elementwise_mul(L.conv2d(x, 2, 1), L.elementwise_mul(three, ratio), axis=1)
+    return L.elementwise_add(rate, L.elementwise_pow(ratio, two))
+
+
+NETS: list[Callable[[Any], Any]] = [
+    *(residual_net, broadcasting, shared, twice, by_moving_statistics, dense, chains, constants)
+]
+
+
+@pytest.fixture(autouse=True)
+def _short_chains_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fluidio.executor.passes.chains._LARGE", 1)
+    monkeypatch.setattr("fluidio.ops.row_blocks._BLOCK", 16)
 
 
 def trained(net: Callable[[Any], Any], passes: str, monkeypatch: pytest.MonkeyPatch, steps: int = 3) -> list[Any]:
@@ -111,8 +137,64 @@ def test_a_residual_block_needs_no_step_for_its_relus_and_sums() -> None:
     found = types(fluid.default_main_program(), [loss.name])
     assert found.count("batch_norm") == 4
     assert found.count("relu") == 1  # of a sum whose normalised side went through a ReLU of its own
-    assert found.count("elementwise_add") == 1 + 2  # that sum, and two biases
+    assert found.count("elementwise_add") == 2  # biases; that sum is part of the chain that ends with its ReLU
     assert found.count("relu_grad") == 2
+
+
+def test_a_chain_is_one_step() -> None:
+    x = L.data("x", [2, 5, 6])
+    y = L.elementwise_add(x, L.create_parameter([6], "float32"))
+    out = L.tanh(L.scale(L.relu(y), 2.0))
+    program = fluid.default_main_program()
+    assert types(program, [out.name]) == ["tanh"]
+    assert types(program, [out.name, y.name]) == ["elementwise_add", "tanh"]
+
+
+def test_a_chain_that_fails_names_the_op_and_the_line() -> None:
+    x, y = L.data("x", [-1, 6]), L.data("y", [-1, 6])
+    out = L.relu(L.elementwise_add(L.scale(x, 2.0), y))
+    exe = fluid.Executor(fluid.CPUPlace())
+    feed = {"x": np.ones((2, 3, 6), "float32"), "y": np.ones((2, 4, 6), "float32")}
+    with pytest.raises(fluid.core.EnforceNotMet, match=r"(?s)op elementwise_add failed.*test_passes\.py"):
+        exe.run(feed=feed, fetch_list=[out])
+
+
+def test_a_chain_leaves_fed_arrays_and_parameters_alone() -> None:
+    x = L.data("x", [6])
+    weight = L.create_parameter([6], "float32", default_initializer=fluid.initializer.Constant(2.0))
+    out = L.relu(L.elementwise_add(L.elementwise_mul(weight, weight), L.reduce_sum(x, dim=0)))
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(fluid.default_startup_program())
+    fed = np.ones((3, 6), "float32")
+    for _ in range(2):
+        np.testing.assert_array_equal(exe.run(feed={"x": fed}, fetch_list=[out])[0], [7.0] * 6)
+    np.testing.assert_array_equal(fed, 1)
+
+
+def test_a_constant_is_computed_once_and_can_still_be_fetched() -> None:
+    x = L.data("x", [2])
+    half = L.scale(L.fill_constant([1], "float32", 1.0), 0.5)
+    out = L.elementwise_mul(x, half)
+    program = fluid.default_main_program()
+    assert types(program, [out.name]) == ["scale", "elementwise_mul"]
+    exe = fluid.Executor(fluid.CPUPlace())
+    fed = np.ones((1, 2), "float32")
+    found, fetched = exe.run(feed={"x": fed}, fetch_list=[out, half])
+    np.testing.assert_array_equal(found, [[0.5, 0.5]])
+    fetched += 1  # the user's own
+    np.testing.assert_array_equal(exe.run(feed={"x": fed}, fetch_list=[out])[0], [[0.5, 0.5]])
+
+
+def test_a_constant_that_a_loop_counts_up_is_made_anew_in_every_step() -> None:
+    i, n = L.fill_constant([1], "int64", 0), L.fill_constant([1], "int64", 3)
+    going = L.less_than(i, n)
+    loop = L.While(going)
+    with loop.block():
+        L.increment(i, 1)
+        L.less_than(i, n, cond=going)
+    exe = fluid.Executor(fluid.CPUPlace())
+    for _ in range(2):
+        assert exe.run(fetch_list=[i])[0] == 3
 
 
 def test_what_is_fetched_is_not_swallowed() -> None:
