@@ -24,8 +24,11 @@ HERE = Path(__file__).parent / "field"
 SCRIPTS = {
     "fluidio": "peer_fluidio.py",
     "arrayrecord": "peer_arrayrecord.py",
+    "datasets": "peer_datasets.py",
     "fluid185": "peer_paddle.py",
+    "litdata": "peer_litdata.py",
     "mindspore": "peer_mindspore.py",
+    "mosaicml": "peer_mosaicml.py",
     "mxnet": "peer_mxnet.py",
     "paddle3": "peer_paddle.py",
     "parquet": "peer_parquet.py",

@@ -7,8 +7,12 @@ python=${PEERS_PYTHON:-python3.11}
 requirements() {
     case "$1" in
         arrayrecord) echo "array-record numpy" ;;
+        datasets) echo "datasets numpy" ;;
+        ffcv) echo "ffcv numpy torch==2.13.0" ;;
         fluid185) echo "paddlepaddle==1.8.5 numpy==1.19.5 protobuf==3.19.6" ;;
+        litdata) echo "litdata numpy torch==2.13.0" ;;
         mindspore) echo "mindspore==2.10.0 setuptools" ;;
+        mosaicml) echo "mosaicml-streaming numpy torch==2.13.0 setuptools<81" ;;
         mxnet) echo "mxnet==1.9.1 numpy<1.24" ;;
         parquet) echo "pyarrow numpy" ;;
         paddle3) echo "paddlepaddle==3.3.1 setuptools" ;;
@@ -20,7 +24,8 @@ requirements() {
         *) return 1 ;;
     esac
 }
-for peer in ${*:-arrayrecord mxnet parquet pyrecordio safetensors tensorflow torch paddle3 webdataset mindspore fluid185}; do
+for peer in ${*:-arrayrecord datasets ffcv litdata mosaicml mxnet parquet pyrecordio safetensors tensorflow torch paddle3 webdataset \
+    mindspore fluid185}; do
     needs=$(requirements "$peer") || { echo "unknown peer $peer"; continue; }
     maker=$python
     [ "$peer" = fluid185 ] && maker=${PYTHON37:-python3.7}

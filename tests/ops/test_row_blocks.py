@@ -43,7 +43,7 @@ def trained(net: Any, optimizer: Any) -> list[Any]:
         for _ in range(3):
             feed = {"x": rng.standard_normal((6, 9, 8), np.float32), "y": rng.integers(0, 7, (6, 1))}
             found += exe.run(main, feed=feed, fetch_list=[loss, out])
-        return found + [np.array(scope.find_var(p.name).get_tensor()) for p in main.all_parameters()]
+        return found + [np.array(scope.var(p.name).get_tensor()) for p in main.all_parameters()]
 
 
 @pytest.mark.parametrize(

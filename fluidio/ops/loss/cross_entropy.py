@@ -183,19 +183,22 @@ def _exponentials(k: Call, logits: Array) -> tuple[Array, Array, Array]:
     shifted, prob = xp.empty_like(logits), xp.empty_like(logits)
     total = xp.empty((*logits.shape[:axis], 1, *logits.shape[axis + 1 :]), logits.dtype)
 
-    def run(x: Array, shifted: Array, prob: Array, total: Array, axis: int) -> None:
-        xp.subtract(x, x.max(axis=axis, keepdims=True), out=shifted)
-        xp.maximum(shifted, x.dtype.type(-64), out=shifted)
-        xp.exp(shifted, out=prob)
-        prob.sum(axis=axis, keepdims=True, out=total)
-        prob /= total
+    last = axis == logits.ndim - 1 and logits.shape[axis] and are_rows(logits)
+    arrays = [a.reshape(total.size, -1) if last else a for a in (logits, shifted, prob, total)]
+    over = 1 if last else axis
 
-    arrays, width = (logits, shifted, prob, total), logits.shape[axis]
-    if axis == logits.ndim - 1 and width and are_rows(*arrays):
-        rows = [array.reshape(total.size, -1) for array in arrays]
-        row_blocks(k, total.size, width, lambda begin, end: run(*(r[begin:end] for r in rows), 1))
+    def run(begin: int | None, end: int | None) -> None:
+        x, below, out, sums = (array[begin:end] for array in arrays)
+        xp.subtract(x, x.max(axis=over, keepdims=True), out=below)
+        xp.maximum(below, x.dtype.type(-64), out=below)
+        xp.exp(below, out=out)
+        out.sum(axis=over, keepdims=True, out=sums)
+        out /= sums
+
+    if last:
+        row_blocks(k, total.size, logits.shape[axis], run)
     else:
-        run(*arrays, axis)
+        run(None, None)
     return shifted, prob, total
 
 
