@@ -59,9 +59,8 @@ def beam_search(k: Call, pre_ids: Array, pre_scores: Array, ids: Array | None, s
     word = word.reshape(score.shape)
     ended = before == a["end_id"]
     total = score if a["is_accumulated"] else before_score[:, None] + np.log(score)
-    total = np.where(ended[:, None], -np.inf, total)
     # A prefix that has ended competes with its score as it is, once.
-    total[ended, 0] = before_score[ended]
+    total = np.where(ended[:, None], before_score[:, None], total)
     word = np.where(ended[:, None], a["end_id"], word)
     picked_rows, picked_columns = _best(total, sources, a["beam_size"], word, ended, a["end_id"])
     k.out_lods["selected_ids"] = k.out_lods["selected_scores"] = (
@@ -77,12 +76,11 @@ def beam_search(k: Call, pre_ids: Array, pre_scores: Array, ids: Array | None, s
 
 def _best(total: Array, sources: Any, beam: int, word: Array, ended: Array, end: int) -> tuple[Array, Array]:
     """Return rows and columns of what is selected, by rows; within a row by score."""
+    competes = ~ended[:, None] | (np.arange(total.shape[1]) == 0)
     rows, columns = [], []
     for start, stop in zip(sources[:-1].tolist(), sources[1:].tolist()):
-        flat = total[start:stop].reshape(-1)
-        order = np.argsort(-flat, kind="stable")[:beam]
-        order = order[flat[order] > -np.inf]
-        row, column = np.divmod(order, total.shape[1])
+        picked = _leaders(total[start:stop], competes[start:stop], beam)
+        row, column = (np.array([item[part] for item in picked], np.int64) for part in (1, 2))
         row = row + start
         if row.size and (ended[row] & (word[row, column] == end)).all():
             continue  # nothing of this source goes on
@@ -92,6 +90,28 @@ def _best(total: Array, sources: Any, beam: int, word: Array, ended: Array, end:
     if not rows:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     return np.concatenate(rows), np.concatenate(columns)
+
+
+def _leaders(total: Array, competes: Array, beam: int) -> list[tuple[float, int, int]]:
+    """Return (score, row, column) of the best ones, best first.
+
+    Fluid: of equal scores that of the later row wins; in one row the latest one takes the last place.
+    """
+    scores = total[competes]
+    least = np.partition(scores, -beam)[-beam] if scores.size > beam else -np.inf
+    rows, columns = np.nonzero(competes & (total >= least))
+    best: list[tuple[float, int, int]] = []
+    for item in zip(total[rows, columns].tolist(), rows.tolist(), columns.tolist()):
+        if len(best) < beam:
+            best.append(item)
+        elif item[:2] < best[-1][:2]:
+            continue
+        place = len(best) - 1
+        while place and best[place - 1][:2] < item[:2]:
+            best[place] = best[place - 1]
+            place -= 1
+        best[place] = item
+    return best
 
 
 def _infer_decode(c: InferContext) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tests.differential.draw import OpDraw, draws
@@ -341,6 +343,10 @@ def gather_tree(d: OpDraw) -> None:
     d.put("Parents", d.ids(shape, shape[2], dtype=dtype))
 
 
+def _quarters(d: OpDraw, shape: list[int]) -> Any:
+    return (d.ids(shape, 4) * 0.25 + 0.25).astype("float32")
+
+
 @draws("beam_search", grad=False)
 def beam_search(d: OpDraw) -> None:
     d.float = "float32"
@@ -350,9 +356,10 @@ def beam_search(d: OpDraw) -> None:
     lod = [lengths, [1] * rows]
     end = d.size(0, 3)
     d.put("pre_ids", d.ids([rows, 1], 5), lod=lod)
-    d.put("pre_scores", d.floats([rows, 1]), lod=lod)
+    ties = d.chance(0.4)  # several candidates have the same score
+    d.put("pre_scores", _quarters(d, [rows, 1]) if ties else d.floats([rows, 1]), lod=lod)
     d.put("ids", d.ids([rows, choices], 5), lod=lod)
-    d.put("scores", d.apart([rows, choices], 0.05, 0.95), lod=lod)
+    d.put("scores", _quarters(d, [rows, choices]) if ties else d.apart([rows, choices], 0.05, 0.95), lod=lod)
     d.attrs.update(level=0, beam_size=beam, end_id=end)
     d.attr("is_accumulated", True, False)
     d.out("parent_idx")
