@@ -109,3 +109,39 @@ def test_bytes_scaled_by_a_number_below_zero_wrap_round() -> None:
     out = scope.var("out").get_tensor()
     Operator("scale", X="x", Out="out", scale=-2.3).run(scope, CPU)
     assert np.array(out).tolist() == [0, 254, 56]
+
+
+@pytest.mark.parametrize("optimizer", ["momentum", "adam", "adam lazy", "lamb"])
+def test_a_sparse_gradient_without_rows_leaves_everything_as_it_is(optimizer: str) -> None:
+    # Fluid: neither moments nor powers change; a gradient of zeros would shrink them.
+    op_type, _, lazy = optimizer.partition(" ")
+    states = {"momentum": ("Velocity",), "adam": ("Moment1", "Moment2", "Beta1Pow", "Beta2Pow")}
+    scope = core.Scope()
+    _rows(scope, "Grad", [])
+    slots = {"Param": "Param", "Grad": "Grad", "LearningRate": "rate", "ParamOut": "Param"}
+    for name in ("Param", "Velocity", "Moment1", "Moment2"):
+        scope.var(name).get_tensor().set(np.full((10, 2), 0.5, "float32"), CPU)
+    for name in ("rate", "Beta1Pow", "Beta2Pow"):
+        scope.var(name).get_tensor().set(np.full(1, 0.5, "float32"), CPU)
+    for name in states.get(op_type, states["adam"]):
+        slots[name] = name
+        if op_type != "lamb" or not name.endswith("Pow"):
+            slots[f"{name}Out"] = name
+    attrs = {"lazy_mode": bool(lazy)} if op_type == "adam" else {"mu": 0.9} if op_type == "momentum" else {}
+    Operator(op_type, **slots, **attrs, **({"weight_decay": 0.1} if op_type == "lamb" else {})).run(scope, CPU)
+    for name in ("Param", *states.get(op_type, states["adam"])):
+        held = np.array(scope.find_var(name).get_tensor())
+        assert (held == 0.5).all(), name
+
+
+@pytest.mark.parametrize(("step", "param", "velocity"), [(1.0, 0.86, 1.4), (10.0, 0.95, 1.0)])
+def test_dgc_momentum_updates_by_grad_and_gives_each_trainers_share(step: float, param: float, velocity: float) -> None:
+    scope = core.Scope()
+    held = {"p": 1.0, "g": 0.5, "v": 1.0, "rate": 0.1, "step": step, "ranks": 2.0, "share": 0.0}
+    for name, value in held.items():
+        scope.var(name).get_tensor().set(np.full(1, value, "float32"), CPU)
+    slots = {"Param": "p", "Grad": "g", "Velocity": "v", "LearningRate": "rate", "current_step": "step"}
+    outs = {"nranks": "ranks", "ParamOut": "p", "VelocityOut": "v", "Grad_out": "share"}
+    Operator("dgc_momentum", **slots, **outs, mu=0.9, rampup_begin_step=5.0).run(scope, CPU)
+    found = [float(np.array(scope.find_var(name).get_tensor())[0]) for name in ("p", "v", "share")]
+    assert found == pytest.approx([param, velocity, 0.25])

@@ -8,7 +8,7 @@ from types import ModuleType
 import numpy as np
 
 from fluidio.ops.kernel import Call, KernelResult
-from fluidio.ops.optimize.rows import searched
+from fluidio.ops.optimize.rows import no_rows, searched
 from fluidio.ops.random import engine as random_engine
 from fluidio.ops.registry import op, updated
 from fluidio.ops.row_blocks import by_pieces
@@ -58,6 +58,8 @@ def sgd(k: Call, param: Array, rate: Array, grad: Array) -> Array:
 )
 def momentum(k: Call, param: Array, grad: Array, velocity: Array, rate: Array) -> tuple[Array, Array]:
     """v = mu v + g; p -= lr v, or lr (g + mu v) with Nesterov."""
+    if no_rows(grad):
+        return param, velocity
     grad = searched(k, grad)
     mu = k.attrs["mu"]
 
@@ -157,6 +159,8 @@ def adam(
     beta2: Array | None,
 ) -> KernelResult:
     """Adam with the bias correction in the rate; the beta powers are updated here if the op has their outputs."""
+    if no_rows(grad):
+        return (param, m1, m2, pow1, pow2) if k.wants("Beta1PowOut") else (param, m1, m2, None, None)
     a, xp = k.attrs, k.xp
     b1 = single(a["beta1"]) if beta1 is None else float(k.dev.download(beta1).reshape(-1)[0])
     b2 = single(a["beta2"]) if beta2 is None else float(k.dev.download(beta2).reshape(-1)[0])
@@ -251,6 +255,8 @@ def lamb(
     k: Call, param: Array, grad: Array, rate: Array, m1: Array, m2: Array, pow1: Array, pow2: Array
 ) -> tuple[Array, ...]:
     """Adam's direction, without bias correction, plus weight decay, scaled to the norm of the parameter."""
+    if no_rows(grad):
+        return param, m1, m2
     a, xp = k.attrs, k.xp
     grad = dense(k, grad)
     step = k.scratch("step", grad.shape, grad.dtype)

@@ -10,11 +10,16 @@ from fluidio.ops.kernel import Call
 from fluidio.tensor import SelectedRows
 from fluidio.tensor.array import Array
 
-__all__ = ["ALL_ROWS", "searched"]
+__all__ = ["ALL_ROWS", "no_rows", "searched"]
 
 ALL_ROWS = "fluidio_all_rows"  # an attribute of ours: use every row of a sparse gradient
 
 _warned = False
+
+
+def no_rows(grad: object) -> bool:
+    """Return whether a gradient is sparse and empty: Fluid's Momentum, Adam and Lamb then leave everything as it is."""
+    return isinstance(grad, SelectedRows) and not grad.index.size
 
 
 def searched(k: Call, grad: Array) -> Array:
