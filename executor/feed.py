@@ -17,6 +17,7 @@ from fluidio.program.call_site import describe
 from fluidio.tensor import LoDTensor
 from fluidio.tensor.array import Array
 from fluidio.tensor.lod import NO_LOD, LoD
+from fluidio.tensor.lod_tensor import from_uint16
 
 __all__ = ["check_feed_names", "feed_dict", "set_feeds"]
 
@@ -64,7 +65,7 @@ def set_feeds(f: Frame, slots: Sequence[int], variables: Sequence[Variable | Non
         else:
             array, lod = _convert(name, variable, value)
         if array.dtype == np.uint16:
-            array = array.view(np.float16)  # Fluid: uint16 carries the bits of float16
+            array = from_uint16(array)
         if variable is not None and variable.need_check_feed:
             check_fed(variable, array, bool(lod))
         if array.dtype != dtype and dtype is not None:

@@ -34,6 +34,8 @@ class Era:
     """`LoDTensor(lod)` takes offsets, unvalidated (0.12); then lengths."""
     tensor_set_casts_to_float32: bool = True
     """`LoDTensor.set` turns lists and odd dtypes into float32 (<= 1.5; int16 and float16 too, if strict); then not."""
+    uint16_holds_bits: bool = True
+    """A uint16 array that becomes a tensor holds the bits of float16 (<= 1.5); then its numbers become float16."""
     pyreader_iterable: bool = True
     """`fluid.io.PyReader(iterable=...)` default: False in 1.4, True from 1.5."""
     return_list_place0_only: bool = True
@@ -103,6 +105,7 @@ ERAS: dict[str, Era] = {
         _V15,
         name="1.8",
         tensor_set_casts_to_float32=False,
+        uint16_holds_bits=False,
         return_list_place0_only=False,
         adam_updates_beta_pow_inside=True,
         clone_for_test_prunes=True,

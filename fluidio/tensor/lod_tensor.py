@@ -16,7 +16,7 @@ from fluidio.tensor import lod as lod_math
 from fluidio.tensor.array import Array
 from fluidio.tensor.lod import NO_LOD, LoD
 
-__all__ = ["LoDTensor", "Tensor"]
+__all__ = ["LoDTensor", "Tensor", "from_uint16"]
 
 _ALWAYS_KEPT = frozenset("?bBilqfd")  # dtype characters that set() keeps in every version
 _KEPT = _ALWAYS_KEPT | frozenset("he")  # int16 and float16 became float32 until 1.5: only a strict old era does that
@@ -55,8 +55,9 @@ class LoDTensor:
     def set(self, array: Any, place: PlaceLike | None = None, zero_copy: bool = False) -> None:
         """Copy `array` into the tensor; the LoD stays.
 
-        Fluid: uint16 holds the bits of float16. Until 1.5 lists, int16, float16 and whatever else NumPy can convert
-        become float32; 1.8 keeps int16 and float16, takes a list as NumPy does, and refuses the rest.
+        Fluid: uint16 becomes float16: until 1.5 it holds the bits, in 1.8 the numbers. Until 1.5 lists, int16, float16
+        and whatever else NumPy can convert become float32; 1.8 keeps int16 and float16, takes a list as NumPy does,
+        and refuses the rest.
         """
         host = array if hasattr(array, "__cuda_array_interface__") else _as_settable(array)
         concrete = CPUPlace() if place is None else unwrap(place)
@@ -261,6 +262,11 @@ def _to_host(array: Any) -> Array:
     return array if isinstance(array, np.ndarray) else array.get()
 
 
+def from_uint16(host: Array) -> Array:
+    """Return the float16 that uint16 stands for: its bits in older eras, its numbers in 1.8."""
+    return host.view(np.float16) if era().uint16_holds_bits else host.astype(np.float16)
+
+
 def _as_settable(given: object) -> Array:
     """Return `given` as an array of a dtype that a tensor can hold in this era."""
     try:
@@ -268,7 +274,7 @@ def _as_settable(given: object) -> Array:
     except ValueError as error:
         raise EnforceNotMet(f"tensor.set() got ragged data, which cannot be one tensor: {error}") from error
     if host.dtype == np.uint16:
-        return host.view(np.float16)
+        return from_uint16(host)
     if not host.dtype.isnative:
         host = host.astype(host.dtype.newbyteorder("="))
     casts = era().tensor_set_casts_to_float32

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import fluidio as fluid
 from fluidio.dtypes import VarType
 from fluidio.era import use_era
 from fluidio.errors import EnforceNotMet
@@ -103,6 +104,14 @@ def test_uint16_holds_the_bits_of_float16() -> None:
     bits = np.array([1.5, -2.0], np.float16).view(np.uint16)
     tensor = _tensor(bits)
     assert (tensor._dtype(), np.array(tensor).tolist()) == (VarType.FP16, [1.5, -2.0])
+
+
+def test_18_takes_uint16_for_numbers() -> None:
+    with use_era("1.8"):
+        tensor = _tensor(np.array([3, 70], np.uint16))
+        data = fluid.data("depth", [-1], "float16")
+        fed = fluid.Executor().run(feed={"depth": np.array([3, 70], np.uint16)}, fetch_list=[data])
+    assert (tensor._dtype(), np.array(tensor).tolist(), fed[0].tolist()) == (VarType.FP16, [3, 70], [3, 70])
 
 
 def test_big_endian_arrays_become_native() -> None:
