@@ -20,9 +20,13 @@ Run = Callable[[Frame], None]
 
 
 class Step:
-    """One bound op; `dead` lists the slots it uses last, `named` the slots of the op's variables."""
+    """One bound op.
 
-    __slots__ = ("call", "dead", "named", "op", "reads", "run", "writes")
+    `dead` lists the slots it uses last, `named` the slots of the op's variables, `parts` the steps it stands for, in
+    order, where it can run them one by one as well.
+    """
+
+    __slots__ = ("call", "dead", "named", "op", "parts", "reads", "run", "writes")
 
     def __init__(
         self,
@@ -40,6 +44,7 @@ class Step:
         self.writes = writes
         self.named = named or {}
         self.dead: tuple[int, ...] = ()
+        self.parts: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,6 @@ class OddFeeds:
 
 def _all(steps: Sequence[Step]) -> Iterator[Step]:
     for step in steps:
-        yield step
+        yield from step.parts or (step,)
         for sub in step.call.blocks.values():
             yield from _all(cast("Sequence[Step]", sub.steps))

@@ -299,7 +299,8 @@ def run_steps(steps: list[Step], f: Frame) -> None:
     try:
         if OBSERVERS.of_ops or OBSERVERS.checks_numbers:
             for step in steps:
-                observed_step(step, f)
+                for part in step.parts or (step,):
+                    observed_step(part, f)
                 for slot in step.dead:
                     f.values[slot] = None
             return

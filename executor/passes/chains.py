@@ -100,6 +100,7 @@ def _fused(steps: list[Step], ends: bool) -> Step:
 
     found = copy.copy(steps[-1])
     found.run = run
+    found.parts = tuple(steps)
     made = set(between)
     found.reads = [slot for step in steps for slot in step.reads if slot not in made]
     found.writes = [*between, *steps[-1].writes]
