@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from fluidio.dtypes import DTypeLike, VarType, to_vartype
 from fluidio.errors import EnforceNotMet
 from fluidio.program.call_site import describe
+from fluidio.program.op_def import EMPTY
 
 if TYPE_CHECKING:
     from fluidio.program.operator import Operator
@@ -88,11 +89,18 @@ class InferContext:
             apart = source[:1] == "~" and made is not None and given is not None and made.shape[:1] != given.shape[:1]
             self.set(slot, lod_level=0 if given is None or apart else given.lod_level, index=index)
 
+    def check_inputs(self, slots: Iterable[str]) -> None:
+        """Fail if an input is a name that no block has a variable for."""
+        for slot in slots:
+            for name in self.op.input(slot):
+                if name != EMPTY and self.block._find_var_recursive(name) is None:
+                    self.fail(f"Input({slot}) is {name!r}, a variable that neither this block nor an outer one has")
+
     def check(self, condition: object, problem: str) -> None:
         if not condition:
             self.fail(problem)
 
-    def fail(self, problem: str) -> None:
+    def fail(self, problem: str, cause: Exception | None = None) -> None:
         """Raise an EnforceNotMet that names the op, its inputs and the user's line."""
         inputs = "; ".join(
             f"{slot}={v.name} {list(v.shape)} {v.dtype.name}"
@@ -105,4 +113,4 @@ class InferContext:
             f"op {self.op.type}: {problem}"
             + (f"\n  inputs: {inputs}" if inputs else "")
             + (f"\n  built at {site}" if site else "")
-        )
+        ) from cause

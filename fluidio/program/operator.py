@@ -107,7 +107,12 @@ class Operator:
         if definition.infer is None:
             return
         context = InferContext(self)
-        definition.infer(context)
+        if not definition.raw:  # readers and control flow name what only the scope holds
+            context.check_inputs(slot.name for slot in definition.inputs if not slot.optional)
+        try:
+            definition.infer(context)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            context.fail(f"these inputs do not fit: {type(error).__name__}: {error}", error)
         for slot, source in (definition.lods or {}).items():
             context.share_lod_level(slot, source)
 
@@ -238,7 +243,11 @@ def _arguments(kind: str, type: str, slots: tuple[OpSlot, ...], given: Arguments
     for slot in slots:
         known.add(slot.name)
         value = given.get(slot.name)
+        if isinstance(value, list) and len(value) > 1 and not slot.many:
+            raise ValueError(f"{kind} {slot.name} expects only one input, but {len(value)} are given. (op {type})")
         names = _names(value)
+        if kind == "Input" and value == [] and not slot.optional:
+            raise EnforceNotMet(f"op {type}: Input({slot.name}) is an empty list; it should not be null.")
         if not names and not slot.optional:
             if kind == "Input":
                 raise AssertionError(f"op {type}: Input {slot.name} not found")

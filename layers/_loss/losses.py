@@ -162,7 +162,7 @@ def huber_loss(input: Variable, label: Variable, delta: float) -> Variable:
         type="huber_loss",
         inputs={"X": [input], "Y": [label]},
         outputs={"Residual": [residual], "Out": [out]},
-        attrs={"delta": float(delta)},
+        attrs={"delta": delta},
     )
     return out
 
@@ -323,7 +323,7 @@ def sigmoid_focal_loss(
         type="sigmoid_focal_loss",
         inputs={"X": [x], "Label": [label], "FgNum": [fg_num]},
         outputs={"Out": [out]},
-        attrs={"gamma": float(gamma), "alpha": float(alpha)},
+        attrs={"gamma": gamma, "alpha": alpha},
     )
     return out
 

@@ -44,17 +44,17 @@ def _layer(op_type: str, x: Variable, name: str | None = None, **attrs: object) 
 
 def relu6(x: Variable, threshold: float = 6.0, name: str | None = None) -> Variable:
     """min(max(x, 0), threshold)."""
-    return _layer("relu6", x, name, threshold=float(threshold))
+    return _layer("relu6", x, name, threshold=threshold)
 
 
 def leaky_relu(x: Variable, alpha: float = 0.02, name: str | None = None) -> Variable:
     """x where positive, alpha x elsewhere."""
-    return _layer("leaky_relu", x, name, alpha=float(alpha))
+    return _layer("leaky_relu", x, name, alpha=alpha)
 
 
 def elu(x: Variable, alpha: float = 1.0, name: str | None = None) -> Variable:
     """x where positive, alpha (exp(x) - 1) elsewhere."""
-    return _layer("elu", x, name, alpha=float(alpha))
+    return _layer("elu", x, name, alpha=alpha)
 
 
 def selu(x: Variable, scale: float | None = None, alpha: float | None = None, name: str | None = None) -> Variable:
@@ -64,22 +64,22 @@ def selu(x: Variable, scale: float | None = None, alpha: float | None = None, na
 
 def brelu(x: Variable, t_min: float = 0.0, t_max: float = 24.0, name: str | None = None) -> Variable:
     """x cut to [t_min, t_max]."""
-    return _layer("brelu", x, name, t_min=float(t_min), t_max=float(t_max))
+    return _layer("brelu", x, name, t_min=t_min, t_max=t_max)
 
 
 def soft_relu(x: Variable, threshold: float = 40.0, name: str | None = None) -> Variable:
     """log(1 + exp(x)) with x cut to [-threshold, threshold]."""
-    return _layer("soft_relu", x, name, threshold=float(threshold))
+    return _layer("soft_relu", x, name, threshold=threshold)
 
 
 def stanh(x: Variable, scale_a: float = 0.67, scale_b: float = 1.7159, name: str | None = None) -> Variable:
     """scale_b tanh(scale_a x)."""
-    return _layer("stanh", x, name, scale_a=float(scale_a), scale_b=float(scale_b))
+    return _layer("stanh", x, name, scale_a=scale_a, scale_b=scale_b)
 
 
 def hard_sigmoid(x: Variable, slope: float = 0.2, offset: float = 0.5, name: str | None = None) -> Variable:
     """slope x + offset cut to [0, 1]."""
-    return _layer("hard_sigmoid", x, name, slope=float(slope), offset=float(offset))
+    return _layer("hard_sigmoid", x, name, slope=slope, offset=offset)
 
 
 def swish(x: Variable, beta: float = 1.0, name: str | None = None, *, own_beta: bool = False) -> Variable:
@@ -91,7 +91,7 @@ def swish(x: Variable, beta: float = 1.0, name: str | None = None, *, own_beta: 
     Fluid: beta is stored under a name that the op does not read, so it is 1. So it is here, with a warning.
     """
     if own_beta:
-        return _layer("swish", x, name, beta=float(beta))
+        return _layer("swish", x, name, beta=beta)
     if beta != 1.0:
         warn_like_fluid("swish", f"beta is 1.0 instead of {beta}; swish(..., own_beta=True) uses it")
     return _layer("swish", x, name)
@@ -101,12 +101,12 @@ def hard_swish(
     x: Variable, threshold: float = 6.0, scale: float = 6.0, offset: float = 3.0, name: str | None = None
 ) -> Variable:
     """x min(max(x + offset, 0), threshold) / scale."""
-    return _layer("hard_swish", x, name, threshold=float(threshold), scale=float(scale), offset=float(offset))
+    return _layer("hard_swish", x, name, threshold=threshold, scale=scale, offset=offset)
 
 
 def mish(x: Variable, threshold: float = 20, name: str | None = None) -> Variable:
     """x tanh(log(1 + exp(x)))."""
-    return _layer("mish", x, name, threshold=float(threshold))
+    return _layer("mish", x, name, threshold=threshold)
 
 
 def hard_shrink(x: Variable, threshold: float | None = None) -> Variable:
@@ -152,7 +152,7 @@ def clip(x: Variable, min: float | Variable, max: float | Variable, name: str | 
 
 def clip_by_norm(x: Variable, max_norm: float, name: str | None = None) -> Variable:
     """x scaled down to length max_norm if it is longer. No gradient passes."""
-    return _layer("clip_by_norm", x, name, max_norm=float(max_norm))
+    return _layer("clip_by_norm", x, name, max_norm=max_norm)
 
 
 def pow(x: Variable, factor: float | Variable = 1.0, name: str | None = None) -> Variable:

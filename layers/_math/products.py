@@ -38,7 +38,7 @@ def addmm(
     helper = LayerHelper("addmm", name=name)
     out = helper.create_variable_for_type_inference(check_variable("addmm", "x", x).dtype)
     inputs = {"Input": [check_variable("addmm", "input", input)], "X": [x], "Y": [check_variable("addmm", "y", y)]}
-    attrs = {"Alpha": float(alpha), "Beta": float(beta)}
+    attrs = {"Alpha": alpha, "Beta": beta}
     helper.append_op(type="addmm", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
     return out
 
@@ -68,7 +68,7 @@ def allclose(
     helper = LayerHelper("allclose", name=name)
     out = helper.create_variable_for_type_inference("bool")
     inputs = {"Input": [check_variable("allclose", "input", input)], "Other": [other]}
-    attrs = {"rtol": float(rtol), "atol": float(atol), "equal_nan": equal_nan}
+    attrs = {"rtol": rtol, "atol": atol, "equal_nan": equal_nan}
     helper.append_op(type="allclose", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
     return out
 

@@ -114,7 +114,7 @@ def uniform_random(
     """
     helper = LayerHelper("uniform_random")
     inputs: dict[str, Any] = {}
-    attrs: dict[str, Any] = {"min": float(min), "max": float(max), "seed": seed}
+    attrs: dict[str, Any] = {"min": min, "max": max, "seed": seed}
     if to_vartype(dtype) is not VarType.FP32:
         warn_like_fluid("uniform_random", "the numbers are float32 whatever dtype says; cast gives others")
     shape_arguments(helper, shape, inputs, attrs)
@@ -128,7 +128,7 @@ def gaussian_random(
 ) -> Variable:
     """Normal numbers; with seed 0, new ones in every run."""
     helper = LayerHelper("gaussian_random")
-    attrs: dict[str, Any] = {"dtype": to_vartype(dtype), "mean": float(mean), "std": float(std), "seed": seed}
+    attrs: dict[str, Any] = {"dtype": to_vartype(dtype), "mean": mean, "std": std, "seed": seed}
     inputs: dict[str, Any] = {}
     if isinstance(shape, Variable):
         inputs["ShapeTensor"] = [as_int32(shape)]
@@ -171,8 +171,8 @@ def uniform_random_batch_size_like(
         dtype,
         input_dim_idx=input_dim_idx,
         output_dim_idx=output_dim_idx,
-        min=float(min),
-        max=float(max),
+        min=min,
+        max=max,
         seed=seed,
     )
 
@@ -195,8 +195,8 @@ def gaussian_random_batch_size_like(
         dtype,
         input_dim_idx=input_dim_idx,
         output_dim_idx=output_dim_idx,
-        mean=float(mean),
-        std=float(std),
+        mean=mean,
+        std=std,
         seed=seed,
     )
 
@@ -210,6 +210,6 @@ def sampling_id(
     """
     helper = LayerHelper("sampling_id")
     out = helper.create_variable_for_type_inference(dtype)
-    attrs = {"min": float(min), "max": float(max), "seed": seed}
+    attrs = {"min": min, "max": max, "seed": seed}
     helper.append_op(type="sampling_id", inputs={"X": [x]}, outputs={"Out": [out]}, attrs=attrs)
     return out

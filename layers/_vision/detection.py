@@ -249,10 +249,10 @@ def _nms_attrs(
 ) -> dict[str, Any]:
     return {
         "background_label": background_label,
-        "score_threshold": float(score_threshold),
+        "score_threshold": score_threshold,
         "nms_top_k": nms_top_k,
-        "nms_threshold": float(nms_threshold),
-        "nms_eta": float(nms_eta),
+        "nms_threshold": nms_threshold,
+        "nms_eta": nms_eta,
         "keep_top_k": keep_top_k,
         "normalized": normalized,
     }
@@ -333,7 +333,7 @@ def detection_map(
         inputs=inputs,
         outputs={"MAP": [out], "AccumPosCount": [states[0]], "AccumTruePos": [states[1]], "AccumFalsePos": [states[2]]},
         attrs={
-            "overlap_threshold": float(overlap_threshold),
+            "overlap_threshold": overlap_threshold,
             "evaluate_difficult": evaluate_difficult,
             "ap_type": ap_version,
             "class_num": class_num,

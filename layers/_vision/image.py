@@ -257,7 +257,7 @@ def grid_sampler(x: Variable, grid: Variable, name: str | None = None) -> Variab
 def add_position_encoding(input: Variable, alpha: float, beta: float, name: str | None = None) -> Variable:
     """alpha input plus beta times sines and cosines of the position in the sequence."""
     helper = LayerHelper("add_position_encoding", name=name)
-    return apply(helper, "add_position_encoding", input, {"alpha": float(alpha), "beta": float(beta)})
+    return apply(helper, "add_position_encoding", input, {"alpha": alpha, "beta": beta})
 
 
 def fsp_matrix(x: Variable, y: Variable) -> Variable:

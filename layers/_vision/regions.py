@@ -112,7 +112,7 @@ def roi_perspective_transform(
         attrs={
             "transformed_height": transformed_height,
             "transformed_width": transformed_width,
-            "spatial_scale": float(spatial_scale),
+            "spatial_scale": spatial_scale,
         },
     )
     return out, mask, matrix
@@ -197,14 +197,14 @@ def deformable_roi_pooling(
         outputs={"Output": [out], "TopCount": [count]},
         attrs={
             "no_trans": no_trans,
-            "spatial_scale": float(spatial_scale),
+            "spatial_scale": spatial_scale,
             "output_dim": input.shape[1] // cells,
             "group_size": list(group_size),
             "pooled_height": pooled_height,
             "pooled_width": pooled_width,
             "part_size": list(part_size or (pooled_height, pooled_width)),
             "sample_per_part": sample_per_part,
-            "trans_std": float(trans_std),
+            "trans_std": trans_std,
         },
     )
     return out
@@ -238,12 +238,12 @@ def matrix_nms(
 ) -> Any:
     """Rows [label, score, box] with scores lowered where better boxes overlap; with return_index their numbers too."""
     attrs = {
-        "score_threshold": float(score_threshold),
-        "post_threshold": float(post_threshold),
+        "score_threshold": score_threshold,
+        "post_threshold": post_threshold,
         "nms_top_k": nms_top_k,
         "keep_top_k": keep_top_k,
         "use_gaussian": use_gaussian,
-        "gaussian_sigma": float(gaussian_sigma),
+        "gaussian_sigma": gaussian_sigma,
         "background_label": background_label,
         "normalized": normalized,
     }
@@ -269,10 +269,10 @@ def locality_aware_nms(
         raise ValueError(f"locality_aware_nms: scores must have shape [N, 1, M], they have {list(shape)}")
     attrs = {
         "background_label": background_label,
-        "score_threshold": float(score_threshold),
+        "score_threshold": score_threshold,
         "nms_top_k": nms_top_k,
-        "nms_threshold": float(nms_threshold),
-        "nms_eta": float(nms_eta),
+        "nms_threshold": nms_threshold,
+        "nms_eta": nms_eta,
         "keep_top_k": keep_top_k,
         "normalized": normalized,
     }

@@ -37,7 +37,7 @@ def roi_pool(
         type="roi_pool",
         inputs=_inputs("roi_pool", input, rois, rois_lod),
         outputs={"Out": [out], "Argmax": [where]},
-        attrs={"pooled_height": pooled_height, "pooled_width": pooled_width, "spatial_scale": float(spatial_scale)},
+        attrs={"pooled_height": pooled_height, "pooled_width": pooled_width, "spatial_scale": spatial_scale},
     )
     return out
 
@@ -62,7 +62,7 @@ def roi_align(
         attrs={
             "pooled_height": pooled_height,
             "pooled_width": pooled_width,
-            "spatial_scale": float(spatial_scale),
+            "spatial_scale": spatial_scale,
             "sampling_ratio": sampling_ratio,
         },
     )

@@ -61,8 +61,8 @@ def ssd_loss(
         inputs={"ClsLoss": [class_loss], "MatchIndices": [matches], "MatchDist": [distance]},
         outputs={"NegIndices": [negatives], "UpdatedMatchIndices": [updated]},
         attrs={
-            "neg_pos_ratio": float(neg_pos_ratio),
-            "neg_dist_threshold": float(neg_overlap),
+            "neg_pos_ratio": neg_pos_ratio,
+            "neg_dist_threshold": neg_overlap,
             "mining_type": mining_type,
             "sample_size": sample_size,
         },

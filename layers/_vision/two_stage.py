@@ -64,9 +64,9 @@ def generate_proposals(
     attrs = {
         "pre_nms_topN": pre_nms_top_n,
         "post_nms_topN": post_nms_top_n,
-        "nms_thresh": float(nms_thresh),
-        "min_size": float(min_size),
-        "eta": float(eta),
+        "nms_thresh": nms_thresh,
+        "min_size": min_size,
+        "eta": eta,
     }
     _append(helper, "generate_proposals", {**inputs, "Variances": variances}, outs, attrs)
     found = (outs["RpnRois"], outs["RpnRoiProbs"], outs["RpnRoisLod"])
@@ -98,10 +98,10 @@ def rpn_target_assign(
     inputs = {"Anchor": anchor_box, "GtBoxes": gt_boxes, "IsCrowd": is_crowd, "ImInfo": im_info}
     attrs = {
         "rpn_batch_size_per_im": rpn_batch_size_per_im,
-        "rpn_straddle_thresh": float(rpn_straddle_thresh),
-        "rpn_positive_overlap": float(rpn_positive_overlap),
-        "rpn_negative_overlap": float(rpn_negative_overlap),
-        "rpn_fg_fraction": float(rpn_fg_fraction),
+        "rpn_straddle_thresh": rpn_straddle_thresh,
+        "rpn_positive_overlap": rpn_positive_overlap,
+        "rpn_negative_overlap": rpn_negative_overlap,
+        "rpn_fg_fraction": rpn_fg_fraction,
         "use_random": use_random,
     }
     _append(helper, "rpn_target_assign", inputs, outs, attrs)
@@ -144,7 +144,7 @@ def retinanet_target_assign(
     helper = LayerHelper("retinanet_target_assign")
     outs = _target_outputs(helper, anchor_box, ForegroundNumber="int32")
     inputs = {"Anchor": anchor_box, "GtBoxes": gt_boxes, "GtLabels": gt_labels, "IsCrowd": is_crowd, "ImInfo": im_info}
-    attrs = {"positive_overlap": float(positive_overlap), "negative_overlap": float(negative_overlap)}
+    attrs = {"positive_overlap": positive_overlap, "negative_overlap": negative_overlap}
     _append(helper, "retinanet_target_assign", inputs, outs, attrs)
     scores, boxes = _chosen(cls_logits, num_classes, bbox_pred, outs)
     weights, number = outs["BBoxInsideWeight"], outs["ForegroundNumber"]
@@ -178,10 +178,10 @@ def generate_proposal_labels(
     inputs = {"RpnRois": rpn_rois, "GtClasses": gt_classes, "IsCrowd": is_crowd, "GtBoxes": gt_boxes, "ImInfo": im_info}
     attrs = {
         "batch_size_per_im": batch_size_per_im,
-        "fg_fraction": float(fg_fraction),
-        "fg_thresh": float(fg_thresh),
-        "bg_thresh_hi": float(bg_thresh_hi),
-        "bg_thresh_lo": float(bg_thresh_lo),
+        "fg_fraction": fg_fraction,
+        "fg_thresh": fg_thresh,
+        "bg_thresh_hi": bg_thresh_hi,
+        "bg_thresh_lo": bg_thresh_lo,
         "bbox_reg_weights": [float(w) for w in bbox_reg_weights],
         "class_nums": class_nums,
         "use_random": use_random,
@@ -262,7 +262,7 @@ def box_decoder_and_assign(
     dtype = check_variable("box_decoder_and_assign", "prior_box", prior_box).dtype
     outs = _outputs(helper, {"DecodeBox": dtype, "OutputAssignBox": dtype}, stop=False)
     inputs = {"PriorBox": prior_box, "PriorBoxVar": prior_box_var, "TargetBox": target_box, "BoxScore": box_score}
-    _append(helper, "box_decoder_and_assign", inputs, outs, {"box_clip": float(box_clip)})
+    _append(helper, "box_decoder_and_assign", inputs, outs, {"box_clip": box_clip})
     return outs["DecodeBox"], outs["OutputAssignBox"]
 
 
@@ -288,9 +288,9 @@ def retinanet_detection_output(
     outs = _outputs(helper, {"Out": levels[0].dtype})
     inputs = {"BBoxes": levels, "Scores": list(scores), "Anchors": list(anchors), "ImInfo": im_info}
     attrs = {
-        "score_threshold": float(score_threshold),
+        "score_threshold": score_threshold,
         "nms_top_k": nms_top_k,
-        "nms_threshold": float(nms_threshold),
+        "nms_threshold": nms_threshold,
         "keep_top_k": keep_top_k,
         "nms_eta": 1.0,
     }

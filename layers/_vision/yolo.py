@@ -34,10 +34,10 @@ def yolo_box(
         attrs={
             "anchors": list(anchors),
             "class_num": class_num,
-            "conf_thresh": float(conf_thresh),
+            "conf_thresh": conf_thresh,
             "downsample_ratio": downsample_ratio,
             "clip_bbox": clip_bbox,
-            "scale_x_y": float(scale_x_y),
+            "scale_x_y": scale_x_y,
         },
     )
     return boxes, scores
@@ -75,10 +75,10 @@ def yolov3_loss(
             "anchors": list(anchors),
             "anchor_mask": list(anchor_mask),
             "class_num": class_num,
-            "ignore_thresh": float(ignore_thresh),
+            "ignore_thresh": ignore_thresh,
             "downsample_ratio": downsample_ratio,
             "use_label_smooth": use_label_smooth,
-            "scale_x_y": float(scale_x_y),
+            "scale_x_y": scale_x_y,
         },
     )
     return loss

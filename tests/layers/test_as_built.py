@@ -56,6 +56,20 @@ def test_wrong_arguments_are_refused_as_by_the_original(call: Callable[[], objec
         call()
 
 
+def test_a_static_rnn_without_outputs_builds_and_runs() -> None:
+    x = layers.data("steps", [3, 2, 2], append_batch_size=False)
+    rnn = layers.StaticRNN()
+    with rnn.step():
+        step = rnn.step_input(x)
+        before = rnn.memory(shape=[-1, 2], batch_ref=step)
+        rnn.update_memory(before, layers.elementwise_add(step, before))
+    with pytest.raises(ValueError, match="no output"):
+        rnn()
+    total = layers.reduce_sum(x)
+    ran = fluid.Executor().run(feed={"steps": np.ones((3, 2, 2), "float32")}, fetch_list=[total])
+    assert float(ran[0]) == 12
+
+
 def test_first_states_take_no_gradient_until_rnn_takes_them() -> None:
     cell = layers.GRUCell(4)
     states = cell.get_initial_states(_x())

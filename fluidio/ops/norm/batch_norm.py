@@ -203,7 +203,9 @@ def fast_grad(
     return channels.normalise_grad(x, dy, out, scale, saved_mean, saved_inverse, moving, k.wants("X@GRAD"))
 
 
-op("sync_batch_norm", _INPUTS, _OUTPUTS, BATCH_NORM_ATTRS, infer=infer_batch_norm, grad=statistics_if_global)(batch_norm)
+op("sync_batch_norm", _INPUTS, _OUTPUTS, BATCH_NORM_ATTRS, infer=infer_batch_norm, grad=statistics_if_global)(
+    batch_norm
+)
 
 
 @gradient("sync_batch_norm", _GRAD_INPUTS, _GRAD_OUTPUTS)

@@ -79,7 +79,7 @@ def recurrent(k: Call, f: Frame) -> None:
             column[t] = values[slot]
         if saving:
             saved.append(body.save(f))
-    for position, column in zip(k.outs["outputs"], collected):
+    for position, column in zip(k.outs.get("outputs", []), collected):
         f.set(position, k.xp.stack(column))
     if k.outs.get("step_scopes"):
         f.set(k.outs["step_scopes"][0], saved)

@@ -175,7 +175,9 @@ def _unsqueezed(axes: Sequence[int], shape: tuple[int, ...]) -> tuple[int, ...]:
 def _infer_unsqueeze(c: InferContext) -> tuple[int, ...]:
     if c.has("AxesTensor") and not c.attrs["axes"]:
         return (-1,) * (len(c.shape("X")) + max(c.shape("AxesTensor")[0], 1))
-    return _unsqueezed(c.attrs["axes"] or [0] * len(c.inputs("AxesTensorList")), c.shape("X"))
+    if c.has("AxesTensorList") and not c.attrs["axes"]:
+        return (-1,) * (len(c.shape("X")) + len(c.inputs("AxesTensorList")))
+    return _unsqueezed(c.attrs["axes"], c.shape("X"))
 
 
 def _unsqueeze_target(k: Call, x: Any, one: Any, several: Any) -> tuple[int, ...]:

@@ -167,7 +167,8 @@ def _infer_unstack(c: InferContext) -> None:
 def unstack(k: Call, x: Array) -> KernelResult:
     """Y = the slices of X along axis, which disappears."""
     parts = k.xp.moveaxis(steady(k, x), k.attrs["axis"], 0)
-    return [part.reshape(parts.shape[1:]) for part in parts]
+    # Not `for part in parts`: what NumPy gives for a vector are scalars, which stay scalars when reshaped.
+    return [parts[i : i + 1].reshape(parts.shape[1:]) for i in range(parts.shape[0])]
 
 
 @gradient("unstack", "Y@GRAD", "X@GRAD")
