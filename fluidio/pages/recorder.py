@@ -33,7 +33,7 @@ _STEP_COST = 80e-6
 """Cost in seconds of observing one step, including the cache misses it causes in the next ones."""
 _STEP_SHARE = 0.008
 """The share of the run's time that may be spent on observing steps: of short steps, only some are observed."""
-_MOST_SKIPPED = 200
+_MOST_SKIPPED = 1000
 _ALL_WATCHED = 200
 """Number of steps at the start of a run that are all observed."""
 _HELD = 256
