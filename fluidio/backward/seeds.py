@@ -52,8 +52,10 @@ class Seeds:
         """Let a gradient op read the given gradients, and let ones give way to what it writes."""
         for slot, names in grad_op.inputs.items():
             grad_op.inputs[slot] = [self._given.get(_base(name), name) for name in names]
-        written = {_base(name) for names in grad_op.outputs.values() for name in names}
-        for name in written & (self._seeded - self._lost):
+        read, written = (
+            {_base(name) for names in slots.values() for name in names} for slots in (grad_op.inputs, grad_op.outputs)
+        )
+        for name in (written - read) & (self._seeded - self._lost):  # what is read and written is passed on
             pending[name] = []
             self._lost.add(name)
 

@@ -30,7 +30,7 @@ VARIANTS = {
 }
 
 # Packages that programs import beside paddle and NumPy.
-NEEDED = {"ocr_yaml": "yaml", "detection_registry": "yaml", "rl_framework": "scipy"}
+NEEDED = {"ocr_yaml": ["yaml", "cv2"], "detection_registry": ["yaml", "cv2"], "rl_framework": ["scipy"]}
 
 # Programs that start many processes or train many networks.
 SLOW = {"slot_files", "optimizers", "ctr_models"}
@@ -38,8 +38,8 @@ SLOW = {"slot_files", "optimizers", "ctr_models"}
 
 def need(name: str) -> None:
     """Skip the test if a package that a program imports is not installed."""
-    package = NEEDED.get(name, "numpy")
-    pytest.importorskip(package, reason=f"extra: {package} is not installed")
+    for package in NEEDED.get(name, ()):
+        pytest.importorskip(package, reason=f"extra: {package} is not installed")
 
 
 @pytest.mark.timeout(120)

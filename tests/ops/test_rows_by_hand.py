@@ -130,7 +130,7 @@ def test_a_sparse_gradient_without_rows_leaves_everything_as_it_is(optimizer: st
     attrs = {"lazy_mode": bool(lazy)} if op_type == "adam" else {"mu": 0.9} if op_type == "momentum" else {}
     Operator(op_type, **slots, **attrs, **({"weight_decay": 0.1} if op_type == "lamb" else {})).run(scope, CPU)
     for name in ("Param", *states.get(op_type, states["adam"])):
-        held = np.array(scope.find_var(name).get_tensor())
+        held = np.array(scope.var(name).get_tensor())
         assert (held == 0.5).all(), name
 
 
@@ -143,5 +143,5 @@ def test_dgc_momentum_updates_by_grad_and_gives_each_trainers_share(step: float,
     slots = {"Param": "p", "Grad": "g", "Velocity": "v", "LearningRate": "rate", "current_step": "step"}
     outs = {"nranks": "ranks", "ParamOut": "p", "VelocityOut": "v", "Grad_out": "share"}
     Operator("dgc_momentum", **slots, **outs, mu=0.9, rampup_begin_step=5.0).run(scope, CPU)
-    found = [float(np.array(scope.find_var(name).get_tensor())[0]) for name in ("p", "v", "share")]
+    found = [float(np.array(scope.var(name).get_tensor())[0]) for name in ("p", "v", "share")]
     assert found == pytest.approx([param, velocity, 0.25])
