@@ -47,7 +47,7 @@ def get_program_persistable_vars(program: Program) -> list[Variable]:
     return [v for v in program.list_vars() if is_persistable(v)]
 
 
-def as_program(main_program: Program | None) -> Program:
+def as_program(main_program: object) -> Program:
     """Return the program an argument refers to: the default one for None, the inner one of a CompiledProgram."""
     if main_program is None:
         return default_main_program()
