@@ -40,6 +40,7 @@ def save_vars(
     """
     program = as_program(main_program)
     variables = variables_of(program, vars, predicate)
+    sink_name = unique_name.generate("saved_params")  # Fluid takes the name for files of their own, too
     if not variables:
         warnings.warn(
             "no variable in your model, please ensure there are any variables in your model to save", stacklevel=2
@@ -56,7 +57,7 @@ def save_vars(
         with saving_together(os.fspath(dirname or ""), MODEL_KEY):
             executor.run(saving)
         return None
-    sink = block.create_var(name=unique_name.generate("saved_params"), type=VarType.RAW, persistable=in_memory)
+    sink = block.create_var(name=sink_name, type=VarType.RAW, persistable=in_memory)
     path = "" if in_memory else os.path.join(os.fspath(dirname or ""), filename or "")
     block.append_op(
         type="save_combine",

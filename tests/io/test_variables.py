@@ -56,6 +56,13 @@ def test_variables_go_through_memory_without_a_folder() -> None:
     np.testing.assert_array_equal(value("fc_0.w_0"), before)
 
 
+def test_every_save_takes_a_name_as_in_fluid(tmp_path: Path) -> None:
+    exe, _, _ = trained()
+    for filename in (None, "all"):
+        io.save_persistables(exe, str(tmp_path), filename=filename)
+    assert fluid.unique_name.generate("saved_params") == "saved_params_2"
+
+
 def test_nothing_to_save_is_a_warning(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="no variable in your model"):
         io.save_params(fluid.Executor(fluid.CPUPlace()), str(tmp_path))
