@@ -41,6 +41,13 @@ def padding_attrs(padding: Any, dims: int, data_format: str) -> tuple[list[int],
     return per_dim(padding, dims, "padding"), "EXPLICIT"
 
 
+def group_count(op_type: str, groups: int | None) -> int:
+    """How many groups of channels there are: one where nobody says."""
+    if groups == 0:
+        raise ZeroDivisionError(f"{op_type}: groups is 0; leave it out or give 1 for a convolution of all channels")
+    return groups or 1
+
+
 def _conv(
     op_type: str,
     dims: int,
@@ -72,7 +79,7 @@ def _conv(
         raise ValueError(f"num_filters must be positive, got {num_filters}")
     # Fluid: a convolution is depthwise only where `groups` was given, also for one channel.
     depthwise = groups == channels and num_filters % channels == 0 and not use_cudnn
-    groups = groups or 1
+    groups = group_count(op_type, groups)
     if channels % groups:
         raise ValueError(f"{op_type}: the input has {channels} channels, they do not divide into {groups} groups")
     if op_type == "conv2d" and depthwise:
@@ -204,7 +211,7 @@ def _transpose(
     last = data_format.endswith("C")
     channels = input.shape[-1 if last else 1]
     depthwise = groups == channels == num_filters and not use_cudnn
-    groups = groups or 1
+    groups = group_count(op_type, groups)
     strides, dilations = per_dim(stride, dims, "stride"), per_dim(dilation, dims, "dilation")
     paddings, algorithm = padding_attrs(padding, dims, data_format)
     wanted = [] if output_size is None else per_dim(output_size, dims, "output_size")

@@ -8,6 +8,7 @@ from typing import Any
 
 from fluidio.initializer import Normal
 from fluidio.layer_helper import LayerHelper
+from fluidio.layers._vision.conv import group_count
 from fluidio.layers.arguments import check_variable, per_dim
 from fluidio.param_attr import AttrLike
 from fluidio.program import Variable
@@ -143,7 +144,7 @@ def deformable_conv(
     dtype = check_variable("deformable_conv", "input", input).dtype
     check_variable("deformable_conv", "offset", offset)
     helper = LayerHelper("deformable_conv", name=name, param_attr=param_attr, bias_attr=bias_attr)
-    channels, parts = input.shape[1], groups or 1
+    channels, parts = input.shape[1], group_count("deformable_conv", groups)
     if channels % parts:
         raise ValueError(f"deformable_conv: {channels} channels cannot be split into {parts} groups")
     kernel = per_dim(filter_size, 2, "filter_size")

@@ -43,6 +43,21 @@ def test_an_argument_raises_the_class_of_1_8_5(call: Any, error: type[Exception]
         call(layers.data("x", [4]))
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: layers.conv2d(x, 4, 3, groups=0),
+        lambda x: layers.conv3d(layers.unsqueeze(x, [2]), 4, 1, groups=0),
+        lambda x: layers.conv2d_transpose(x, 4, filter_size=3, groups=0),
+        lambda x: layers.conv3d_transpose(layers.unsqueeze(x, [2]), 4, filter_size=3, groups=0),
+        lambda x: layers.deformable_conv(x, layers.conv2d(x, 2, 1), None, 4, 1, groups=0, modulated=False),
+    ],
+)
+def test_a_convolution_without_any_group_is_refused(call: Any) -> None:
+    with pytest.raises(ZeroDivisionError, match="groups is 0"):
+        call(layers.data("x", [4, 8, 8]))
+
+
 def test_the_tree_of_tdm_child_is_zeros_where_nobody_gives_one() -> None:
     x = fluid.layers.data("x", [1], dtype="int32")
     child, leaf = fluid.contrib.layers.tdm_child(x, 6, 2)
