@@ -79,8 +79,8 @@ def ssd_loss(
     weight = flatten(x=class_weight, axis=2)
     weight.stop_gradient = True
     class_loss = class_loss * weight
-    place_rows = flatten(x=places, axis=2)
     predicted = flatten(x=location, axis=2)
+    place_rows = flatten(x=places, axis=2)
     place_rows.stop_gradient = True
     place_loss = smooth_l1(predicted, place_rows)
     weight = flatten(x=place_weight, axis=2)

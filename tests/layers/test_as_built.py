@@ -160,3 +160,11 @@ def test_pyramid_hash_has_its_lists_of_words() -> None:
         contrib_layers.search_pyramid_hash(
             words, 16, 100, 3, 8, 0.0, True, True, 50, 0, 3, 0.002, distribute_update_vars=["other"], **attrs
         )
+
+
+def test_ssd_loss_flattens_what_was_predicted_before_its_targets() -> None:
+    boxes = _x("boxes", (-1, 3, 4)), _x("scores", (-1, 3, 2))
+    truth = fluid.data("truth", [-1, 4], lod_level=1), fluid.data("classes", [-1, 1], "int32", lod_level=1)
+    layers.ssd_loss(*boxes, *truth, _x("priors", (3, 4)), _x("spread", (3, 4)))
+    (smooth,) = (op for op in fluid.default_main_program().global_block().ops if op.type == "smooth_l1_loss")
+    assert (smooth.input("X"), smooth.input("Y")) == (["flatten_4.tmp_0"], ["flatten_5.tmp_0"])
