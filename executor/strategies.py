@@ -35,6 +35,8 @@ class _Strategy:
             near = difflib.get_close_matches(name, self._fields, 1)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise AttributeError(f"{type(self).__name__} has no field {name!r}{hint}")
+        if "_passes" in self.__dict__:
+            raise EnforceNotMet(f"{name} cannot be set: the passes of this BuildStrategy have been made already")
         object.__setattr__(self, name, _converted(name, self._fields[name], value))
 
 

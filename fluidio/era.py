@@ -72,6 +72,8 @@ class Era:
     """A loaded parameter must have the program's shape (1.8)."""
     checks_layer_arguments: bool = False
     """Layers check the types and dtypes of their arguments when they are called (1.8)."""
+    repr_is_text: bool = False
+    """repr() of a program and its parts is their whole text; one line elsewhere, where new code is written."""
     load_combine_ignores_rest: bool = False
     """Bytes behind the last variable of a combined file are ignored (<= 1.2); then they are an error."""
 
@@ -119,6 +121,7 @@ ERAS: dict[str, Era] = {
         clips_all_or_none=True,
         load_checks_shape=True,
         checks_layer_arguments=True,
+        repr_is_text=True,
     ),
 }
 DEFAULT = "1.5"  # the last era with both RecordIO and EOFException

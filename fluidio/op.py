@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from fluidio.dtypes import VarType, to_vartype
@@ -102,6 +104,7 @@ class OpInfo:
     """What the factory knows of an op type."""
 
     name: str
+    method: Callable[..., object]
     inputs: list[tuple[str, bool]]
     outputs: list[tuple[str, bool]]
     attrs: list[str]
@@ -138,6 +141,7 @@ class OperatorFactory:
         proto = _proto(type)
         return OpInfo(
             type,
+            partial(self, type),
             [(slot.name, slot.duplicable) for slot in proto.inputs],
             [(slot.name, slot.duplicable) for slot in proto.outputs],
             [attr.name for attr in (*proto.attrs, *COMMON_ATTRS)],

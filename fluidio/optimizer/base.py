@@ -29,7 +29,7 @@ from fluidio.program import (
 )
 from fluidio.program.arguments import ShapeLike
 from fluidio.program.collector import without_collections
-from fluidio.program.devices import device_guard
+from fluidio.program.devices import device_guard, devices_of_readers
 from fluidio.program.imperative import refuse_imperative
 from fluidio.regularizer import WeightDecayRegularizer, append_regularization_ops
 
@@ -86,6 +86,7 @@ class Optimizer:
         self._lars_weight_decay = LARS_weight_decay
         self._dtype: Any = "float32"
         self._learning_rate_map: dict[Program, Variable] = {}
+        self._devices: dict[str, str] = {}
         if isinstance(learning_rate, Variable):
             self._learning_rate_map[default_main_program()] = learning_rate
         self._accumulators: defaultdict[str, dict[str, Variable]] = defaultdict(dict)
@@ -167,7 +168,7 @@ class Optimizer:
             shape=list(param.shape if shape is None else shape),
         )
         accumulator.belong_to_optimizer = True
-        with device_guard(device):
+        with device_guard(self._devices.get(param.name) if device is None else device):
             self.helper.set_variable_initializer(accumulator, Constant(float(fill_value)))
         known[param.name] = accumulator
         self._opti_name_list.append(full)
@@ -249,12 +250,14 @@ class Optimizer:
         self.helper = LayerHelper(type(self).__name__)
         first = len(block.ops)
         active = [(p, g) for p, g in params_grads if g is not None and p.trainable]
+        self._devices = devices_of_readers(block)
         self._create_accumulators(block, [p for p, _ in active])
         self._create_global_learning_rate(program)
         if self._lars_weight_decay > 0:
             append_LARS(params_grads, self._learning_rate_map[program], self._lars_weight_decay)
         for pair in active:
-            with program._optimized_guard(pair), name_scope("optimizer"):
+            device = self._devices.get(pair[0].name)
+            with program._optimized_guard(pair), name_scope("optimizer"), device_guard(device):
                 self._append_optimize_op(block, pair)
         with program._optimized_guard([]):
             self._finish_update(block, active)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-__all__ = ["floor_division", "get_exception_message", "long_type", "round", "to_bytes", "to_text"]
+__all__ = ["floor_division", "get_exception_message", "int_type", "long_type", "round", "to_bytes", "to_text"]
 
+int_type = int
 long_type = int
 
 
@@ -34,7 +35,7 @@ def to_text(obj: object, encoding: str = "utf-8", inplace: bool = False) -> Any:
 
 def to_bytes(obj: object, encoding: str = "utf-8", inplace: bool = False) -> Any:
     """Encode text, also inside lists and sets; bytes and None stay."""
-    return _convert(obj, lambda o: o.encode(encoding) if isinstance(o, str) else o, inplace)
+    return _convert(obj, lambda o: o if o is None or isinstance(o, bytes) else o.encode(encoding), inplace)
 
 
 def round(x: float, d: int = 0) -> float:
@@ -50,4 +51,5 @@ def floor_division(x: Any, y: Any) -> Any:
 
 def get_exception_message(exc: BaseException) -> str:
     """Return the text of an exception."""
+    assert exc is not None, "get_exception_message() takes an exception, got None"
     return str(exc)

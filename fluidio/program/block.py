@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fluidio.current import Current
 from fluidio.dtypes import VarType
+from fluidio.era import era
 from fluidio.program.infer import InferContext
 from fluidio.program.name_scopes import scope_path
 from fluidio.program.op_def import EMPTY
@@ -268,6 +269,8 @@ class Block:
         return self.to_string()
 
     def __repr__(self) -> str:
+        if era().repr_is_text:
+            return self.to_string(True)
         return f"Block({self.idx}, {len(self.vars)} vars, {len(self.ops)} ops)"
 
 

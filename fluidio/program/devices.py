@@ -6,9 +6,9 @@ import contextlib
 from collections.abc import Iterator
 
 from fluidio.era import era
-from fluidio.program.block import op_device
+from fluidio.program.block import Block, op_device
 
-__all__ = ["device_guard", "switch_device"]
+__all__ = ["device_guard", "devices_of_readers", "switch_device"]
 
 
 @contextlib.contextmanager
@@ -29,3 +29,10 @@ def device_guard(device: str | None = None) -> Iterator[None]:
 def switch_device(device: str | None) -> str | None:
     """Set the device attribute of ops built from now on, and return the previous one."""
     return op_device.switch(device or "") or None
+
+
+def devices_of_readers(block: Block) -> dict[str, str]:
+    """Return the device of the first op that reads each variable, as far as any op of the block has one."""
+    marked = any(op.attrs.get("op_device") for op in block.ops)
+    readers = {name: op for op in reversed(block.ops) for name in op.input_arg_names} if marked else {}
+    return {name: op.attrs.get("op_device", "") for name, op in readers.items()}

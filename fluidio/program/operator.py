@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fluidio.era import era
 from fluidio.errors import EnforceNotMet
 from fluidio.program.attr_kinds import typed
 from fluidio.program.attr_values import as_stored
@@ -234,6 +235,8 @@ class Operator:
         return self.to_string()
 
     def __repr__(self) -> str:
+        if era().repr_is_text:
+            return self.to_string(True)
         return f"Operator({self.type}, {self.slots_in} -> {self.slots_out})"
 
 

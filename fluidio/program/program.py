@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from fluidio.era import era
 from fluidio.program.attached import Attached
 from fluidio.program.block import Block
 from fluidio.program.op_roles import OpRole
@@ -279,4 +280,6 @@ class Program:
         return self.to_string(True)
 
     def __repr__(self) -> str:
+        if era().repr_is_text:
+            return self.to_string(True)
         return f"Program({', '.join(f'{len(b.ops)} ops' for b in self.blocks)})"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fluidio.dtypes import DTypeLike, VarType, to_vartype
+from fluidio.era import era
 from fluidio.errors import EnforceNotMet
 from fluidio.program import unique_name
 from fluidio.program.imperative import ImperativeVariable
@@ -143,6 +144,8 @@ class Variable(VariableMath, ImperativeVariable):
         return self.to_string()
 
     def __repr__(self) -> str:
+        if era().repr_is_text:
+            return self.to_string(True)
         kind = type(self).__name__
         return f"{kind}({self.name!r}, shape={list(self._shape)}, dtype={self._dtype.name}, lod_level={self.lod_level})"
 

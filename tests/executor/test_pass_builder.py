@@ -55,3 +55,11 @@ def test_ways_to_reduce_print_as_in_fluid() -> None:
     strategy = fluid.BuildStrategy()
     assert str(strategy.reduce_strategy) == "ReduceStrategy.AllReduce"
     assert str(strategy.gradient_scale_strategy) == "GradientScaleStrategy.CoeffNumDevice"
+
+
+def test_a_strategy_whose_passes_were_made_takes_no_other_values() -> None:
+    strategy = fluid.BuildStrategy()
+    strategy._finalize_strategy_and_create_passes()
+    with pytest.raises(EnforceNotMet, match="reduce_strategy cannot be set"):
+        strategy.reduce_strategy = fluid.BuildStrategy.ReduceStrategy.Reduce
+    assert strategy.reduce_strategy == fluid.BuildStrategy.ReduceStrategy.AllReduce

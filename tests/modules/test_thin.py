@@ -175,3 +175,14 @@ def test_a_tensor_set_for_a_feed_is_read_back_by_name_and_index() -> None:
             fluid.core.get_fetch_variable(scope, name, index)
     with pytest.raises(fluid.core.EnforceNotMet, match="negative"):
         fluid.core.set_feed_variable(scope, tensor, "feed", -1)
+
+
+def test_compat_refuses_what_it_cannot_convert_and_knows_the_whole_numbers() -> None:
+    import fluidio.paddle.compat as compat
+
+    assert (compat.int_type, compat.long_type) == (int, int)
+    assert compat.to_bytes(["a", b"b", None]) == [b"a", b"b", None]
+    with pytest.raises(AttributeError, match="encode"):
+        compat.to_bytes([5])
+    with pytest.raises(AssertionError, match="got None"):
+        compat.get_exception_message(None)  # type: ignore[arg-type]

@@ -212,3 +212,13 @@ def test_a_version_above_1_8_5_is_refused_and_in_1_8_one_that_ends_below() -> No
             fluid.require_version("0.1", "1.0")
     with use_era("1.5"):
         fluid.require_version("0.1", "1.0")
+
+
+def test_repr_is_the_whole_text_where_scripts_of_1_8_run() -> None:
+    with fluid.program_guard(fluid.Program(), fluid.Program()):
+        x = fluid.layers.data("x", [3])
+        y = fluid.layers.relu(x)
+        parts = [x, y.op, x.block, x.block.program]
+        assert all("\n" not in repr(part) for part in parts)
+        with use_era("1.8"):
+            assert [repr(part) for part in parts] == [str(part) for part in parts]
