@@ -3,7 +3,7 @@
 from fluidio.executor import readers
 from fluidio.executor.compiled import CompiledProgram, ParallelExecutor
 from fluidio.executor.executor import Executor
-from fluidio.executor.fetch_handler import FetchHandler
+from fluidio.executor.fetch_handler import FetchHandler, FetchHandlerMonitor
 from fluidio.executor.fetch_var import _fetch_var, as_numpy, fetch_var
 from fluidio.executor.legacy_names import (
     _as_lodtensor,
@@ -25,6 +25,7 @@ __all__ = [
     "ExecutionStrategy",
     "Executor",
     "FetchHandler",
+    "FetchHandlerMonitor",
     "ParallelExecutor",
     "_as_lodtensor",
     "_fetch_var",

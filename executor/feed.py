@@ -121,10 +121,12 @@ def _convert(name: str, variable: Variable | None, value: Any) -> tuple[Array, L
         return np.asarray(value), NO_LOD  # a matrix or a masked array has operators of its own
     if hasattr(value, "__cuda_array_interface__"):
         return value, NO_LOD
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, tuple):
+        return np.array(value), NO_LOD
+    if isinstance(value, list):
         raise RuntimeError(
-            f"Some of your feed data hold LoD information: {name!r} was fed a {type(value).__name__}. They can not be "
-            "completely cast from a list of Python ndarray to LoDTensor. Feed an ndarray, or a LoDTensor made by "
+            f"Some of your feed data hold LoD information: {name!r} was fed a list. They can not be completely "
+            "cast from a list of Python ndarray to LoDTensor. Feed an ndarray, or a LoDTensor made by "
             f"fluid.create_lod_tensor / DataFeeder.{_taker(variable)}"
         )
     if isinstance(value, (int, float, bool, np.generic)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,16 @@ def fetch_names(fetch_list: FetchList) -> tuple[str, ...]:
         fetch_list = [fetch_list]
     if isinstance(fetch_list, dict) or not isinstance(fetch_list, Iterable):
         raise TypeError(f"fetch_list is a list of Variables and names, got {type(fetch_list).__name__}")
-    return tuple([_name(item) for item in fetch_list])
+    return tuple([_name(item) for item in flat_fetches(fetch_list)])
+
+
+def flat_fetches(fetch_list: Iterable[object]) -> Iterator[object]:
+    """Return the items of a fetch list, and in place of each list in it the items of that."""
+    for item in fetch_list:
+        if isinstance(item, list):
+            yield from item
+        else:
+            yield item
 
 
 def _name(item: object) -> str:
@@ -40,15 +49,15 @@ def _name(item: object) -> str:
         return item
     if isinstance(item, Variable):
         return item.name
-    if isinstance(item, (list, tuple)) and item and all(isinstance(one, Operator) for one in item):
-        raise FetchesUpdates("fetch_list holds a list of ops")
+    if isinstance(item, tuple) and item and all(isinstance(one, Operator) for one in item):
+        raise FetchesUpdates("fetch_list holds several ops")
     if isinstance(item, (list, tuple)) and len(item) == 1:
         return _name(item[0])
     if isinstance(item, Operator):
         raise FetchesUpdates(f"fetch_list holds the op {item.type}: put its output variable there")
     if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], list):
         raise FetchesUpdates("fetch_list holds a pair: a list and something else")
-    raise TypeError(f"fetch_list takes Variables and names, got {item!r} ({type(item).__name__})")
+    raise TypeError(f"fetch_list takes Variables, names and update ops, got a {type(item).__name__}")
 
 
 def check_fetch_names(program: Program, names: Sequence[str]) -> None:

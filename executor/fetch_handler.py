@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-__all__ = ["FetchHandler", "Monitor"]
+from fluidio.tensor import Scope
+
+__all__ = ["FetchHandler", "FetchHandlerMonitor", "Monitor"]
 
 
 class FetchHandler:
@@ -66,3 +69,32 @@ class Monitor:
         if (math.ceil(passed) if last else passed) >= self._handler.period_secs:
             self._last = self._clock()
             self._handler.handler(dict(zip(self._handler.var_dict, map(np.asarray, values))))
+
+
+class FetchHandlerMonitor:
+    """A thread that hands the values of a scope to a handler, once in each of its periods, until `stop`."""
+
+    def __init__(self, scope: Scope, handler: FetchHandler) -> None:
+        self.scope = scope
+        self.fetch_instance = handler
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        self._stopped.clear()
+        self._thread = threading.Thread(target=self._watch, name="fetch handler", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._stopped.wait(self.fetch_instance.period_secs):
+            named = self.fetch_instance.var_dict.items()
+            self.fetch_instance.handler({title: self._value(variable) for title, variable in named})
+
+    def _value(self, variable: object) -> Any:
+        held = self.scope.find_var(getattr(variable, "name", variable))
+        return None if held is None else np.array(held.get_tensor())

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from fluidio.executor.fetch import flat_fetches
 from fluidio.program import Operator, OpRole, Program
 from fluidio.program.attached import Attached
 
@@ -26,12 +27,14 @@ def split_updates(fetch_list: Any) -> tuple[list[Any], list[Operator]]:
     """Separate a fetch list into variables and update ops (including those `minimize` returned)."""
     wanted: list[Any] = []
     updates: list[Operator] = []
-    for item in fetch_list if isinstance(fetch_list, (list, tuple)) else [fetch_list] if fetch_list else []:
+    for item in flat_fetches(
+        fetch_list if isinstance(fetch_list, (list, tuple)) else [fetch_list] if fetch_list else []
+    ):
         if isinstance(item, Operator):
             updates.append(item)
         elif isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], list):
             updates += item[0]
-        elif isinstance(item, (list, tuple)) and item and isinstance(item[0], Operator):
+        elif isinstance(item, tuple) and item and isinstance(item[0], Operator):
             updates += item
         else:
             wanted.append(item)
