@@ -96,5 +96,5 @@ class FetchHandlerMonitor:
             self.fetch_instance.handler({title: self._value(variable) for title, variable in named})
 
     def _value(self, variable: object) -> Any:
-        held = self.scope.find_var(getattr(variable, "name", variable))
+        held = self.scope.find_var(variable if isinstance(variable, str) else getattr(variable, "name", ""))
         return None if held is None else np.array(held.get_tensor())
