@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import fluidio as fluid
 from fluidio.ops.rnn.lstm import ALL_GATES
 from tests.ops.gradcheck import Ragged, check_gradient
 
@@ -314,3 +315,13 @@ def test_noise_contrastive_estimation(sampler: int, batch: int) -> None:
         wrt=["Input", "Weight", "Bias"],
         unchecked=["SampleLogits", "SampleLabels"],
     )
+
+
+@pytest.mark.parametrize("kind", ["sum", "average", "sqrt", "max", "last", "first"])
+def test_only_the_gradient_of_a_maximum_takes_the_rows_that_held_it(kind: str) -> None:
+    with fluid.program_guard(fluid.Program(), fluid.Program()):
+        x = fluid.layers.data("x", shape=[3], lod_level=1, stop_gradient=False)
+        pooled = fluid.layers.sequence_pool(x, kind)
+        fluid.backward.append_backward(fluid.layers.mean(pooled), parameter_list=["x"])
+        back = next(op for op in x.block.ops if op.type == "sequence_pool_grad")
+    assert ("MaxIndex" in back.input_names) == (kind == "max")

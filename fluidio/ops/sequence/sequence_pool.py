@@ -6,9 +6,11 @@ import numpy as np
 
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call, KernelResult
-from fluidio.ops.registry import gradient, op, same_as
+from fluidio.ops.registry import default_grad_maker, gradient, op, same_as
 from fluidio.ops.sequence.ragged import last_level, segment_ids, segment_max, segment_sum, sequences
 from fluidio.program.infer import InferContext
+from fluidio.program.op_def import GradOp
+from fluidio.program.operator import Operator
 from fluidio.tensor.array import Array
 from fluidio.tensor.lod import IntArray
 
@@ -26,13 +28,22 @@ def _infer_pool(c: InferContext) -> None:
         c.set("MaxIndex", x.shape, None, 0)
 
 
+def _pool_grad(forward: Operator, no_grad: set[str]) -> list[GradOp]:
+    """Make the gradient op; Fluid hands MaxIndex to it for the maximum alone."""
+    made = default_grad_maker(forward, no_grad)
+    if forward.attrs.get("pooltype", "AVERAGE") != "MAX":
+        for grad_op in made:
+            grad_op.inputs.pop("MaxIndex", None)
+    return made
+
+
 @op(
     "sequence_pool",
     "X",
     "Out MaxIndex?",
     {"pooltype": "AVERAGE", "pad_value": 0.0, "is_test": False},
     infer=_infer_pool,
-    grad=True,
+    grad=_pool_grad,
     lod="kernel",
 )
 def sequence_pool(k: Call, x: Array) -> KernelResult:
