@@ -168,3 +168,13 @@ def test_ssd_loss_flattens_what_was_predicted_before_its_targets() -> None:
     layers.ssd_loss(*boxes, *truth, _x("priors", (3, 4)), _x("spread", (3, 4)))
     (smooth,) = (op for op in fluid.default_main_program().global_block().ops if op.type == "smooth_l1_loss")
     assert (smooth.input("X"), smooth.input("Y")) == (["flatten_4.tmp_0"], ["flatten_5.tmp_0"])
+
+
+def test_the_gradient_of_a_reshape_in_place_has_the_shape_from_before() -> None:
+    with fluid.program_guard(fluid.Program(), fluid.Program()):
+        x = fluid.data("x", [None, None, 16])
+        hidden = fluid.layers.fc(x, 16, num_flatten_dims=2)
+        heads = fluid.layers.reshape(hidden, [0, 0, 2, 8], inplace=True)
+        fluid.backward.append_backward(fluid.layers.mean(fluid.layers.transpose(heads, [0, 2, 1, 3])))
+        assert heads.shape == (-1, -1, 2, 8)
+        assert x.block.var(hidden.name + "@GRAD").shape == (-1, -1, 16)

@@ -11,7 +11,7 @@ import numpy as np
 from fluidio.dtypes import VarType
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
-from fluidio.ops.registry import gradient, op
+from fluidio.ops.registry import gradient, infer_gradients, op
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import GradOp, grad_name
 from fluidio.program.operator import Operator
@@ -64,6 +64,13 @@ def resolve(shape: Sequence[int], source: tuple[int, ...], size: int | None) -> 
     return tuple(dims)
 
 
+def _infer_as_before(c: InferContext) -> None:
+    """Describe the gradient with the shape that XShape has kept: an op in place has given X a new one."""
+    infer_gradients(c)
+    if c.wants("X@GRAD") and c.has("XShape"):
+        c.set("X@GRAD", c.shape("XShape")[1:], None)
+
+
 def _register(
     name: str,
     inputs: str,
@@ -98,7 +105,7 @@ def _register(
 
     second.__doc__ = f"Out = X after {name}; XShape carries X's shape to the gradient."
 
-    @gradient(f"{name}2", "XShape Out@GRAD", "X@GRAD", lod="kernel")
+    @gradient(f"{name}2", "XShape Out@GRAD", "X@GRAD", infer=_infer_as_before, lod="kernel")
     def second_grad(k: Call, x_shape: Array, dout: Array) -> Array:
         k.out_lods["X@GRAD"] = k.lod("XShape")
         return dout.reshape(x_shape.shape[1:])
@@ -246,7 +253,7 @@ def transpose2(k: Call, x: Array) -> tuple[Array, Array]:
     return steady(k, x).transpose(k.attrs["axis"]), k.xp.empty((0, *x.shape), x.dtype)
 
 
-@gradient("transpose2", "XShape Out@GRAD", "X@GRAD")
+@gradient("transpose2", "XShape Out@GRAD", "X@GRAD", infer=_infer_as_before)
 def transpose2_grad(k: Call, x_shape: Array, dout: Array) -> Array:
     return dout.transpose(_back(k.attrs["axis"]))
 
