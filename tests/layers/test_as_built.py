@@ -178,3 +178,13 @@ def test_the_gradient_of_a_reshape_in_place_has_the_shape_from_before() -> None:
         fluid.backward.append_backward(fluid.layers.mean(fluid.layers.transpose(heads, [0, 2, 1, 3])))
         assert heads.shape == (-1, -1, 2, 8)
         assert x.block.var(hidden.name + "@GRAD").shape == (-1, -1, 16)
+
+
+@pytest.mark.parametrize("shape", [(3,), (-1,), (-1, 4), (-1, -1)])
+def test_probabilities_at_the_labels_have_a_last_dim_whether_labels_have_one_or_not(shape: tuple[int, ...]) -> None:
+    with fluid.program_guard(fluid.Program(), fluid.Program()):
+        x, label = fluid.data("x", [*shape, 5]), fluid.data("label", shape, "int64")
+        loss = layers.cross_entropy(x, label)
+        op = x.block.ops[-1]
+        assert (op.type, loss.shape) == ("cross_entropy2", shape)
+        assert x.block.var(op.output("MatchX")[0]).shape == (*shape, 1)

@@ -44,8 +44,7 @@ def _infer_rows(c: InferContext) -> None:
         c.check(label[-1] in (1, -1), f"the last dim of Label must be 1, it is {label[-1]}")
     rows = tuple(label) if flat else (*label[:-1], 1)  # Fluid: the rows are those of the labels
     c.set("Y", rows, c.dtype("X"), c.input("X").lod_level)
-    rows = tuple(x[:-1]) if flat else (*x[:-1], 1)
-    c.set("MatchX", rows, c.dtype("X"), c.input("X").lod_level)
+    c.set("MatchX", (*x[:-1], 1), c.dtype("X"), c.input("X").lod_level)
     c.set("XShape", (*x, 0), c.dtype("X"), c.input("X").lod_level)
 
 
