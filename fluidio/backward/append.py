@@ -18,7 +18,7 @@ from fluidio.backward.grad_vars import create_grad, describe_grads, differentiab
 from fluidio.backward.parts import partial_name
 from fluidio.backward.pass_names import put_away_earlier, restored_on_error, take_back_earlier
 from fluidio.backward.recompute import Recompute, seed_dropouts
-from fluidio.backward.saved_values import Versions
+from fluidio.backward.saved_values import Versions, written
 from fluidio.backward.second_pass import grad_maker, tell_of_dropped
 from fluidio.backward.seeds import Seeds
 from fluidio.program import Block, Operator, OpRole, Parameter, Program, Variable
@@ -203,7 +203,7 @@ def append_grad_ops(
         maker = grad_maker(op)
         if maker is None:
             continue
-        outputs = [name for name in op.output_arg_names if name != EMPTY]
+        outputs = [name for name in written(op) if name != EMPTY]
         alive = [name for name in outputs if name not in no_grad and add_up(name)]
         if not alive or all(name in no_grad for name in op.input_arg_names):
             continue

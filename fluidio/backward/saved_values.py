@@ -8,7 +8,7 @@ from fluidio.backward.grad_vars import create_grad, is_array
 from fluidio.program import Block, Operator
 from fluidio.program.op_def import EMPTY, GRAD_SUFFIX, SAVED_ATTR, GradOp
 
-__all__ = ["Versions"]
+__all__ = ["Versions", "written"]
 
 
 class Versions:
@@ -26,13 +26,13 @@ class Versions:
         self.writes: defaultdict[str, list[int]] = defaultdict(list)
         self.position = {id(op): index for index, op in enumerate(block.ops)}
         for index, op in enumerate(block.ops):
-            for name in _written(op):
+            for name in written(op):
                 self.writes[name].append(index)
         self.body = body
 
     def replaced(self, op: Operator) -> set[str]:
         """Return the outputs of an op that had another value before it."""
-        names = {n for n in _written(op) if n != EMPTY}
+        names = {n for n in written(op) if n != EMPTY}
         return {n for n in names if n in op.input_arg_names or (self._changes(n) and not is_array(self.block, n))}
 
     def _changes(self, name: str) -> bool:
@@ -70,7 +70,8 @@ class Versions:
 _PASSED_ON = {"W_Out", "MeanOut", "VarianceOut"}
 
 
-def _written(op: Operator) -> list[str]:
+def written(op: Operator) -> list[str]:
+    """Return the names of an op's outputs, without those that pass an input on."""
     return [name for slot, names in op.slots_out.items() if slot not in _PASSED_ON for name in names]
 
 

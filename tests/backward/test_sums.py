@@ -78,3 +78,38 @@ def test_integers_have_no_gradient() -> None:
     (gradient,) = _run(["x@GRAD"], x=X, label=labels)
     softmax = np.exp(X) / np.exp(X).sum(1, keepdims=True)
     np.testing.assert_allclose(gradient, (softmax - np.eye(3)[labels[:, 0]]) / 2, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_weights_that_two_hierarchical_losses_share_get_the_gradient_of_both(sparse: bool) -> None:
+    rng = np.random.default_rng(3)
+    feed = {
+        "x": rng.normal(size=(6, 4)).astype("float32"),
+        "z": rng.normal(size=(6, 4)).astype("float32"),
+        "y": rng.integers(0, 5, (6, 1)),
+    }
+    losses = []
+    main, startup = fluid.Program(), fluid.Program()
+    with fluid.program_guard(main, startup):
+        label = fluid.data("y", [None, 1], "int64")
+        for name in ("x", "z"):
+            weights = fluid.ParamAttr("w", fluid.initializer.Constant(0.5))
+            costs = fluid.layers.hsigmoid(fluid.data(name, [None, 4]), label, 5, weights, False, is_sparse=sparse)
+            losses.append(fluid.layers.mean(costs))
+        fluid.optimizer.SGD(1.0).minimize(losses[0] + losses[1])
+    exe = fluid.Executor(fluid.CPUPlace())
+
+    def loss_at(values: np.ndarray[Any, Any]) -> float:
+        fluid.global_scope().var("w").get_tensor().set(values.astype("float32"), fluid.CPUPlace())
+        return float(sum(np.asarray(loss).item() for loss in exe.run(main, feed=feed, fetch_list=losses)))
+
+    with fluid.scope_guard(fluid.Scope()):
+        exe.run(startup)
+        start = np.full((4, 4), 0.5, "float32")
+        loss_at(start)
+        slope = start - np.asarray(fluid.global_scope().var("w").get_tensor())
+        for where in ((0, 0), (1, 2), (2, 3)):
+            moved = np.zeros((4, 4), "float32")
+            moved[where] = 0.05
+            numeric = (loss_at(start + moved) - loss_at(start - moved)) / 0.1
+            assert abs(numeric - slope[where]) < 1e-3
