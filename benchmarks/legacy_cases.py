@@ -263,6 +263,29 @@ def startup(fluid):
     return scope_program, [{}]
 
 
+def _table(fluid, optimizer):
+    """A sum over rows drawn from a table of ten million, batches of 1,000 words."""
+    word = fluid.layers.data(name="word", shape=[1], dtype="int64")
+    constant = fluid.initializer.Constant(0.1)
+    rows = fluid.layers.embedding(
+        word, size=[10000000, 8], is_sparse=True, param_attr=fluid.ParamAttr(initializer=constant)
+    )
+    loss = fluid.layers.mean(fluid.layers.square(rows))
+    optimizer.minimize(loss)
+    rng = np.random.RandomState(0)
+    return loss, [{"word": rng.randint(0, 10000000, (1000, 1)).astype("int64")} for _ in range(4)]
+
+
+def sparse_adam(fluid):
+    """Lazy Adam on a table of ten million rows."""
+    return _table(fluid, fluid.optimizer.Adam(0.001, lazy_mode=True))
+
+
+def sparse_adagrad(fluid):
+    """Adagrad on a table of ten million rows."""
+    return _table(fluid, fluid.optimizer.Adagrad(0.001))
+
+
 CASES = {
     "ner_crf": ner_crf,
     "tagspace": tagspace,
@@ -272,4 +295,6 @@ CASES = {
     "decoder": decoder,
     "ctc": ctc,
     "startup": startup,
+    "sparse_adam": sparse_adam,
+    "sparse_adagrad": sparse_adagrad,
 }

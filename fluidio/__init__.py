@@ -6,7 +6,14 @@
 is the whole port of a program; `python -m fluidio run train.py` runs it unmodified.
 """
 
+import os as _os
+import sys as _sys
 import typing as _typing
+
+if "numpy" not in _sys.modules:
+    # After a product, the threads of the BLAS of NumPy look for the next one for 2**26 cycles (some 30 ms), unless told
+    # otherwise, and keep a core from the threads of kernels and readers.
+    _os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "18")
 
 from fluidio.era import use_era
 from fluidio.names import modules_here as _modules_here
