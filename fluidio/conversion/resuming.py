@@ -19,6 +19,7 @@ from typing import IO, Any
 
 from fluidio.conversion import storage
 from fluidio.errors import ConversionError
+from fluidio.recordio.files.part_files import hidden_name
 from fluidio.recordio.files.source import filesystem_of, is_url
 
 if sys.platform != "win32":
@@ -56,8 +57,8 @@ def copy_to_disk(source: str, target: str, report: Callable[[int], object]) -> t
     Raises:
         ConversionError: another process is copying to the same path, or the source changed meanwhile.
     """
-    part = os.path.join(storage.parent(target), f".{storage.name_of(target)}.part")
-    note = part + ".json"
+    folder, name = storage.parent(target), storage.name_of(target)
+    part, note = (os.path.join(folder, hidden_name(name, end)) for end in (".part", ".part.json"))
     identity = _identity(source)
     with storage.naming(target), _locked(part) as out:
         found, start = _certain(out, note, identity)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import IO, Any, cast
 
 from fluidio.errors import ConversionError
-from fluidio.recordio.files.part_files import create_part, remove_dead_parts
+from fluidio.recordio.files.part_files import remove_dead_parts, writing_whole
 from fluidio.recordio.files.source import RemoteSource, filesystem_of, is_url
 
 __all__ = [
@@ -185,17 +185,8 @@ def writing(path: str, staging: str | None = None) -> Iterator[IO[bytes]]:
             with opened(path, "wb") as out:
                 shutil.copyfileobj(spool, out, _PIECE)
         return
-    with naming(path):
-        part, descriptor = create_part(path, folder=staging)
-    try:
-        with naming(path), open(descriptor, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(part)
+    with naming(path), writing_whole(path, folder=staging) as file:
+        yield file
 
 
 def digest(path: str) -> tuple[int, str]:

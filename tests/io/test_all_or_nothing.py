@@ -147,3 +147,16 @@ def test_a_list_of_another_author_renames_nothing_outside(exe: fluid.Executor, t
     (folder / ".model.fluidio-commit").write_text("no json")
     with pytest.raises(ValueError, match="not the list"):
         fluid.io.load_persistables(exe, str(folder))
+
+
+def test_variables_with_the_longest_names_are_saved(tmp_path: Path, exe: fluid.Executor) -> None:
+    attr = fluid.ParamAttr(name="w" * 250)
+    fluid.layers.fc(fluid.layers.data("x", [3]), 4, param_attr=attr)
+    exe.run(fluid.default_startup_program())
+    fill(3.0)
+    for _ in range(2):
+        fluid.io.save_persistables(exe, str(tmp_path / "model"))
+    fill(1.0)
+    fluid.io.load_persistables(exe, str(tmp_path / "model"))
+    assert generation() == {3.0}
+    assert sorted(os.listdir(tmp_path / "model")) == ["fc_0.b_0", "w" * 250]

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from fluidio.conversion.copying import copy
 from fluidio.conversion.reshard import split
 from fluidio.recordio import File, Writer
 from fluidio.recordio.files.part_files import create_part, is_part, remove_dead_parts, temporary_folder
 from fluidio.recordio.files.paths import expand
+from fluidio.recordio.files.repair import repair
+from fluidio.recordio.files.sidecar import open_index, sidecar_path
 from tests.house.repository import ROOT
 
 WAYS = {
@@ -64,13 +68,54 @@ def test_what_a_killed_process_leaves_is_never_read_and_removed_by_the_next_one(
     assert [record for path in paths for record in File(path)] == [str(n).encode() for n in range(10)]
 
 
-def test_parts_that_earlier_versions_left_are_not_matched(tmp_path: Path) -> None:
+def test_shards_that_earlier_versions_left_unfinished_are_not_matched(tmp_path: Path) -> None:
     good = numbers(tmp_path / "X-00000-of-00000")
-    dead = tmp_path / "X-00000-of-00000.part-999999999"
-    numbers(dead)
+    numbers(tmp_path / "X-00000-of-00000.part-999999999")
     assert expand(str(tmp_path / "X-*-of-*")) == [good]
+
+
+@pytest.mark.parametrize("name", ["train.part-999999999", "train.part-30000-1", "x.part-0", "a\n.part-7-7"])
+def test_files_that_users_call_parts_are_data_and_stay(name: str, tmp_path: Path) -> None:
+    path = numbers(tmp_path / name)
+    (tmp_path / ".fluidio-notes").mkdir()
+    (tmp_path / ".fluidio-a-b").mkdir()
+    assert expand(str(tmp_path / "*")) == [path]
     remove_dead_parts(str(tmp_path))
-    assert not dead.exists()
+    paths = split(path, str(tmp_path / "o"), 2)
+    assert len(list(File(path))) == sum(len(File(each)) for each in paths) == 10
+    assert (tmp_path / ".fluidio-notes").exists() and (tmp_path / ".fluidio-a-b").exists()
+
+
+def test_a_repair_that_is_killed_leaves_nothing_that_a_glob_matches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = numbers(tmp_path / "in")
+    seen: list[str] = []
+    monkeypatch.setattr(os, "replace", lambda part, target: seen.extend([part, target]))
+    repair(source, tmp_path / "X-00000-of-00000")  # as far as the rename
+    assert is_part(os.path.basename(seen[0])) and seen[1].endswith("X-00000-of-00000")
+    with pytest.raises(FileNotFoundError):
+        expand(str(tmp_path / "X*"))
+
+
+@pytest.mark.parametrize("write", ["an atomic writer", "a repair", "a copy", "an index"])
+def test_names_may_be_as_long_as_the_disk_takes(write: str, tmp_path: Path) -> None:
+    source, target = numbers(tmp_path / "in"), str(tmp_path / ("\u00e9" * 125))
+    if write == "a repair":
+        repair(source, target)
+    elif write == "a copy":
+        os.rename(source, target)
+        source, target = target, str(tmp_path / "to" / os.path.basename(target))
+        copy([source], os.path.dirname(target))
+    elif write == "an index":
+        os.rename(source, target)
+        open_index(target, sidecar=True)
+        assert os.path.exists(sidecar_path(target))
+    else:
+        with Writer(target, atomic=True) as writer:
+            for number in range(10):
+                writer.write(str(number))
+    assert len(list(File(target))) == 10
 
 
 def test_manifests_and_hidden_files_are_no_data(tmp_path: Path) -> None:
@@ -100,5 +145,5 @@ def test_an_error_in_a_temporary_folder_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_names_of_parts_are_known() -> None:
-    assert is_part(".a.part-1-2") and is_part("a.part-17")
+    assert is_part(".a.part-1-2") and is_part("a-00000-of-00001.part-17") and not is_part("a.part-17")
     assert not is_part("a.part-x") and not is_part("part-00001") and not is_part("a.part")

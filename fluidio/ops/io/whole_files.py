@@ -84,19 +84,8 @@ def write_whole(path: str) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def _alone(path: str) -> Iterator[BinaryIO]:
-    temporary, descriptor = _parts().create_part(path)
-    try:
-        with open(descriptor, "wb") as file:
-            yield file
-            file.flush()
-            _sync(descriptor)
-            if os.name != "nt":  # while locked, it does not look abandoned
-                os.replace(temporary, path)
-        if os.name == "nt":
-            os.replace(temporary, path)
-    except BaseException:
-        _remove([temporary])
-        raise
+    with _parts().writing_whole(path, sync=_sync) as file:
+        yield file
     _parts().sync_folder(os.path.dirname(path))
 
 
@@ -202,8 +191,8 @@ def _sweep(batch: _Batch) -> None:
     """Remove files left by saves that died before they were committed."""
     folders: dict[str, set[str]] = {}
     for name in batch.names:
-        folder, base = os.path.split(os.path.join(batch.folder, name))
-        folders.setdefault(folder, set()).add(f".{base}.fluidio-new-")
+        folder, base = os.path.split(batch.hidden(name))
+        folders.setdefault(folder, set()).add(base.removesuffix(batch.generation))
     for folder, beginnings in folders.items():
         with os.scandir(folder or ".") as entries:
             left = [entry.path for entry in entries if _LEFT.sub("", entry.name) in beginnings]
@@ -212,11 +201,11 @@ def _sweep(batch: _Batch) -> None:
 
 def _hidden(path: str, generation: str) -> str:
     folder, name = os.path.split(path)
-    return os.path.join(folder, f".{name}.fluidio-new-{generation}")
+    return os.path.join(folder, _parts().hidden_name(name, f".fluidio-new-{generation}"))
 
 
 def _list_path(folder: str, key: str) -> str:
-    return os.path.join(folder, f".{key}.fluidio-commit")
+    return os.path.join(folder, _parts().hidden_name(key, ".fluidio-commit"))
 
 
 def _remove(paths: list[str]) -> None:

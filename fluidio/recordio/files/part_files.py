@@ -5,18 +5,20 @@
     .NAME.fluidio-lock   whoever has locked it makes the shard set NAME
 
 Globs do not match names that begin with a dot. A lock ends with its process, however that ends, so a file that can be
-locked has no owner.
+locked has no owner. Names of other forms are a user's (`train.part-00007`, `.fluidio-notes`) and never touched.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import itertools
 import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import BinaryIO
 
 if sys.platform != "win32":
     import fcntl
@@ -24,23 +26,35 @@ if sys.platform != "win32":
 __all__ = [
     "claimed",
     "create_part",
+    "hidden_name",
     "is_part",
     "lock",
     "remove_dead_parts",
     "sync_folder",
     "temporary_folder",
     "unlock",
+    "writing_whole",
 ]
 
 _numbers = itertools.count()
-_PART = re.compile(r"\.part-\d+(-\d+)?$|^\..*\.fluidio-lock$")
-_FOLDER = re.compile(r"\.fluidio-(\w+-)?\w+$")
+_PART = re.compile(r"\..*\.part-\d+-\d+|\..*\.fluidio-lock", re.DOTALL)
+_EARLIER = re.compile(r".*-\d{5,}-of-\d{5,}\.part-\d+", re.DOTALL)
+_FOLDER = re.compile(r"\.fluidio-\d+-\d+")
+_LONGEST = 255  # bytes in a name
 _swept: set[str] = set()
 
 
 def is_part(name: str) -> bool:
-    """Return whether a file's name is that of an unfinished file, also of earlier versions (`NAME.part-PID`)."""
-    return _PART.search(name) is not None
+    """Return whether a file's name is that of an unfinished file, also of a shard by earlier versions (`.part-PID`)."""
+    return (_PART.fullmatch(name) or _EARLIER.fullmatch(name)) is not None
+
+
+def hidden_name(name: str, end: str) -> str:
+    """Return the name of a hidden file that belongs to `name`: `.NAME` and an end, a digest where that is too long."""
+    found = f".{name}{end}"
+    if len(os.fsencode(found)) <= _LONGEST:
+        return found
+    return f".{hashlib.sha256(os.fsencode(name)).hexdigest()[:32]}{end}"
 
 
 def create_part(target: str, *, folder: str | None = None) -> tuple[str, int]:
@@ -56,7 +70,7 @@ def create_part(target: str, *, folder: str | None = None) -> tuple[str, int]:
         remove_dead_parts(folder)
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     while True:
-        path = os.path.join(folder, f".{name}.part-{os.getpid()}-{next(_numbers)}")
+        path = os.path.join(folder, hidden_name(name, f".part-{os.getpid()}-{next(_numbers)}"))
         try:
             descriptor = os.open(path, flags, 0o666)
         except FileExistsError:
@@ -65,6 +79,31 @@ def create_part(target: str, *, folder: str | None = None) -> tuple[str, int]:
         if _is_still(path, descriptor):
             return path, descriptor
         os.close(descriptor)  # removed as dead before it was locked
+
+
+@contextlib.contextmanager
+def writing_whole(
+    target: str, *, folder: str | None = None, sync: Callable[[int], None] = os.fsync
+) -> Iterator[BinaryIO]:
+    """Open a file that becomes `target` at the end of the block, whole, or not at all.
+
+    Args:
+        folder: where it is until then, as for `create_part`.
+    """
+    part, descriptor = create_part(target, folder=folder)
+    try:
+        with open(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            sync(descriptor)
+            if os.name != "nt":  # while it is locked, nobody takes it for abandoned
+                os.replace(part, target)
+        if os.name == "nt":
+            os.replace(part, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(part)
+        raise
 
 
 @contextlib.contextmanager
@@ -84,7 +123,7 @@ def temporary_folder(parent: str) -> Iterator[str]:
 def claimed(target: str) -> Iterator[bool]:
     """Claim the right to write a target for the duration of a block; yield False if another process has it."""
     folder, name = os.path.split(target)
-    path = os.path.join(folder, f".{name}.fluidio-lock")
+    path = os.path.join(folder, hidden_name(name, ".fluidio-lock"))
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
         try:
@@ -108,7 +147,7 @@ def remove_dead_parts(folder: str) -> None:
     """Remove the unfinished files and folders in a folder whose process is dead."""
     try:
         with os.scandir(folder) as entries:
-            found = [entry.path for entry in entries if is_part(entry.name) or _FOLDER.match(entry.name)]
+            found = [entry.path for entry in entries if _PART.fullmatch(entry.name) or _FOLDER.fullmatch(entry.name)]
     except OSError:
         return  # writing there will report the problem
     for path in found:
@@ -117,10 +156,6 @@ def remove_dead_parts(folder: str) -> None:
 
 
 def _remove_if_dead(path: str) -> None:
-    if re.search(r"\.part-\d+$", path):  # earlier versions did not lock theirs
-        if not _is_running(int(path.rpartition("-")[2])):
-            os.unlink(path)
-        return
     folder = os.path.isdir(path)
     descriptor = os.open(path, (os.O_RDONLY if folder else os.O_RDWR) | getattr(os, "O_CLOEXEC", 0))
     try:
@@ -160,16 +195,6 @@ def unlock(descriptor: int) -> None:
     if sys.platform != "win32":
         with contextlib.suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_UN)
-
-
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def _is_still(path: str, descriptor: int) -> bool:

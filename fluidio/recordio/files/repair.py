@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field
 
 from fluidio.errors import RecordIOError
+from fluidio.recordio.files.part_files import writing_whole
 from fluidio.recordio.files.source import open_source
 from fluidio.recordio.format.chunks import ChunkReader
 from fluidio.recordio.format.dialects import HEADER_SIZE
@@ -37,24 +38,18 @@ def repair(damaged: object, target: str | os.PathLike[str]) -> Salvage:
     if os.path.exists(target):
         raise FileExistsError(f"{target} exists: name a new file")
     source = open_source(damaged)
-    part = f"{target}.part-{os.getpid()}"
     out = Salvage()
     try:
         reader = ChunkReader(source, on_error="skip")
-        with open(part, "wb") as file:
+        with writing_whole(target) as file:
             for chunk in reader:
                 file.write(source.read(chunk.offset, HEADER_SIZE + chunk.header.size))
                 out.chunks += 1
                 out.records += chunk.table.count
                 out.bytes_kept += HEADER_SIZE + chunk.header.size
-            file.flush()
-            os.fsync(file.fileno())
         out.damage = reader.damage
         out.bytes_lost = source.size - out.bytes_kept
-        os.replace(part, target)
     finally:
-        if os.path.exists(part):
-            os.unlink(part)
         if source is not damaged:
             source.close()
     return out

@@ -18,7 +18,7 @@ import numpy as np
 
 from fluidio.errors import RecordIOError
 from fluidio.recordio.files.index import ChunkIndex, build_index
-from fluidio.recordio.files.part_files import create_part
+from fluidio.recordio.files.part_files import hidden_name, writing_whole
 from fluidio.recordio.files.source import LocalSource, RemoteSource, filesystem_of, is_url, opened
 from fluidio.recordio.files.walk import Walk
 from fluidio.recordio.format.checksum import crc32
@@ -64,7 +64,7 @@ def sidecar_path(path: str | os.PathLike[str]) -> str:
         folder, _, last = name.rpartition("/")
         return f"{folder}/.{last}.index"
     folder, last = os.path.split(name)
-    return os.path.join(folder, f".{last}.index")
+    return os.path.join(folder, hidden_name(last, ".index"))
 
 
 def write_sidecar(source: LocalSource | RemoteSource, index: ChunkIndex) -> None:
@@ -133,15 +133,8 @@ def _put(path: str, data: bytes) -> None:
         filesystem, inner = filesystem_of(path)
         filesystem.pipe_file(inner, data)
         return
-    temporary, descriptor = create_part(path)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(data)
-        os.replace(temporary, path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+    with writing_whole(path, sync=lambda _: None) as file:
+        file.write(data)
 
 
 # -- bytes -------------------------------------------------------------------------------------------------------------
