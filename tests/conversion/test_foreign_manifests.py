@@ -11,6 +11,7 @@ import pytest
 from fluidio.conversion import storage
 from fluidio.errors import ConversionError
 from fluidio.recordio import Writer
+from fluidio.recordio.files import schema
 from fluidio.recordio.files.notes import read_manifest
 
 
@@ -26,10 +27,37 @@ def test_a_shard_is_a_file_beside_its_manifest(tmp_path: Path, name: object) -> 
         read_manifest(prefix)
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "[" * 100_000, '{"shards": [[]]}', "5"])
+@pytest.mark.parametrize(
+    "text", ["{", "[]", "[" * 100_000, '{"shards": [[]]}', "5", '{"shards": null}', '{"shards": 5}']
+)
 def test_something_else_than_a_manifest_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(ConversionError, match="set.manifest.json: not"):
         read_manifest(manifest(tmp_path, text))
+
+
+GOOD = {"name": "x", "dtype": "int64", "shape": [1], "lod_level": 0, "rows": 1, "kind": "int"}
+WRONG = [
+    {"name": 5},
+    {"dtype": None},
+    {"dtype": "object"},
+    {"dtype": "i4,i4"},
+    {"dtype": {"names": ["a"], "formats": ["O"]}},
+    {"kind": 3},
+    {"lod_level": "1"},
+    {"lod_level": -1},
+    {"shape": [1.5]},
+    {"shape": ["a"]},
+    {"shape": [1 << 70]},
+    {"rows": "x"},
+    {"more": 1},
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=str)
+def test_slots_of_wrong_types_are_refused(wrong: dict[str, object]) -> None:
+    assert len(schema.from_json([GOOD])) == 1
+    with pytest.raises(ConversionError, match="not a list of slots"):
+        schema.from_json([GOOD | wrong])
 
 
 def test_a_good_manifest_is_read(tmp_path: Path) -> None:

@@ -35,7 +35,10 @@ def read_manifest(output: str) -> dict[str, Any] | None:
     found = _json(path)
     if found is not None and not isinstance(found, dict):
         raise ConversionError(f"{path}: not a manifest: a {type(found).__name__}, an object is expected")
-    for shard in (found or {}).get("shards", []):
+    shards = (found or {}).get("shards", [])
+    if not isinstance(shards, list):
+        raise ConversionError(f"{path}: not a manifest: its shards are a {type(shards).__name__}, a list is expected")
+    for shard in shards:
         _check_name(shard, path)
     return found
 

@@ -92,9 +92,20 @@ def from_json(found: Any) -> list[Field]:
     try:
         if isinstance(found, (str, bytes)):
             found = json.loads(found)
-        slots = [Field(**(entry | {"shape": tuple(entry["shape"])})) for entry in found]
-        for slot in slots:
-            np.dtype(slot.dtype)
+        slots = [_checked(Field(**(entry | {"shape": tuple(entry["shape"])}))) for entry in found]
     except (TypeError, KeyError, ValueError, SyntaxError, RecursionError) as error:
         raise ConversionError(f"not a list of slots as fluidio writes it: {error}") from error
     return slots
+
+
+def _checked(slot: Field) -> Field:
+    """Return a slot that somebody else described if its values have the types they should have."""
+    for value, wanted in ((slot.name, str), (slot.dtype, str), (slot.kind, str), (slot.lod_level, int)):
+        if type(value) is not wanted:
+            raise TypeError(f"{value!r} where a{'n' if wanted is int else ''} {wanted.__name__} is expected")
+    sizes = [slot.lod_level, *slot.shape, *([] if slot.rows is None else [slot.rows])]
+    if not all(type(size) is int and 0 <= size < 1 << 63 for size in sizes):
+        raise ValueError(f"{slot.name}: sizes are {sizes}, whole numbers of 64 bits are expected")
+    if np.dtype(slot.dtype).hasobject or np.dtype(slot.dtype).fields:
+        raise TypeError(f"{slot.name}: {slot.dtype} is no type of numbers")
+    return slot
