@@ -15,6 +15,7 @@ from fluidio.layer_helper import LayerHelper
 from fluidio.ops.io.whole_files import finish_saving, saving_together, write_whole
 from fluidio.program import Operator, Program, Variable, program_guard
 from fluidio.program.proto import parse_program, serialize_program
+from fluidio.regular import open_regular
 
 __all__ = ["get_inference_program", "load_inference_model", "save_inference_model"]
 
@@ -180,7 +181,7 @@ def load_inference_model(
 
 def _read(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             return file.read()
     except FileNotFoundError:
         raise FileNotFoundError(

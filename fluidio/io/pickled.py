@@ -9,6 +9,7 @@ import numpy as np
 
 from fluidio import pickles
 from fluidio.ops.io.whole_files import write_whole
+from fluidio.regular import open_regular
 from fluidio.tensor.array import Array
 
 __all__ = ["read_arrays", "write_arrays"]
@@ -27,7 +28,7 @@ def read_arrays(path: str, allow_pickle: bool = False) -> dict[str, Any]:
         UnsafePickleError: the file would run code.
         ValueError: the file holds something other than arrays by name.
     """
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         found = pickles.load(file, allow_pickle, source=os.fspath(path))
     if not isinstance(found, dict):
         raise ValueError(f"{path}: expected a dict of arrays by name, found {type(found).__name__}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from fluidio.regular import open_regular
+
 __all__ = ["what_it_is"]
 
 _BEGINNINGS = [
@@ -25,7 +27,7 @@ def what_it_is(path: str) -> str:
     """Return a few words about a file: empty, damaged, or of another kind."""
     try:
         size = os.path.getsize(path)
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             head = file.read(64)
     except OSError as error:
         return f"cannot be read ({error.strerror})"

@@ -28,6 +28,7 @@ from fluidio.ops.io.whole_files import finish_saving, is_hidden
 from fluidio.program import Program, Variable
 from fluidio.program.proto import parse_program
 from fluidio.recordio.format.compressors import CodecError
+from fluidio.regular import open_regular
 
 __all__ = ["Model", "open_model"]
 
@@ -146,7 +147,7 @@ def _program_among(folder: str, files: list[str]) -> str | None:
 
 
 def _is_program(path: str) -> bool:
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         if file.read(1) != b"\x0a" or os.path.getsize(path) > _LARGEST_PROGRAM:
             return False
         file.seek(0)
@@ -165,7 +166,7 @@ def _read_program(model: Model, path: str) -> None:
     if os.path.getsize(path) > _LARGEST_PROGRAM:
         model.problems.append(f"{path}: {os.path.getsize(path)} bytes are no program")
         return
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         data = file.read()
     try:
         model.raw = read_raw(data, path)

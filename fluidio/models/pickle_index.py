@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from fluidio.models.stored import StoredTensor, in_memory
+from fluidio.regular import open_regular
 
 __all__ = ["index_arrays"]
 
@@ -57,7 +58,7 @@ class _Dtype:
 def index_arrays(path: str) -> dict[str, StoredTensor] | None:
     """Return the arrays of a pickled dict, long ones left in the file; None if the pickle is of another form."""
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             found = _Machine(file).run()
         if not isinstance(found, dict):
             return None

@@ -15,6 +15,7 @@ import numpy as np
 
 from fluidio.errors import ModelError
 from fluidio.models.stored import StoredTensor
+from fluidio.regular import open_regular
 
 __all__ = ["read_safetensors", "write_safetensors"]
 
@@ -67,7 +68,7 @@ def read_safetensors(path: str) -> dict[str, StoredTensor]:
         ModelError: the file is cut, damaged, or holds a dtype that Fluid has not.
     """
     size = os.path.getsize(path)
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         first = file.read(8)
         length = _size.unpack(first)[0] if len(first) == 8 else 0
         if not 2 <= length <= min(_LARGEST_HEADER, size - 8):

@@ -15,6 +15,7 @@ import numpy as np
 from fluidio.errors import ModelError
 from fluidio.recordio.format.compressors import CodecError
 from fluidio.recordio.format.tensor_codec import parse_head
+from fluidio.regular import open_regular
 from fluidio.tensor.array import Array
 
 __all__ = ["PIECE", "StoredTensor", "in_memory", "tensors_in"]
@@ -56,7 +57,7 @@ class StoredTensor:
         if self.text_size:
             yield from self._decoded(step)
             return
-        with open(self.path, "rb") as file:
+        with open_regular(self.path) as file:
             file.seek(self.offset)
             left = self.nbytes
             while left:
@@ -70,7 +71,7 @@ class StoredTensor:
         """Yield data that are written as text, in pieces of whole items."""
         decoder = codecs.getincrementaldecoder("utf-8")()
         held, given, left = b"", 0, self.text_size
-        with open(self.path, "rb") as file:
+        with open_regular(self.path) as file:
             file.seek(self.offset)
             while left:
                 part = file.read(min(step, left))
@@ -114,7 +115,7 @@ def tensors_in(path: str) -> list[StoredTensor]:
     size = os.path.getsize(path)
     found: list[StoredTensor] = []
     offset = 0
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         while offset < size or not found:
             tensor, offset = _head_at(file, path, offset, size, str(len(found)))
             found.append(tensor)

@@ -16,6 +16,7 @@ from fluidio.models.stored import StoredTensor
 from fluidio.models.torch_state import read_torch, write_torch
 from fluidio.ops.io.whole_files import write_whole
 from fluidio.program import Program
+from fluidio.regular import open_regular
 from fluidio.version import __version__
 
 __all__ = ["FORMATS", "fc_weights", "read_mapping", "read_weights", "write_weights"]
@@ -93,7 +94,7 @@ def fc_weights(program: Program) -> set[str]:
 
 def read_weights(path: str) -> dict[str, StoredTensor]:
     """Return the tensors of a file by name: safetensors, npz, or a PyTorch file, by what its first bytes are."""
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         head = file.read(10)
     if head.startswith(b"PK"):
         return read_npz(path) if _is_npz(path) else read_torch(path)

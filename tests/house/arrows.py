@@ -10,7 +10,7 @@ import ast
 from pathlib import Path
 
 ORDER = [
-    "errors era dtypes places version pickles names current varint",
+    "errors era dtypes places version pickles names current varint regular",
     "tensor",
     "recordio flow",
     "reader",

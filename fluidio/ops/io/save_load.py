@@ -15,6 +15,7 @@ from fluidio.ops.io.whole_files import write_whole
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
 from fluidio.program.consent import check_consent
+from fluidio.regular import open_regular
 from fluidio.tensor import SelectedRows
 from fluidio.tensor.array import Array
 
@@ -114,7 +115,7 @@ def save_combine(k: Call, frame: Any) -> None:
 def _read(k: Call, path: str) -> bytes:
     check_consent(k.op, f"read {path}")
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             return file.read()
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
         raise EnforceNotMet(

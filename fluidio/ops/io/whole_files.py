@@ -24,6 +24,7 @@ from types import ModuleType
 from typing import BinaryIO
 
 from fluidio.program.consent import inside
+from fluidio.regular import open_regular
 
 __all__ = ["finish_saving", "is_hidden", "saving_together", "write_whole"]
 
@@ -157,7 +158,7 @@ def _write_list(batch: _Batch, key: str) -> None:
 def _finish(folder: str, key: str) -> None:
     path = _list_path(folder, key)
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             found = file.read()
     except FileNotFoundError:
         return

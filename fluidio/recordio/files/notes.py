@@ -18,6 +18,7 @@ from fluidio.recordio.files.schema import Field
 from fluidio.recordio.files.shard_sets import file_name, shard_of
 from fluidio.recordio.files.source import is_url, opened
 from fluidio.recordio.files.tasks import Task
+from fluidio.regular import open_regular
 
 __all__ = ["MANIFEST", "SLOTS", "read_manifest", "shard_noted", "sizes_noted", "slots_beside", "slots_of"]
 
@@ -98,8 +99,7 @@ def slots_of(paths: Iterable[object]) -> list[Field] | None:
 
 def _json(path: str) -> Any:
     try:
-        with opened(path) as source:
-            data = source.read(0, source.size)
+        data = _bytes(path)
     except FileNotFoundError:
         return None
     except OSError:
@@ -112,3 +112,11 @@ def _json(path: str) -> Any:
         if path.startswith("http"):  # a page in place of a 404
             return None
         raise ConversionError(f"{path}: not JSON: {error}") from error
+
+
+def _bytes(path: str) -> bytes:
+    if is_url(path):
+        with opened(path) as source:
+            return bytes(source.read(0, source.size))
+    with open_regular(path) as file:
+        return file.read()

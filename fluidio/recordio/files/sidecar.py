@@ -24,6 +24,7 @@ from fluidio.recordio.files.walk import Walk
 from fluidio.recordio.format.checksum import crc32
 from fluidio.recordio.format.chunks import OnError
 from fluidio.recordio.format.dialects import HEADER_SIZE, MAGIC, dialect_of
+from fluidio.regular import open_regular
 
 __all__ = ["open_index", "put_index", "read_sidecar", "sidecar_path", "write_sidecar"]
 
@@ -122,8 +123,8 @@ def _get(path: str, limit: int) -> bytes:
     if is_url(path):
         filesystem, inner = filesystem_of(path)
         return bytes(filesystem.cat_file(inner, start=0, end=limit))
-    with open(path, "rb") as file:
-        return file.read()
+    with open_regular(path) as file:
+        return file.read(64 * limit)
 
 
 def _put(path: str, data: bytes) -> None:
