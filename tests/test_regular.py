@@ -70,7 +70,7 @@ def test_a_model_with_one_is_not_loaded(name: str, odd: Callable[[Path], None], 
         fluid.io.load_inference_model(saved, exe)
     if odd is not folder:  # which may well hold files of a model
         with pytest.raises(REFUSED):
-            open_model(saved)
+            open_model(saved).raise_problems()
 
 
 @pytest.mark.parametrize("odd", ODD)

@@ -106,8 +106,11 @@ def read_weights(path: str) -> dict[str, StoredTensor]:
 def _is_npz(path: str) -> bool:
     import zipfile
 
-    with zipfile.ZipFile(path) as archive:
-        return all(name.endswith(".npy") for name in archive.namelist())
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return all(name.endswith(".npy") for name in archive.namelist())
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        raise ModelError(f"{path}: a damaged zip file: {error}") from error
 
 
 def read_mapping(path: str) -> dict[str, str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import random
 import shutil
 import subprocess
 import sys
@@ -16,6 +18,7 @@ from fluidio.cli import main
 from fluidio.errors import ModelError
 from fluidio.models import import_weights, open_model, read_mapping, read_weights, write_weights
 from fluidio.models.stored import in_memory
+from tests.fuzz.mutators import mutated
 
 MODELS = Path(__file__).parent.parent / "data" / "models"
 SUFFIX = {"safetensors": ".safetensors", "npz": ".npz", "torch": ".pt"}
@@ -151,6 +154,26 @@ def test_a_damaged_safetensors_file_is_refused(damage: Any, tmp_path: Path) -> N
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(ModelError, match="safetensors|cut or damaged|F99"):
         read_weights(str(path))
+
+
+@pytest.mark.filterwarnings("ignore:Detected pickle protocol")
+@pytest.mark.parametrize("zipped", [True, False])
+def test_a_damaged_file_of_torch_is_refused_by_name(zipped: bool, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="extra: torch is not installed")
+    file = io.BytesIO()
+    torch.save({"a": torch.ones(3, 4), "b": torch.arange(5)}, file, _use_new_zipfile_serialization=zipped)
+    path, good = tmp_path / "a.pt", file.getvalue()
+    refused = 0
+    for seed in range(150):
+        chance = random.Random(seed)
+        path.write_bytes(mutated(good, [good], chance))
+        try:
+            for tensor in read_weights(str(path)).values():
+                tensor.array()
+        except ModelError as error:
+            assert "a.pt: " in str(error)
+            refused += 1
+    assert refused > 75
 
 
 def test_a_failed_export_leaves_no_file_and_keeps_the_old_one(tmp_path: Path) -> None:
