@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import io
-import tokenize
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable
 from typing import BinaryIO
 
@@ -14,11 +11,10 @@ import numpy as np
 
 from fluidio.errors import ModelError
 from fluidio.models.stored import StoredTensor, in_memory
+from fluidio.recordio.files.zipped_arrays import read_zipped_arrays
 
 __all__ = ["read_npz", "write_npz"]
 
-# What NumPy and zipfile raise for damaged files, besides an OSError for a place before the beginning of the file.
-_UNREADABLE = (ValueError, zipfile.BadZipFile, EOFError, KeyError, NotImplementedError, tokenize.TokenError, zlib.error)
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same bytes each time
 
 
@@ -44,11 +40,6 @@ def _head(tensor: StoredTensor) -> bytes:
 def read_npz(path: str) -> dict[str, StoredTensor]:
     """Return the arrays of a file by name; pickled objects are refused."""
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            if isinstance(stored, np.ndarray):
-                raise ModelError(f"{path}: a single array; an .npz has names")
-            return {name: in_memory(name, stored[name]) for name in stored.files}
-    except (*_UNREADABLE, OSError) as error:
-        if isinstance(error, OSError) and error.errno != errno.EINVAL:
-            raise
+        return {name: in_memory(name, array) for name, array in read_zipped_arrays(path).items()}
+    except ValueError as error:
         raise ModelError(f"{path}: not an .npz of plain arrays ({error})") from error

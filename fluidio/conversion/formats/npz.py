@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -16,6 +15,7 @@ from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.recordio.files import schema
 from fluidio.recordio.files.schema import Field
+from fluidio.recordio.files.zipped_arrays import read_zipped_arrays
 
 __all__ = ["read", "write"]
 
@@ -50,13 +50,8 @@ def _members(slot: Field) -> list[str]:
 
 def read(path: str, slots: list[Field] | None) -> tuple[list[Field], Iterator[RecordBlock]]:
     """Return the slots and the one block of a file; arrays of others are stacked rows, one record for each."""
-    try:
-        with storage.opened(path) as file, np.load(file, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-    except OSError as error:
-        if error.errno != errno.EINVAL:
-            raise
-        raise ConversionError(f"{path}: a damaged .npz: it refers to a place before its beginning") from error
+    with storage.opened(path) as file:
+        arrays = read_zipped_arrays(file)
     if "__slots__" not in arrays:
         rows = {name: len(array) if array.ndim else 1 for name, array in arrays.items()}
         if len(set(rows.values())) > 1:
