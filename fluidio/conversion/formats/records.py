@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.recordio.files.schema import Field
 from fluidio.tensor.array import Array
 from fluidio.tensor.lod import LoD
 
-__all__ = ["Record", "blocks_of", "records_of", "shaped"]
+__all__ = ["Record", "blocks_of", "check_names", "converted", "records_of", "shaped"]
 
 Record = Sequence[tuple[Array, LoD]]
 _BLOCK = 1000
@@ -35,6 +36,35 @@ def _split(column: Column) -> Iterator[tuple[Array, LoD]]:
     for number in range(column.num_records):
         part = column.slice(number, number + 1)
         yield part.data, part.lod
+
+
+def converted(values: Array, slot: Field, path: str) -> Array:
+    """Return values with the dtype of a slot.
+
+    Raises:
+        ConversionError: a value would become another one.
+    """
+    if values.dtype == slot.dtype:
+        return values
+    try:
+        with np.errstate(all="ignore"):
+            found = values.astype(slot.dtype)
+            back = found.astype(values.dtype)
+    except OverflowError:
+        found = back = np.zeros(0)
+    if back.shape != values.shape or not ((back == values) | ((back != back) & (values != values))).all():
+        raise ConversionError(
+            f"{path}: {slot.name} is {slot.dtype} in the first record, and {values.dtype} with values that "
+            f"{slot.dtype} cannot hold in another"
+        )
+    return found
+
+
+def check_names(record: Iterable[str], names: set[str] | None, path: str) -> None:
+    """Refuse a record with values that the first one did not have: they would be lost."""
+    more = sorted(set(record) - names) if names is not None else []
+    if more:
+        raise ConversionError(f"{path}: a record has {', '.join(more)}, which the first one has not: all must have it")
 
 
 def shaped(flat: Array, slot: Field) -> Array:

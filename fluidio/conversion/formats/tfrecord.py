@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from fluidio.conversion import storage
 from fluidio.conversion.formats.members import check_members
-from fluidio.conversion.formats.records import Record, blocks_of, records_of, shaped
+from fluidio.conversion.formats.records import Record, blocks_of, check_names, converted, records_of, shaped
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.files.named import strings
@@ -207,10 +207,12 @@ def read(path: str, slots: list[Field] | None) -> tuple[list[Field], Iterator[Re
     if first is None:
         return slots or [], iter(())
     known = slots or _guess(first)
+    names = None if slots else set(first)
 
     def records() -> Iterator[Record]:
         yield _decode(first, known, path)
         for features in examples:
+            check_names(features, names, path)
             yield _decode(features, known, path)
 
     return known, blocks_of(records(), known)
@@ -251,8 +253,10 @@ def _decode(features: dict[str, Any], slots: list[Field], path: str) -> Record:
         if isinstance(values, list):
             if len(values) > 1:
                 raise ConversionError(f"{path}: {slot.name} holds {len(values)} strings in an example, one is expected")
+            if slot.dtype in ("int64", "float32"):  # never written as bytes
+                raise ConversionError(f"{path}: {slot.name} holds a string in an example, {slot.dtype} is expected")
             values = np.frombuffer(b"".join(values), np.dtype(slot.dtype).newbyteorder("<"))
-        array = shaped(values.astype(slot.dtype), slot)
+        array = shaped(converted(values, slot, path), slot)
         lod: tuple[Any, ...] = ()
         if slot.lod_level:
             stored = [features.get(f"{slot.name}/lod_{level}") for level in range(slot.lod_level)]

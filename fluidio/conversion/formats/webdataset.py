@@ -16,7 +16,7 @@ import numpy as np
 
 from fluidio.conversion import storage
 from fluidio.conversion.formats.members import check_members
-from fluidio.conversion.formats.records import Record, blocks_of, records_of, shaped
+from fluidio.conversion.formats.records import Record, blocks_of, check_names, converted, records_of, shaped
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.files.named import strings
@@ -86,24 +86,34 @@ def read(path: str, slots: list[Field] | None) -> tuple[list[Field], Iterator[Re
     if first is None:
         return slots or [], iter(())
     known = slots or [_guess(name, first[name]) for name in first if ".lod_" not in name]
+    names = None if slots else set(first)
 
     def records() -> Iterator[Record]:
         yield _decode(first, known, path)
         for sample in samples:
+            check_names((name for name in sample if ".lod_" not in name), names, path)
             yield _decode(sample, known, path)
 
     return known, blocks_of(records(), known)
 
 
 def _samples(path: str) -> Iterator[dict[str, Any]]:
-    """Yield name -> value of each sample: members that share what stands before the first dot."""
+    """Yield name -> value of each sample: members that share folder and name up to the first dot."""
     with storage.opened(path) as file, tarfile.open(fileobj=file, mode="r|*") as tar:
         current = ""
         sample: dict[str, Any] = {}
         for member in tar:
-            if not member.isfile():
+            if member.isdir():
                 continue
-            key, _, rest = member.name.rpartition("/")[2].partition(".")
+            folder, _, base = member.name.rpartition("/")
+            stem, _, rest = base.partition(".")
+            if not stem:  # what other systems leave: .DS_Store, ._NAME
+                continue
+            if not member.isfile():
+                raise ConversionError(
+                    f"{path}: {member.name} is a link or a device: pack files (tar --hard-dereference)"
+                )
+            key = f"{folder}/{stem}"
             if key != current and sample:
                 yield sample
                 sample = {}
@@ -111,7 +121,10 @@ def _samples(path: str) -> Iterator[dict[str, Any]]:
             content = tar.extractfile(member)
             name, _, extension = rest.rpartition(".")
             name = name or extension
-            sample[rest if name in sample else name] = _parse(extension, content.read() if content is not None else b"")
+            name = rest if name in sample else name
+            if name in sample:
+                raise ConversionError(f"{path}: {member.name} is there twice")
+            sample[name] = _parse(extension, content.read() if content is not None else b"")
         if sample:
             yield sample
 
@@ -148,16 +161,28 @@ def _decode(sample: dict[str, Any], slots: list[Field], path: str) -> Record:
         if slot.name not in sample:
             raise ConversionError(f"{path}: a sample has no member {slot.name}; it has {', '.join(sample)}")
         value = sample[slot.name]
+        if not _fits(value, slot):
+            found = f"{type(value).__name__} {str(value)[:40]!r}"
+            raise ConversionError(f"{path}: {slot.name} of a sample holds {found}, {slot.kind} is expected")
         if isinstance(value, list):
             record.append(_strings(value))
             continue
         if isinstance(value, str):
             value = value.encode()
         flat = np.frombuffer(value, np.uint8) if isinstance(value, bytes) else np.asarray(value)
-        array = shaped(flat.astype(slot.dtype), slot)
+        array = shaped(converted(flat, slot, path), slot)
         lod = [sample.get(f"{slot.name}.lod_{level}") for level in range(slot.lod_level)]
         record.append((array, tuple(s if s is not None else np.array([0, len(array)], np.int64) for s in lod)))
     return record
+
+
+def _fits(value: Any, slot: Field) -> bool:
+    """Return whether the value of a member can be that of a slot, which the first sample of a foreign file decides."""
+    if isinstance(value, list):
+        return slot.lod_level == 2
+    if isinstance(value, bytes) and slot.kind == "str":
+        return False  # not UTF-8
+    return slot.is_text or not isinstance(value, (bytes, str))
 
 
 def _strings(values: list[str]) -> tuple[Array, Any]:
