@@ -50,6 +50,9 @@ from fluidio.reader import (
     xmap_readers,
 )
 
+# Fluid's trainers fetched parameters from servers to save them; here every trainer has them.
+_load_distributed_persistables, _save_distributed_persistables = load_persistables, save_persistables
+
 __all__ = [
     "BatchSampler",
     "Checkpoints",
@@ -58,6 +61,8 @@ __all__ = [
     "Dataset",
     "PyReader",
     "_get_valid_program",
+    "_load_distributed_persistables",
+    "_save_distributed_persistables",
     "append_fetch_ops",
     "batch",
     "buffered",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from fluidio.names.missing_layers import MISSING_LAYERS
 
-__all__ = ["ADVICE", "FAMILIES", "advice_for"]
+__all__ = ["ADVICE", "FAMILIES", "advice_for", "family_of"]
 
 _STATIC = "fluidio runs static programs: build one with fluid.program_guard and run it with fluid.Executor"
 _LOADER = "feed the program with fluid.io.DataLoader.from_generator or layers.py_reader"
@@ -14,6 +14,10 @@ _INFERENCE = "fluid.io.load_inference_model and fluid.Executor, or fluid.core.cr
 _OWN = "write it in Python with layers.py_func, forward and backward"
 _HDFS = "copy the files with `hadoop fs -get`, or read them through fsspec"
 _ONE = "fluid.DistributeTranspiler and fleet train on many machines; docs/distributed.md says how to start them"
+_PSLIB = (
+    "it works on parameter servers of a closed library; "
+    "paddle.fluid.incubate.fleet.parameter_server.distribute_transpiler has a fleet with the same methods"
+)
 _TRAIN = "exe.train_from_dataset with fluid.DatasetFactory, or fetch with exe.run(fetch_list=...)"
 _SLIM = "shrink the saved float32 network with another tool"
 _GRAPH = "work on the Program: program.blocks, block.ops, block.vars"
@@ -56,11 +60,15 @@ FAMILIES = {
     "fluid.device_worker": _TRAIN,
     "fluid.distribute_lookup_table": _ONE,
     "fluid.distributed": _ONE,
+    "fluid.distributed.downpour": _PSLIB,
+    "fluid.distributed.node": _PSLIB,
     "fluid.dygraph": _STATIC,
     "fluid.dygraph_utils": _STATIC,
     "fluid.graphviz": _DRAW,
     "fluid.imperative": _STATIC,
     "fluid.incubate.fleet": _ONE,
+    "fluid.incubate.fleet.parameter_server.pslib": _PSLIB,
+    "fluid.incubate.fleet.utils.fleet_util": _PSLIB,
     "fluid.incubate.fleet.utils.hdfs": _HDFS,
     "fluid.layers": _OWN,
     "fluid.multiprocess_utils": "fluid.io.DataLoader ends its workers itself",
@@ -107,11 +115,13 @@ def advice_for(places: Iterable[tuple[str, str]], *, is_known: bool) -> str | No
                 return ADVICE[above][name]
     if not is_known:
         return None
-    for key, name in reversed(list(places)):
-        for above in _upwards(f"{key}.{name}"):
-            if above in FAMILIES:
-                return FAMILIES[above]
-    return None  # no module of the table is without a family
+    found = (family_of(f"{key}.{name}") for key, name in reversed(list(places)))
+    return next(filter(None, found), None)  # no module of the table is without a family
+
+
+def family_of(key: str) -> str | None:
+    """Return what to use instead of a module or what is in it."""
+    return next((FAMILIES[above] for above in _upwards(key) if above in FAMILIES), None)
 
 
 def _upwards(key: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from fluidio.names import has_module, key_of
+from fluidio.names.advice import family_of
 from fluidio.names.modules_here import AliasLoader
 from fluidio.names.table import modules
 
@@ -26,10 +27,10 @@ class _PaddleFinder(importlib.abc.MetaPathFinder):
             return None
         key = key_of(fullname)
         if not has_module(key):
+            advice = None if key.startswith("fluid.") and key.count(".") == 1 else family_of(key)
+            advice = advice or "`fluidio port --check` lists what a script needs and fluidio lacks"
             raise ModuleNotFoundError(
-                f"No module named {fullname!r} in fluidio, which stands in for paddle here; `fluidio port --check` "
-                "lists what a script needs and fluidio lacks",
-                name=fullname,
+                f"No module named {fullname!r} in fluidio, which stands in for paddle here: {advice}", name=fullname
             )
         is_package = any(other.startswith(f"{key}.") for other in modules())
         return importlib.machinery.ModuleSpec(fullname, AliasLoader(key), is_package=is_package)

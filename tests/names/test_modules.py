@@ -93,6 +93,20 @@ def test_what_fluid_never_had_is_no_module_of_paddle(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("paddle.fluid.incubate.fleet.parameter_server.pslib", "closed library; .* has a fleet with the same methods"),
+        ("paddle.fluid.distributed.downpour", "closed library"),
+        ("paddle.nn", r"Paddle 2\.x names are not part of it"),
+        ("paddle.fluid.no_such", "fluidio port --check"),
+    ],
+)
+def test_a_module_that_is_not_here_says_what_to_use(name: str, advice: str) -> None:
+    with pytest.raises(ModuleNotFoundError, match=advice):
+        importlib.import_module(name)
+
+
+@pytest.mark.parametrize(
     ("module", "name", "home"),
     [
         ("paddle.fluid.layers", "core", "fluid.core"),
