@@ -67,6 +67,10 @@ class Communicator(Protocol):
         """Return a communicator of these members; only these members call this."""
         ...
 
+    def take_model(self) -> str:
+        """Return the folder of the model that was loaded on the servers, once and to the first member; else ""."""
+        ...
+
     def give_up(self, reason: str) -> None:
         """Notify the others that this process cannot continue; harmless if they can no longer be reached."""
 
@@ -107,6 +111,9 @@ class Alone:
 
     def subset(self, ranks: Sequence[int]) -> Communicator:
         return self
+
+    def take_model(self) -> str:
+        return ""
 
     def give_up(self, reason: str) -> None:
         """Do nothing: there are no other members."""

@@ -46,14 +46,18 @@ def join(membership: Membership, launch: Launch | None) -> Communicator:
     """Meet the other trainers."""
     meeting = open_meeting(membership, launch)
     members = meeting.enter(membership.trainer, membership.trainers, joining_limit())
-    return GlooCommunicator(meeting, membership.trainer, members, "all")
+    is_by_hand = launch is None or launch.by.startswith("PADDLE")
+    has_servers = is_by_hand and not membership.endpoint  # trainers without servers have endpoints of their own
+    model = meeting.served_model() if has_servers and membership.trainer == 0 else ""
+    return GlooCommunicator(meeting, membership.trainer, members, "all", model)
 
 
 class GlooCommunicator:
     """Collective calls through Gloo; the causes of failures are looked up at the meeting point."""
 
-    def __init__(self, meeting: Meeting, trainer: int, members: Sequence[Member], name: str) -> None:
+    def __init__(self, meeting: Meeting, trainer: int, members: Sequence[Member], name: str, model: str = "") -> None:
         torch = import_torch()
+        self._model = model
         self._torch = torch
         self._meeting = meeting
         self._name = name
@@ -111,6 +115,10 @@ class GlooCommunicator:
             return _LastOne(self._meeting, members[0])
         me = self.members[self.rank].trainer
         return GlooCommunicator(self._meeting, me, members, f"{self._name}-{'.'.join(map(str, ranks))}")
+
+    def take_model(self) -> str:
+        taken, self._model = self._model, ""
+        return taken
 
     def give_up(self, reason: str) -> None:
         _give_up(self._meeting, self.members[self.rank], reason)

@@ -139,6 +139,16 @@ class Meeting:
         while not self.get(kind, trainer) and time.monotonic() < deadline:
             time.sleep(0.02)
 
+    def serve_model(self, folder: str) -> None:
+        """Store what the first server has loaded; "" for nothing."""
+        self.put("model", 0, f"in {folder}")
+
+    def served_model(self) -> str:
+        """Return what the first server has stored when it came."""
+        with self.declared():
+            self.await_key("model", 0, ANSWER_LIMIT)
+            return self.get("model", 0).removeprefix("in ")
+
     def missing(self, trainers: int, limit: float) -> list[int]:
         """Wait for trainers to register; return those that have not done so within the limit."""
         begin, missing = time.monotonic(), list(range(trainers))

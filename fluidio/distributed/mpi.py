@@ -125,6 +125,9 @@ class MpiCommunicator:
             return _LastOne(members[0])
         return MpiCommunicator(self._comm.Create_group(self._comm.Get_group().Incl(list(ranks))), members)
 
+    def take_model(self) -> str:
+        return ""
+
     def give_up(self, reason: str) -> None:
         """Have mpiexec end all processes: the others would wait for this one."""
         self._mpi.COMM_WORLD.Abort(1)

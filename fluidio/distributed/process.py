@@ -110,12 +110,22 @@ def _join_by(declared: Membership, launch: Launch | None) -> Communicator:
     return gloo.join(declared, launch)
 
 
-def serve(declared: Membership) -> None:
-    """Act as a parameter server: host the meeting point, and end with the trainers."""
-    if declared.trainers < 2 or is_switched_off():
+def serve(declared: Membership, model: str = "") -> None:
+    """Act as a parameter server: host the meeting point, and end with the trainers.
+
+    Args:
+        model: the folder of the model that the first trainer loads, because the script has loaded it on the servers.
+    """
+    launch = find_launch()
+    is_single = declared.trainers < 2 or is_switched_off()
+    if model and (is_single or (launch is not None and not launch.by.startswith("PADDLE"))):
+        raise DistributedError(
+            f"{model} was loaded on a parameter server, which holds no parameters and cannot tell the trainers about "
+            "it here: load it in the trainers, with fluid.io.load_persistables after the startup program"
+        )
+    if is_single:
         print("fluidio: one trainer needs no parameter server: this one ends", file=sys.stderr)
         return
-    launch = find_launch()
     if launch is not None and launch.engine == "mpi":
         from fluidio.distributed import mpi
 
@@ -123,7 +133,7 @@ def serve(declared: Membership) -> None:
     else:
         from fluidio.distributed import server
 
-        server.serve(declared, launch)
+        server.serve(declared, launch, model)
 
 
 def leave() -> None:

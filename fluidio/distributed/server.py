@@ -17,11 +17,13 @@ __all__ = ["serve"]
 _GOODBYE = 2.0  # seconds the first server gives the others to notice the end
 
 
-def serve(declared: Membership, launch: Launch | None) -> None:
+def serve(declared: Membership, launch: Launch | None, model: str = "") -> None:
     """Return when all trainers have left; raise DistributedError if one disappears without leaving."""
     with says_whom_it_waits_for(declared, launch):
         meeting = open_meeting(declared, launch)
         with meeting.declared():
+            if meeting.holds:
+                meeting.serve_model(model)
             missing = meeting.missing(declared.trainers, meeting_limit())
     if missing:
         raise DistributedError(

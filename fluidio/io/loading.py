@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.era import era
+from fluidio.errors import EnforceNotMet, not_supported
 from fluidio.executor import Executor
 from fluidio.io.predicates import as_program, is_parameter, is_persistable, variables_of
 from fluidio.io.saving import MODEL_KEY
@@ -41,6 +42,8 @@ def load_vars(
     As in Fluid, era 1.8 requires a loaded parameter to have the declared shape; before, it replaced the shape.
     """
     program = as_program(main_program)
+    if vars is None and _loads_on_a_server(program, dirname, filename):
+        return
     variables = variables_of(program, vars, predicate)
     if not variables:
         return
@@ -61,6 +64,23 @@ def load_vars(
     executor.run(loading)
     if era().load_checks_shape:
         _check_shapes(variables)
+
+
+def _loads_on_a_server(program: Program, dirname: Any, filename: Any) -> bool:
+    """Note what is loaded on a parameter server, which holds nothing here: the first trainer will load it."""
+    servers = [op for op in program.global_block().ops if op.type == "listen_and_serv"]
+    if not servers:
+        return False
+    if filename is not None:
+        not_supported(
+            "loading one file on a parameter server",
+            "load it in the trainers after their startup program, or save each variable in a file of its own",
+        )
+    folder = os.path.abspath(os.fspath(dirname))
+    if not os.path.isdir(folder):
+        raise EnforceNotMet(f"Cannot open {folder}, which is to be loaded on a parameter server: it is no folder")
+    servers[0]._set_attr("model", folder)
+    return True
 
 
 def _check_shapes(variables: list[Variable]) -> None:

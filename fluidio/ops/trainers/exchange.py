@@ -19,6 +19,7 @@ from fluidio.distributed.nccl import Nccl, nccl_of
 from fluidio.errors import EnforceNotMet
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
+from fluidio.ops.trainers.served import served_values
 from fluidio.program.consent import check_consent
 from fluidio.tensor import SelectedRows
 from fluidio.tensor.add_rows import add_rows
@@ -157,7 +158,9 @@ def exchange_mean(k: Call, values: list[Array]) -> list[Array]:
 def exchange_first(k: Call, values: list[Array]) -> list[Array]:
     """Return what the first trainer has, so that all begin alike."""
     trainers = _meet(k, Intent.BROADCAST)
-    return values if len(trainers.members) == 1 else _of_the_first(k, trainers, values)
+    if len(trainers.members) == 1:
+        return values
+    return _of_the_first(k, trainers, served_values(k, trainers.take_model(), values))
 
 
 def _of_the_first(k: Call, trainers: Communicator, values: list[Array]) -> list[Array]:
@@ -184,6 +187,7 @@ def exchange_agree(k: Call, values: list[Array]) -> list[Array]:
     trainers = _meet(k, Intent.AGREE)
     if len(trainers.members) == 1 or any(value is None for value in values):
         return values
+    values = served_values(k, trainers.take_model(), values)
     mine = 0
     for value in values:
         mine = zlib.crc32(np.ascontiguousarray(k.dev.download(value)).reshape(-1).view(np.uint8).data, mine)
@@ -195,20 +199,23 @@ def exchange_agree(k: Call, values: list[Array]) -> list[Array]:
     "listen_and_serv",
     "",
     "",
-    {"endpoint": "127.0.0.1:6164", "endpoints": [], "trainers": 1},
+    {"endpoint": "127.0.0.1:6164", "endpoints": [], "trainers": 1, "model": ""},
     infer=None,
     grad=False,
     raw=True,
     side_effect=True,
 )
 def listen_and_serv(k: Call, frame: Any) -> None:
-    """Be a parameter server, which here holds nothing, until the trainers have ended."""
+    """Be a parameter server, which here holds nothing, until the trainers have ended.
+
+    What a script has loaded on the servers from the folder `model`, the first trainer loads.
+    """
     endpoints = tuple(k.attrs["endpoints"])
     endpoint = k.attrs["endpoint"]
     check_consent(k.op, f"listen at {endpoint}")
     if endpoint not in endpoints:
         raise EnforceNotMet(f"no parameter server has the endpoint {endpoint!r}; there are {', '.join(endpoints)}")
-    serve(Membership(-1, k.attrs["trainers"], endpoints, endpoint, endpoints.index(endpoint)))
+    serve(Membership(-1, k.attrs["trainers"], endpoints, endpoint, endpoints.index(endpoint)), k.attrs["model"])
 
 
 def _meet(k: Call, intent: Intent = Intent.STEP) -> Communicator:

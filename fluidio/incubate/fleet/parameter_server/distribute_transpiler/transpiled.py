@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from fluidio import io
 from fluidio.era import era
-from fluidio.errors import not_supported
 from fluidio.incubate.fleet.base.fleet_base import DistributedOptimizer, Fleet, Mode
 from fluidio.incubate.fleet.parameter_server.distribute_transpiler.distributed_strategy import DistributedStrategy
 from fluidio.program import Operator, Program, Variable, default_main_program, default_startup_program
@@ -53,16 +53,12 @@ class DistributedTranspiler(Fleet):
         self._distribute(default_main_program(), default_startup_program(), _config(config))
 
     def init_server(self, model_dir: str | None = None) -> None:
-        """Do nothing: a server holds nothing.
+        """Take a model to begin with.
 
         Fluid: the servers loaded the parameters in `model_dir`; here the first worker does that.
         """
         if model_dir:
-            not_supported(
-                "fleet.init_server(model_dir)",
-                "servers hold no parameters; call fluid.io.load_persistables(exe, model_dir, fleet.main_program) in "
-                "every worker after its startup program",
-            )
+            io.load_persistables(self._executor, model_dir, self.main_program)
 
     def run_server(self) -> None:
         """Wait for the workers and end with them."""
