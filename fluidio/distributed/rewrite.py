@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -38,19 +39,40 @@ _CLIPS = ("clip", "clip_by_norm", "elementwise_mul", "scale")
 
 @dataclass
 class _Bucket:
-    """Gradients of one type that are sent together, ready after op `after`."""
+    """Gradients that are sent together: op `after` completes them, op `before` is the first that needs one."""
 
-    dtype: str
     names: list[str] = field(default_factory=list)
     size: int = 0
     after: int = 0
+    before: int = sys.maxsize
+
+    def add(self, name: str, size: int, ready: int, use: int) -> None:
+        self.names.append(name)
+        self.size += size
+        self.after, self.before = max(self.after, ready), min(self.before, use)
+
+
+@dataclass
+class _Insertion:
+    """An op to insert, before the op at `position`; of those at one position, the lowest order comes first."""
+
+    position: int
+    order: int
+    type: str
+    inputs: list[str]
+    outputs: list[str]
+    attrs: dict[str, object]
+
+
+_SLOTS = {"exchange_start": ("X", "Handle"), "exchange_wait": ("Handle", "Out"), "exchange_rows": ("X", "Out")}
 
 
 def exchange_gradients(program: Program, *, half: bool = False, clipped: bool = False) -> None:
     """Insert the ops that replace gradients by their mean over all trainers; once for each program.
 
-    Gradients are sent in buckets as soon as backward has computed them; all have arrived before the first is used.
-    Clipping, decay and updates come later, so they see the mean.
+    Gradients are sent in buckets as soon as backward has computed them; those of a bucket have arrived before the first
+    is used. Clipping, decay and updates come later, so they see the mean. A program may compute and use gradients
+    several times, one `minimize` after the other.
 
     Args:
         half: send float32 gradients as float16, half the bytes.
@@ -66,29 +88,27 @@ def exchange_gradients(program: Program, *, half: bool = False, clipped: bool = 
         ready = clipped_gradients(block, ready)
     divided = divided_names(program)
     ready = {name: index for name, index in ready.items() if name not in divided}
-    sparse = [name for name in ready if _is_sparse(block.var(name))]
-    dense = sorted((name for name in ready if name not in sparse), key=lambda name: ready[name])
     if not ready:
         return
-    buckets = _buckets(block, dense, ready)
-    first_use = _first_use(block, set(ready))
-    signature = signature_of((name, _shape(block.var(name))) for name in ready)
-    handles = [_handle(block) for _ in buckets]
+    uses = _first_uses(block, set(ready))
+    sparse = _together(block, [name for name in ready if _is_sparse(block.var(name))], ready, uses)
+    dense = _buckets(block, [name for name in ready if not _is_sparse(block.var(name))], ready, uses)
     role = {"op_role": int(OpRole.Optimize)}
-    position = first_use
-    for bucket, handle in zip(buckets, handles):
-        outputs = {"Out": bucket.names}
-        block._insert_op(position, "exchange_wait", {"Handle": [handle.name]}, outputs, dict(role))
-        position += 1
-    if sparse:
-        meeting = {**role, "signature": signature, "is_first": not buckets}
-        block._insert_op(first_use, "exchange_rows", {"X": sparse}, {"Out": sparse}, meeting)
-    for index in reversed(range(len(buckets))):
-        bucket = buckets[index]
+    signature = signature_of((name, _shape(block.var(name))) for name in ready)
+    ops: list[_Insertion] = []
+    for bucket in dense:
+        handle = _handle(block).name
         shapes = [n for name in bucket.names for n in (len(_shape(block.var(name))), *_shape(block.var(name)))]
-        attrs: dict[str, object] = {"signature": signature, "is_first": index == 0, "half": half, "shapes": shapes}
-        outputs = {"Handle": [handles[index].name]}
-        block._insert_op(bucket.after + 1, "exchange_start", {"X": bucket.names}, outputs, {**role, **attrs})
+        attrs: dict[str, object] = {**role, "half": half, "shapes": shapes}
+        ops.append(_Insertion(bucket.after + 1, 0, "exchange_start", bucket.names, [handle], attrs))
+        ops.append(_Insertion(bucket.before, 2, "exchange_wait", [handle], bucket.names, dict(role)))
+    ops += [_Insertion(rows.before, 1, "exchange_rows", rows.names, rows.names, dict(role)) for rows in sparse]
+    ops.sort(key=lambda op: (op.position, op.order))
+    for number, op in reversed(list(enumerate(ops))):
+        if op.type != "exchange_wait":
+            op.attrs.update(signature=signature, is_first=number == 0)
+        source, target = _SLOTS[op.type]
+        block._insert_op(op.position, op.type, {source: op.inputs}, {target: op.outputs}, op.attrs)
     _announce(block, {**role, "signature": signature})
     _begin_alike(block, role)
 
@@ -132,13 +152,15 @@ def _begin_alike(block: Block, role: dict[str, int]) -> None:
 def gradients_of(block: Block) -> dict[str, int]:
     """Return the gradients that updates use, with the position of the op that completes each."""
     written: dict[str, int] = {}
-    wanted: set[str] = set()
+    wanted: dict[str, int] = {}
     for index, op in enumerate(block.ops):
         if op.attrs.get("op_role", 0) & _UPDATES:
-            wanted.update(name for name in op.input_arg_names if name in written)
+            for name in op.input_arg_names:
+                if name in written:
+                    wanted.setdefault(name, written[name])
         else:
             written.update((name, index) for name in op.output_arg_names if GRAD_SUFFIX in name and name != EMPTY)
-    return {name: index for name, index in written.items() if name in wanted}
+    return {name: wanted[name] for name in written if name in wanted}
 
 
 def clipped_gradients(block: Block, gradients: dict[str, int]) -> dict[str, int]:
@@ -152,27 +174,43 @@ def clipped_gradients(block: Block, gradients: dict[str, int]) -> dict[str, int]
     return found
 
 
-def _buckets(block: Block, names: Sequence[str], ready: dict[str, int]) -> list[_Bucket]:
-    """Divide gradients into buckets, in the order in which backward completes them."""
+def _buckets(block: Block, names: Sequence[str], ready: dict[str, int], uses: dict[str, int]) -> list[_Bucket]:
+    """Divide gradients into buckets of one type, in the order in which backward completes them."""
     done: list[_Bucket] = []
-    filling: dict[str, _Bucket] = {}
-    for name in names:
+    for dtype in sorted({str(to_numpy(block.var(name).dtype)) for name in names}):
+        alike = [name for name in names if str(to_numpy(block.var(name).dtype)) == dtype]
+        done += _together(block, alike, ready, uses, first=_FIRST_BUCKET, full=_BUCKET)
+    return sorted(done, key=lambda bucket: bucket.after)
+
+
+def _together(
+    block: Block,
+    names: Sequence[str],
+    ready: dict[str, int],
+    uses: dict[str, int],
+    first: float = math.inf,
+    full: float = math.inf,
+) -> list[_Bucket]:
+    """Divide gradients into buckets of some size, each complete before one of its gradients is used."""
+    found: list[_Bucket] = []
+    for name in sorted(names, key=lambda name: ready[name]):
+        limit = full if len(found) > 1 else first
+        if not found or found[-1].size >= limit or found[-1].before <= ready[name]:
+            found.append(_Bucket())
         variable = block.var(name)
-        dtype = str(to_numpy(variable.dtype))
-        bucket = filling.setdefault(dtype, _Bucket(dtype))
-        bucket.names.append(name)
-        bucket.size += math.prod(_shape(variable)) * to_numpy(variable.dtype).itemsize
-        bucket.after = ready[name]
-        if bucket.size >= (_BUCKET if done else _FIRST_BUCKET):
-            done.append(filling.pop(dtype))
-    return sorted([*done, *filling.values()], key=lambda bucket: bucket.after)
+        size = math.prod(_shape(variable)) * to_numpy(variable.dtype).itemsize
+        found[-1].add(name, size, ready[name], uses[name])
+    return found
 
 
-def _first_use(block: Block, names: set[str]) -> int:
+def _first_uses(block: Block, names: set[str]) -> dict[str, int]:
+    """Return the position of the first update that uses each gradient."""
+    found: dict[str, int] = {}
     for index, op in enumerate(block.ops):
-        if op.attrs.get("op_role", 0) & _UPDATES and names.intersection(op.input_arg_names):
-            return index
-    return len(block.ops)
+        if op.attrs.get("op_role", 0) & _UPDATES:
+            for name in names.intersection(op.input_arg_names):
+                found.setdefault(name, index)
+    return found
 
 
 def _is_sparse(gradient: Variable) -> bool:

@@ -35,7 +35,7 @@ def saved(folder: Path) -> dict[str, Any]:
         exe.run(startup)
         values = {}
         for number, variable in enumerate(v for v in main.list_vars() if v.persistable):
-            tensor = scope.find_var(variable.name).get_tensor()
+            tensor = scope.var(variable.name).get_tensor()
             values[variable.name] = np.full(tensor.shape(), number + 1, np.float32)
             tensor.set(values[variable.name], fluid.CPUPlace())
         fluid.io.save_persistables(exe, str(folder), main)
@@ -52,7 +52,7 @@ def begin(monkeypatch: pytest.MonkeyPatch, folder: Path) -> dict[str, Any]:
         fluid.DistributeTranspiler().transpile(0, main, "127.0.0.1:6174", 2, startup_program=startup)
         fluid.Executor(fluid.CPUPlace()).run(startup)
         names = [v.name for v in main.list_vars() if v.persistable]
-        return {name: np.array(scope.find_var(name).get_tensor()) for name in names}
+        return {name: np.array(scope.var(name).get_tensor()) for name in names}
 
 
 def test_the_first_trainer_loads_what_the_servers_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,9 +62,10 @@ def test_every_gradient_is_exchanged_before_it_is_clipped_decayed_or_used(sparse
     transpile(mode, trainers)
     arrived = [op for op in block.ops if op.type in ("exchange_wait", "exchange_rows")]
     assert {name for op in arrived for name in op.output_arg_names} == wanted
-    last = max(block.ops.index(op) for op in arrived)
-    uses = [op for op in block.ops if op.attrs["op_role"] & 2 and wanted & set(op.input_arg_names)]
-    assert last < min(block.ops.index(op) for op in uses if not op.type.startswith("exchange"))
+    for name in wanted:
+        last = max(block.ops.index(op) for op in arrived if name in op.output_arg_names)
+        uses = [op for op in block.ops if op.attrs["op_role"] & 2 and name in op.input_arg_names]
+        assert last < min(block.ops.index(op) for op in uses if not op.type.startswith("exchange"))
     assert types().count("exchange_rows") == sparse
     transpile(mode, trainers)
     assert types().count("exchange_wait") == 1
@@ -108,6 +109,33 @@ def test_large_gradients_travel_while_backward_goes_on() -> None:
     found = types()
     starts = [i for i, kind in enumerate(found) if kind == "exchange_start"]
     assert len(starts) > 1 and "mul_grad" in found[starts[0] : starts[-1]]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("mode", ["pserver", "nccl2"])
+def test_a_program_that_is_minimised_twice_exchanges_each_gradient_between_its_last_op_and_its_use(
+    mode: str, sparse: bool
+) -> None:
+    ids = L.data("ids", [1], dtype="int64")
+    embedded = L.embedding(ids, [11, 4], is_sparse=sparse, param_attr="table")
+    wide, deep = L.fc(embedded, 1, param_attr="wide"), L.fc(L.fc(embedded, 300, param_attr="one"), 1, param_attr="deep")
+    loss = L.mean(L.square(wide + deep))
+    fluid.optimizer.Ftrl(0.1).minimize(loss, parameter_list=["wide"])
+    fluid.optimizer.Adam(0.1).minimize(loss, parameter_list=["one", "deep", "table"])
+    block = fluid.default_main_program().global_block()
+    wanted = set(gradients_of(block))
+    assert len(wanted) == 4
+    transpile(mode, 2 if mode == "pserver" else "127.0.0.1:6174,127.0.0.1:6175")
+    place = {op: index for index, op in enumerate(block.ops)}
+    exchanges = [op for op in block.ops if op.type in ("exchange_start", "exchange_rows", "exchange_wait")]
+    assert [op.attrs.get("is_first") for op in exchanges if op.type != "exchange_wait"].count(True) == 1
+    assert exchanges[0].attrs["is_first"]
+    for name in wanted:
+        begun = min(place[op] for op in exchanges if name in op.input_arg_names)
+        arrived = max(place[op] for op in exchanges if name in op.output_arg_names)
+        made = [i for op, i in place.items() if name in op.output_arg_names and op not in exchanges]
+        used = [i for op, i in place.items() if name in op.input_arg_names and op not in exchanges]
+        assert max(made) < begun <= arrived < min(used)
 
 
 def test_the_startup_program_ends_with_the_parameters_of_the_first_trainer() -> None:

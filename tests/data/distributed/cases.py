@@ -23,6 +23,7 @@ CASES = {
     "l2": (lambda: fluid.optimizer.Momentum(0.1, 0.9, regularization=fluid.regularizer.L2Decay(0.01)), None),
     "value": (lambda: fluid.optimizer.SGD(0.1), lambda: clip.GradientClipByValue(0.02)),
     "norm": (lambda: fluid.optimizer.SGD(0.1), lambda: clip.GradientClipByNorm(0.05)),
+    "twice": (lambda: fluid.optimizer.Momentum(0.1, 0.9), None),
     "global": (lambda: fluid.optimizer.Adam(0.01), lambda: clip.GradientClipByGlobalNorm(0.1)),
 }
 
@@ -39,7 +40,11 @@ def train(name, sparse):
         loss = L.mean(L.square_error_cost(L.fc(h, 1), y))
         if clipping is not None:
             clip.set_gradient_clip(clipping())
-        make().minimize(loss)
+        if name == "twice":  # one optimizer for some parameters, another one for the others
+            make().minimize(loss, parameter_list=["emb", "fc_0.w_0"])
+            fluid.optimizer.Adam(0.01).minimize(loss, parameter_list=["fc_0.b_0", "fc_1.w_0", "fc_1.b_0"])
+        else:
+            make().minimize(loss)
         if trainers > 1:
             config = fluid.DistributeTranspilerConfig()
             config.mode = "nccl2"
