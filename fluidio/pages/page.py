@@ -7,19 +7,21 @@ text only as text. A content security policy allows the page's own script by its
 from __future__ import annotations
 
 import base64
+import errno
 import hashlib
 import html
 import importlib.resources
 import json
 import math
 import os
-import tempfile
 import time
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from fluidio.recordio.files.part_files import writing_whole
+from fluidio.recordio.files.source import is_url
 from fluidio.version import __version__
 
 __all__ = ["as_json", "page", "write"]
@@ -62,18 +64,17 @@ def as_json(value: object) -> str:
 
 
 def write(path: str | os.PathLike[str], text: str) -> None:
-    """Write a page atomically."""
+    """Write a page atomically.
+
+    Raises:
+        OSError: it cannot be written, or the path is a URL: a browser opens files.
+    """
+    if is_url(os.fspath(path)):
+        raise OSError(errno.EINVAL, "pages are written to a disk, not to a store", os.fspath(path))
     target = os.path.abspath(path)
     os.makedirs(os.path.dirname(target), exist_ok=True)
-    descriptor, part = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".", suffix=".part")
-    try:
-        with open(descriptor, "w", encoding="utf-8", errors="replace") as file:
-            file.write(text)
-        os.chmod(part, 0o644)
-        os.replace(part, target)
-    except BaseException:
-        os.unlink(part)
-        raise
+    with writing_whole(target) as file:
+        file.write(text.encode(errors="replace"))
 
 
 def _plain(value: object) -> Any:

@@ -51,5 +51,5 @@ def refuse(name: str, count: int) -> None:
     """Raise for nulls of a column."""
     raise ConversionError(
         f"{name}: {count} values are null; tensors have no null: --nulls drop leaves such rows out, --nulls VALUE puts "
-        "a value in their place"
+        "a value in their place (for `fluidio convert` after a `--`)"
     )
