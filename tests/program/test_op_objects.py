@@ -9,6 +9,7 @@ import pytest
 
 import fluidio as fluid
 from fluidio import core, framework
+from fluidio.era import use_era
 from fluidio.errors import EnforceNotMet
 from fluidio.proto import framework_pb2
 
@@ -217,3 +218,16 @@ def test_an_op_needs_a_type_and_its_attributes_can_be_updated() -> None:
 def test_parameters_take_shape_and_dtype_by_position() -> None:
     parameter = fluid.Program().global_block().create_parameter([3, 2], "float64", name="p")
     assert (parameter.shape, parameter.dtype) == ((3, 2), fluid.core.VarDesc.VarType.FP64)
+
+
+def test_in_1_8_lists_of_lists_and_none_are_no_inputs() -> None:
+    with fluid.program_guard(fluid.Program()):
+        x = fluid.layers.data("x", [3])
+        block = fluid.default_main_program().global_block()
+        out = block.create_var(name="out", dtype="float32")
+        with use_era("1.8"):
+            for wrong in ([[x]], [None], None):
+                with pytest.raises(TypeError, match="'X' in operator relu should be str, bytes or Variable"):
+                    block.append_op(type="relu", inputs={"X": wrong}, outputs={"Out": [out]})
+            with pytest.raises(AssertionError, match="Input X not found"):
+                block.append_op(type="relu", inputs={}, outputs={"Out": [out]})

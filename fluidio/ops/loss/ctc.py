@@ -200,7 +200,7 @@ def ctc_align(k: Call, tokens: Array, length: Array | None) -> KernelResult:
     host = np.asarray(k.dev.download(tokens))
     if length is not None:
         offsets = from_lengths(np.asarray(k.dev.download(length), np.int64).reshape(-1))
-        flat = host.reshape(offsets.size - 1, -1)[padded_rows(offsets, host.shape[1])[1]]
+        flat = host.reshape(offsets.size - 1, host.shape[1])[padded_rows(offsets, host.shape[1])[1]]
     else:
         offsets = last_level(k, "Input", host.shape[0])
         flat = host.reshape(-1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import ModuleType
 
 from fluidio.ops.kernel import Call, KernelResult
@@ -110,14 +111,14 @@ def _row_norms(xp: ArrayLibrary | ModuleType, rows: Array) -> Array:
 @op("cos_sim", "X Y", "Out XNorm YNorm", infer=_infer_cos_sim, grad=True)
 def cos_sim(k: Call, x: Array, y: Array) -> tuple[Array, ...]:
     """Out = the cosine of the angle between each row of X and of Y (or Y's only row)."""
-    xs, ys = x.reshape(x.shape[0], -1), y.reshape(y.shape[0], -1)
+    xs, ys = x.reshape(x.shape[0], math.prod(x.shape[1:])), y.reshape(y.shape[0], math.prod(y.shape[1:]))
     xn, yn = _row_norms(k.xp, xs), _row_norms(k.xp, ys)
     return (xs * ys).sum(axis=1, keepdims=True) / (xn * yn), xn, yn
 
 
 @gradient("cos_sim", "X Y Out XNorm YNorm Out@GRAD", "X@GRAD Y@GRAD")
 def cos_sim_grad(k: Call, x: Array, y: Array, out: Array, xn: Array, yn: Array, dout: Array) -> KernelResult:
-    xs, ys = x.reshape(x.shape[0], -1), y.reshape(y.shape[0], -1)
+    xs, ys = x.reshape(x.shape[0], math.prod(x.shape[1:])), y.reshape(y.shape[0], math.prod(y.shape[1:]))
     both = xn * yn
     dx = dout * (ys / both - out * xs / (xn * xn)) if k.wants("X@GRAD") else None
     dy = reduced(dout * (xs / both - out * ys / (yn * yn)), ys.shape) if k.wants("Y@GRAD") else None

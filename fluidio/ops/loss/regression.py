@@ -40,7 +40,7 @@ def smooth_l1_loss(k: Call, x: Array, y: Array, inside: Array | None, outside: A
     loss = k.xp.where(size < edge, 0.5 * squared * diff * diff, size - 0.5 * edge)
     if outside is not None:
         loss = loss * outside
-    return diff, loss.reshape(x.shape[0], -1).sum(axis=1, keepdims=True)
+    return diff, loss.reshape(x.shape[0], math.prod(x.shape[1:])).sum(axis=1, keepdims=True)
 
 
 def _reciprocal(squared: float) -> float:

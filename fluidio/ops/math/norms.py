@@ -132,7 +132,7 @@ def _infer_distance(c: InferContext) -> None:
 @op("squared_l2_distance", "X Y", "sub_result Out", infer=_infer_distance, grad=True)
 def squared_l2_distance(k: Call, x: Array, y: Array) -> tuple[Array, Array]:
     """Out = the squared distance of the rows of X from those of Y, or from its only row."""
-    difference = x.reshape(x.shape[0], -1) - y.reshape(y.shape[0], -1)
+    difference = x.reshape(x.shape[0], math.prod(x.shape[1:])) - y.reshape(y.shape[0], math.prod(y.shape[1:]))
     return difference, (difference * difference).sum(axis=1, keepdims=True)
 
 

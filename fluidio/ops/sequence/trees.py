@@ -22,7 +22,10 @@ __all__: list[str] = []
 def _infer_conv(c: InferContext) -> None:
     nodes, weight = c.shape("NodesVector"), c.shape("Filter")
     c.check(len(nodes) == 3, f"NodesVector must have 3 dims, it has shape {list(nodes)}")
-    c.check(nodes[2] == weight[0], f"Filter is for {weight[0]} features, NodesVector has {nodes[2]}")
+    c.check(
+        nodes[2] == weight[0] or min(nodes[2], weight[0]) < 0,
+        f"Filter is for {weight[0]} features, NodesVector has {nodes[2]}",
+    )
     c.set("Out", (*nodes[:2], weight[2], weight[3]), c.dtype("NodesVector"))
 
 

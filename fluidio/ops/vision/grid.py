@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ def affine_grid(k: Call, theta: Array, shape: Array) -> Array:
 @gradient("affine_grid", "Theta OutputShape Output@GRAD", "Theta@GRAD")
 def affine_grid_grad(k: Call, theta: Array, shape: Array, dout: Array) -> Array:
     rows, _, _ = _plane(k, theta, shape)
-    return k.xp.matmul(dout.reshape(dout.shape[0], -1, 2).swapaxes(1, 2), rows)
+    return k.xp.matmul(dout.reshape(dout.shape[0], math.prod(dout.shape[1:3]), 2).swapaxes(1, 2), rows)
 
 
 def _infer_sampler(c: InferContext) -> None:

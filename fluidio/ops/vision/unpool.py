@@ -31,15 +31,15 @@ def unpool(k: Call, x: Array, places: Any) -> Array:
     maps, count = x.shape[0] * x.shape[1], sides[0] * sides[1]
     out = xp.zeros(maps * count, x.dtype)
     start = (xp.arange(maps) * count)[:, None]
-    out[(start + places.reshape(maps, -1)).reshape(-1)] = x.reshape(-1)
+    out[(start + places.reshape(maps, math.prod(places.shape[2:]))).reshape(-1)] = x.reshape(-1)
     return out.reshape(*x.shape[:2], *sides)
 
 
 @gradient("unpool", "X Indices Out@GRAD", "X@GRAD", carried="Out")
 def unpool_grad(k: Call, x: Array, places: Any, dout: Array) -> Array:
     maps = x.shape[0] * x.shape[1]
-    flat = dout.reshape(maps, -1)
-    return k.xp.take_along_axis(flat, places.reshape(maps, -1).astype("int64"), axis=1).reshape(x.shape)
+    flat, where = (a.reshape(maps, math.prod(a.shape[2:])) for a in (dout, places))
+    return k.xp.take_along_axis(flat, where.astype("int64"), axis=1).reshape(x.shape)
 
 
 def _infer_spp(c: InferContext) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import ModuleType
 from typing import Any
 
@@ -214,7 +215,7 @@ def yolov3_loss(k: Call, x: Array, boxes: Array, labels: Array, scores: Array) -
     logit = parts[:, :, 4]
     there = wanted > 1e-5
     cells = np.where(there, _entropy(logit, 1.0) * wanted, np.where(wanted > -0.5, _entropy(logit, 0.0), 0))
-    loss = cells.reshape(cells.shape[0], -1).sum(axis=1)
+    loss = cells.reshape(cells.shape[0], math.prod(cells.shape[1:])).sum(axis=1)
     np.add.at(loss, t.image, per_box)
     return k.dev.upload(loss.astype(features.dtype)), k.dev.upload(wanted), k.dev.upload(match)
 
