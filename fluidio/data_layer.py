@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from fluidio.dtypes import DTypeLike
 from fluidio.program import Variable, default_main_program
+from fluidio.program.variable import to_dim
 
 __all__ = ["data"]
 
@@ -16,7 +17,7 @@ def data(name: str, shape: Sequence[int | None], dtype: DTypeLike = "float32", l
         raise TypeError(f"The name of a data variable must be a str, got {name!r} ({type(name).__name__})")
     if not isinstance(shape, (list, tuple)):
         raise TypeError(f"The shape of data {name!r} must be a list or tuple, got {shape!r} ({type(shape).__name__})")
-    dims = [-1 if d is None else int(d) for d in shape]
+    dims = [-1 if d is None else to_dim(d) for d in shape]
     return (
         default_main_program()
         .global_block()

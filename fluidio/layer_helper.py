@@ -19,6 +19,7 @@ from fluidio.program import (
     default_startup_program,
     unique_name,
 )
+from fluidio.program.variable import to_dim
 
 __all__ = ["LayerHelper"]
 
@@ -180,7 +181,7 @@ class LayerHelper:
             weight = create_normalised(self, attr, shape, kind)
             WeightNormParamAttr.params_with_weight_norm.append(weight)
             return weight
-        return self._declare(attr, [int(d) for d in shape], kind, stop_gradient, type)
+        return self._declare(attr, [to_dim(d) for d in shape], kind, stop_gradient, type)
 
     def _declare(
         self,

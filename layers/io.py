@@ -17,6 +17,7 @@ from fluidio.layers._io.reader_handle import attach_file_handle
 from fluidio.places import CPUPlace, CUDAPlace, PlaceLike
 from fluidio.program import Variable, default_main_program, default_startup_program, unique_name
 from fluidio.program.arguments import Attrs
+from fluidio.program.variable import to_dim
 
 __all__ = [
     "Preprocessor",
@@ -44,7 +45,7 @@ def data(
     stop_gradient: bool = True,
 ) -> Variable:
     """Declare a variable to be fed; a batch dimension of -1 is put in front unless the shape has a -1 already."""
-    dims = [-1 if d is None else int(d) for d in shape]
+    dims = [-1 if d is None else to_dim(d) for d in shape]
     if append_batch_size and all(d >= 0 for d in dims):
         dims = [-1, *dims]
     return (

@@ -248,16 +248,14 @@ def _arguments(kind: str, type: str, slots: tuple[OpSlot, ...], given: Arguments
         value = given.get(slot.name)
         if isinstance(value, list) and len(value) > 1 and not slot.many:
             raise ValueError(f"{kind} {slot.name} expects only one input, but {len(value)} are given. (op {type})")
-        if isinstance(value, list) and era().checks_layer_arguments:
-            for one in value:
-                if isinstance(one, list):
-                    raise TypeError(_misfit(type, slot.name, one))
         names = _names(value)
         if kind == "Input" and value == [] and not slot.optional:
             raise EnforceNotMet(f"op {type}: Input({slot.name}) is an empty list; it should not be null.")
         if not names and not slot.optional:
             if kind == "Input" and slot.name in given and era().checks_layer_arguments:
-                raise TypeError(_misfit(type, slot.name, None))
+                raise TypeError(
+                    f"The type of '{slot.name}' in operator {type} should be str, bytes or Variable, got None"
+                )
             if kind == "Input":
                 raise AssertionError(f"op {type}: Input {slot.name} not found")
             raise ValueError(f"op {type}: Output {slot.name} not found; the op needs {[s.name for s in slots]}")
@@ -271,11 +269,6 @@ def _arguments(kind: str, type: str, slots: tuple[OpSlot, ...], given: Arguments
     elif unknown:
         raise ValueError(f"op {type} has no {kind.lower()} {unknown}; it has {sorted(known)}")
     return found
-
-
-def _misfit(type: str, slot: str, value: object) -> str:
-    """Say what 1.8 says of a value that is neither a name nor a Variable."""
-    return f"The type of '{slot}' in operator {type} should be str, bytes or Variable, but received {value.__class__}"
 
 
 def _declares_none(type: str, names: Sequence[str]) -> bool:

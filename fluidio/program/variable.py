@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fluidio.program.block import Block
     from fluidio.program.operator import Operator
 
-__all__ = ["Parameter", "Variable", "check_text_options"]
+__all__ = ["Parameter", "Variable", "check_text_options", "to_dim"]
 
 
 class Variable(VariableMath, ImperativeVariable):
@@ -164,7 +164,19 @@ _NO_TENSOR = frozenset(
 
 
 def _shape(shape: Sequence[int] | None) -> tuple[int, ...]:
-    return () if shape is None else tuple(-1 if d is None else operator.index(d) for d in shape)
+    return () if shape is None else tuple(-1 if d is None else to_dim(d) for d in shape)
+
+
+def to_dim(size: Any) -> int:
+    """Return a dim as an int; TypeError for text and for what is no whole number."""
+    if isinstance(size, np.ndarray) and size.size == 1:
+        size = size.reshape(-1)[0]
+    if isinstance(size, (float, np.floating)) and float(size).is_integer():
+        return int(size)
+    try:
+        return operator.index(size)
+    except TypeError:
+        raise TypeError(f"a dim of a shape must be a whole number, got {size!r} ({type(size).__name__})") from None
 
 
 class Parameter(Variable):
