@@ -6,6 +6,7 @@ Lines stay where they are (but for tuple parameters), so that tracebacks point t
 from __future__ import annotations
 
 import ast
+import io
 import logging
 import warnings
 
@@ -40,17 +41,45 @@ def to_python3(text: str, path: str) -> tuple[str, ast.Module, bool]:
     Raises:
         SyntaxError: the text is neither Python 3 nor Python 2.
     """
+    is_old = False
     try:
         return text, parse(text, path), False
     except TabError:
-        text = "".join(_spaced(line) for line in text.splitlines(keepends=True))
+        text, is_old = "".join(_spaced(line) for line in text.splitlines(keepends=True)), True
     except SyntaxError:
-        pass  # perhaps it is Python 2
+        pass  # perhaps it is Python 2, or uses a name that has become a keyword since
+    text = _freed(text)
     try:
-        return text, parse(text, path), True
+        return text, parse(text, path), is_old
     except SyntaxError:
         fixed = _refactor(text, path)
     return fixed, parse(fixed, path), True
+
+
+# `async` and `await` were names until Python 3.7. Python compares keywords letter by letter, but takes names that look
+# alike for one: with another "a" in front it is no keyword, and still the name `async` for getattr and **kwargs.
+_NAMES = {"async": "\U0001d5basync", "await": "\U0001d5bawait"}
+
+
+def _freed(text: str) -> str:
+    """Return a text in which `async` and `await` are names again; unchanged where they are keywords."""
+    if not any(name in text for name in _NAMES):
+        return text
+    from fissix.pgen2 import token, tokenize
+
+    lines = io.StringIO(text if text.endswith("\n") else text + "\n")
+    try:
+        found = list(tokenize.generate_tokens(lines.readline))
+    except (tokenize.TokenError, IndentationError):
+        return text
+    if any(kind in (token.ASYNC, token.AWAIT) for kind, *_ in found):
+        return text
+    rows = text.splitlines(keepends=True)
+    for kind, word, (row, column), *_ in reversed(found):
+        if kind == token.NAME and word in _NAMES:
+            line = rows[row - 1]
+            rows[row - 1] = line[:column] + _NAMES[word] + line[column + len(word) :]
+    return "".join(rows)
 
 
 def _spaced(line: str) -> str:

@@ -172,3 +172,36 @@ def test_an_import_that_finds_its_module_elsewhere_stays_absolute_in_python_3(tm
     assert renew("import json\nprint 1\n", str(folder / "a.py"), in_package=True).text.startswith("from . import json")
     future = "from __future__ import absolute_import\nimport json\nprint 1\n"
     assert "from . import" not in renew(future, str(folder / "a.py"), in_package=True).text
+
+
+NAMED = """
+import argparse
+def fetch(x, async=False, **more):
+    await = async
+    return await, sorted(more)  # async
+class Reader(object):
+    async = 5
+    def await(self):
+        return self.async
+p = argparse.ArgumentParser()
+p.add_argument('--async', type=int, default=3)
+args = p.parse_args([])
+a = [fetch(1, async=args.async), fetch(1, **{'async': 7})]
+a += [Reader().await(), getattr(Reader, 'async'), 'async', dict(async=1)]
+"""
+
+
+@pytest.mark.parametrize("sign", ["", "print 'Python 2'\n"])
+def test_words_that_are_keywords_today_are_names_again(sign: str) -> None:
+    assert value(NAMED + sign) == [(3, []), (7, []), 5, 5, "async", {"async": 1}]
+    assert python_of(NAMED + sign, "script.py")[0] == (2 if sign else 0)
+    names: dict[str, Any] = {}
+    exec(renewed(NAMED + sign), names)
+    assert names["a"] == value(NAMED)
+
+
+def test_coroutines_stay_coroutines() -> None:
+    text = "async def f():\n    await g()\n"
+    assert renewed(text) == text
+    with pytest.raises(SyntaxError):
+        renewed(text + "def h(async=1): pass\n")
