@@ -19,6 +19,7 @@ from fluidio.program.op_def import EMPTY, GRAD_SUFFIX
 
 __all__ = [
     "average_parameters",
+    "changed_gradients",
     "clipped_gradients",
     "divide_large_tables",
     "exchange_gradients",
@@ -76,21 +77,22 @@ def exchange_gradients(program: Program, *, half: bool = False, clipped: bool = 
 
     Args:
         half: send float32 gradients as float16, half the bytes.
-        clipped: exchange gradients after `set_gradient_clip` has clipped them: every trainer clips its own gradients,
-            as with Fluid's parameter servers.
+        clipped: exchange gradients after `set_gradient_clip` has clipped them and the script has changed them: every
+            trainer works on its own gradients, as with Fluid's parameter servers.
     """
     if program._is_distributed:
         return
     program._is_distributed = True
     block = program.global_block()
     ready = gradients_of(block)
+    ready.update(changed_gradients(block, ready, own=clipped))
     if clipped:
         ready = clipped_gradients(block, ready)
     divided = divided_names(program)
     ready = {name: index for name, index in ready.items() if name not in divided}
     if not ready:
         return
-    uses = _first_uses(block, set(ready))
+    uses = _first_uses(block, ready, _UPDATES if clipped else 0)
     sparse = _together(block, [name for name in ready if _is_sparse(block.var(name))], ready, uses)
     dense = _buckets(block, [name for name in ready if not _is_sparse(block.var(name))], ready, uses)
     role = {"op_role": int(OpRole.Optimize)}
@@ -163,6 +165,33 @@ def gradients_of(block: Block) -> dict[str, int]:
     return {name: wanted[name] for name in written if name in wanted}
 
 
+def changed_gradients(block: Block, gradients: dict[str, int], *, own: bool) -> dict[str, int]:
+    """Return the further gradients to exchange where a script works on them between `backward` and `apply_gradients`.
+
+    Args:
+        gradients: those that updates use as backward has computed them.
+        own: return what the script makes of the trainer's own gradients; else those that it begins with.
+    """
+    roots: dict[str, dict[str, int]] = {}  # of gradients, and of what is made of them: the gradients it begins with
+    made: dict[str, int] = {}
+    found: dict[str, int] = {}
+    for index, op in enumerate(block.ops):
+        inputs = set(op.input_arg_names)
+        if op.attrs.get("op_role", 0) & _UPDATES:
+            for name in inputs.intersection(made).difference(op.input("LearningRate")):
+                found.update({name: made[name]} if own else roots[name])
+            continue
+        pairs = op.attrs.get("op_role_var") or []
+        begun = {name: index for name in pairs[1::2] if name in op.output_arg_names}
+        follows = {root: at for name in inputs for root, at in roots.get(name, {}).items()}
+        for name in op.output_arg_names:
+            if name in begun:
+                roots[name] = {name: index}
+            elif follows and name != EMPTY:
+                roots[name], made[name] = follows, index
+    return {name: at for name, at in found.items() if name not in gradients}
+
+
 def clipped_gradients(block: Block, gradients: dict[str, int]) -> dict[str, int]:
     """Return the gradients, with those clipped by `set_gradient_clip` in place of the originals."""
     found = dict(gradients)
@@ -203,13 +232,14 @@ def _together(
     return found
 
 
-def _first_uses(block: Block, names: set[str]) -> dict[str, int]:
-    """Return the position of the first update that uses each gradient."""
+def _first_uses(block: Block, ready: dict[str, int], roles: int) -> dict[str, int]:
+    """Return the position of the first op of some roles (0: of any) that uses each gradient once it is complete."""
     found: dict[str, int] = {}
     for index, op in enumerate(block.ops):
-        if op.attrs.get("op_role", 0) & _UPDATES:
-            for name in names.intersection(op.input_arg_names):
-                found.setdefault(name, index)
+        if not roles or op.attrs.get("op_role", 0) & roles:
+            for name in op.input_arg_names:
+                if name in ready and ready[name] < index:
+                    found.setdefault(name, index)
     return found
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -136,6 +139,49 @@ def test_a_program_that_is_minimised_twice_exchanges_each_gradient_between_its_l
         made = [i for op, i in place.items() if name in op.output_arg_names and op not in exchanges]
         used = [i for op, i in place.items() if name in op.input_arg_names and op not in exchanges]
         assert max(made) < begun <= arrived < min(used)
+
+
+_CHANGES: dict[str, Callable[[Any], list[tuple[Any, Any]]]] = {
+    "scaled": lambda pairs: [(p, L.scale(g, 0.5)) for p, g in pairs],
+    "one scaled": lambda pairs: [(p, L.scale(g, 0.5) if p.name == "one" else g) for p, g in pairs],
+    "of length 1": lambda pairs: [(p, L.elementwise_div(g, L.sqrt(L.reduce_sum(L.square(g))))) for p, g in pairs],
+    "accumulated": lambda pairs: [
+        (p, L.sums([g, sums], out=sums))
+        for p, g in pairs
+        for sums in [L.create_global_var(list(p.shape), 0.0, "float32", persistable=True)]
+    ],
+}
+
+
+@pytest.mark.parametrize("change", _CHANGES)
+@pytest.mark.parametrize("mode", ["pserver", "nccl2"])
+def test_gradients_that_a_script_changes_are_exchanged(mode: str, change: str) -> None:
+    """As in Fluid: servers get what each trainer makes of its own gradients; without them, trainers change the mean."""
+    hidden = L.fc(L.data("x", [4]), 3, param_attr="one", bias_attr=False)
+    optimizer = fluid.optimizer.Momentum(0.1, 0.9)
+    computed = optimizer.backward(L.mean(L.fc(hidden, 2, param_attr="two", bias_attr=False)))
+    used = _CHANGES[change](computed)
+    optimizer.apply_gradients(used)
+    transpile(mode, 2 if mode == "pserver" else "127.0.0.1:6174,127.0.0.1:6175")
+    ops = fluid.default_main_program().global_block().ops
+    exchanged = [name for op in ops if op.type == "exchange_wait" for name in op.output_arg_names]
+    assert set(exchanged) == {g.name for _, g in (used if mode == "pserver" else computed)}
+    kinds = [op.type for op in ops]
+    place = kinds.index("exchange_wait")
+    assert kinds.index("exchange_start") < place < kinds.index("momentum")
+    changing = [i for i, op in enumerate(ops) if op.type in ("scale", "sum", "elementwise_div")]
+    assert all((i < place) == (mode == "pserver") for i in changing)
+
+
+def test_what_is_made_of_gradients_of_data_is_no_gradient_to_exchange() -> None:
+    x = L.data("x", [4], stop_gradient=False)
+    penalty = fluid.gradients(L.square(L.fc(x, 3, param_attr="one", bias_attr=False)), x)[0]
+    fluid.optimizer.SGD(0.1).minimize(L.mean(L.square(penalty)))
+    transpile("nccl2", "127.0.0.1:6174,127.0.0.1:6175")
+    block = fluid.default_main_program().global_block()
+    (update,) = [op for op in block.ops if op.type == "sgd"]
+    waits = [op.output_arg_names for op in block.ops if op.type == "exchange_wait"]
+    assert waits == [update.input("Grad")]
 
 
 def test_the_startup_program_ends_with_the_parameters_of_the_first_trainer() -> None:

@@ -24,6 +24,7 @@ CASES = {
     "value": (lambda: fluid.optimizer.SGD(0.1), lambda: clip.GradientClipByValue(0.02)),
     "norm": (lambda: fluid.optimizer.SGD(0.1), lambda: clip.GradientClipByNorm(0.05)),
     "twice": (lambda: fluid.optimizer.Momentum(0.1, 0.9), None),
+    "changed": (lambda: fluid.optimizer.Momentum(0.1, 0.9), None),
     "global": (lambda: fluid.optimizer.Adam(0.01), lambda: clip.GradientClipByGlobalNorm(0.1)),
 }
 
@@ -43,6 +44,12 @@ def train(name, sparse):
         if name == "twice":  # one optimizer for some parameters, another one for the others
             make().minimize(loss, parameter_list=["emb", "fc_0.w_0"])
             fluid.optimizer.Adam(0.01).minimize(loss, parameter_list=["fc_0.b_0", "fc_1.w_0", "fc_1.b_0"])
+        elif name == "changed":  # gradients of length 1
+            optimizer = make()
+            pairs = optimizer.backward(loss)
+            dense = [(p, g) for p, g in pairs if p.name != "emb" or not sparse]
+            norms = {p.name: L.sqrt(L.reduce_sum(L.square(g))) for p, g in dense}
+            optimizer.apply_gradients([(p, L.elementwise_div(g, norms[p.name]) if p.name in norms else g) for p, g in pairs])
         else:
             make().minimize(loss)
         if trainers > 1:
