@@ -254,7 +254,7 @@ def _append(
     grad_op: GradOp, forward: Operator, block: Block, target: Block, pending: defaultdict[str, list[str]]
 ) -> None:
     outputs: dict[str, list[str]] = {}
-    for slot, names in grad_op.outputs.items():
+    for slot, names in sorted(grad_op.outputs.items()):  # Fluid orders slots, and so parts and sums, by name
         outputs[slot] = []
         for name in names:
             outputs[slot].append(partial_name(name, block, target, pending, outputs))

@@ -113,3 +113,38 @@ def test_weights_that_two_hierarchical_losses_share_get_the_gradient_of_both(spa
             moved[where] = 0.05
             numeric = (loss_at(start + moved) - loss_at(start - moved)) / 0.1
             assert abs(numeric - slope[where]) < 1e-3
+
+
+def _sums() -> list[str]:
+    ops = fluid.default_main_program().global_block().ops
+    return [name for op in ops if op.type == "sum" for name in op.output("Out") if name.endswith("@GRAD")]
+
+
+def test_sums_come_in_the_order_of_the_slots_names() -> None:
+    x = fluid.layers.data("x", [4, 3])
+    x.stop_gradient = False
+    weight, bias = fluid.ParamAttr(name="w"), fluid.ParamAttr(name="b")
+    both = [fluid.layers.layer_norm(x, param_attr=weight, bias_attr=bias) for _ in range(2)]
+    fluid.backward.append_backward(fluid.layers.mean(fluid.layers.sums(both)))
+    assert _sums() == ["b@GRAD", "w@GRAD", "x@GRAD"]
+
+
+def test_a_shared_hierarchical_loss_has_the_gradients_of_1_8_5() -> None:
+    fluid.default_startup_program().random_seed = 3
+    x = fluid.layers.data("x", [6])
+    x.stop_gradient = False
+    labels = [fluid.layers.data(f"label{i}", [1], dtype="int64") for i in range(2)]
+    weight, bias = fluid.ParamAttr(name="w"), fluid.ParamAttr(name="b")
+    costs = [fluid.layers.hsigmoid(x, label, 10, param_attr=weight, bias_attr=bias) for label in labels]
+    fluid.backward.append_backward(fluid.layers.sums([fluid.layers.reduce_mean(cost) for cost in costs]))
+    assert _sums() == ["b@GRAD", "w@GRAD", "x@GRAD"]
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(fluid.default_startup_program())
+    feed = {
+        "x": np.random.RandomState(0).rand(3, 6).astype("float32"),
+        "label0": np.array([[1], [2], [3]]),
+        "label1": np.array([[4], [2], [9]]),
+    }
+    found = exe.run(feed=feed, fetch_list=["w@GRAD", "b@GRAD", "x@GRAD"])
+    seen_on_1_8_5 = [6.044897, 1.6258827, 2.0210905]
+    np.testing.assert_allclose([np.abs(value).sum() for value in found], seen_on_1_8_5, rtol=1e-5)
