@@ -1,4 +1,4 @@
-"""`fluid.contrib.slim`: the Compressor trains and evaluates, `quantization` makes whole numbers; nothing prunes."""
+"""`fluid.contrib.slim`: the Compressor trains, quantises and distils, `quantization` rounds; nothing prunes."""
 
 from fluidio.contrib.slim.compressor import Compressor
 

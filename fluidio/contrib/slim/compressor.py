@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from fluidio.contrib.slim.strategies import Strategy, Work, strategies_of
 from fluidio.errors import EnforceNotMet
 from fluidio.executor import Executor
 from fluidio.io import load_persistables, save_inference_model, save_persistables
+from fluidio.log_helper import get_logger
 from fluidio.places import PlaceLike
 from fluidio.program import DataFeeder, Program, program_guard, unique_name
 from fluidio.tensor import Scope, scope_guard
 
 __all__ = ["Compressor"]
+
+_LOGGER = get_logger(__name__, logging.INFO, fmt="%(asctime)s-%(levelname)s: %(message)s")
 
 Pairs = Mapping[str, str] | Sequence[tuple[str, str]]
 
@@ -25,16 +31,16 @@ Pairs = Mapping[str, str] | Sequence[tuple[str, str]]
 class Compressor:
     """Train a program for some epochs, evaluate it after each, keep checkpoints.
 
-    Fluid: strategies of the configuration (pruning, distillation, quantisation, architecture search) worked on the
-    network meanwhile. They are left out here, with a warning that names them: what comes out is the network as it
-    went in, trained.
+    Fluid: strategies of the configuration worked on the network meanwhile. Quantisation and distillation do so here,
+    too; pruning and architecture search are left out, with a warning that names them.
 
     Args:
         train_reader: batches of samples, or feed dicts.
         train_feed_list: (key, variable name) pairs in the order of a sample's columns.
         train_fetch_list: (key, variable name) pairs; "loss" is minimised by `train_optimizer`.
         eval_func: {name: function(program, scope)} to call in place of running `eval_program`.
-        teacher_programs, distiller_optimizer, search_space: accepted; they belong to strategies.
+        teacher_programs, distiller_optimizer: for distillation.
+        search_space: accepted; it belongs to architecture search.
     """
 
     def __init__(
@@ -71,35 +77,53 @@ class Compressor:
         self.save_eval_model = save_eval_model
         self.prune_infer_model = prune_infer_model
         self.train_optimizer = train_optimizer
+        self.teacher_programs, self.distiller_optimizer = teacher_programs, distiller_optimizer
+        self.strategies: list[Strategy] = []
         self.checkpoint_path = checkpoint_path
         self.log_period = log_period
         self.epoch = 0
         self.eval_results: dict[str, list[float]] = {}
 
     def config(self, config_file: str | Mapping[str, Any]) -> None:
-        """Take epochs and the checkpoint folder from a YAML file (or what it holds), and warn of its strategies."""
+        """Take epochs, the checkpoint folder and strategies from a YAML file (or what it holds)."""
         content = _yaml(config_file) if isinstance(config_file, str) else config_file
         found = content.get("compressor") or {}
         self.epoch = int(found.get("epoch", self.epoch))
         self.checkpoint_path = found.get("checkpoint_path", self.checkpoint_path)
-        strategies = found.get("strategies") or list(content.get("strategies") or ())
-        if strategies:
-            warnings.warn(
-                f"Compressor: {', '.join(map(str, strategies))} left out: the network is trained as it is, at full "
-                "size and in float32",
-                stacklevel=2,
-            )
+        names = found.get("strategies") or list(content.get("strategies") or ())
+        self.strategies, left_out = strategies_of(content, names)
+        if left_out:
+            warnings.warn(f"Compressor: {', '.join(left_out)} left out: the network keeps its size", stacklevel=2)
 
     def run(self) -> Program | None:
         """Train and evaluate; return the evaluated program. Results are in `eval_results`, one for each epoch."""
         exe = Executor(self.place)
         with scope_guard(self.scope):
-            program = self._training_program(exe)
-            for epoch in range(self._first_epoch(exe, program), self.epoch):
-                self._train(exe, program, epoch)
-                self._evaluate(exe)
-                self._save(exe, program, epoch)
-        return self.eval_program
+            work = self._work(exe)
+            for epoch in range(self._first_epoch(work), self.epoch):
+                for strategy in self.strategies:
+                    strategy.begin(work, epoch)
+                self._train(work, epoch)
+                self._evaluate(work)
+                self._save(work, epoch)
+                for strategy in self.strategies:
+                    strategy.end(work, epoch)
+        return work.evaluated
+
+    def _work(self, exe: Executor) -> Work:
+        return Work(
+            exe,
+            self.place,
+            self.scope,
+            student=self.train_program,
+            trained=self._training_program(exe),
+            fetch=dict(self.train_fetch_list),
+            evaluated=self.eval_program,
+            eval_feeds=[name for _, name in self.eval_feed_list],
+            eval_fetches=[name for _, name in self.eval_fetch_list],
+            teachers=self.teacher_programs,
+            distiller_optimizer=self.distiller_optimizer,
+        )
 
     def _training_program(self, exe: Executor) -> Program:
         """Return a copy of the program with the optimizer's ops, whose own variables are set here."""
@@ -115,33 +139,31 @@ class Compressor:
         exe.run(startup)
         return program
 
-    def _train(self, exe: Executor, program: Program, epoch: int) -> None:
-        keys = [key for key, _ in self.train_fetch_list]
-        names = [name for _, name in self.train_fetch_list]
-        for step, feed in enumerate(self._feeds(program, self.train_reader, self.train_feed_list)):
-            results = exe.run(program, feed=feed, fetch_list=names)
+    def _train(self, work: Work, epoch: int) -> None:
+        keys, names = OrderedDict(work.fetch).keys(), list(work.fetch.values())
+        for step, feed in enumerate(self._feeds(work.trained, self.train_reader, self.train_feed_list)):
+            results = work.exe.run(work.trained, feed=feed, fetch_list=names)
             if self.log_period and step % self.log_period == 0:
-                text = ", ".join(f"{key}={float(np.mean(value)):.6g}" for key, value in zip(keys, results))
-                print(f"epoch:{epoch}; batch_id:{step}; {text}", flush=True)
+                means = [round(float(np.mean(value)), 6) for value in results]
+                _LOGGER.info("epoch:%d; batch_id:%d; %s = %s", epoch, step, keys, means)
 
-    def _evaluate(self, exe: Executor) -> None:
-        if self.eval_program is None:
+    def _evaluate(self, work: Work) -> None:
+        program = work.evaluated
+        if program is None:
             return
         if self.eval_func:
-            means = {name: float(call(self.eval_program, self.scope)) for name, call in self.eval_func.items()}
+            means = {name: float(call(program, self.scope)) for name, call in self.eval_func.items()}
         else:
+            feeds = self._feeds(program, self.eval_reader, self.eval_feed_list)
             rows = [
-                [
-                    float(np.mean(value))
-                    for value in exe.run(
-                        self.eval_program, feed=feed, fetch_list=[name for _, name in self.eval_fetch_list]
-                    )
-                ]
-                for feed in self._feeds(self.eval_program, self.eval_reader, self.eval_feed_list)
+                [float(np.mean(value)) for value in work.exe.run(program, feed=feed, fetch_list=work.eval_fetches)]
+                for feed in feeds
             ]
             if not rows:
                 raise EnforceNotMet("Compressor: eval_reader gave no batch")
             means = dict(zip((key for key, _ in self.eval_fetch_list), np.mean(rows, axis=0).tolist()))
+            shown = ", ".join(str(np.float32(mean)) for mean in means.values())
+            _LOGGER.info("Final eval result: %s=[%s]", OrderedDict(means).keys(), shown)
         for name, mean in means.items():
             self.eval_results.setdefault(name, []).append(mean)
 
@@ -159,7 +181,7 @@ class Compressor:
 
     # -- checkpoints ------------------------------------------------------------------------------------------------
 
-    def _first_epoch(self, exe: Executor, program: Program) -> int:
+    def _first_epoch(self, work: Work) -> int:
         """Return the epoch to begin with; what the last checkpoint holds is loaded."""
         folder = self.checkpoint_path
         if not folder or not os.path.isdir(folder):
@@ -167,19 +189,22 @@ class Compressor:
         done = [int(name) for name in os.listdir(folder) if name.isdigit()]
         if not done:
             return 0
-        load_persistables(exe, os.path.join(folder, str(max(done)), "persistables"), program)
-        return max(done) + 1
+        epoch = max(done) + 1
+        for strategy in self.strategies:
+            strategy.resume(work, epoch)
+        load_persistables(work.exe, os.path.join(folder, str(max(done)), "persistables"), work.trained)
+        return epoch
 
-    def _save(self, exe: Executor, program: Program, epoch: int) -> None:
+    def _save(self, work: Work, epoch: int) -> None:
         if not self.checkpoint_path:
             return
         folder = os.path.join(self.checkpoint_path, str(epoch))
-        save_persistables(exe, os.path.join(folder, "persistables"), program)
-        if self.save_eval_model and self.eval_program is not None and self.prune_infer_model:
+        save_persistables(work.exe, os.path.join(folder, "persistables"), work.trained)
+        if self.save_eval_model and work.evaluated is not None and self.prune_infer_model:
             feeds, fetches = self.prune_infer_model
-            block = self.eval_program.global_block()
+            block = work.evaluated.global_block()
             target = os.path.join(folder, "eval_model")
-            save_inference_model(target, list(feeds), [block.var(n) for n in fetches], exe, self.eval_program)
+            save_inference_model(target, list(feeds), [block.var(n) for n in fetches], work.exe, work.evaluated)
 
 
 def _pairs(given: Pairs | None) -> list[tuple[str, str]]:
