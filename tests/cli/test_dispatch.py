@@ -83,6 +83,22 @@ def test_an_expected_error_is_one_line(
         main(["--debug", "check", "a"])
 
 
+@pytest.mark.parametrize(
+    ("given", "debug", "left"),
+    [
+        ("--debug run a.py", True, "run a.py"),
+        ("run --debug a.py", True, "run a.py"),
+        ("run a.py --debug", False, "run a.py --debug"),
+        ("run -- a.py --debug", False, "run -- a.py --debug"),
+        ("check a --debug", True, "check a"),
+    ],
+)
+def test_debug_stands_before_a_script(given: str, debug: bool, left: str) -> None:
+    args = given.split()
+    assert dispatch._take_debug(args) is debug
+    assert args == left.split()
+
+
 def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(args: argparse.Namespace) -> int:
         raise ZeroDivisionError
