@@ -66,7 +66,7 @@ class Watchdog:
         ]
         lines.append(
             "This is said once. FLUIDIO_WATCHDOG=SECONDS sets the time, 0 turns it off; "
-            "`fluidio --debug run` (FLUIDIO_DEBUG=1) adds the stacks of all threads."
+            "`fluidio run --debug` (FLUIDIO_DEBUG=1) adds the stacks of all threads."
         )
         if os.environ.get("FLUIDIO_DEBUG"):
             import traceback
