@@ -141,7 +141,7 @@ def _load(name: str) -> Command:
 
 
 def _take_debug(args: list[str]) -> bool:
-    """Remove `--debug`, before or just after the command's name; what else follows `run` or `--` belongs to a script."""
+    """Remove `--debug`, before or just after the command's name; what follows `run` or `--` belongs to a script."""
     stop = next((i for i, word in enumerate(args) if word in ("--", "run")), len(args))
     stop += 2 * (args[stop : stop + 2] == ["run", "--debug"])
     found = "--debug" in args[:stop]
