@@ -102,10 +102,12 @@ def _checked(name: str, layer: Callable[..., object], checks: tuple[_Check, ...]
     values = value_checks().get(name, ())
     first = [check for check in values if check.comes_first]
     together = CALL_CHECKS.get(name)
+    numbers = {i: name for i, (name, one) in enumerate(signature.parameters.items()) if _is_number(one)}
 
     def placed(every: Iterable[_Check | ValueCheck]) -> list[tuple[int, _Check | ValueCheck]]:
         return [(parameters.index(c.argument), c) for c in every if c.argument in parameters]
 
+    named = set(numbers.values())
     kinds = placed([*first, *checks])
     rules = placed(check for check in values if not check.comes_first)
 
@@ -123,11 +125,21 @@ def _checked(name: str, layer: Callable[..., object], checks: tuple[_Check, ...]
             if together is not None:
                 together(**signature.bind(*args, **options).arguments)
             run(rules, args, options)
-        return layer(*args, **options)
+        plain = [_as_number(value) if i in numbers else value for i, value in enumerate(args)]
+        return layer(*plain, **{key: _as_number(v) if key in named else v for key, v in options.items()})
 
     # inspect.getargspec and getfullargspec do not look behind functools.wraps.
     check_and_call.__dict__.update(__signature__=signature, _checks=checks)
     return check_and_call
+
+
+def _is_number(parameter: inspect.Parameter) -> bool:
+    return not {"int", "float"}.isdisjoint(str(parameter.annotation).split(" | "))
+
+
+def _as_number(value: object) -> object:
+    """Return the number in an array of one element, which stood for it until NumPy 2.4; anything else as it is."""
+    return value.item() if type(value) is np.ndarray and value.size == 1 else value
 
 
 @functools.cache

@@ -107,7 +107,7 @@ class BasicLSTMUnit(_Unit):
     __call__ = forward
 
 
-def _forget_bias(value: object, dtype: DTypeLike) -> Variable:
+def _forget_bias(value: float | Variable, dtype: DTypeLike) -> Variable:
     if isinstance(value, Variable):
         return value
     made = layers.fill_constant([1], dtype=dtype, value=value)

@@ -70,11 +70,14 @@ class _Gathered:
         stats.least = min(exact.min().item(), stats.least if stats.least is not None else math.inf)
         stats.most = max(exact.max().item(), stats.most if stats.most is not None else -math.inf)
         # Chan's formula: sums of squares of large numbers would lose the digits that matter.
-        count, mean = len(finite), float(finite.mean())
-        delta = mean - self._sum
-        total = self._numbers + count
-        self._squares += float(((finite - mean) ** 2).sum()) + delta**2 * self._numbers * count / total
-        self._sum += delta * count / total
+        count, total = len(finite), self._numbers + len(finite)
+        with np.errstate(over="ignore"):  # sums and squares of the largest numbers are infinite
+            mean = float(finite.mean())
+            mean = mean if math.isfinite(mean) else float((finite / count).sum())
+            delta = mean - self._sum
+            squares = float(((finite - mean) ** 2).sum())
+        self._squares += squares + (delta * delta * (self._numbers * count / total) if self._numbers else 0)
+        self._sum += delta * (count / total)
         self._numbers = total
         stats.mean, stats.std = self._sum, math.sqrt(self._squares / total)
 

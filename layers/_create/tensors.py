@@ -83,7 +83,7 @@ def cast(x: Variable, dtype: DTypeLike) -> Variable:
 def fill_constant(
     shape: Any,
     dtype: DTypeLike,
-    value: Any,
+    value: float | str | Variable,
     force_cpu: bool = False,
     out: Variable | None = None,
     name: str | None = None,
@@ -226,7 +226,7 @@ def fill_constant_batch_size_like(
     input: Variable,
     shape: Sequence[int],
     dtype: DTypeLike,
-    value: Any,
+    value: float | str,
     input_dim_idx: int = 0,
     output_dim_idx: int = 0,
     force_cpu: bool = False,
@@ -317,13 +317,13 @@ def has_nan(x: Variable) -> Variable:
     return _check("isnan", x)
 
 
-def _as_scalar(value: object, dtype: DTypeLike) -> Variable:
+def _as_scalar(value: float | Variable, dtype: DTypeLike) -> Variable:
     if isinstance(value, Variable):
         return value if value.dtype == to_vartype(dtype) else cast(value, dtype)
     return fill_constant([1], dtype, value)
 
 
-def range(start: object, end: object, step: object, dtype: DTypeLike) -> Variable:
+def range(start: float | Variable, end: float | Variable, step: float | Variable, dtype: DTypeLike) -> Variable:
     """start, start + step, ... before end."""
     helper = LayerHelper("range")
     bounds = [_as_scalar(value, dtype) for value in (start, end, step)]
@@ -338,7 +338,11 @@ def range(start: object, end: object, step: object, dtype: DTypeLike) -> Variabl
 
 
 def arange(
-    start: object, end: object = None, step: object = 1, dtype: DTypeLike | None = None, name: str | None = None
+    start: float | Variable,
+    end: float | Variable | None = None,
+    step: float | Variable = 1,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
 ) -> Variable:
     """start, start + step, ... before end, as float32 unless a dtype is given; with one argument from 0."""
     if end is None:
@@ -346,7 +350,7 @@ def arange(
     return range(start, end, step, "float32" if dtype is None else dtype)
 
 
-def linspace(start: object, stop: object, num: object, dtype: DTypeLike) -> Variable:
+def linspace(start: float | Variable, stop: float | Variable, num: int | Variable, dtype: DTypeLike) -> Variable:
     """num numbers evenly from start to stop, both included."""
     helper = LayerHelper("linspace")
     first, last = (_as_scalar(value, dtype) for value in (start, stop))

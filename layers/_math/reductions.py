@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers.arguments import apply, check_variable
 from fluidio.program import Variable
@@ -27,7 +29,7 @@ __all__ = [
 def _reduce(op_type: str, input: Variable, dim: Any, keep_dim: bool, name: str | None) -> Variable:
     helper = LayerHelper(op_type, name=name)
     check_variable(op_type, "input", input)
-    dims = [dim] if isinstance(dim, int) else list(dim or [])
+    dims = [int(dim)] if isinstance(dim, (int, np.integer)) else list(dim or [])
     return apply(helper, op_type, input, {"dim": dims or [0], "keep_dim": keep_dim, "reduce_all": not dims})
 
 

@@ -23,7 +23,7 @@ def _check_device(layer: str, device: str | None) -> None:
 
 def full(
     shape: object,
-    fill_value: object,
+    fill_value: float | str | Variable,
     out: Variable | None = None,
     dtype: DTypeLike | None = None,
     device: str | None = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import pickle
 import sys
@@ -311,3 +312,10 @@ def test_stats_keep_the_digits_of_whole_numbers(tmp_path: Path, capsys: pytest.C
     assert (found["least"], found["most"]) == (-(2**63), 2**63 - 1)
     assert main(["records", "stats", path]) == 0
     assert "-9223372036854775808 to 9223372036854775807, mean" in capsys.readouterr().out
+
+
+def test_stats_of_the_largest_numbers(tmp_path: Path) -> None:
+    path = column_file(tmp_path / "a", [1e308, 1.7e308, 1.5e308])
+    (found,) = stats([path, path])
+    assert (found.least, found.most, found.std) == (1e308, 1.7e308, math.inf)
+    assert found.mean == pytest.approx(1.4e308)

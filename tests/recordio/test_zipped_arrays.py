@@ -34,6 +34,14 @@ def encrypted(data: bytes) -> bytes:
     return bytes(out)
 
 
+def other(name: str) -> bytes:
+    """Return a zip file that holds no array."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(name, b"text")
+    return file.getvalue()
+
+
 def test_plain_arrays_are_read() -> None:
     assert read_zipped_arrays(io.BytesIO(zipped((2,), bytes(8))))["a"].tolist() == [0, 0]
     assert read_zipped_arrays(io.BytesIO(zipped((), bytes(4))))["a"].shape == ()
@@ -47,6 +55,7 @@ BAD = {
     "items without bytes": zipped((10**11,), b"", "<U0"),
     "objects": zipped((1,), b"abcdefgh", "|O"),
     "an encrypted file": encrypted(zipped((1,), b"abcd")),
+    "something else than an array": other("a.txt"),
     "a single array": np.lib.format.magic(1, 0),
 }
 

@@ -48,8 +48,6 @@ def _check(entry: zipfile.ZipInfo, archive: zipfile.ZipFile) -> None:
             f"{entry.filename}: {entry.compress_size} bytes would become {entry.file_size}, and {limit} are the limit; "
             "if you trust the file, raise it with recordio.set_chunk_limit or FLUIDIO_CHUNK_LIMIT"
         )
-    if not entry.filename.endswith(".npy"):
-        return
     with archive.open(entry) as member:
         version = np.lib.format.read_magic(member)
         read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(version)
