@@ -104,7 +104,7 @@ def _checked(slot: Field) -> Field:
         if type(value) is not wanted:
             raise TypeError(f"{value!r} where a{'n' if wanted is int else ''} {wanted.__name__} is expected")
     sizes = [slot.lod_level, *slot.shape, *([] if slot.rows is None else [slot.rows])]
-    if not all(type(size) is int and 0 <= size < 1 << 63 for size in sizes):
+    if slot.lod_level < 0 or not all(type(size) is int and -1 <= size < 1 << 63 for size in sizes):
         raise ValueError(f"{slot.name}: sizes are {sizes}, whole numbers of 64 bits are expected")
     if np.dtype(slot.dtype).hasobject or np.dtype(slot.dtype).fields:
         raise TypeError(f"{slot.name}: {slot.dtype} is no type of numbers")
