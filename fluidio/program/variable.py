@@ -169,12 +169,12 @@ def _shape(shape: Sequence[int] | None) -> tuple[int, ...]:
 
 def to_dim(size: Any) -> int:
     """Return a dim as an int; TypeError for text and for what is no whole number."""
-    if isinstance(size, np.ndarray) and size.size == 1:
-        size = size.reshape(-1)[0]
-    if isinstance(size, (float, np.floating)) and float(size).is_integer():
-        return int(size)
+    one: Any = size.reshape(-1)[0] if isinstance(size, np.ndarray) and size.size == 1 else size
+    if isinstance(one, (float, np.floating)) and float(one).is_integer():
+        return int(one)
+    index: Any = operator.index
     try:
-        return operator.index(size)
+        return int(index(one))
     except TypeError:
         raise TypeError(f"a dim of a shape must be a whole number, got {size!r} ({type(size).__name__})") from None
 

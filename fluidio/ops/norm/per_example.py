@@ -96,7 +96,7 @@ def layer_norm_grad(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance:
             dx[start:stop] = _standardise_grad(k.xp, normal, inverse, part if wide is None else part * wide)
 
     row_blocks(k, rows.shape[0], rows.shape[1], run)
-    dscale = None if slopes is None else slopes.sum(axis=0).reshape(scale.shape)
+    dscale = None if slopes is None or scale is None else slopes.sum(axis=0).reshape(scale.shape)
     dbias = d.sum(axis=0).reshape(bias.shape) if k.wants("Bias@GRAD") else None
     return None if dx is None else dx.reshape(x.shape), dscale, dbias
 
