@@ -60,7 +60,7 @@ class Recompute:
             return
         names: dict[str, str] = {}
         self._again[number] = names
-        kept = _kept(self._segments[number])
+        kept = self._kept(self._segments[number])
         for forward in self._segments[number]:
             stays = _stays(forward) or kept.intersection(forward.output_arg_names)
             made = {} if stays else self._renamed(forward, number)
@@ -77,6 +77,17 @@ class Recompute:
     def _is_free(self, op: Operator, name: str) -> bool:
         variable = self.block._find_var_recursive(name)
         return variable is not None and not variable.persistable and name not in op.input_arg_names
+
+    def _kept(self, ops: Sequence[Operator]) -> set[str]:
+        """Return what ops write that are not repeated, or change in place: repeating its maker would undo that.
+
+        State that outlives the step (the running mean of a batch_norm) has no maker, and moves again as in 1.8.5.
+        """
+        return {name for op in ops for name in op.output_arg_names if _stays(op) or self._is_changed(op, name)}
+
+    def _is_changed(self, op: Operator, name: str) -> bool:
+        variable = self.block._find_var_recursive(name)
+        return name in op.input_arg_names and not (variable is not None and variable.persistable)
 
     def _repeat(self, op: Operator, names: dict[str, str], target: Block) -> None:
         for name in op.output_arg_names:
@@ -108,11 +119,6 @@ def _split(ops: Sequence[Operator], checkpoints: set[str]) -> list[list[Operator
             segments.append(current)
             current = []
     return segments[::-1]
-
-
-def _kept(ops: Sequence[Operator]) -> set[str]:
-    """Return what ops write that are not repeated, or change in place: repeating its maker would undo that."""
-    return {name for op in ops for name in op.output_arg_names if _stays(op) or name in op.input_arg_names}
 
 
 def _stays(op: Operator) -> bool:

@@ -82,7 +82,7 @@ def _constant(helper: LayerHelper, name: str, value: float, dtype: str = "int32"
 class RecomputeOptimizer(Optimizer):
     """Train as the optimizer inside does, with less memory: what lies between checkpoints is computed again.
 
-    Fluid: a batch_norm between checkpoints moves its running mean and variance twice in each step.
+    As in Fluid, a batch_norm between checkpoints moves its running mean and variance twice in each step.
     """
 
     def __init__(self, optimizer: Optimizer) -> None:

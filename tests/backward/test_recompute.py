@@ -43,6 +43,7 @@ def _train(middle: Callable[[Any], Any], picked: list[int] | None) -> list[float
     return [float(exe.run(main, feed=_batch(step), fetch_list=[made[0]])[0]) for step in range(4)]
 
 
+BATCH_NORM_VARIANCE = [0.459732, 0.452729, 0.433022, 0.433698, 0.430467]
 PLAIN = [4.55574, 0.56696, 0.42318, 0.88516]
 
 
@@ -56,6 +57,12 @@ def test_dropout_draws_the_same_mask_again() -> None:
     assert losses == pytest.approx([4.25737, 0.58615, 0.43836, 0.89689], abs=1e-5)
     types = [op.type for op in fluid.default_main_program().global_block().ops]
     assert types.count("dropout") == 2 and types.count("seed") == 1
+
+
+def test_a_batch_norm_between_checkpoints_moves_its_averages_twice_in_each_step() -> None:
+    _train(L.batch_norm, [2])
+    variance = np.array(fluid.global_scope().find_var("batch_norm_0.w_2").get_tensor())
+    assert variance == pytest.approx(BATCH_NORM_VARIANCE, abs=1e-5)
 
 
 def test_ops_between_checkpoints_are_repeated_under_names_of_their_own() -> None:

@@ -52,7 +52,7 @@ def _trained(d: ProgramDraw, total: str, last: Value) -> bool:
         rate = {"new": "optimizer.SGD", "kw": {"learning_rate": d.number(0.01, 0.2)}}
         made = {"new": "optimizer.LookaheadOptimizer", "args": [rate], "kw": d.some(alpha=[0.5, 0.8], k=[1, 2])}
         _method(d, made, "minimize", {"var": total})
-    elif way == 5:
+    elif way == 5 and not any(step.get("name") == "layers.auc" for step in d.steps):  # 1.8.5 counts twice
         held = _held(d, {"new": "optimizer.RecomputeOptimizer", "args": [optimizer(d)]})
         _method(d, held, "_set_checkpoints", [var(last)])
         _method(d, held, "minimize", {"var": total})
