@@ -21,6 +21,7 @@ from tests.distributed.jobs import Job, endpoints, fluidio_run, needs_torch, pad
 
 pytestmark = pytest.mark.timeout(300)  # several processes, maybe on a busy machine
 
+DEATHS = int(os.environ.get("FLUIDIO_TEST_DEATHS", "3"))
 L = fluid.layers
 
 
@@ -179,8 +180,9 @@ def test_other_numbers_of_trainers_go_on_in_mid_epoch(tmp_path: Path) -> None:
 
 @needs_torch
 @pytest.mark.slow
+@pytest.mark.timeout(300 + 60 * DEATHS)
 def test_trainers_of_torchrun_that_are_killed_end_as_if_undisturbed(tmp_path: Path) -> None:
-    deaths, trainers = int(os.environ.get("FLUIDIO_TEST_DEATHS", "3")), 4
+    deaths, trainers = DEATHS, 4
     data, rng = write(tmp_path / "data"), random.Random(int(os.environ.get("FLUIDIO_TEST_SEED", "1")))
     steps = 20 + 10 * deaths
     for name in ("quiet", "killed"):

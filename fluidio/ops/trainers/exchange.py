@@ -62,9 +62,9 @@ def exchange_start(k: Call, gradients: list[Array]) -> Any:
     nccl = nccl_of(trainers, k.dev) if k.dev.is_gpu and len(trainers.members) > 1 else None
     if nccl is not None:
         return _start_on_gpu(k, trainers, nccl, gradients, shapes)
-    flat = _flatten([k.dev.download(g) if hasattr(g, "dtype") else g for g in gradients], shapes)
+    downloaded = [k.dev.download(g) if hasattr(g, "dtype") else g for g in gradients]
+    flat = _flatten(downloaded, shapes, len(trainers.members))
     dtype = flat.dtype
-    flat *= dtype.type(1 / len(trainers.members))
     if k.attrs["half"] and dtype == np.float32:
         flat = flat.astype(np.float16)
     return _UnderWay(trainers, flat, trainers.all_reduce(flat), shapes, dtype)
@@ -147,8 +147,7 @@ def exchange_mean(k: Call, values: list[Array]) -> list[Array]:
     for dtype in sorted({array.dtype.str for array in arrays}):
         alike = [index for index, array in enumerate(arrays) if array.dtype.str == dtype]
         shapes = [arrays[index].shape for index in alike]
-        flat = _flatten([arrays[index] for index in alike], shapes)
-        flat *= flat.dtype.type(1 / len(trainers.members))
+        flat = _flatten([arrays[index] for index in alike], shapes, len(trainers.members))
         trainers.all_reduce(flat).wait()
         found.update(zip(alike, _unflatten(flat, shapes)))
     return [k.dev.upload(found[index]) for index in range(len(values))]
@@ -232,9 +231,13 @@ def _parse_shapes(numbers: Sequence[int]) -> list[tuple[int, ...]]:
     return shapes
 
 
-def _flatten(gradients: Sequence[Array], shapes: Sequence[tuple[int, ...]]) -> Array:
-    """Return gradients in one piece of fresh memory; one that was not computed in this step counts as 0."""
+def _flatten(gradients: Sequence[Array], shapes: Sequence[tuple[int, ...]], members: int) -> Array:
+    """Return gradients, divided by the number of members, in one piece of fresh memory.
+
+    One that was not computed in this step counts as 0.
+    """
     dtype = next((g.dtype for g in gradients if g is not None), np.dtype(np.float32))
+    share = dtype.type(1 / members)
     sizes = [math.prod(shape) for shape in shapes]
     flat, end = np.empty(sum(sizes), dtype), 0
     for gradient, size in zip(gradients, sizes):
@@ -242,7 +245,7 @@ def _flatten(gradients: Sequence[Array], shapes: Sequence[tuple[int, ...]]) -> A
         if gradient is None:
             part.fill(0)
         else:
-            part[...] = gradient.reshape(-1)
+            np.multiply(gradient.reshape(-1), share, out=part)
     return flat
 
 
