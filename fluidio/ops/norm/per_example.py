@@ -7,6 +7,7 @@ import warnings
 from types import ModuleType
 from typing import Any
 
+from fluidio.ops.compiled import layer_norm as fast
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.row_blocks import row_blocks
@@ -62,6 +63,9 @@ def layer_norm(k: Call, x: Array, scale: Array | None, bias: Array | None) -> tu
     begin = k.attrs["begin_norm_axis"]
     rows = x.reshape(math.prod(x.shape[:begin]), math.prod(x.shape[begin:]))
     count, width = rows.shape
+    if fast.fits(rows, scale, bias):
+        out, mean, variance = fast.normalise(rows, scale, bias, k.attrs["epsilon"])
+        return out.reshape(x.shape), mean, variance
     out = k.xp.empty((count, width), x.dtype)
     mean, variance = k.xp.empty(count, x.dtype), k.xp.empty(count, x.dtype)
     scale, bias = (None if each is None else each.reshape(1, -1) for each in (scale, bias))
@@ -82,6 +86,13 @@ def layer_norm(k: Call, x: Array, scale: Array | None, bias: Array | None) -> tu
 def layer_norm_grad(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance: Any, dy: Any) -> Any:
     rows = x.reshape(mean.shape[0], math.prod(x.shape[k.attrs["begin_norm_axis"] :]))
     d = dy.reshape(rows.shape)
+    if fast.fits(rows, scale, mean, variance, d):
+        dx, dscale, dbias = fast.normalise_grad(rows, scale, mean, variance, d, k.attrs["epsilon"], k.wants("X@GRAD"))
+        return (
+            None if dx is None else dx.reshape(x.shape),
+            dscale.reshape(scale.shape) if k.wants("Scale@GRAD") and scale is not None else None,
+            dbias.reshape(bias.shape) if k.wants("Bias@GRAD") else None,
+        )
     wide = None if scale is None else scale.reshape(1, -1)
     slopes = k.xp.empty(rows.shape, x.dtype) if k.wants("Scale@GRAD") else None
     dx = k.xp.empty(rows.shape, x.dtype) if k.wants("X@GRAD") else None

@@ -7,6 +7,7 @@ from types import ModuleType
 
 import numpy as np
 
+from fluidio.ops.compiled import updates
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.optimize.rows import no_rows, searched
 from fluidio.ops.random import engine as random_engine
@@ -62,6 +63,9 @@ def momentum(k: Call, param: Array, grad: Array, velocity: Array, rate: Array) -
         return param, velocity
     grad = searched(k, grad)
     mu = k.attrs["mu"]
+    if updates.fits(rate, param, grad, velocity):
+        updates.momentum(param, grad, velocity, mu, rate, k.attrs["use_nesterov"])
+        return param, velocity
 
     def update(step: Array, p: Array, g: Array, v: Array) -> None:
         v *= mu
@@ -178,6 +182,8 @@ def adam(
         step += a["epsilon"]
         p -= corrected * first / step
         param[rows], m1[rows], m2[rows] = p, first, second
+    elif updates.fits(corrected, param, full := dense(k, grad), m1, m2):
+        updates.adam(param, full, m1, m2, (b1, b2), a["epsilon"], corrected)
     else:
 
         def update(step: Array, p: Array, g: Array, first: Array, second: Array) -> None:
@@ -188,7 +194,7 @@ def adam(
             step *= corrected
             p -= step
 
-        by_pieces(k, update, param, dense(k, grad), m1, m2)
+        by_pieces(k, update, param, full, m1, m2)
     if not k.wants("Beta1PowOut"):
         return param, m1, m2, None, None
     if not in_place:

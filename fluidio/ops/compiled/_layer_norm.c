@@ -1,0 +1,135 @@
+/* Layer normalisation and its gradient, a row at a time: layer_norm.py says what each function does; NumPy does the same
+   in several passes. Sizes are checked against the numbers given with them. */
+
+#include "../../_python.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if !defined(__GNUC__)
+#error "needs the vectors of GCC or Clang; NumPy does the same"
+#endif
+
+typedef struct {
+    Py_ssize_t rows, width, block; /* block: rows whose gradients of scale and bias are added up together */
+    float epsilon;
+} Rows;
+
+#if defined(__x86_64__)
+#define NAME(x) x##_512
+#define TARGET __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,fma,avx2")))
+#define LANES 16
+#include "_layer_norm.h"
+#define NAME(x) x##_256
+#define TARGET __attribute__((target("avx2,fma")))
+#define LANES 8
+#include "_layer_norm.h"
+#endif
+#define NAME(x) x##_128
+#define TARGET
+#define LANES 4
+#include "_layer_norm.h"
+
+static int wide = 0; /* 0, 1, 2: vectors of 128, 256, 512 bits */
+#if defined(__x86_64__)
+#define CALL(name, ...)                                                                                                \
+    (wide == 2 ? name##_512(__VA_ARGS__) : wide == 1 ? name##_256(__VA_ARGS__) : name##_128(__VA_ARGS__))
+#else
+#define CALL(name, ...) name##_128(__VA_ARGS__)
+#endif
+
+/* instructions(bits) -> bits: use vectors of at most this many bits; return the width the processor supports. */
+static PyObject *instructions(PyObject *module, PyObject *args) {
+    int bits = 0;
+    if (!PyArg_ParseTuple(args, "i", &bits))
+        return NULL;
+    wide = 0;
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (bits >= 256 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        wide = 1;
+    if (wide && bits >= 512 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
+        wide = 2;
+#endif
+    return PyLong_FromLong(128L << wide);
+}
+
+static PyObject *done(Py_buffer *buffers, int count, int ok) {
+    for (int i = 0; i < count; i++)
+        if (buffers[i].obj != NULL)
+            PyBuffer_Release(buffers + i);
+    if (!ok) {
+        PyErr_SetString(PyExc_ValueError, "the sizes do not fit the arrays");
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static int fits(const Py_buffer *buffer, Py_ssize_t floats) { return buffer->obj == NULL || buffer->len == 4 * floats; }
+
+/* layer_norm(x, scale or None, bias or None, y, mean, variance, (rows, width), epsilon, begin, end): fill rows
+   [begin, end). */
+static PyObject *layer_norm(PyObject *module, PyObject *args) {
+    Py_buffer b[6] = {{0}};
+    Rows r;
+    Py_ssize_t begin, end;
+    if (!PyArg_ParseTuple(args, "y*z*z*w*w*w*(nn)fnn", b, b + 1, b + 2, b + 3, b + 4, b + 5, &r.rows, &r.width,
+                          &r.epsilon, &begin, &end))
+        return NULL;
+    int ok = r.width > 0 && begin >= 0 && end <= r.rows && fits(b, r.rows * r.width) && fits(b + 1, r.width) &&
+             fits(b + 2, r.width) && fits(b + 3, r.rows * r.width) && fits(b + 4, r.rows) && fits(b + 5, r.rows);
+    if (ok) {
+        Py_BEGIN_ALLOW_THREADS
+        CALL(layer_norm, &r, b[0].buf, b[1].buf, b[2].buf, b[3].buf, b[4].buf, b[5].buf, begin, end);
+        Py_END_ALLOW_THREADS
+    }
+    return done(b, 6, ok);
+}
+
+/* layer_norm_grad(x, scale or None, mean, variance, dy, dx or None, sums, (rows, width, block), epsilon, begin, end):
+   fill dx for the blocks [begin, end) of rows, and for each block a row of dscale and one of dbias. */
+static PyObject *layer_norm_grad(PyObject *module, PyObject *args) {
+    Py_buffer b[7] = {{0}};
+    PyObject *dx;
+    Rows r;
+    Py_ssize_t begin, end;
+    if (!PyArg_ParseTuple(args, "y*z*y*y*y*Ow*(nnn)fnn", b, b + 1, b + 2, b + 3, b + 4, &dx, b + 6, &r.rows, &r.width,
+                          &r.block, &r.epsilon, &begin, &end))
+        return NULL;
+    if (dx != Py_None && PyObject_GetBuffer(dx, b + 5, PyBUF_WRITABLE) < 0) {
+        done(b, 7, 1);
+        return NULL;
+    }
+    Py_ssize_t blocks = r.block > 0 && r.rows >= 0 ? (r.rows + r.block - 1) / r.block : -1;
+    int ok = r.width > 0 && begin >= 0 && end <= blocks && fits(b, r.rows * r.width) && fits(b + 1, r.width) &&
+             fits(b + 2, r.rows) && fits(b + 3, r.rows) && fits(b + 4, r.rows * r.width) &&
+             fits(b + 5, r.rows * r.width) && fits(b + 6, 2 * blocks * r.width);
+    float *work = ok ? malloc(8 * r.width) : NULL;
+    if (ok && work == NULL) {
+        done(b, 7, 1);
+        return PyErr_NoMemory();
+    }
+    if (ok) {
+        Py_BEGIN_ALLOW_THREADS
+        CALL(layer_norm_grad, &r, b[0].buf, b[1].buf, b[2].buf, b[3].buf, b[4].buf, b[5].buf, b[6].buf, work, begin,
+             end);
+        Py_END_ALLOW_THREADS
+    }
+    free(work);
+    return done(b, 7, ok);
+}
+
+static PyMethodDef methods[] = {
+    {"instructions", instructions, METH_VARARGS, NULL},
+    {"layer_norm", layer_norm, METH_VARARGS, NULL},
+    {"layer_norm_grad", layer_norm_grad, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot slots[] = {NO_LOCK_NEEDED{0, NULL}};
+
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_layer_norm", NULL, 0, methods, slots, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__layer_norm(void) { return PyModuleDef_Init(&definition); }

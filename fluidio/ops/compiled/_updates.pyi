@@ -1,0 +1,18 @@
+"""Updates of optimizers in C; the module may be missing."""
+
+from typing_extensions import Buffer
+
+def instructions(bits: int, /) -> int: ...
+def momentum(
+    param: Buffer, grad: Buffer, velocity: Buffer, numbers: tuple[float, float], nesterov: bool, begin: int, end: int, /
+) -> None: ...
+def adam(
+    param: Buffer,
+    grad: Buffer,
+    moment1: Buffer,
+    moment2: Buffer,
+    numbers: tuple[float, float, float, float, float, float],
+    begin: int,
+    end: int,
+    /,
+) -> None: ...

@@ -1,0 +1,65 @@
+"""Layer normalisation in C: one pass over memory, float32 only, by rows in threads.
+
+`compiled` is None if it could not be built; NumPy then does the same in several passes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fluidio.ops.threads import share
+from fluidio.tensor.array import Array
+
+compiled: Any
+try:
+    from fluidio.ops.compiled import _layer_norm as compiled
+
+    compiled.instructions(512)
+except ImportError:
+    compiled = None
+
+__all__ = ["compiled", "fits", "normalise", "normalise_grad"]
+
+_WORTH_A_THREAD = 1 << 16
+"""Elements below which another thread costs more than it saves."""
+_BLOCK = 64
+"""Rows whose gradients of scale and bias are added up together, whatever the number of threads."""
+
+
+def fits(*arrays: Any) -> bool:
+    """Return whether the functions here accept these arrays; None is none."""
+    return compiled is not None and all(
+        a is None or (type(a) is np.ndarray and a.dtype == np.float32 and a.flags.c_contiguous and a.size)
+        for a in arrays
+    )
+
+
+def normalise(x: Array, scale: Any, bias: Any, epsilon: float) -> tuple[Array, Array, Array]:
+    """Return the rows of X normalised, times `scale` plus `bias`; their means and variances."""
+    rows, width = x.shape
+    y, mean, variance = np.empty_like(x), np.empty(rows, np.float32), np.empty(rows, np.float32)
+
+    def part(begin: int, end: int) -> None:
+        compiled.layer_norm(x, scale, bias, y, mean, variance, (rows, width), epsilon, begin, end)
+
+    share(rows, -(-_WORTH_A_THREAD // width), part)
+    return y, mean, variance
+
+
+def normalise_grad(
+    x: Array, scale: Any, mean: Array, variance: Array, dy: Array, epsilon: float, wants_dx: bool
+) -> tuple[Array | None, Array, Array]:
+    """Return the gradients of X, scale and bias."""
+    rows, width = x.shape
+    blocks = -(-rows // _BLOCK)
+    dx = np.empty_like(x) if wants_dx else None
+    sums = np.empty((blocks, 2, width), np.float32)
+
+    def part(begin: int, end: int) -> None:
+        compiled.layer_norm_grad(x, scale, mean, variance, dy, dx, sums, (rows, width, _BLOCK), epsilon, begin, end)
+
+    share(blocks, -(-_WORTH_A_THREAD // (_BLOCK * width)), part)
+    dscale, dbias = sums.sum(axis=0)
+    return dx, dscale, dbias
