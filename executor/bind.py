@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from fluidio.executor.frame import Frame
 from fluidio.executor.stored_weights import with_values
@@ -298,6 +301,18 @@ def _set_lods(call: Call, lods: list[LoD]) -> None:
             lods[slots[0]] = lod
 
 
+_ONLY_THE_VIEW = 2  # references to the base of a view: the view's, and that of the counting call
+
+
+def _is_alone(view: Any) -> bool:
+    """Return whether an array is a view of all of another one that nothing else refers to."""
+    # Do not bind the base to a name before counting: a name is a reference too.
+    if type(view) is not np.ndarray or sys.getrefcount(view.base) > _ONLY_THE_VIEW:
+        return False
+    base = view.base
+    return type(base) is np.ndarray and base.base is None and base.nbytes == view.nbytes and view.flags.carray
+
+
 def _storing(run: Run, stored: list[int], fresh: list[int], reads: list[int]) -> Run:
     """Write persistable outputs through to the scope; values that may alias a temporary or a feed are copied first."""
 
@@ -306,7 +321,8 @@ def _storing(run: Run, stored: list[int], fresh: list[int], reads: list[int]) ->
         values = f.values
         for slot in fresh:
             value = values[slot]
-            if getattr(value, "base", None) is not None or any(value is values[i] for i in reads):
+            shared = getattr(value, "base", None) is not None and not _is_alone(value)
+            if shared or any(value is values[i] for i in reads):
                 values[slot] = value.copy()
         for slot in stored:
             f.store(slot)
