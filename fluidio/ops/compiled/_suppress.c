@@ -12,7 +12,7 @@ static float area(const float *box, float extra) {
 static float overlap(const float *a, const float *b, float extra) {
     float left = a[0] > b[0] ? a[0] : b[0], top = a[1] > b[1] ? a[1] : b[1];
     float right = a[2] < b[2] ? a[2] : b[2], bottom = a[3] < b[3] ? a[3] : b[3];
-    if (right < left || bottom < top)
+    if (b[0] > a[2] || b[2] < a[0] || b[1] > a[3] || b[3] < a[1]) // one turned inside out may still meet others
         return 0.0f / (area(a, extra) + area(b, extra));
     float shared = (right - left + extra) * (bottom - top + extra);
     return shared / (area(a, extra) + area(b, extra) - shared);

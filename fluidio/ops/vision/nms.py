@@ -29,7 +29,8 @@ def jaccard(box: Array, others: Any, normalized: bool) -> Array:
     extra = box.dtype.type(0 if normalized else 1)
     low, high = np.maximum(box[:2], others[:, :2]), np.minimum(box[2:], others[:, 2:])
     sides = high - low + extra
-    shared = np.where((high < low).any(axis=-1), 0, sides[:, 0] * sides[:, 1])
+    apart = (others[:, :2] > box[2:]) | (others[:, 2:] < box[:2])  # one turned inside out may still meet others
+    shared = np.where(apart.any(axis=-1), 0, sides[:, 0] * sides[:, 1])
     with np.errstate(divide="ignore", invalid="ignore"):
         return shared / (area(box, normalized) + area(others, normalized) - shared)
 

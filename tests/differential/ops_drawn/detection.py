@@ -10,8 +10,11 @@ from tests.differential.draw import OpDraw, draws
 
 
 def _boxes(d: OpDraw, lead: list[int], size: float = 1.0) -> Any:
+    """Draw boxes, at times some that are turned inside out, as networks predict them."""
     corner = d.floats([*lead, 2], 0.0, 0.6 * size)
-    return np.concatenate([corner, corner + d.floats([*lead, 2], 0.1 * size, 0.5 * size)], -1).round(3).astype(d.float)
+    least = -0.15 if d.chance(0.2) else 0.1
+    sides = d.floats([*lead, 2], least * size, 0.5 * size)
+    return np.concatenate([corner, corner + sides], -1).round(3).astype(d.float)
 
 
 @draws("iou_similarity", grad=False)
