@@ -32,6 +32,14 @@ def test_a_box_turned_inside_out_meets_others_as_in_1_8_5(in_c: bool, monkeypatc
     assert nms.keep_apart(boxes, 0.3, 1.0, normalized=False) == [0, 2]
 
 
+@pytest.mark.parametrize("in_c", [True, False])
+def test_one_of_the_points_in_one_place_stays_as_in_1_8_5(in_c: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not in_c:
+        monkeypatch.setattr(nms, "compiled", None)
+    boxes = np.array([[1, 1, 1, 1], [1, 1, 1, 1], [0, 0, 2, 2], [1, 1, 1, 1]], np.float32)
+    assert nms.keep_apart(boxes, 0.3, 1.0, normalized=True) == [0, 2]
+
+
 def test_c_refuses_buffers_that_do_not_fit() -> None:
     with pytest.raises(ValueError, match="an int64 for each"):
         nms.compiled.keep_apart(np.zeros((2, 4), np.float32), np.zeros(1, np.int64), 0.5, 1.0, True, -1)

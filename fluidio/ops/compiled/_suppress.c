@@ -13,7 +13,7 @@ static float overlap(const float *a, const float *b, float extra) {
     float left = a[0] > b[0] ? a[0] : b[0], top = a[1] > b[1] ? a[1] : b[1];
     float right = a[2] < b[2] ? a[2] : b[2], bottom = a[3] < b[3] ? a[3] : b[3];
     if (b[0] > a[2] || b[2] < a[0] || b[1] > a[3] || b[3] < a[1]) // one turned inside out may still meet others
-        return 0.0f / (area(a, extra) + area(b, extra));
+        return 0.0f;
     float shared = (right - left + extra) * (bottom - top + extra);
     return shared / (area(a, extra) + area(b, extra) - shared);
 }
@@ -24,7 +24,7 @@ static Py_ssize_t keep(const float *boxes, Py_ssize_t count, int64_t *kept, floa
     for (Py_ssize_t i = 0; i < count && found != most; i++) {
         int apart = 1;
         for (Py_ssize_t j = 0; j < found && apart; j++)
-            apart = !(overlap(boxes + 4 * kept[j], boxes + 4 * i, extra) > threshold);
+            apart = overlap(boxes + 4 * kept[j], boxes + 4 * i, extra) <= threshold; // no for NaN: points in one place
         if (!apart)
             continue;
         kept[found++] = i;

@@ -25,18 +25,19 @@ def area(boxes: Array, normalized: bool) -> Array:
 
 
 def jaccard(box: Array, others: Any, normalized: bool) -> Array:
-    """Return intersection over union of one box with others; boxes that do not meet have 0."""
+    """Return intersection over union of one box with others: 0 for boxes apart, NaN for points in one place."""
     extra = box.dtype.type(0 if normalized else 1)
     low, high = np.maximum(box[:2], others[:, :2]), np.minimum(box[2:], others[:, 2:])
     sides = high - low + extra
     apart = (others[:, :2] > box[2:]) | (others[:, 2:] < box[:2])  # one turned inside out may still meet others
-    shared = np.where(apart.any(axis=-1), 0, sides[:, 0] * sides[:, 1])
+    shared = sides[:, 0] * sides[:, 1]
     with np.errstate(divide="ignore", invalid="ignore"):
-        return shared / (area(box, normalized) + area(others, normalized) - shared)
+        share = shared / (area(box, normalized) + area(others, normalized) - shared)
+    return np.where(apart.any(axis=-1), 0, share)
 
 
 def keep_apart(boxes: Array, threshold: float, eta: float, normalized: bool, most: int = -1) -> list[int]:
-    """Return the numbers of the boxes, best first, that overlap no kept one by more than the threshold.
+    """Return the numbers of the boxes, best first, that overlap no kept one by more than the threshold, or by NaN.
 
     With eta < 1 the threshold shrinks by it with each kept box while it is above 0.5.
     """
@@ -45,10 +46,10 @@ def keep_apart(boxes: Array, threshold: float, eta: float, normalized: bool, mos
         count = compiled.keep_apart(np.ascontiguousarray(boxes), numbers, threshold, eta, normalized, most)
         found: list[int] = numbers[:count].tolist()
         return found
-    worst = np.full(boxes.shape[0], -1, boxes.dtype)
+    worst = np.full(boxes.shape[0], -np.inf, boxes.dtype)
     kept: list[int] = []
     for i in range(boxes.shape[0]):
-        if worst[i] > threshold:
+        if not worst[i] <= threshold:
             continue
         kept.append(i)
         if len(kept) == most:

@@ -10,10 +10,13 @@ from tests.differential.draw import OpDraw, draws
 
 
 def _boxes(d: OpDraw, lead: list[int], size: float = 1.0) -> Any:
-    """Draw boxes, at times some that are turned inside out, as networks predict them."""
+    """Draw boxes, at times some that are turned inside out or empty, as networks predict them."""
     corner = d.floats([*lead, 2], 0.0, 0.6 * size)
     least = -0.15 if d.chance(0.2) else 0.1
     sides = d.floats([*lead, 2], least * size, 0.5 * size)
+    if d.chance(0.1):  # points, two of them in one place
+        sides[d.numpy.rand(*lead) < 0.5] = 0.0
+        corner[...] = corner.flat[:2] if d.chance() else corner
     return np.concatenate([corner, corner + sides], -1).round(3).astype(d.float)
 
 

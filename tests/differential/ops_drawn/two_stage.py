@@ -10,8 +10,14 @@ from tests.differential.draw import OpDraw, draws
 
 
 def _rois(d: OpDraw, rows: int, size: float) -> Any:
-    corner = d.floats([rows, 2], 0, size / 2)
-    return np.concatenate([corner, corner + d.floats([rows, 2], 0.5, size / 2)], 1).astype(d.float)
+    """Draw boxes, at times some that leave the image, are empty or turned inside out, as networks predict them."""
+    corner = d.floats([rows, 2], d.pick(0, 0, 0, -size / 3), size / 2)
+    least = d.pick(0.5, 0.5, 0.5, 0.5, -size / 8)
+    sides = d.floats([rows, 2], least, size / d.pick(2, 2, 2, 1))
+    if d.chance(0.1):
+        sides[d.numpy.rand(rows) < 0.5] = 0.0
+        corner[...] = corner[:1] if d.chance() else corner
+    return np.concatenate([corner, corner + sides], 1).astype(d.float)
 
 
 @draws("prroi_pool", "psroi_pool")

@@ -292,8 +292,9 @@ def roi(d: OpDraw) -> None:
     lod, rows = d.lod(empty=False, most=2)
     size = d.size(4, 8)
     d.put("X", d.apart([len(lod[0]), d.size(1, 2), size, size]))
-    corner = d.floats([rows, 2], 0, size / 2)
-    boxes = np.concatenate([corner, corner + d.floats([rows, 2], 0.5, size / 2)], 1).astype(d.float)
+    corner = d.floats([rows, 2], d.pick(0, 0, 0, -size / 3), size / 2)  # some leave the image or are inside out
+    sides = d.floats([rows, 2], d.pick(0.5, 0.5, 0.5, -2.0), size / d.pick(2, 2, 2, 1))
+    boxes = np.concatenate([corner, corner + sides], 1).astype(d.float)
     if d.chance(0.3):
         d.put("ROIs", boxes, fixed=True)
         d.put("RoisLod", np.cumsum([0, *lod[0]]).astype("int64"), fixed=True)
