@@ -61,8 +61,9 @@ def test_dropout_draws_the_same_mask_again() -> None:
 
 def test_a_batch_norm_between_checkpoints_moves_its_averages_twice_in_each_step() -> None:
     _train(L.batch_norm, [2])
-    variance = np.array(fluid.global_scope().find_var("batch_norm_0.w_2").get_tensor())
-    assert variance == pytest.approx(BATCH_NORM_VARIANCE, abs=1e-5)
+    variance = fluid.global_scope().find_var("batch_norm_0.w_2")
+    assert variance is not None
+    assert np.array(variance.get_tensor()) == pytest.approx(BATCH_NORM_VARIANCE, abs=1e-5)
 
 
 def test_ops_between_checkpoints_are_repeated_under_names_of_their_own() -> None:

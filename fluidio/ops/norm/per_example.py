@@ -87,11 +87,11 @@ def layer_norm_grad(k: Call, x: Any, scale: Any, bias: Any, mean: Any, variance:
     rows = x.reshape(mean.shape[0], math.prod(x.shape[k.attrs["begin_norm_axis"] :]))
     d = dy.reshape(rows.shape)
     if fast.fits(rows, scale, mean, variance, d):
-        dx, dscale, dbias = fast.normalise_grad(rows, scale, mean, variance, d, k.attrs["epsilon"], k.wants("X@GRAD"))
+        grads = fast.normalise_grad(rows, scale, mean, variance, d, k.attrs["epsilon"], k.wants("X@GRAD"))
         return (
-            None if dx is None else dx.reshape(x.shape),
-            dscale.reshape(scale.shape) if k.wants("Scale@GRAD") and scale is not None else None,
-            dbias.reshape(bias.shape) if k.wants("Bias@GRAD") else None,
+            None if grads[0] is None else grads[0].reshape(x.shape),
+            grads[1].reshape(scale.shape) if k.wants("Scale@GRAD") and scale is not None else None,
+            grads[2].reshape(bias.shape) if k.wants("Bias@GRAD") else None,
         )
     wide = None if scale is None else scale.reshape(1, -1)
     slopes = k.xp.empty(rows.shape, x.dtype) if k.wants("Scale@GRAD") else None
