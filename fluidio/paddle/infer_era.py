@@ -103,6 +103,7 @@ class _Scan(ast.NodeVisitor):
         self.caught: dict[str, str] = {}
         self.required: list[str] = []
         self.names: dict[str, str] = {}
+        self.optional: set[str] = set()
         self.in_v2 = ""
 
     def _place(self, node: ast.expr | ast.stmt | ast.ExceptHandler) -> str:
@@ -128,6 +129,16 @@ class _Scan(ast.NodeVisitor):
             name = _short(f"{node.module}.{alias.name}")
             self.bound[alias.asname or alias.name] = name
             self.names.setdefault(name, self._place(node))
+
+    def visit_Try(self, node: ast.Try) -> None:
+        """Forget the old names of a `try` that has another branch for versions without them."""
+        branches = [node.body, *(h.body for h in node.handlers if _catches_missing(h) and not _gives_up(h))]
+        found = [_old_names(body, self.bound) for body in branches]
+        if len(found) > 1:
+            newest = max(found, key=lambda names: min((_version(_OLD[n]) for n in names), default=_version(NEWEST)))
+            self.optional.update(*found)
+            self.optional -= newest
+        self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
         name = self._dotted(node.func)
@@ -175,7 +186,7 @@ class _Scan(ast.NodeVisitor):
             return Guess("0.14", f"{self.caught['EnforceNotMet']}: the loop catches EnforceNotMet")
         if self.in_v2:
             return Guess("0.12", f"{self.in_v2}: paddle.v2.fluid")
-        old = sorted((_version(_OLD[name]), name) for name in self.names.keys() & _OLD.keys())
+        old = sorted((_version(_OLD[name]), name) for name in self.names.keys() & _OLD.keys() - self.optional)
         return Guess(_OLD[old[0][1]], f"{self.names[old[0][1]]}: {old[0][1]}") if old else Guess(NEWEST)
 
     def _starts_py_reader(self) -> bool:
@@ -185,6 +196,28 @@ class _Scan(ast.NodeVisitor):
 
     def _reads_files(self) -> bool:
         return any(name.rpartition(".")[2] in ("open_files", "open_recordio_file") for name in self.calls)
+
+
+def _catches_missing(handler: ast.ExceptHandler) -> bool:
+    """Tell whether a handler is for names that a version does not have."""
+    words = {node.id for node in ast.walk(handler.type) if isinstance(node, ast.Name)} if handler.type else set()
+    return not handler.type or bool(words & {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception"})
+
+
+def _gives_up(handler: ast.ExceptHandler) -> bool:
+    """Tell whether a handler raises or ends the program: what it guards is needed."""
+    last = handler.body[-1]
+    ends = isinstance(last, ast.Expr) and ast.unparse(last.value).partition("(")[0].endswith("exit")
+    return ends or isinstance(last, ast.Raise)
+
+
+def _old_names(body: list[ast.stmt], bound: dict[str, str]) -> set[str]:
+    """Return the old names in some statements."""
+    scan = _Scan()
+    scan.bound = dict(bound)
+    for statement in body:
+        scan.visit(statement)
+    return scan.names.keys() & _OLD.keys()
 
 
 def _short(name: str) -> str:

@@ -38,6 +38,16 @@ from fluidio.paddle.infer_era import guess_era, local_sources
         ("fluid.io.save_checkpoint(exe, 'd', 0, main)", "0.14"),
         ("print 'old'\nfluid.Trainer(train_func=f)", "0.15"),
         ("this is not python", "1.8"),
+        ("try:\n  from paddle.fluid.initializer import init_on_cpu\nexcept ImportError:\n  init_on_cpu = None", "1.8"),
+        ("try:\n  import recordio\nexcept:\n  recordio = None", "1.8"),
+        ("try:\n  import recordio\nexcept ImportError:\n  raise SystemExit(1)", "1.5"),
+        ("try:\n  import recordio\nexcept ImportError:\n  sys.exit(1)", "1.5"),
+        ("try:\n  import recordio\nexcept ValueError:\n  pass", "1.5"),
+        (
+            "try:\n  from paddle.fluid.contrib.trainer import *\nexcept ImportError:\n"
+            "  from paddle.fluid.trainer import *",
+            "1.5",
+        ),
     ],
 )
 def test_signs_decide(text: str, era: str) -> None:
