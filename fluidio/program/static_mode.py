@@ -1,13 +1,20 @@
-"""The parts of Fluid's imperative modules that static programs use to check whether the mode is on; it never is."""
+"""The parts of Fluid's imperative modules that libraries for both modes use beside their static programs.
+
+They ask whether the mode is on, which it never is, and set up what only imperative scripts use.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
 
-__all__ = ["disable_dygraph", "disable_imperative", "enabled", "no_grad"]
+from fluidio.errors import NotHere
+from fluidio.program.guards import program_guard
+from fluidio.program.program import Program
+
+__all__ = ["StaticModelRunner", "disable_dygraph", "disable_imperative", "enabled", "guard", "no_grad"]
 
 
 def enabled() -> bool:
@@ -33,3 +40,26 @@ def no_grad(func: Callable[..., Any] | None = None) -> Any:
         return called(*args, **kwargs)
 
     return unchanged
+
+
+@contextlib.contextmanager
+def guard(place: object = None) -> Iterator[None]:
+    """Open a context in which layers come here for nothing: whatever computes in the imperative mode raises `NotHere`."""
+    with program_guard(Program(), Program()):
+        yield
+
+
+class StaticModelRunner:
+    """What a saved model would be in the imperative mode: it can be kept (PaddleHub makes one of each module), not used."""
+
+    def __init__(self, model_dir: str, model_filename: str | None = None, params_filename: str | None = None) -> None:
+        self.model_dir = model_dir
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise NotHere(
+            f"fluid.dygraph.StaticModelRunner.{name}",
+            "fluidio runs static programs: fluid.io.load_inference_model loads the saved one",
+        )
+
+    def __call__(self, *args: object) -> NoReturn:
+        self.__getattr__("__call__")

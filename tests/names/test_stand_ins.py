@@ -65,15 +65,29 @@ def test_the_static_part_of_a_library_for_both_modes_works(library: dict[str, An
         ("Net.forward(None, 3)", "declarative"),
         ("Warm()", "LearningRateDecay"),
         ("to_variable(3)", "to_variable"),
-        ("fluid.dygraph.guard()", "guard"),
+        ("fluid.dygraph.grad(3)", "grad"),
         ("fluid.enable_dygraph()", "enable_dygraph"),
         ("fluid.dygraph.Linear.parameters", "Linear"),
-        ("fluid.dygraph.guard(place=fluid.CPUPlace())", "guard"),
+        ("fluid.dygraph.StaticModelRunner('saved').train()", "train"),
+        ("fluid.dygraph.StaticModelRunner('saved')(3)", "__call__"),
     ],
 )
 def test_using_a_name_that_is_not_here_raises(library: dict[str, Any], use: str, name: str) -> None:
     with pytest.raises(NotHere, match=rf"\.{name} is not supported by fluidio: fluidio runs static programs"):
         eval(use, library)
+
+
+def test_what_only_imperative_scripts_use_can_be_set_up(library: dict[str, Any]) -> None:
+    """PaddleHub 1.8 does so for each of its modules."""
+    fluid = library["fluid"]
+    ops = len(fluid.default_main_program().global_block().ops)
+    with fluid.dygraph.guard(fluid.CPUPlace()):
+        fluid.layers.zeros([2], "float32")
+        runner = fluid.dygraph.StaticModelRunner("saved")
+        with pytest.raises(NotHere, match="to_variable"):
+            library["to_variable"](3)
+    assert runner.model_dir == "saved" and not fluid.in_dygraph_mode()
+    assert len(fluid.default_main_program().global_block().ops) == ops
 
 
 def test_what_stands_for_a_name_is_not_taken_for_it(library: dict[str, Any]) -> None:
