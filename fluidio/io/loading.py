@@ -90,8 +90,9 @@ def _check_shapes(variables: list[Variable]) -> None:
         wanted = list(variable.shape)
         if isinstance(variable, Parameter) and found != wanted:
             raise RuntimeError(
-                f"Variable's shape does not match, the Program requires a parameter with the shape of ({wanted}), "
-                f"while the loaded parameter (namely [ {variable.name} ]) has a shape of ({found})."
+                "Variable's shape does not match, the Program requires a parameter with the shape of "
+                f"({tuple(wanted)}), while the loaded parameter (namely [ {variable.name} ]) has a shape of "
+                f"({tuple(found)})."
             )
 
 

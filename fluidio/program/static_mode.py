@@ -44,13 +44,13 @@ def no_grad(func: Callable[..., Any] | None = None) -> Any:
 
 @contextlib.contextmanager
 def guard(place: object = None) -> Iterator[None]:
-    """Open a context in which layers come here for nothing: whatever computes in the imperative mode raises `NotHere`."""
+    """Open a context whose layers lead nowhere; whatever computes in the imperative mode raises `NotHere`."""
     with program_guard(Program(), Program()):
         yield
 
 
 class StaticModelRunner:
-    """What a saved model would be in the imperative mode: it can be kept (PaddleHub makes one of each module), not used."""
+    """What a saved model would be in the imperative mode: it can be kept, as PaddleHub 1.8 does, but not used."""
 
     def __init__(self, model_dir: str, model_filename: str | None = None, params_filename: str | None = None) -> None:
         self.model_dir = model_dir
