@@ -26,7 +26,12 @@ def main() -> None:
 
 
 def _fluid(side: str) -> Any:
-    if side == "ours":
+    ours, _, setting = side.partition(":")
+    if ours == "ours":
+        if setting:
+            from tests.differential.ways import prepare
+
+            prepare(setting)
         import fluidio
 
         fluidio.use_era("1.8")
