@@ -6,6 +6,7 @@ import math
 from types import ModuleType
 from typing import Any
 
+from fluidio.ops.compiled.products import product
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.math.activation import sigmoid
 from fluidio.ops.registry import op
@@ -48,7 +49,7 @@ def fc(k: Call, x: Any, w: Any, bias: Any) -> Any:
     """Out = the activation of Input W + Bias."""
     dims = k.attrs["in_num_col_dims"]
     weight = w[:-4, :-4] if k.attrs["padding_weights"] else w
-    out = x.reshape(math.prod(x.shape[:dims]), -1) @ weight
+    out = product(x.reshape(math.prod(x.shape[:dims]), -1), weight)
     if bias is not None:
         out += bias.reshape(-1)
     return activated(k.xp, out, k.attrs["activation_type"]).reshape(*x.shape[:dims], weight.shape[1])
@@ -63,7 +64,7 @@ def fusion_repeated_fc_relu(k: Call, x: Array, weights: list[Array], biases: lis
     """Out = X through several fully connected layers with relu."""
     found = []
     for weight, bias in zip(weights, biases):
-        x = k.xp.maximum(x @ weight + bias.reshape(-1), 0)
+        x = k.xp.maximum(product(x, weight) + bias.reshape(-1), 0)
         found.append(x)
     return found[:-1], found[-1]
 
@@ -85,6 +86,6 @@ def _infer_mat_sub(c: InferContext) -> None:
 )
 def fusion_squared_mat_sub(k: Call, x: Array, y: Array) -> tuple[Array, ...]:
     """Out = scalar ((X Y)^2 - X^2 Y^2)."""
-    xx, yy, product = x * x, y * y, x @ y
-    squared = product * product
+    xx, yy, xy = x * x, y * y, product(x, y)
+    squared = xy * xy
     return xx, yy, squared, (squared - xx @ yy) * x.dtype.type(k.attrs["scalar"])

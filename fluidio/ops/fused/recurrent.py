@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fluidio.ops.compiled.products import product
 from fluidio.ops.fused.dense import activated
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import op
@@ -97,7 +98,7 @@ _HELD = "XX? BatchedInput? BatchedHidden? BatchedCell? ReorderedH0? ReorderedC0?
 )
 def fusion_lstm(k: Call, x: Any, weight_x: Any, weight: Any, bias: Any, h0: Any, c0: Any) -> Any:
     """Hidden, Cell = an LSTM over X WeightX + Bias."""
-    gates = x @ weight_x + bias.reshape(-1)[: weight.shape[1]]
+    gates = product(x, weight_x) + bias.reshape(-1)[: weight.shape[1]]
     return (*_lstm(k, "X", gates, weight, bias, h0, c0), gates, *(None,) * 6)
 
 
@@ -140,7 +141,7 @@ def fusion_gru(
 ) -> tuple[Array | None, ...]:
     """Hidden = a GRU over X WeightX + Bias."""
     xp, a, size = k.xp, k.attrs, weight.shape[0]
-    gates = x @ weight_x
+    gates = product(x, weight_x)
     if bias is not None:
         gates += bias.reshape(-1)
     # The weight is two matrices one behind the other: update and reset, then the candidate.

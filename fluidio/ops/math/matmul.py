@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from fluidio.errors import EnforceNotMet
+from fluidio.ops.compiled.products import product
 from fluidio.ops.half import summed_in_single
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.math.elementwise import reduced
@@ -42,8 +43,8 @@ def mul(k: Call, x: Array, y: Array) -> Array:
     """Out = X Y, both flattened to matrices at their num_col_dims."""
     nx, ny = k.attrs["x_num_col_dims"], k.attrs["y_num_col_dims"]
     if x.ndim == 2 and y.ndim == 2:
-        return x @ y
-    return (_flat(x, nx) @ _flat(y, ny)).reshape(x.shape[:nx] + y.shape[ny:])
+        return product(x, y)
+    return product(_flat(x, nx), _flat(y, ny)).reshape(x.shape[:nx] + y.shape[ny:])
 
 
 @gradient("mul", "X Y Out@GRAD", "X@GRAD Y@GRAD")
@@ -52,8 +53,8 @@ def mul_grad(k: Call, x: Array, y: Array, dout: Array) -> KernelResult:
     nx, ny = k.attrs["x_num_col_dims"], k.attrs["y_num_col_dims"]
     xm, ym = _flat(x, nx), _flat(y, ny)
     dm = dout.reshape(xm.shape[0], ym.shape[1])
-    dx = (dm @ ym.T).reshape(x.shape) if k.wants("X@GRAD") else None
-    dy = (xm.T @ dm).reshape(y.shape) if k.wants("Y@GRAD") else None
+    dx = product(dm, ym.T).reshape(x.shape) if k.wants("X@GRAD") else None
+    dy = product(xm.T, dm).reshape(y.shape) if k.wants("Y@GRAD") else None
     return dx, dy
 
 
@@ -173,7 +174,7 @@ def matmul_gradients(
     if wants_y:
         if y.ndim == 2 and a.ndim > 2 and not ty:
             # One weight for all of a batch: one product over all rows, not one for each.
-            dy = a.reshape(-1, a.shape[-1]).T @ d.reshape(-1, d.shape[-1])
+            dy = product(a.reshape(-1, a.shape[-1]).T, d.reshape(-1, d.shape[-1]))
         else:
             dy = _to_source(share_products(k, a.swapaxes(-1, -2), d), b.shape, y.shape, ty)
     return dx, dy
@@ -198,14 +199,14 @@ def _infer_bmm(c: InferContext) -> None:
 @op("bmm", "X Y", "Out", infer=_infer_bmm, grad=True)
 def bmm(k: Call, x: Array, y: Array) -> Array:
     """Out = X Y for each matrix of a batch."""
-    return k.xp.matmul(x, y)
+    return share_products(k, x, y)
 
 
 @gradient("bmm", "X Y Out@GRAD", "X@GRAD Y@GRAD")
 def bmm_grad(k: Call, x: Array, y: Array, dout: Array) -> KernelResult:
     return (
-        k.xp.matmul(dout, y.swapaxes(1, 2)) if k.wants("X@GRAD") else None,
-        k.xp.matmul(x.swapaxes(1, 2), dout) if k.wants("Y@GRAD") else None,
+        share_products(k, dout, y.swapaxes(1, 2)) if k.wants("X@GRAD") else None,
+        share_products(k, x.swapaxes(1, 2), dout) if k.wants("Y@GRAD") else None,
     )
 
 
@@ -221,7 +222,7 @@ def _infer_bilinear(c: InferContext) -> None:
 def bilinear_tensor_product(k: Call, x: Array, y: Array, weight: Array, bias: Array | None) -> Array:
     """Out[:, i] = X Weight[i] Y' row by row, plus Bias."""
     size, m, n = weight.shape
-    left = (x @ weight.transpose(1, 0, 2).reshape(m, size * n)).reshape(-1, size, n)
+    left = product(x, weight.transpose(1, 0, 2).reshape(m, size * n)).reshape(-1, size, n)
     out = k.xp.matmul(left, y[:, :, None])[:, :, 0]
     return out if bias is None else out + bias.reshape(1, -1)
 
@@ -230,11 +231,11 @@ def bilinear_tensor_product(k: Call, x: Array, y: Array, weight: Array, bias: Ar
 def bilinear_tensor_product_grad(k: Call, x: Array, y: Array, weight: Array, dout: Array) -> KernelResult:
     xp = k.xp
     size, m, n = weight.shape
-    mixed = (dout @ weight.reshape(size, m * n)).reshape(-1, m, n)
+    mixed = product(dout, weight.reshape(size, m * n)).reshape(-1, m, n)
     dweight = None
     if k.wants("Weight@GRAD"):
         pairs = (x[:, :, None] * y[:, None, :]).reshape(-1, m * n)
-        dweight = (dout.T @ pairs).reshape(weight.shape)
+        dweight = product(dout.T, pairs).reshape(weight.shape)
     return (
         xp.matmul(mixed, y[:, :, None])[:, :, 0] if k.wants("X@GRAD") else None,
         xp.matmul(x[:, None, :], mixed)[:, 0, :] if k.wants("Y@GRAD") else None,

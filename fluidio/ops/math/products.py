@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from fluidio.errors import EnforceNotMet
+from fluidio.ops.compiled.products import product
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.math.elementwise import reduced
 from fluidio.ops.registry import gradient, op
@@ -27,7 +28,7 @@ def _infer_addmm(c: InferContext) -> None:
 @op("addmm", "Input X Y", "Out", {"Alpha": 1.0, "Beta": 1.0}, infer=_infer_addmm, grad=True)
 def addmm(k: Call, start: Array, x: Array, y: Array) -> Array:
     """Out = Beta Input + Alpha X Y."""
-    return start * x.dtype.type(k.attrs["Beta"]) + (x @ y) * x.dtype.type(k.attrs["Alpha"])
+    return start * x.dtype.type(k.attrs["Beta"]) + product(x, y) * x.dtype.type(k.attrs["Alpha"])
 
 
 @gradient("addmm", "Input X Y Out@GRAD", "Input@GRAD X@GRAD Y@GRAD")
@@ -35,8 +36,8 @@ def addmm_grad(k: Call, start: Array, x: Array, y: Array, dout: Array) -> Kernel
     alpha, beta = x.dtype.type(k.attrs["Alpha"]), x.dtype.type(k.attrs["Beta"])
     return (
         reduced(dout, start.shape) * beta if k.wants("Input@GRAD") else None,
-        (dout @ y.T) * alpha if k.wants("X@GRAD") else None,
-        (x.T @ dout) * alpha if k.wants("Y@GRAD") else None,
+        product(dout, y.T) * alpha if k.wants("X@GRAD") else None,
+        product(x.T, dout) * alpha if k.wants("Y@GRAD") else None,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.errors import EnforceNotMet
+from fluidio.ops.compiled.products import product
 from fluidio.ops.kernel import Call
 from fluidio.ops.registry import gradient, op
 from fluidio.program.infer import InferContext
@@ -122,7 +123,7 @@ def _back(
         dc = dc * f
         dh = dgates[t] @ weights[1]
     flat = dgates.reshape(-1, 4 * size)
-    dmatrices = (flat.T @ x.reshape(-1, x.shape[2]), flat.T @ old_h.reshape(-1, size))
+    dmatrices = (product(flat.T, x.reshape(-1, x.shape[2])), product(flat.T, old_h.reshape(-1, size)))
     return dgates @ weights[0], dh, dc, dmatrices, flat.sum(axis=0)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.errors import EnforceNotMet
+from fluidio.ops.compiled.products import product
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op
 from fluidio.ops.sequence.ragged import last_level
@@ -97,7 +98,7 @@ class _Step:
         size, xp = self.size, self.xp
         whole = xp.empty(weight.size, weight.dtype)
         whole[: 2 * size * size].reshape(size, 2, size)[...] = (old.T @ dg[:2]).transpose(1, 0, 2)
-        whole[2 * size * size :] = (reset.T @ dg[2]).reshape(-1)
+        whole[2 * size * size :] = product(reset.T, dg[2]).reshape(-1)
         return whole.reshape(weight.shape)
 
 

@@ -257,7 +257,7 @@ def output_gate_backward(
         dc0 = xp.zeros_like(c0)
     if k.wants("Weight@GRAD"):
         dweight = xp.zeros_like(weight)
-        part = outputs.take(k.dev.upload(batches.before), axis=0).T @ dgate[first:]
+        part = product(outputs.take(k.dev.upload(batches.before), axis=0).T, dgate[first:])
         if h0 is not None:
             part += batches.start_state(k, h0, outputs.shape[1], x.dtype).T @ dgate[:first]
         dweight[:, 3 * size :] = part

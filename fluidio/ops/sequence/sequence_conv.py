@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.errors import EnforceNotMet, not_supported
+from fluidio.ops.compiled.products import product
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.registry import gradient, op, same_as
 from fluidio.ops.sequence.ragged import last_level
@@ -67,7 +68,7 @@ def sequence_conv(k: Call, x: Array, padding: Array | None, weight: Array) -> Ar
     rows, filters = x.shape[0], weight.shape[1]
     start, length = k.attrs["contextStart"], k.attrs["contextLength"]
     # One product serves all positions of the window; each result is then added to the row that sees it.
-    products = (x @ _by_position(weight, length)).reshape(rows, length, filters)
+    products = product(x, _by_position(weight, length)).reshape(rows, length, filters)
     out = k.xp.zeros((rows, filters), x.dtype)
     for j, (shift, first, last, outside) in enumerate(_shifts(offsets, rows, start, length)):
         unseen = outside[(outside >= first) & (outside < last)] + shift
@@ -110,9 +111,9 @@ def sequence_conv_grad(k: Call, x: Array, padding: Array | None, weight: Array, 
     flat = products.reshape(rows, length * filters)
     dx = dweight = None
     if k.wants("Filter@GRAD"):
-        dweight = (x.T @ flat).reshape(width, length, filters).transpose(1, 0, 2).reshape(weight.shape)
+        dweight = product(x.T, flat).reshape(width, length, filters).transpose(1, 0, 2).reshape(weight.shape)
     if k.wants("X@GRAD"):
-        dx = flat @ _by_position(weight, length).T
+        dx = product(flat, _by_position(weight, length).T)
     if padding is None:
         return dx, None, dweight
     dpadding = k.xp.zeros_like(padding)

@@ -1,0 +1,124 @@
+/* Products of float32 matrices: products.py says when they are worthwhile; NumPy does the same. */
+
+#include "../../_python.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if !defined(__GNUC__)
+#error "needs the vectors of GCC or Clang; NumPy does the same"
+#endif
+
+#define CHUNK 256    /* products added up in one go: panels of both sides then stay in the L1 cache */
+#define ROWS 192     /* rows of A in the L2 cache; a multiple of every HIGH */
+#define COLUMNS 2304 /* columns of B in the L3 cache; a multiple of every PANEL */
+
+typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
+#if defined(__clang__)
+#define MIX(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+typedef int32_t choice __attribute__((vector_size(16)));
+#define MIX(a, b, ...) __builtin_shuffle(a, b, (choice){__VA_ARGS__})
+#endif
+
+/* Floats from one row, and from one column, to the next. */
+typedef struct {
+    const float *from;
+    Py_ssize_t row, column;
+} Matrix;
+
+static inline Py_ssize_t least(Py_ssize_t a, Py_ssize_t b) { return a < b ? a : b; }
+
+static Py_ssize_t clamp(Py_ssize_t value, Py_ssize_t low, Py_ssize_t high) {
+    return value < low ? low : value > high ? high : value;
+}
+
+#if defined(__x86_64__)
+#define NAME(x) x##_512
+#define TARGET __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,fma,avx2")))
+#define LANES 16
+#define WIDE 2
+#define HIGH 8
+#include "_products.h"
+#define NAME(x) x##_256
+#define TARGET __attribute__((target("avx2,fma")))
+#define LANES 8
+#define WIDE 3
+#define HIGH 4
+#include "_products.h"
+#endif
+#define NAME(x) x##_128
+#define TARGET
+#define LANES 4
+#define WIDE 2
+#define HIGH 4
+#include "_products.h"
+
+typedef int Product(const Matrix *, const Matrix *, float *, Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t,
+                    Py_ssize_t);
+static Product *use = product_128;
+
+/* instructions(bits) -> bits: use vectors of at most this many bits; return the width the processor supports. */
+static PyObject *instructions(PyObject *module, PyObject *args) {
+    int bits = 0;
+    if (!PyArg_ParseTuple(args, "i", &bits))
+        return NULL;
+    int found = 128;
+    use = product_128;
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (bits >= 256 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        found = 256, use = product_256;
+    if (found == 256 && bits >= 512 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
+        found = 512, use = product_512;
+#endif
+    return PyLong_FromLong(found);
+}
+
+/* multiply(a, b, out, (rows, depth, columns), (a_turned, b_turned), (top, bottom), (left, right)): compute these rows
+   and columns of A B. A turned side lies in memory column by column. */
+static PyObject *multiply(PyObject *module, PyObject *args) {
+    Py_buffer a, b, out;
+    Py_ssize_t rows, depth, columns, top, bottom, left, right;
+    int a_turned, b_turned, failed = 0;
+    if (!PyArg_ParseTuple(args, "y*y*w*(nnn)(pp)(nn)(nn)", &a, &b, &out, &rows, &depth, &columns, &a_turned, &b_turned,
+                          &top, &bottom, &left, &right))
+        return NULL;
+    Py_ssize_t most = PY_SSIZE_T_MAX / 16;
+    if (rows < 1 || depth < 1 || columns < 1 || rows > most / depth || depth > most / columns ||
+        rows > most / columns || a.len != 4 * rows * depth || b.len != 4 * depth * columns ||
+        out.len != 4 * rows * columns) {
+        PyErr_SetString(PyExc_ValueError, "the sizes of a product do not fit its arrays");
+        failed = 1;
+    } else {
+        top = clamp(top, 0, rows), bottom = clamp(bottom, top, rows);
+        left = clamp(left, 0, columns), right = clamp(right, left, columns);
+        Matrix one = {a.buf, a_turned ? 1 : depth, a_turned ? rows : 1};
+        Matrix two = {b.buf, b_turned ? 1 : columns, b_turned ? depth : 1};
+        if (top < bottom && left < right) {
+            Py_BEGIN_ALLOW_THREADS
+            failed = use(&one, &two, out.buf, columns, depth, top, bottom, left, right);
+            Py_END_ALLOW_THREADS
+        }
+        if (failed)
+            PyErr_NoMemory();
+    }
+    PyBuffer_Release(&a), PyBuffer_Release(&b), PyBuffer_Release(&out);
+    if (failed)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"instructions", instructions, METH_VARARGS, NULL},
+    {"multiply", multiply, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot slots[] = {NO_LOCK_NEEDED{0, NULL}};
+
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_products", NULL, 0, methods, slots, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__products(void) { return PyModuleDef_Init(&definition); }

@@ -1,0 +1,17 @@
+"""Products of matrices in C; the module may be missing."""
+
+from typing_extensions import Buffer
+
+_Pair = tuple[int, int]
+
+def instructions(bits: int, /) -> int: ...
+def multiply(
+    a: Buffer,
+    b: Buffer,
+    out: Buffer,
+    sizes: tuple[int, int, int],
+    turned: tuple[bool, bool],
+    rows: _Pair,
+    columns: _Pair,
+    /,
+) -> None: ...
