@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from fluidio.ops import threads
+from fluidio.ops.compiled import products
 from fluidio.ops.kernel import Call, NumpyBackend
 from fluidio.ops.vision import conv, fast_conv
 
@@ -99,13 +100,36 @@ def test_three_by_three_filters_of_many_channels_are_those_of_numpy(
         assert np.abs(fast - exact).max() < 2e-6 * np.abs(exact).max()
 
 
+@pytest.mark.parametrize("strides", [[1, 1], [2, 2], [3, 1]])
+@pytest.mark.parametrize("shape", [(3, 33, 7, 7), (1, 16, 1, 16), (5, 300, 4, 5), (2, 20, 33, 64)])
+def test_kernels_of_one_by_one_are_products(shape: tuple[int, ...], strides: list[int], bits: int) -> None:
+    if products.compiled is None:
+        pytest.skip("no wide vectors")
+    products.compiled.instructions(bits)
+    rng = np.random.default_rng(3)
+    x, w = rng.standard_normal(shape, np.float32), rng.standard_normal((70, shape[1], 1, 1), np.float32)
+    k = drawn(0)[0]
+    k.attrs.update(strides=strides, paddings=[0, 0], dilations=[1, 1], groups=1, padding_algorithm="EXPLICIT")
+    for fast, exact in zip(all_three(k, x, w), all_three(k, x.astype(np.float64), w.astype(np.float64))):
+        assert np.abs(fast - exact).max() < 2e-6 * np.abs(exact).max()
+    products.compiled.instructions(512)
+
+
 def test_the_number_of_threads_does_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fast_conv, "_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(products, "_WORTH_A_THREAD", 1)
     k, x, w = drawn(3)
     wide = np.random.default_rng(0).standard_normal((40, 32, 3, 3), np.float32)
     few_places = np.random.default_rng(1).standard_normal((130, 30, 3, 3), np.float32)
     one_by_one = np.random.default_rng(2).standard_normal((201, 7, 1, 1), np.float32)
-    cases = [(x, w), (wide.repeat(3, 2), wide), (few_places[:2], few_places), (one_by_one[:3], one_by_one)]
+    product = np.random.default_rng(4).standard_normal((49, 25, 1, 1), np.float32)
+    cases = [
+        (x, w),
+        (product.reshape(7, 25, 7, 1), product),
+        (wide.repeat(3, 2), wide),
+        (few_places[:2], few_places),
+        (one_by_one[:3], one_by_one),
+    ]
     for images, filters in cases:
         k.attrs.update(groups=images.shape[1] // filters.shape[1], strides=[1, 1], dilations=[1, 1])
         monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")

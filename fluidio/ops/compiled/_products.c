@@ -22,11 +22,20 @@ typedef int32_t choice __attribute__((vector_size(16)));
 #define MIX(a, b, ...) __builtin_shuffle(a, b, (choice){__VA_ARGS__})
 #endif
 
-/* Floats from one row, and from one column, to the next. */
+/* Where rows or columns lie: so many floats apart, `fold` of them, then the next `fold` further on. */
+typedef struct {
+    Py_ssize_t apart, fold, further;
+} Axis;
+
+/* A side of a product: lines are rows of A or columns of B, their steps meet those of the other side. */
 typedef struct {
     const float *from;
-    Py_ssize_t row, column;
-} Matrix;
+    Axis lines, steps;
+} Side;
+
+static inline Py_ssize_t place(const Axis *axis, Py_ssize_t at) {
+    return at / axis->fold * axis->further + at % axis->fold * axis->apart;
+}
 
 static inline Py_ssize_t least(Py_ssize_t a, Py_ssize_t b) { return a < b ? a : b; }
 
@@ -55,8 +64,8 @@ static Py_ssize_t clamp(Py_ssize_t value, Py_ssize_t low, Py_ssize_t high) {
 #define HIGH 4
 #include "_products.h"
 
-typedef int Product(const Matrix *, const Matrix *, float *, Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t,
-                    Py_ssize_t);
+typedef int Product(const Side *, const Side *, float *, Py_ssize_t, const Axis *, Py_ssize_t, Py_ssize_t, Py_ssize_t,
+                    Py_ssize_t, Py_ssize_t);
 static Product *use = product_128;
 
 /* instructions(bits) -> bits: use vectors of at most this many bits; return the width the processor supports. */
@@ -77,29 +86,44 @@ static PyObject *instructions(PyObject *module, PyObject *args) {
     return PyLong_FromLong(found);
 }
 
-/* multiply(a, b, out, (rows, depth, columns), (a_turned, b_turned), (top, bottom), (left, right)): compute these rows
-   and columns of A B. A turned side lies in memory column by column. */
+/* Describe a matrix that lies as images of all its rows and some of its columns; false if the sizes do not fit. */
+static int takes(const Py_buffer *buffer, Py_ssize_t rows, Py_ssize_t columns, Py_ssize_t images, Axis *down,
+                 Axis *across) {
+    if (images < 1 || columns % images || buffer->len != 4 * rows * columns)
+        return 0;
+    Py_ssize_t width = columns / images;
+    *down = (Axis){width, rows, 0};
+    *across = (Axis){1, width, rows * width};
+    return 1;
+}
+
+/* multiply(a, b, out, (rows, depth, columns), (a_turned, b_turned), (a_images, b_images, out_images), (top, bottom),
+   (left, right)): compute these rows and columns of A B. A turned side lies in memory as its transpose. */
 static PyObject *multiply(PyObject *module, PyObject *args) {
     Py_buffer a, b, out;
-    Py_ssize_t rows, depth, columns, top, bottom, left, right;
+    Py_ssize_t rows, depth, columns, top, bottom, left, right, in_a, in_b, in_out;
     int a_turned, b_turned, failed = 0;
-    if (!PyArg_ParseTuple(args, "y*y*w*(nnn)(pp)(nn)(nn)", &a, &b, &out, &rows, &depth, &columns, &a_turned, &b_turned,
-                          &top, &bottom, &left, &right))
+    if (!PyArg_ParseTuple(args, "y*y*w*(nnn)(pp)(nnn)(nn)(nn)", &a, &b, &out, &rows, &depth, &columns, &a_turned,
+                          &b_turned, &in_a, &in_b, &in_out, &top, &bottom, &left, &right))
         return NULL;
     Py_ssize_t most = PY_SSIZE_T_MAX / 16;
+    Side one = {.from = a.buf}, two = {.from = b.buf};
+    Axis down, across;
     if (rows < 1 || depth < 1 || columns < 1 || rows > most / depth || depth > most / columns ||
-        rows > most / columns || a.len != 4 * rows * depth || b.len != 4 * depth * columns ||
-        out.len != 4 * rows * columns) {
+        rows > most / columns ||
+        !(a_turned ? takes(&a, depth, rows, in_a, &one.steps, &one.lines)
+                   : takes(&a, rows, depth, in_a, &one.lines, &one.steps)) ||
+        !(b_turned ? takes(&b, columns, depth, in_b, &two.lines, &two.steps)
+                   : takes(&b, depth, columns, in_b, &two.steps, &two.lines)) ||
+        !takes(&out, rows, columns, in_out, &down, &across)) {
         PyErr_SetString(PyExc_ValueError, "the sizes of a product do not fit its arrays");
         failed = 1;
     } else {
         top = clamp(top, 0, rows), bottom = clamp(bottom, top, rows);
         left = clamp(left, 0, columns), right = clamp(right, left, columns);
-        Matrix one = {a.buf, a_turned ? 1 : depth, a_turned ? rows : 1};
-        Matrix two = {b.buf, b_turned ? 1 : columns, b_turned ? depth : 1};
         if (top < bottom && left < right) {
             Py_BEGIN_ALLOW_THREADS
-            failed = use(&one, &two, out.buf, columns, depth, top, bottom, left, right);
+            failed = use(&one, &two, out.buf, down.apart, &across, depth, top, bottom, left, right);
             Py_END_ALLOW_THREADS
         }
         if (failed)

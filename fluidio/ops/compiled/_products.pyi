@@ -11,6 +11,7 @@ def multiply(
     out: Buffer,
     sizes: tuple[int, int, int],
     turned: tuple[bool, bool],
+    images: tuple[int, int, int],
     rows: _Pair,
     columns: _Pair,
     /,

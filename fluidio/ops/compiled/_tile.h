@@ -14,7 +14,7 @@ typedef float NAME(vector) __attribute__((vector_size(LANES * 4), aligned(4), ma
         V sum[HIGH][vectors];                                                                                          \
         for (int i = 0; i < HIGH; i++)                                                                                 \
             for (int j = 0; j < vectors; j++)                                                                          \
-                sum[i][j] = add ? *(const V *)(c + i * c_row + j * LANES) : (V){0};                                    \
+                sum[i][j] = (V){0};                                                                                    \
         for (Py_ssize_t k = 0; k < depth; k++, a += a_step, b += b_step) {                                             \
             V right[vectors];                                                                                          \
             for (int j = 0; j < vectors; j++)                                                                          \
@@ -26,11 +26,13 @@ typedef float NAME(vector) __attribute__((vector_size(LANES * 4), aligned(4), ma
             }                                                                                                          \
         }                                                                                                              \
         for (int i = 0; i < HIGH; i++)                                                                                 \
-            for (int j = 0; j < vectors; j++)                                                                          \
-                *(V *)(c + i * c_row + j * LANES) = sum[i][j];                                                         \
+            for (int j = 0; j < vectors; j++) {                                                                        \
+                V *to = (V *)(c + i * c_row + j * LANES), before = add ? *to : (V){0};                                 \
+                *to = before + sum[i][j];                                                                              \
+            }                                                                                                          \
     }
 
-/* Add (or set) HIGH rows of C, up to PANEL wide, to the product of A and B. */
+/* Set HIGH rows of C, up to PANEL wide, to the product of A and B, or add it: sums of sums round less than long ones. */
 DEFINE_TILE(1)
 DEFINE_TILE(2)
 #if WIDE > 2

@@ -1,12 +1,12 @@
 """Products of float32 matrices in C, in as many threads as kernels may use; their bits do not depend on the number.
 
 NumPy's BLAS takes small ones, other dtypes, and all of them where `compiled` is None: it could not be built, or the
-processor has no wide vectors.
+processor has no wide vectors. Convolutions with kernels of 1 x 1 are products, too: images [N, channels, places] count
+as one matrix with all places of all images as its columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,13 @@ compiled: Any
 try:
     from fluidio.ops.compiled import _products as compiled
 
-    if compiled.instructions(512) < 256:
+    _BITS = compiled.instructions(512)
+    if _BITS < 256:
         compiled = None
 except ImportError:
-    compiled = None
+    compiled, _BITS = None, 0
 
-__all__ = ["compiled", "product", "products"]
+__all__ = ["compiled", "multiply", "product", "products"]
 
 _NARROW = 16
 """Rows and columns below which the BLAS is faster."""
@@ -31,23 +32,42 @@ _SMALL = 1 << 18
 """Multiplications up to which the BLAS is faster."""
 _WORTH_A_THREAD = 1 << 21
 """Multiplications below which another thread costs more than it saves."""
-_UNIT = 48
-"""Rows or columns that stay together: a multiple of the height of every tile and of most of their widths."""
+_ROWS, _COLUMNS = 8, 32 if _BITS == 512 else 24
+"""Rows or columns that stay together: a tile's."""
+
+
+def multiply(
+    a: Array,
+    b: Array,
+    out: Array,
+    sizes: tuple[int, int, int],
+    turned: tuple[bool, bool] = (False, False),
+    images: tuple[int, int, int] = (1, 1, 1),
+) -> Array:
+    """Compute a product of (rows, depth, columns); a turned side lies in memory as its transpose.
+
+    `images` says how many images each of the three arrays (the turned ones as they lie in memory) consists of.
+    """
+    rows, depth, columns = sizes
+    by_rows = rows >= columns
+    longer, unit = (rows, _ROWS) if by_rows else (columns, _COLUMNS)
+
+    def part(begin: int, end: int) -> None:
+        some, all_ = (begin * unit, min(end * unit, longer)), (0, max(sizes))
+        some_rows, some_columns = (some, all_) if by_rows else (all_, some)
+        compiled.multiply(a, b, out, sizes, turned, images, some_rows, some_columns)
+
+    share(-(-longer // unit), -(-_WORTH_A_THREAD * longer // (rows * depth * columns * unit)), part)
+    return out
 
 
 def product(a: Any, b: Any) -> Any:
     """Return the product of two matrices."""
     if not _fits(a, b, 2):
         return a @ b
+    (one, a_turned), (two, b_turned) = _in_memory(a), _in_memory(b)
     out = np.empty((a.shape[0], b.shape[1]), np.float32)
-    work, longer = a.size * b.shape[1], max(out.shape)
-    units, least = -(-longer // _UNIT), -(-_WORTH_A_THREAD * longer // (work * _UNIT))
-    part = _filling(a, b, out)
-    if longer == len(out):
-        share(units, least, lambda begin, end: part(begin * _UNIT, end * _UNIT, 0, longer))
-    else:
-        share(units, least, lambda begin, end: part(0, longer, begin * _UNIT, end * _UNIT))
-    return out
+    return multiply(one, two, out, (*a.shape, b.shape[1]), (a_turned, b_turned))
 
 
 def products(a: Any, b: Any) -> Any:
@@ -56,9 +76,13 @@ def products(a: Any, b: Any) -> Any:
         return np.matmul(a, b)
     out = np.empty((*a.shape[:2], b.shape[2]), np.float32)
 
+    sizes = (*a.shape[1:], b.shape[2])
+
     def part(begin: int, end: int) -> None:
         for i in range(begin, end):
-            _filling(a[i], b[i], out[i])(0, a.shape[1], 0, b.shape[2])
+            (one, a_turned), (two, b_turned) = _in_memory(a[i]), _in_memory(b[i])
+            turned = a_turned, b_turned
+            compiled.multiply(one, two, out[i], sizes, turned, (1, 1, 1), (0, sizes[0]), (0, sizes[2]))
 
     share(len(a), -(-_WORTH_A_THREAD // (a[0].size * b.shape[2])), part)
     return out
@@ -77,17 +101,6 @@ def _fits(a: Any, b: Any, ndim: int) -> bool:
         and a.dtype == b.dtype == np.float32
         and len(a) > 0
     )
-
-
-def _filling(a: Array, b: Array, out: Array) -> Callable[[int, int, int, int], None]:
-    """Return what computes the rows and columns (from, to) of a product."""
-    sizes = (*a.shape, b.shape[1])
-    (one, a_turned), (two, b_turned) = _in_memory(a), _in_memory(b)
-
-    def part(top: int, bottom: int, left: int, right: int) -> None:
-        compiled.multiply(one, two, out, sizes, (a_turned, b_turned), (top, bottom), (left, right))
-
-    return part
 
 
 def _in_memory(array: Array) -> tuple[Array, bool]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fluidio.ops.compiled import products
 from fluidio.ops.kernel import Call
 from fluidio.ops.threads import share
 from fluidio.tensor.array import Array
@@ -35,6 +36,9 @@ _UNIT = 32
 """Filters that stay together: as many as the widest panel of the C code."""
 _PLACES_PER_FILTER = 4
 """Places that are gathered in the time in which one filter is arranged."""
+
+_WORTH_A_PRODUCT = 16
+"""Filters, channels and places from which kernels of 1 x 1 are faster as a product."""
 
 Part = Callable[[tuple[int, int], tuple[int, int]], None]
 """Compute some rows (from, to) for some filters (from, to)."""
@@ -91,9 +95,28 @@ def _share(rows: int, filters: int, work: int, by_filters: bool, part: Part) -> 
         share(rows, least, lambda begin, end: part((begin, end), (0, filters)))
 
 
+def _is_product(g: Geometry, w: Array) -> bool:
+    """Return whether each output is a product of the filters and one place of the input, and there are many of them."""
+    return (
+        products.compiled is not None
+        and g.kernel[0] * g.kernel[1] == g.groups == 1
+        and not any(map(any, g.pads))
+        and min(*w.shape[:2], g.images * g.outs[0] * g.outs[1]) >= _WORTH_A_PRODUCT
+    )
+
+
+def _met(x: Array, g: Geometry) -> Array:
+    """Return the places that a kernel of 1 x 1 meets."""
+    return x if max(g.strides) == 1 else np.ascontiguousarray(x[:, :, :: g.strides[0], :: g.strides[1]])
+
+
 def correlate(x: Array, w: Array, g: Geometry) -> Array:
     """Return the convolution of X [N, C, H, W] with W [F, C / groups, *kernel]."""
     out = np.empty((g.images, w.shape[0], *g.outs), np.float32)
+    if _is_product(g, w):
+        filters, channels = w.shape[:2]
+        sizes = filters, channels, g.images * g.outs[0] * g.outs[1]
+        return products.multiply(w, _met(x, g), out, sizes, images=(1, g.images, g.images))
     area = g.kernel[0] * g.kernel[1]
     taps = _taps(_forward(g, 0), _forward(g, 1), g.kernel[1])
     _run(x, w, out, taps, g, (*g.outs, *g.strides), (0, 0, 1, 1), (w.shape[1] * area, area))
@@ -103,6 +126,15 @@ def correlate(x: Array, w: Array, g: Geometry) -> Array:
 def spread(y: Array, w: Array, g: Geometry) -> Array:
     """Return the transposed convolution: X@GRAD of `correlate` for an output gradient Y."""
     x = np.empty((g.images, g.channels, *g.sizes), np.float32)
+    if _is_product(g, w):
+        filters, channels = w.shape[:2]
+        met = np.empty((g.images, channels, *g.outs), np.float32) if max(g.strides) > 1 else x
+        sizes = channels, filters, g.images * g.outs[0] * g.outs[1]
+        products.multiply(w, y, met, sizes, (True, False), (1, g.images, g.images))
+        if met is not x:
+            x[...] = 0
+            x[:, :, :: g.strides[0], :: g.strides[1]] = met
+        return x
     area = g.kernel[0] * g.kernel[1]
     for rests in product(*(range(min(s, n)) for s, n in zip(g.strides, g.sizes))):
         rows, cols = (_backward(g, dim, rest) for dim, rest in enumerate(rests))
@@ -118,6 +150,9 @@ def spread(y: Array, w: Array, g: Geometry) -> Array:
 def filter_gradient(x: Array, y: Array, w: Array, g: Geometry) -> Array:
     """Return W@GRAD of `correlate` for inputs X and output gradients Y."""
     out = np.empty(w.shape, np.float32)
+    if _is_product(g, w):
+        sizes = w.shape[0], g.images * g.outs[0] * g.outs[1], w.shape[1]
+        return products.multiply(y, _met(x, g), out, sizes, (False, True), (g.images, g.images, 1))
     taps = _taps(_forward(g, 0), _forward(g, 1), g.kernel[1])
     sizes, outs = (g.images, w.shape[1], *g.sizes), (w.shape[0] // g.groups, *g.outs)
     grid, target, area = (*g.outs, *g.strides), (0, 0, 1, 1), len(taps)
