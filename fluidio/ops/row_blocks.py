@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from fluidio.ops.compiled.products import product, products
 from fluidio.ops.kernel import Call
 from fluidio.ops.threads import share
 from fluidio.tensor.array import Array
 
-__all__ = ["are_rows", "by_pieces", "row_blocks", "share_products"]
+__all__ = ["are_rows", "by_pieces", "in_blocks", "row_blocks", "share_products"]
 
 _BLOCK = 1 << 15
 """Elements of a block: a few arrays of them stay in a core's cache."""
@@ -42,6 +45,28 @@ def row_blocks(k: Call, rows: int, width: int, run: Callable[[int, int], object]
             run(start, min(start + block, end))
 
     share(rows, -(-_WORTH_A_THREAD // max(width, 1)), part)
+
+
+def in_blocks(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a kernel that treats every element by itself, and keeps the dtype, work on large float arrays in blocks."""
+
+    @functools.wraps(kernel)
+    def work(k: Call, first: Any, *others: Any) -> Any:
+        if type(first) is not np.ndarray or first.size <= _BLOCK or first.dtype.kind != "f":
+            return kernel(k, first, *others)
+        arrays = (first, *others)
+        alike = all(type(a) is np.ndarray and a.shape == first.shape and a.dtype == first.dtype for a in others)
+        if not alike or not are_rows(*arrays):
+            return kernel(k, *arrays)
+        flat, out = [a.reshape(-1) for a in arrays], np.empty(first.size, first.dtype)
+
+        def run(begin: int, end: int) -> None:
+            out[begin:end] = kernel(k, *(a[begin:end] for a in flat))
+
+        row_blocks(k, first.size, 1, run)
+        return out.reshape(first.shape)
+
+    return work
 
 
 def share_products(k: Call, a: Array, b: Array) -> Array:

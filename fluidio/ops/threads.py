@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -80,7 +80,10 @@ def share(total: int, least: int, run: Callable[[int, int], object]) -> None:
         return
     edges = [total * i // threads for i in range(threads + 1)]
     flush = compiled.flush_denormals(-1) if compiled is not None else None
-    others = [_pool(threads).submit(_run, run, flush, *edges[i : i + 2]) for i in range(1, threads)]
+    others = [
+        _pool(threads).submit(copy_context().run, _run, run, flush, *edges[i : i + 2])  # np.errstate holds there, too
+        for i in range(1, threads)
+    ]
     run(*edges[:2])
     for other in others:
         other.result()

@@ -13,6 +13,7 @@ from fluidio.ops.compiled import channels
 from fluidio.ops.kernel import Call, KernelResult
 from fluidio.ops.math.special import erf
 from fluidio.ops.registry import gradient, op, same_as
+from fluidio.ops.row_blocks import in_blocks
 from fluidio.program.op_def import GradOp, grad_name
 from fluidio.program.operator import Operator
 from fluidio.tensor import SelectedRows
@@ -29,14 +30,14 @@ _PLAIN_GRADIENTS = {"selu", "mish"}  # Fluid: these gradients have no LoD
 
 def _by_out(name: str, forward: Forward, backward: Backward, attrs: Mapping[str, object] | None = None) -> None:
     """Register an op whose gradient needs its output only: backward(k, out, dout)."""
-    op(name, "X", "Out", attrs, infer=same_as("X"), grad=True)(forward)
-    gradient(name, "Out Out@GRAD", "X@GRAD", lod="none" if name in _PLAIN_GRADIENTS else None)(backward)
+    op(name, "X", "Out", attrs, infer=same_as("X"), grad=True)(in_blocks(forward))
+    gradient(name, "Out Out@GRAD", "X@GRAD", lod="none" if name in _PLAIN_GRADIENTS else None)(in_blocks(backward))
 
 
 def _by_x(name: str, forward: Forward, backward: Backward, attrs: Mapping[str, object] | None = None) -> None:
     """Register an op whose gradient needs its input: backward(k, x, dout)."""
-    op(name, "X", "Out", attrs, infer=same_as("X"), grad=True)(forward)
-    gradient(name, "X Out@GRAD", "X@GRAD", lod="none" if name in _PLAIN_GRADIENTS else None)(backward)
+    op(name, "X", "Out", attrs, infer=same_as("X"), grad=True)(in_blocks(forward))
+    gradient(name, "X Out@GRAD", "X@GRAD", lod="none" if name in _PLAIN_GRADIENTS else None)(in_blocks(backward))
 
 
 def _flat(name: str, forward: Forward) -> None:
@@ -78,7 +79,8 @@ def _rows_or_dense(one: Forward) -> Forward:
     return forward
 
 
-_by_out("relu", _relu, _relu_grad)
+op("relu", "X", "Out", infer=same_as("X"), grad=True)(_relu)
+gradient("relu", "Out Out@GRAD", "X@GRAD")(_relu_grad)
 _by_out("tanh", lambda k, x: k.xp.tanh(x), lambda k, out, d: d * (1 - out * out))
 _by_out("sigmoid", lambda k, x: sigmoid(k.xp, x), lambda k, out, d: d * out * (1 - out))
 _by_out("exp", lambda k, x: k.xp.exp(x).astype(x.dtype, copy=False), lambda k, out, d: d * out)
@@ -136,21 +138,31 @@ _by_out(
 def _elu(k: Call, x: Array) -> Array:
     xp, alpha = k.xp, k.attrs["alpha"]
     if alpha >= 0:
-        return xp.where(x > 0, x, alpha * xp.expm1(xp.minimum(x, 0)))
+        return xp.maximum(x, 0) + alpha * xp.expm1(xp.minimum(x, 0))
     with np.errstate(over="ignore"):
         return xp.maximum(x, 0) + xp.minimum(alpha * xp.expm1(x), 0)  # Fluid: a sum of both branches
+
+
+def _elu_grad(k: Call, x: Array, d: Array) -> Array:
+    alpha = k.attrs["alpha"]
+    slope = alpha * k.xp.exp(k.xp.minimum(x, 0))
+    if 0 <= alpha <= 1:
+        return d * k.xp.maximum(slope, x > 0)  # faster than `where`, which has to guess branches
+    return d * k.xp.where(x > 0, x.dtype.type(1), slope)
 
 
 _by_out(
     "leaky_relu",
     lambda k, x: k.xp.maximum(x, x * k.attrs["alpha"]),  # Fluid: above 1, alpha counts for what is positive
-    lambda k, out, d: k.xp.where(out > 0, d, d * k.attrs["alpha"]),
+    lambda k, out, d: (
+        d * k.xp.asarray([k.attrs["alpha"], 1], d.dtype).take((out > 0).view("int8"))
+    ),  # faster than where
     {"alpha": 0.02},
 )
 _by_x(
     "elu",
     _elu,
-    lambda k, x, d: d * k.xp.where(x > 0, x.dtype.type(1), k.attrs["alpha"] * k.xp.exp(k.xp.minimum(x, 0))),
+    _elu_grad,
     {"alpha": 1.0},
 )
 _by_x(

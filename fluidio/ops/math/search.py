@@ -89,11 +89,21 @@ def top_k(k: Call, x: Array, k_tensor: Array) -> tuple[Array, Array]:
     if count == 1:
         indices = x.argmax(axis=-1)[..., None]
     else:
-        order = k.xp.argsort(-x, axis=-1, kind="stable")
+        order = _descending(k, x, count + 1)
         indices = order[..., :count]
         if not k.dev.is_gpu:
-            indices = _ties_by_heap(x, order[..., : count + 1], indices)
+            indices = _ties_by_heap(x, order, indices)
     return k.xp.take_along_axis(x, indices, axis=-1), indices.astype(np.int64, copy=False)
+
+
+def _descending(k: Call, x: Array, count: int) -> Array:
+    """Return where the largest entries of each row are, the largest first, the first of equal ones first."""
+    if k.dev.is_gpu or 4 * count > x.shape[-1] or x.dtype.kind != "f" or np.isnan(x).any():
+        return k.xp.argsort(-x, axis=-1, kind="stable")[..., :count]
+    # Which of those that equal the last one are found is left open; rows with equal ones are ordered by a heap.
+    found = np.sort(np.argpartition(-x, count - 1, axis=-1)[..., :count], axis=-1)
+    order = np.argsort(-np.take_along_axis(x, found, axis=-1), axis=-1, kind="stable")
+    return np.take_along_axis(found, order, axis=-1)
 
 
 def _ties_by_heap(x: Array, order: Array, indices: Array) -> Array:

@@ -15,7 +15,7 @@ from fluidio.ops.sequence.ragged import last_level
 from fluidio.program.infer import InferContext
 from fluidio.tensor.array import Array
 
-__all__: list[str] = []
+__all__ = ["distances"]
 
 
 def _infer_distance(c: InferContext) -> None:
@@ -23,17 +23,32 @@ def _infer_distance(c: InferContext) -> None:
     c.set("SequenceNum", (1,), VarType.INT64, 0)
 
 
-def _distance(guess: Array, truth: Array) -> int:
-    """Return the Levenshtein distance, row by row of the table."""
-    steps = np.arange(truth.size + 1)
-    line = steps.copy()
-    for number, token in enumerate(guess.tolist(), 1):
+def distances(guesses: list[Array], truths: list[Array]) -> Array:
+    """Return the Levenshtein distance of each pair: all tables grow together, a row for each token of the guesses."""
+    lengths = np.array([guess.size for guess in guesses], np.int64)
+    order = np.argsort(-lengths, kind="stable")
+    lengths = lengths[order]
+    tokens, others = (_padded([side[i] for i in order.tolist()]) for side in (guesses, truths))
+    steps = np.arange(others.shape[1] + 1)
+    lines = np.tile(steps, (len(order), 1))
+    for number in range(1, tokens.shape[1] + 1):
+        line = lines[: np.searchsorted(-lengths, -number, side="right")]  # guesses that are so long
         best = np.empty_like(line)
-        best[0] = number
-        best[1:] = np.minimum(line[:-1] + (truth != token), line[1:] + 1)
+        best[:, 0] = number
+        unlike = others[: len(line)] != tokens[: len(line), number - 1, None]
+        best[:, 1:] = np.minimum(line[:, :-1] + unlike, line[:, 1:] + 1)
         # Insertions run along the row: best[j] = min over i <= j of best[i] + (j - i).
-        line = np.minimum.accumulate(best - steps) + steps
-    return int(line[-1])
+        line[...] = np.minimum.accumulate(best - steps, axis=1) + steps
+    found = np.empty(len(order), np.int64)
+    found[order] = lines[np.arange(len(order)), [truths[i].size for i in order.tolist()]]
+    return found
+
+
+def _padded(rows: list[Array]) -> Array:
+    out = np.zeros((len(rows), max((row.size for row in rows), default=0)), rows[0].dtype if rows else np.int64)
+    for target, row in zip(out, rows):
+        target[: row.size] = row
+    return out
 
 
 @op(
@@ -60,7 +75,7 @@ def edit_distance(k: Call, guesses: Any, truths: Any, guess_lengths: Any, truth_
             sides.append([flat[a:b] for a, b in itertools.pairwise(offsets)])
     if len(sides[0]) != len(sides[1]):
         raise EnforceNotMet(f"Hyps holds {len(sides[0])} sequences, but Refs {len(sides[1])}")
-    out = np.array([_distance(guess, truth) for guess, truth in zip(*sides)], np.float32)
+    out = distances(*sides).astype(np.float32)
     if k.attrs["normalized"]:
         sizes = np.array([truth.size for truth in sides[1]])
         if (sizes == 0).any():

@@ -208,10 +208,14 @@ def overlaps(xp: ArrayLibrary | ModuleType, x: Array, y: Array, normalized: bool
 def shared_and_union(xp: ArrayLibrary | ModuleType, x: Array, y: Array, normalized: bool) -> tuple[Array, Array]:
     """Return the areas of intersection and union of each box of X with each of Y."""
     extra = 0 if normalized else 1
-    low = xp.maximum(x[:, None, :2], y[None, :, :2])
-    high = xp.minimum(x[:, None, 2:], y[None, :, 2:])
-    sides = xp.maximum(high - low + extra, 0)
-    shared = sides[..., 0] * sides[..., 1]
+    across = xp.ascontiguousarray(y.T)
+
+    def side(dim: int) -> Array:
+        low = xp.maximum(x[:, dim, None], across[dim])
+        high = xp.minimum(x[:, dim + 2, None], across[dim + 2])
+        return xp.maximum(high - low + extra, 0)
+
+    shared = side(0) * side(1)
 
     def area(b: Array) -> Array:
         return (b[:, 2] - b[:, 0] + extra) * (b[:, 3] - b[:, 1] + extra)
