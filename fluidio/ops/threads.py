@@ -81,7 +81,7 @@ def share(total: int, least: int, run: Callable[[int, int], object]) -> None:
     edges = [total * i // threads for i in range(threads + 1)]
     flush = compiled.flush_denormals(-1) if compiled is not None else None
     others = [
-        _pool(threads).submit(copy_context().run, _run, run, flush, *edges[i : i + 2])  # np.errstate holds there, too
+        _pool(threads).submit(copy_context().run, _run, run, flush, edges[i], edges[i + 1])  # np.errstate holds there
         for i in range(1, threads)
     ]
     run(*edges[:2])

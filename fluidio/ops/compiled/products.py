@@ -92,7 +92,7 @@ def _fits(a: Any, b: Any, ndim: int) -> bool:
     """Return whether the C takes both sides, and is worth it."""
     if compiled is None or type(a) is not np.ndarray or type(b) is not np.ndarray or not a.ndim == b.ndim == ndim:
         return False
-    rows, depth, columns = *a.shape[-2:], b.shape[-1]
+    rows, depth, columns = a.shape[-2], a.shape[-1], b.shape[-1]
     return (
         rows * depth * columns > _SMALL
         and rows >= _NARROW

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.ops.compiled import products
 from fluidio.ops.kernel import Call
 from fluidio.ops.sequence.ragged import last_level
 from fluidio.ops.sequence.time_major import SIGMOID_TOP, activation, recurrent_activation, time_major
@@ -257,7 +258,7 @@ def output_gate_backward(
         dc0 = xp.zeros_like(c0)
     if k.wants("Weight@GRAD"):
         dweight = xp.zeros_like(weight)
-        part = product(outputs.take(k.dev.upload(batches.before), axis=0).T, dgate[first:])
+        part = products.product(outputs.take(k.dev.upload(batches.before), axis=0).T, dgate[first:])
         if h0 is not None:
             part += batches.start_state(k, h0, outputs.shape[1], x.dtype).T @ dgate[:first]
         dweight[:, 3 * size :] = part
