@@ -56,6 +56,7 @@ class Reader:
         self.pending_warning = ""  # issued at the end of the epoch, not in a thread
         self.sits_out = False  # other trainers have one more step in this epoch; this one has no data for it
         self.pending: ReaderState | None = None
+        self._chain: tuple[str, ...] | None = None
         self._error: Exception | None = None
         self._buffers = Pool()
         self._lock = threading.RLock()
@@ -196,7 +197,9 @@ class Reader:
 
     def chain(self) -> tuple[str, ...]:
         """Return the names of the readers from the source up to this one."""
-        return (self.name,) if self.underlying is None else (*self.underlying.chain(), self.name)
+        if self._chain is None:
+            self._chain = (self.name,) if self.underlying is None else (*self.underlying.chain(), self.name)
+        return self._chain
 
     def is_top(self) -> bool:
         """Return whether no reader is built on this one."""

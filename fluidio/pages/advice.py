@@ -13,6 +13,8 @@ _MUCH = 0.10
 """A share of the time that is worth a change."""
 _BUSY = 0.2
 """With fewer busy cores than this while a program waits, nothing decodes: the source itself is slow."""
+_NOTHING = 1e-9
+"""Seconds that stand for a run without a step."""
 _SHORT = 0.5
 """Seconds; shorter runs get no advice."""
 _HELD_UP = 0.25
@@ -75,6 +77,8 @@ class Advice(NamedTuple):
 
 def advise(run: Measured) -> Advice:
     """Return the most important advice."""
+    if run.seconds <= _NOTHING:
+        return Advice("short", "no step was run")
     if run.seconds < _SHORT:
         return Advice("short", f"the run took {run.seconds:.2g} s: too short to say what it waits for")
     if run.waiting >= _MUCH:

@@ -123,8 +123,10 @@ def bins(values: npt.NDArray[np.float64]) -> dict[str, Any]:
     if not len(finite):
         return described
     low, high = float(finite.min()), float(finite.max())
+    scale = max(1.0, abs(low), abs(high))  # squares of the largest floats overflow
+    mean, std = scale * float((finite / scale).mean()), scale * float((finite / scale).std())
     whole = bool((finite == np.floor(finite)).all())
-    described |= {"least": low, "most": high, "mean": float(finite.mean()), "std": float(finite.std())}
+    described |= {"least": low, "most": high, "mean": mean, "std": std}
     described["median"] = float(np.median(finite))
     if whole and high - low < 60:
         edges = np.arange(low, high + 2) - 0.5

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from fluidio.flow.observer import Observer, OpRun
+from fluidio.flow.observer import Observer, OpRun, Read, Wait
 
-__all__ = ["Looked", "OpTimer", "QueueWaits", "scalar"]
+__all__ = ["Between", "Looked", "OpTimer", "QueueWaits", "scalar", "waits_of"]
 
 _FEW = 16
 
@@ -30,6 +31,26 @@ class OpTimer(Observer):
         found[0] += 1
         found[1] += op.stop - op.start
 
+    def profile(self) -> list[dict[str, Any]]:
+        """Return the time of ops by type, the slowest first."""
+        types: dict[str, list[float]] = {}
+        for (kind, _), (runs, seconds, _) in self.ops.items():
+            if kind == "read":  # waits, which are reported as such
+                continue
+            row = types.setdefault(kind, [0, 0.0])
+            row[0] += runs
+            row[1] += seconds
+        often = {kind: row for kind, row in types.items() if row[0] > 1}
+        types = often or types  # ops that ran once belong to the startup program
+        whole = sum(row[1] for row in types.values()) or 1.0
+        rows = [{"type": k, "runs": int(r), "seconds": s, "share": s / whole} for k, (r, s) in types.items()]
+        return sorted(rows, key=lambda row: -float(str(row["seconds"])))
+
+    def slowest(self) -> list[list[Any]]:
+        """Return type, output, runs, seconds and line of the slowest single ops."""
+        found = [[kind, out, *row] for (kind, out), row in self.ops.items() if kind != "read"]
+        return sorted(found, key=lambda row: -row[3])[:200]
+
 
 class QueueWaits:
     """The waits of one queue."""
@@ -38,6 +59,28 @@ class QueueWaits:
         self.starved = self.blocked = 0.0
         self.most = 0
         self.producers: set[int] = set()
+
+
+class Between:
+    """The reads and waits between two observed steps, kept as they came: to sum them up later costs least."""
+
+    def __init__(self) -> None:
+        self.reads: list[Read] = []
+        self.waits: list[Wait] = []
+
+    def take(self) -> tuple[list[Read], list[Wait]]:
+        """Return what was kept, and keep no more of it."""
+        taken, self.reads, self.waits = (self.reads, self.waits), [], []
+        return taken
+
+
+def waits_of(waits: Iterable[Wait]) -> dict[tuple[str, str], tuple[float, int]]:
+    """Return by queue and side how many seconds some waits took and how full the queue was at most."""
+    sums: dict[tuple[str, str], tuple[float, int]] = {}
+    for wait in waits:
+        seconds, most = sums.get((wait.queue, wait.side), (0.0, 0))
+        sums[wait.queue, wait.side] = seconds + wait.stop - wait.start, max(most, wait.size)
+    return sums
 
 
 class Looked:

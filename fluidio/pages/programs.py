@@ -22,6 +22,7 @@ __all__ = ["costs_of_trace", "program_page", "programs_of_model", "programs_of_s
 
 _PROGRAMS = 6
 _OPS = 12_000
+_PROBLEMS = 3
 
 
 def program_page(
@@ -70,7 +71,13 @@ def programs_of_model(path: str) -> list[tuple[str, Program]]:
     """
     model = open_model(path)
     if model.program is None:
-        raise ModelError(f"{path}: there is no program to look at", model.problems)
+        problems = list(model.problems)
+        if os.path.isdir(path) and any("RecordIO data" in problem for problem in problems):
+            raise ModelError(
+                f"{path}: no saved model is in this folder; to look at its records: fluidio view '{path}/*'"
+            )
+        more = [f"and {len(problems) - _PROBLEMS} more files"] if len(problems) > _PROBLEMS else []
+        raise ModelError(f"{path}: there is no program to look at", problems[:_PROBLEMS] + more)
     return [(os.path.basename(model.program_path), model.program)]
 
 

@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from operator import length_hint
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from fluidio.errors import EOFException
 from fluidio.flow.observer import OBSERVERS, Copy, Drop, Observer, Read, Step, StepResult, Wait
 from fluidio.pages.advice import Measured, Queue
-from fluidio.pages.counters import Looked, OpTimer, QueueWaits, scalar
+from fluidio.pages.counters import Between, Looked, OpTimer, QueueWaits, scalar, waits_of
 from fluidio.pages.environment import environment_of, memory_now
 from fluidio.pages.series import Curve, Lanes
 
@@ -23,7 +23,7 @@ __all__ = ["Recorder"]
 _EVENTS = 3000
 _MARKS = 400
 _CURVES = 40
-_OP_SHARE = 0.003
+_OP_SHARE = 0.002
 """The share of the run's time that may be spent on timing ops; ops are timed until it is used up."""
 _OP_COST = 4e-6
 """Seconds that it takes to time one op."""
@@ -31,9 +31,11 @@ _CLOCKS_EVERY = 0.005
 """Seconds between steps whose processor use is measured: the query takes microseconds."""
 _STEP_COST = 80e-6
 """Cost in seconds of observing one step, including the cache misses it causes in the next ones."""
-_STEP_SHARE = 0.008
+_STEP_SHARE = 0.004
 """The share of the run's time that may be spent on observing steps: of short steps, only some are observed."""
 _MOST_SKIPPED = 1000
+_LONG = 2e-3
+"""Seconds of a wait that is always shown, even between observed steps."""
 _ALL_WATCHED = 200
 """Number of steps at the start of a run that are all observed."""
 _HELD = 256
@@ -66,12 +68,12 @@ class Recorder(Observer):
         self.lanes = Lanes(time.perf_counter())
         self.chain: tuple[str, ...] = ()
         self._keep = keep
-        self._queues: dict[str, QueueWaits] = {}
+        self._queues: dict[str, QueueWaits] = defaultdict(QueueWaits)
         self._drops: dict[str, int] = {}
         self._events: deque[tuple[int, str, str, float, float]] = deque(maxlen=_EVENTS)
         self._names: dict[int, str] = {}
         self._held: list[tuple[int, str, str, float, float, int]] = []
-        self._not_held: list[tuple[float, float]] = []
+        self._between = Between()
         self._skipped = self._fed = 0
         self._reads_inside: set[int] = set()
         self._seconds = {"step": 0.0, "wait": 0.0, "wait inside": 0.0}
@@ -90,22 +92,27 @@ class Recorder(Observer):
         self._lock = threading.RLock()
 
     def start(self) -> None:
-        """Start observing."""
-        self.lanes = Lanes(time.perf_counter())
+        """Start observing, or continue: the time since `stop` is not part of the run."""
+        now = time.perf_counter()
+        if self._last:
+            self._first += now - self._last
+            self._last = now
+        self.lanes = Lanes(now)
         OBSERVERS.add(self)
 
     def stop(self) -> None:
         """Stop observing."""
-        left = length_hint(OBSERVERS.skipped)
+        unwatched = self._unwatched()
         OBSERVERS.remove(self)
-        unwatched = max(0, self._skipped - left)
-        self._skipped = 0
-        self.steps += unwatched
-        self.records += unwatched * self._fed
+        with self._lock:
+            self._skipped = 0
+            self.steps += unwatched
+            self.records += unwatched * self._fed
+            self._sum_between(self._last, time.perf_counter())
         if self._timer is not None:
             OBSERVERS.remove(self._timer)
 
-    # -- what is heard --------------------------------------------------------------------------------------------
+    # -- events ---------------------------------------------------------------------------------------------------
 
     def step_began(self, step: Step) -> None:
         if not self._first:
@@ -159,13 +166,41 @@ class Recorder(Observer):
         steps = min(_MOST_SKIPPED, int(_STEP_COST / (_STEP_SHARE * max(seconds, 1e-9))))
         self._skipped = steps if steps and OBSERVERS.skip(self, steps) else 0
 
+    def _unwatched(self) -> int:
+        """Return how many steps have run since the last one that was observed."""
+        return max(0, self._skipped - length_hint(OBSERVERS.skipped))
+
     def _make_up(self, step: Step, seconds: float) -> None:
         """Count the skipped steps before this one as if they had been like it."""
         steps, self._skipped = self._skipped, 0
-        self._held.append((step.thread, "step", "", step.start - seconds, step.start, steps * step.fed))
-        self._not_held.append((step.start, steps - 1.0))
+        start, stop = step.start - seconds, step.start
+        self._events.append((step.thread, "steps", "", start, stop))
+        self._seconds["step"] += seconds
+        self.lanes.spend("step", start, stop)
+        self.lanes.spread("steps", start, stop, steps)
         self.steps += steps
-        self.records += steps * step.fed
+        self._count_records(steps * step.fed, start, stop)
+        self._sum_between(start, stop)
+
+    def _count_records(self, records: int, start: float, stop: float) -> None:
+        if records:
+            self.records += records
+            self.lanes.spread("records", start, stop, records)
+
+    def _sum_between(self, start: float, stop: float) -> None:
+        """Add the reads and waits between two observed steps, spread over the time between them."""
+        reads, waits = self._between.take()
+        if reads:
+            waited = sum(read.stop - read.start for read in reads)
+            inside = sum(read.stop - read.start for read in reads if read.thread in self._reads_inside)
+            self._seconds["wait"] += waited
+            self._seconds["wait inside"] += inside
+            self.lanes.spread("wait", start, stop, waited)
+            self._count_records(sum(read.records for read in reads), start, stop)
+        for (queue, side), (seconds, most) in waits_of(waits).items():
+            self._add_wait(queue, side, seconds, most)
+            kind = "starved" if side == "consumer" else "blocked"
+            self.lanes.spread(f"{kind} {queue}", start, stop, seconds)
 
     def _look(self, clocks: tuple[float, float], seconds: float) -> None:
         looked = self._looked_at
@@ -177,6 +212,9 @@ class Recorder(Observer):
     def item_read(self, read: Read) -> None:
         with self._lock:
             waited = read.stop - read.start
+            if self._skipped and waited < _LONG and not self._running and not read.ended:
+                self._between.reads.append(read)
+                return
             clocks = self._running.get(read.thread)
             if clocks is not None:
                 used = self._clocks[0]() - clocks[0]
@@ -196,24 +234,31 @@ class Recorder(Observer):
                 self._count_workers()
             if read.ended:
                 self.epochs += 1
+                if self._skipped and not self._running and read.thread in self._reads_inside:
+                    self.steps -= 1  # the step that fails for it is counted among the skipped ones
                 if len(self.marks) < _MARKS:
-                    self.marks.append(self.steps)
+                    self.marks.append(self.steps + self._unwatched())
 
     def wait_ended(self, wait: Wait) -> None:
         with self._lock:
-            queue = self._queues.get(wait.queue)
-            if queue is None:
-                queue = self._queues[wait.queue] = QueueWaits()
-            if wait.side == "consumer":
-                kind = "starved"
-                queue.starved += wait.stop - wait.start
-            else:
-                kind = "blocked"
-                queue.blocked += wait.stop - wait.start
-                queue.producers.add(wait.thread)
+            if self._skipped and wait.stop - wait.start < _LONG and not self._running:
+                self._between.waits.append(wait)
+                return
+            kind = "starved" if wait.side == "consumer" else "blocked"
+            self._add_wait(wait.queue, wait.side, wait.stop - wait.start, wait.size)
+            if wait.side == "producer":
+                self._queues[wait.queue].producers.add(wait.thread)
             if wait.thread not in self._names:
                 self._name(wait.thread)
             self._held.append((wait.thread, kind, wait.queue, wait.start, wait.stop, wait.size))
+
+    def _add_wait(self, name: str, side: str, seconds: float, size: int) -> None:
+        queue = self._queues[name]
+        if side == "consumer":
+            queue.starved += seconds
+        else:
+            queue.blocked += seconds
+        queue.most = max(queue.most, size)
 
     def copy_ended(self, copy: Copy) -> None:
         with self._lock:
@@ -235,15 +280,11 @@ class Recorder(Observer):
                 self._seconds["wait" if kind == "wait" else "step"] += sum(stops) - sum(starts)
             if kind == "step":
                 self.lanes.count("steps", stops, [1.0] * len(stops))
-                if self._not_held:
-                    self.lanes.count("steps", *zip(*self._not_held))
-                    self._not_held = []
             if kind in ("step", "wait") and any(amounts):
                 self.lanes.count("records", stops, amounts)
             if kind == "copy":
                 self.lanes.count("copied", stops, amounts)
             if queue:
-                self._queues[queue].most = max(self._queues[queue].most, *amounts)
                 for stop, amount in zip(stops[::16], amounts[::16]):
                     self.lanes.peak(queue, stop, amount)
 
@@ -252,7 +293,7 @@ class Recorder(Observer):
             self.dropped += drop.items
             self._drops[drop.reader] = self._drops.get(drop.reader, 0) + drop.items
 
-    # -- what is kept ---------------------------------------------------------------------------------------------
+    # -- helpers --------------------------------------------------------------------------------------------------
 
     def _fetched(self, name: str, value: object) -> None:
         number = scalar(value, self._keep)
@@ -285,7 +326,7 @@ class Recorder(Observer):
         self._peak_memory = max(self._peak_memory, memory)
         self.lanes.peak("memory", now, memory)
 
-    # -- what is told ---------------------------------------------------------------------------------------------
+    # -- results --------------------------------------------------------------------------------------------------
 
     def measured(self) -> Measured:
         """Return the measurements for the advice."""
@@ -316,32 +357,12 @@ class Recorder(Observer):
 
     def profile(self) -> list[dict[str, Any]]:
         """Return the time of ops by type, the slowest first."""
-        if self._timer is None:
-            return []
-        types: dict[str, list[float]] = {}
-        for (kind, _), (runs, seconds, _) in self._timer.ops.items():
-            if kind == "read":  # waits, which are reported as such
-                continue
-            row = types.setdefault(kind, [0, 0.0])
-            row[0] += runs
-            row[1] += seconds
-        often = {kind: row for kind, row in types.items() if row[0] > 1}
-        types = often or types  # ops that ran once belong to the startup program
-        whole = sum(row[1] for row in types.values()) or 1.0
-        rows = [{"type": k, "runs": int(r), "seconds": s, "share": s / whole} for k, (r, s) in types.items()]
-        return sorted(rows, key=lambda row: -float(str(row["seconds"])))
-
-    def ops(self) -> list[list[Any]]:
-        """Return type, output, runs, seconds and line of the slowest single ops."""
-        if self._timer is None:
-            return []
-        found = [[kind, out, *row] for (kind, out), row in self._timer.ops.items() if kind != "read"]
-        return sorted(found, key=lambda row: -row[3])[:200]
+        return self._timer.profile() if self._timer is not None else []
 
     def as_json(self) -> dict[str, Any]:
         """Return all as plain values: what `--record` writes and the page shows."""
         with self._lock:
-            self._sort_in()
+            measured = self.measured()
             return {
                 "format": "fluidio trace 1",
                 "command": sys.argv[:20],
@@ -357,10 +378,10 @@ class Recorder(Observer):
                 "curves": {name: curve.as_json() for name, curve in self.curves.items()},
                 "time": self.lanes.as_json(),
                 "events": self._told_events(),
-                "measured": _plain(self.measured()),
+                "measured": measured._asdict() | {"queues": [queue._asdict() for queue in measured.queues]},
                 "chain": list(self.chain),
                 "profile": self.profile(),
-                "ops": self.ops(),
+                "ops": self._timer.slowest() if self._timer is not None else [],
                 "memory": self._peak_memory,
                 "environment": environment_of(),
             }
@@ -378,7 +399,3 @@ class Recorder(Observer):
             [self._names[thread], f"{kind} {queue}".strip(), round(start - self._first, 6), round(stop - start, 6)]
             for thread, kind, queue, start, stop in self._events
         ]
-
-
-def _plain(measured: Measured) -> dict[str, Any]:
-    return measured._asdict() | {"queues": [queue._asdict() for queue in measured.queues]}

@@ -153,15 +153,20 @@ class Lanes:
 
     def spend(self, lane: str, start: float, stop: float) -> None:
         """Add the seconds from `start` to `stop` to the buckets they fall into."""
+        self.spread(lane, start, stop, stop - start)
+
+    def spread(self, lane: str, start: float, stop: float, amount: float) -> None:
+        """Spread an amount evenly over the time from `start` to `stop`."""
         last = self.at(stop)
         first = self.at(start)
         values = self._lane(lane)
         if first == last:
-            values[last] += stop - start
+            values[last] += amount
             return
+        share = amount / (stop - start)
         for bucket in range(first, last + 1):
             low = max(start, self.start + bucket * self.width)
-            values[bucket] += max(0.0, min(stop, self.start + (bucket + 1) * self.width) - low)
+            values[bucket] += share * max(0.0, min(stop, self.start + (bucket + 1) * self.width) - low)
 
     def peak(self, lane: str, when: float, value: float) -> None:
         """Keep the largest value of each bucket."""

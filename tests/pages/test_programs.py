@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import fluidio as fluid
+from fluidio import recordio
 from fluidio.cli import main
 from fluidio.errors import ModelError
 from fluidio.pages.graph import graph_of
-from fluidio.pages.programs import costs_of_trace, program_page, programs_of_script
+from fluidio.pages.programs import costs_of_trace, program_page, programs_of_model, programs_of_script
 from tests.pages.data_of import data_of
 
 
@@ -163,3 +164,20 @@ def test_a_large_program_gives_a_page_of_bounded_size() -> None:
 def test_a_folder_without_a_model_is_told_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["view", str(tmp_path), "--no-open"]) == 1
     assert "empty" in capsys.readouterr().err
+
+
+def test_a_folder_of_records_is_no_model_and_the_error_names_the_command(tmp_path: Path) -> None:
+    for n in range(9):
+        with recordio.Writer(str(tmp_path / f"{n}.recordio")) as writer:
+            writer.write_block([np.ones((3, 2), np.float32)])
+    with pytest.raises(ModelError, match=r"to look at its records: fluidio view '.*/\*'$"):
+        programs_of_model(str(tmp_path))
+
+
+def test_of_many_files_that_are_no_program_a_few_are_named(tmp_path: Path) -> None:
+    for n in range(9):
+        (tmp_path / f"{n}.bin").write_bytes(b"nothing")
+    with pytest.raises(ModelError) as caught:
+        programs_of_model(str(tmp_path))
+    assert len(str(caught.value).splitlines()) == 5
+    assert str(caught.value).endswith("and 6 more files")

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import fluidio as fluid
+from fluidio import recordio
 from fluidio.flow.observer import OBSERVERS, Drop, Observer, Read, Step, StepResult, Wait, observing
 from fluidio.pages.advice import advise
 from fluidio.pages.live import LiveLine
@@ -246,6 +247,54 @@ def test_short_steps_are_counted_though_only_some_are_watched() -> None:
     assert 200 <= curve["count"] <= 1500
     assert curve["mean"] == [8 * step for step in curve["step"]]
     assert OBSERVERS.all == ()
+
+
+def test_reads_and_waits_between_watched_steps_are_counted() -> None:
+    machine = Machine()
+    recorder = machine.recorder
+    recorder.lanes = Lanes(machine.now)
+    OBSERVERS.add(recorder)
+    for _ in range(250):
+        machine.step(0.0, 1e-4)
+    before = recorder.measured()
+    began = machine.now
+    for n in range(10):
+        recorder.item_read(Read("files", ("files",), 32, False, HERE, began + n * 1e-3, began + n * 1e-3 + 1e-4))
+        recorder.wait_ended(Wait("files", "consumer", n, HERE, began + n * 1e-3, began + n * 1e-3 + 1e-4))
+    machine.now += 0.01
+    machine.step(0.0, 1e-4)
+    recorder.stop()
+    after = recorder.measured()
+    assert before.queues == []
+    (queue,) = after.queues
+    assert (queue.name, queue.most) == ("files", 9)
+    assert queue.starved * after.seconds == pytest.approx(1e-3)
+    assert after.waiting * after.seconds == pytest.approx(1e-3)
+    assert recorder.records == 251 * 32 + 10 * 32
+    assert sum(recorder.lanes.lanes["records"]) == pytest.approx(recorder.records)
+    assert sum(recorder.lanes.lanes["starved files"]) == pytest.approx(1e-3)
+
+
+def test_records_and_epochs_of_a_pipeline_are_exact_though_only_some_steps_are_watched(tmp_path: Path) -> None:
+    path = str(tmp_path / "data.recordio")
+    with recordio.Writer(path) as writer:
+        writer.write_block([np.ones((999, 4), np.float32)])
+    files = fluid.layers.open_files([path], shapes=[(-1, 4)], lod_levels=[0], dtypes=["float32"])
+    reader = fluid.layers.double_buffer(fluid.layers.batch(files, batch_size=2, drop_last=False))
+    total = fluid.layers.reduce_sum(fluid.layers.read_file(reader))
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(fluid.default_startup_program())
+    recorder = Recorder(times_ops=False)
+    recorder.start()
+    for _ in range(3):
+        try:
+            while True:
+                exe.run(fetch_list=[total])
+        except fluid.core.EOFException:
+            reader.reset()
+    recorder.stop()
+    assert (recorder.epochs, recorder.steps, recorder.records) == (3, 1500, 2997)
+    assert recorder.marks == [500, 1000, 1500]
 
 
 def test_a_run_that_is_recorded_is_watched_step_by_step() -> None:

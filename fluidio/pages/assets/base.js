@@ -21,6 +21,7 @@ const s = (tag, attributes, ...children) => element("http://www.w3.org/2000/svg"
 const NOT_FINITE = { nan: NaN, inf: Infinity, "-inf": -Infinity };
 const number = (value) => (typeof value === "string" ? NOT_FINITE[value] : value === null ? NaN : value);
 const whole = (value) => Math.round(value).toLocaleString("en-US");
+const amount = (value) => (value < 1e9 ? whole(value) : `${figure(value / 1e9)} billion`);
 const plural = (count, word, words) => `${whole(count)} ${count === 1 ? word : words || word + "s"}`;
 
 function figure(value) {
@@ -30,7 +31,7 @@ function figure(value) {
   const size = Math.abs(v);
   if (Number.isInteger(v) && size < 1e7) return v.toLocaleString("en-US");
   if (size >= 1e7 || (size > 0 && size < 1e-3)) return v.toExponential(2).replace("e+", "e");
-  return String(Number(v.toPrecision(4)));
+  return Number(v.toPrecision(4)).toLocaleString("en-US", { maximumFractionDigits: 7 });
 }
 
 function bytes(value) {

@@ -3,7 +3,8 @@ const SERIES = ["--c0", "--c1", "--c2", "--c3", "--c4", "--c5"];
 
 // lines: [{name, x, y, low, high, colour, dash}]; options: {xname, yname, marks, logarithmic, height, zero}
 function chart(title, note, lines, options) {
-  const width = options.wide ? 1180 : 600, height = options.height || (options.wide ? 260 : 220), left = 58, right = 12, top = 10, bottom = 30;
+  const narrow = innerWidth < 640, width = narrow ? Math.max(280, innerWidth - 62) : options.wide ? 1180 : 600;
+  const height = narrow ? 190 : options.height || (options.wide ? 260 : 220), left = 58, right = 12, top = 10, bottom = 30;
   const finite = (value) => Number.isFinite(value) && (!options.logarithmic || value > 0);
   const shape = options.logarithmic ? Math.log10 : (value) => value;
   let x0 = Infinity, x1 = -Infinity, y0 = Infinity, y1 = -Infinity;
@@ -27,7 +28,7 @@ function chart(title, note, lines, options) {
     const y = top + (1 - (tick - y0) / (y1 - y0)) * (height - top - bottom);
     parts.push(s("line", { class: "grid", x1: left, x2: width - right, y1: y, y2: y }), s("text", { x: left - 8, y: y + 4, "text-anchor": "end" }, figure(options.logarithmic ? 10 ** tick : tick)));
   }
-  for (const tick of ticks(x0, x1, 6)) parts.push(s("text", { x: X(tick), y: height - 10, "text-anchor": "middle" }, figure(tick)));
+  for (const tick of ticks(x0, x1, narrow ? 4 : 6)) parts.push(s("text", { x: X(tick), y: height - 10, "text-anchor": "middle" }, figure(tick)));
   for (const mark of (options.marks || []).filter((at) => at > x0 && at < x1)) parts.push(s("line", { x1: X(mark), x2: X(mark), y1: top, y2: height - bottom, stroke: "var(--strong-line)", "stroke-dasharray": "2 3" }));
   parts.push(s("line", { class: "axis", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }));
   lines.forEach((line, number) => {

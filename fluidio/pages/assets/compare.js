@@ -11,7 +11,7 @@ function verdicts() {
       return h("div", { class: "callout good", "data-verdict": "agree" }, `${pair} agree within ${data.rtol} over ${plural(compared, "step")}.`);
     }
     return h("div", { class: "callout bad", "data-verdict": "part" }, `${pair} part at step ${whole(parted.step)}.`,
-      h("small", {}, `${parted.name}: ${number(parted.values[0])} and ${number(parted.values[1])}; the largest difference is ${figure(parted.largest)} of the value, at step ${whole(parted.largest_step)}`));
+      h("small", {}, `${parted.name}: ${number(parted.values[0])} and ${number(parted.values[1])}${Number.isFinite(number(parted.largest)) ? `; the largest difference is ${figure(parted.largest)} of the value, at step ${whole(parted.largest_step)}` : ""}`));
   });
 }
 

@@ -193,6 +193,7 @@ function draw(everything) {
   }
   const titles = NAMES.map((name, n) => size.widths[n] ? s("text", { class: "column", x: size.lefts[n], y: 30, style: `fill:var(--${name})` }, name) : null);
   const arrow = s("defs", {}, s("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, s("path", { d: "M0 0L8 4L0 8z", fill: "context-stroke" })));
+  if (!nodes.length) { view.replaceChildren(h("p", { class: "empty" }, program.ops.length ? "Everything is hidden." : "This program has no ops.")); return; }
   view.replaceChildren(s("svg", { class: "draw", width: size.width * zoom, height: size.height * zoom, viewBox: `0 0 ${size.width} ${size.height}`, role: "img", "aria-label": `${nodes.length} nodes` },
     arrow, ...titles.filter(Boolean), ...lines, ...lit, ...nodes.filter(inside).map(drawNode)));
 }
@@ -383,7 +384,7 @@ function tables() {
 
 function tilesOf() {
   const count = (role) => program.ops.filter((op) => op.role === role).length, time = program.ops.reduce((sum, op) => sum + (op.seconds || 0), 0);
-  return h("div", { class: "tiles" }, tile(whole(program.ops.filter((op) => op.type !== "data").length), "ops"), tile(whole(program.parameter_values), `parameter values in ${plural(program.parameters, "tensor")}`),
+  return h("div", { class: "tiles" }, tile(whole(program.ops.filter((op) => op.type !== "data").length), "ops"), tile(amount(program.parameter_values), `parameter values in ${plural(program.parameters, "tensor")}`),
     tile(whole(count("forward")), "forward"), tile(whole(count("backward")), "backward"), tile(whole(count("update")), "update"), program.timed && tile(seconds(time), "in ops, by the profile"), program.blocks > 1 && tile(whole(program.blocks), "blocks"));
 }
 

@@ -9,7 +9,7 @@ function tiles() {
     tile(whole(totals.records), totals.verified ? "records, all read" : "records, as the headers say"),
     tile(whole(totals.files), totals.files === 1 ? "file" : "files"),
     tile(bytes(totals.size), unpacked),
-    tile(whole(totals.chunks), `chunks${names ? ": " + names : ""}`),
+    tile(whole(totals.chunks), `${totals.chunks === 1 ? "chunk" : "chunks"}${names ? ` (${names})` : ""}`),
     tile(content || "nothing", `content, dialect ${totals.dialects.join(", ") || "unknown"}`),
     totals.damage
       ? tile(whole(totals.damage), `${totals.damage === 1 ? "place" : "places"} damaged in ${plural(totals.damaged_files, "file")}`, "bad")

@@ -14,7 +14,7 @@ function callouts() {
 
 function tiles() {
   const took = data.seconds || 1e-9, dropped = Object.values(data.dropped).reduce((a, b) => a + b, 0);
-  return h("div", { class: "tiles" }, tile(whole(data.steps), `steps, ${figure(data.steps / took)} each second`), data.epochs ? tile(whole(data.epochs), data.epochs === 1 ? "epoch" : "epochs") : null,
+  return h("div", { class: "tiles" }, tile(whole(data.steps), data.steps ? `steps, ${figure(data.steps / took)} each second` : "steps"), data.epochs ? tile(whole(data.epochs), data.epochs === 1 ? "epoch" : "epochs") : null,
     data.records ? tile(whole(data.records), `records, ${whole(data.records / took)} each second`) : null, tile(seconds(data.seconds), "from the first step to the last"),
     data.memory ? tile(bytes(data.memory), "most memory seen") : null, dropped ? tile(whole(dropped), `left out by ${Object.keys(data.dropped).map(shortName).join(", ")}`, "bad") : null);
 }
@@ -70,8 +70,8 @@ function overTime() {
   return h("div", { class: "charts" }, found);
 }
 
-const TONES = { step: "--c0", failed: "--c4", wait: "--bad", starved: "--bad", blocked: "--strong-line", copy: "--c2" };
-const MEANINGS = { step: "step", failed: "a step that failed, or the end of the data", wait: "the program waits for data", starved: "waits for an item", blocked: "waits for room or work", copy: "a batch goes to the GPU" };
+const TONES = { step: "--c0", steps: "--c0", failed: "--c4", wait: "--bad", starved: "--bad", blocked: "--strong-line", copy: "--c2" };
+const MEANINGS = { step: "step", steps: "steps that were not watched one by one", failed: "a step that failed, or the end of the data", wait: "the program waits for data", starved: "waits for an item", blocked: "waits for room or work", copy: "a batch goes to the GPU" };
 
 function timeline() {
   const events = data.events;
@@ -85,12 +85,12 @@ function timeline() {
     const X = (t) => left + ((t - from) / (to - from)) * (width - left - 8), parts = [];
     for (const tick of ticks(from, to, 8)) parts.push(s("line", { class: "grid", x1: X(tick), x2: X(tick), y1: 0, y2: lanes.length * row }), s("text", { x: X(tick), y: lanes.length * row + 20, "text-anchor": "middle" }, `${Number(tick.toPrecision(6))} s`));
     lanes.forEach((lane, n) => parts.push(s("text", { class: "lane", x: 0, y: n * row + 17 }, lane.length > 22 ? `${lane.slice(0, 21)}…` : lane), s("line", { class: "grid", x1: left, x2: width - 8, y1: n * row + 13, y2: n * row + 13 })));
-    const order = { step: 0, failed: 0, copy: 0, blocked: 1, starved: 2, wait: 3 };
+    const order = { steps: 0, step: 0, failed: 0, copy: 0, blocked: 1, starved: 2, wait: 3 };
     for (const [lane, kind, at, length] of [...events].sort((a, b) => order[a[1].split(" ")[0]] - order[b[1].split(" ")[0]])) {
       const line = lanes.indexOf(lane);
       if (line < 0 || at + length < from || at > to) continue;
       const word = kind.split(" ")[0], x1 = Math.max(left, X(at)), x2 = Math.min(width - 8, X(at + length));
-      parts.push(tipped(s("rect", { class: `event ${word}`, x: x1, y: line * row + (word === "step" ? 3 : 6), width: Math.max(0.8, x2 - x1), height: word === "step" ? 20 : 14, rx: 2, fill: `var(${TONES[word]})`, opacity: word === "step" ? 0.85 : 1 }),
+      parts.push(tipped(s("rect", { class: `event ${word}`, x: x1, y: line * row + (word === "step" ? 3 : 6), width: Math.max(0.8, x2 - x1), height: word === "step" ? 20 : 14, rx: 2, fill: `var(${TONES[word]})`, opacity: { step: 0.85, steps: 0.35 }[word] || 1 }),
         `${MEANINGS[word]}${kind.includes(" ") ? ` of ${shortName(kind.slice(word.length + 1))}` : ""}\n${seconds(length)} at ${at.toFixed(4)} s`));
     }
     holder.replaceChildren(s("svg", { viewBox: `0 0 ${width} ${height}`, style: "min-width:680px", role: "img", "aria-label": `${lanes.length} threads from ${from.toFixed(3)} to ${to.toFixed(3)} seconds` }, ...parts));
@@ -107,7 +107,7 @@ function timeline() {
   holder.addEventListener("wheel", (event) => { if (event.ctrlKey || event.shiftKey) { event.preventDefault(); change(event.deltaY > 0 ? 1.3 : 0.77, 0); } }, { passive: false });
   paint();
   const legend = [["step", "step"], ["wait", "waits for data or an item"], ["blocked", "waits for room or work"], ...(lanes.some((lane) => lane.startsWith("copies to ")) ? [["copy", "copy to a GPU"]] : [])];
-  return [h("div", { class: "bar noprint", style: "margin-top:18px" }, h("h3", {}, "Threads, the last moments"), h("span", { class: "grow" }), h("button", { onclick: () => change(1, -0.25), "aria-label": "earlier" }, "‹"), h("button", { onclick: () => change(1, 0.25), "aria-label": "later" }, "›"), h("button", { onclick: () => change(1.7, 0), "aria-label": "zoom out" }, "−"), h("button", { onclick: () => change(0.6, 0), "aria-label": "zoom in" }, "+")),
+  return [h("div", { class: "bar noprint", style: "margin-top:18px" }, h("h3", {}, "Threads, the last moments"), h("span", { class: "grow" }), h("span", { class: "buttons" }, h("button", { onclick: () => change(1, -0.25), "aria-label": "earlier" }, "‹"), h("button", { onclick: () => change(1, 0.25), "aria-label": "later" }, "›"), h("button", { onclick: () => change(1.7, 0), "aria-label": "zoom out" }, "−"), h("button", { onclick: () => change(0.6, 0), "aria-label": "zoom in" }, "+"))),
     holder, h("div", { class: "legend", style: "margin-top:8px" }, legend.map(([kind, text]) => h("span", {}, h("span", { class: "dot", style: `background:var(${TONES[kind]})` }), text)), h("span", {}, "nothing: the thread works"))];
 }
 
@@ -115,7 +115,7 @@ function timeline() {
 
 function profile() {
   if (!data.profile.length) return null;
-  const rows = data.profile.slice(0, 60).map((row) => h("tr", {}, h("td", {}, row.type), h("td", { class: "num" }, whole(row.runs)), h("td", { class: "num" }, seconds(row.seconds / row.runs)), h("td", {}, h("span", { class: "share", style: `width:${120 * row.share}px` }), percent(row.share))));
+  const rows = data.profile.slice(0, 60).map((row) => h("tr", {}, h("td", {}, row.type), h("td", { class: "num" }, whole(row.runs)), h("td", { class: "num" }, seconds(row.seconds / row.runs)), h("td", { class: "nowrap" }, h("span", { class: "share", style: `width:${(innerWidth < 640 ? 50 : 120) * row.share}px` }), percent(row.share))));
   const ops = data.ops.slice(0, 40).map(([type, output, runs, took, site]) => h("tr", {}, h("td", {}, type, h("div", { class: "soft mono" }, output)), h("td", { class: "num" }, seconds(took / runs)), h("td", { class: "soft" }, site ? `${site[0].split("/").pop()}:${site[1]}` : "")));
   return section("Profile by op", "From the steps whose ops were timed; the others ran untouched.", h("div", { class: "two" },
     h("div", { class: "panel" }, h("table", { class: "profile" }, h("thead", {}, h("tr", {}, h("th", {}, "op"), h("th", { class: "num" }, "runs"), h("th", { class: "num" }, "each"), h("th", {}, "share"))), h("tbody", {}, rows))),
@@ -128,4 +128,4 @@ function environment() {
 }
 
 build(`fluidio run · ${new Date(data.began * 1000).toISOString().slice(0, 16).replace("T", " ")} UTC`, data.title, ...callouts(), tiles(), curves(),
-  section("Where the time goes", null, shareBar(measured), h("div", { style: "height:18px" }), pipe(), overTime(), timeline()), profile(), environment());
+  data.steps > 0 && section("Where the time goes", null, shareBar(measured), h("div", { style: "height:18px" }), pipe(), overTime(), timeline()), profile(), environment());

@@ -216,9 +216,9 @@ def _content(found: Survey, chunk: Chunk, decoder: Decoder, preview: int) -> Non
         found.content = "pickles"
         found.preview = [str(text) for text in texts][:preview]
         return
-    if chunk.dialect is FLUID:
-        found.notes.append(f"the records are not tensors: {problem}")
     found.content = "text" if all(_is_text(record) for record in records) else "bytes"
+    if chunk.dialect is FLUID and found.content == "bytes":
+        found.notes.append(f"the records are not tensors: {problem}")
     found.preview = [
         _short(repr(record.decode() if found.content == "text" else record)) for record in records[:preview]
     ]
