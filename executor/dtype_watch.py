@@ -73,7 +73,9 @@ class OddFeeds:
             dtypes = {i: f.values[i].dtype for _, i in inputs if hasattr(f.values[i], "dtype")}
             if len(set(dtypes.values())) > 1:
                 given = ", ".join(f"{slot}({f.plan.name_of(i)}) is {dtypes[i]}" for slot, i in inputs if i in dtypes)
-                raise EnforceNotMet(f"Tensor holds the wrong type: {given}; they must be alike.{self._advice()}")
+                raise EnforceNotMet(
+                    f"Tensor holds the wrong type: {given}; they must all have one type.{self._advice()}"
+                )
             run(f)
 
         return watched

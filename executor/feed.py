@@ -85,7 +85,7 @@ def _other_dtype(odd: OddFeeds, name: str, variable: Variable | None, declared: 
     found = array.dtype
     if found.kind not in "biuf":
         raise TypeError(
-            f"cannot feed an array of {found} for {name!r}: it is no tensor of {declared}{_taker(variable)}"
+            f"cannot feed an array of {found} for {name!r}: it is not a tensor of {declared}{_taker(variable)}"
         )
     if not found.isnative:
         array = array.astype(found.newbyteorder("="))

@@ -9,7 +9,7 @@ import numpy as np
 __all__ = ["FetchedArray"]
 
 
-class FetchedArray(np.ndarray[Any, np.dtype[Any]]):  # not the alias: from NumPy 2.5 on it is no class
+class FetchedArray(np.ndarray[Any, np.dtype[Any]]):  # not the alias: from NumPy 2.5 on it is not a class
     """An ndarray of one element is also a number.
 
     Every Fluid loss has shape [1] and scripts write `float(loss)`; NumPy 2.4 refuses that. Otherwise a plain ndarray.

@@ -10,7 +10,7 @@
     │   └── ReaderError (ValueError)     a reader's source failed; its own exception is `__cause__`
     ├── RecordIOError (OSError)          bytes on disk are not what they should be
     │   ├── CutTailError                 the file ends in the middle of a chunk
-    │   └── ForeignFileError             the file is something else than RecordIO
+    │   └── ForeignFileError             the file is something other than RecordIO
     ├── ConversionError (ValueError)     a row, a template or an earlier conversion is not as it should be
     ├── ModelError (ValueError)          a saved model is damaged, foreign, or cannot be exported
     ├── UnsafePickleError (ValueError)   a pickle asks for more than data

@@ -16,7 +16,7 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     """Open a file for reading; a pipe or a device in its place may never end, and is refused.
 
     Raises:
-        OSError: there is no file of that name, or something else than a file.
+        OSError: there is no file of that name, or something other than a file.
     """
     name = os.fspath(path)
     descriptor = os.open(name, _FLAGS)
@@ -26,4 +26,4 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     os.close(descriptor)
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
-    raise OSError(errno.EINVAL, "a pipe or a device, and no file", name)
+    raise OSError(errno.EINVAL, "a pipe or a device, not a file", name)

@@ -94,7 +94,7 @@ def _begin(state: Any, epoch: int) -> tuple[Any, int]:
         return None, epoch
     states = [state] if isinstance(state, Mapping) else list(state)
     if not states:
-        raise ValueError("the states of all parts are expected, and there is none")
+        raise ValueError("expected the states of all parts, got none")
     number = int(states[0]["epoch"])
     if all(each.get("ended") for each in states):
         return None, number + 1

@@ -224,7 +224,7 @@ class IterableRecords(IterableDataset[Any]):  # type: ignore[misc, unused-ignore
         """
         states = _states(state)
         if not states:
-            raise ValueError("there is no state of a data set in what was given")
+            raise ValueError("found no state of a data set in what was given")
         epoch = int(states[0]["epoch"])
         worker = get_worker_info()
         if worker is None and all(each.get("ended") for each in states):

@@ -264,7 +264,7 @@ class Reader:
         """Resume where `state_dict()` was taken; EnforceNotMet if it belongs to other files or another chain."""
         mine = self.fingerprint()
         if state.get("version") != 1 or "items" not in state or "epoch" not in state:
-            raise EnforceNotMet(f"reader {self.name}: this is no state of a reader: {sorted(state)}")
+            raise EnforceNotMet(f"reader {self.name}: this is not the state of a reader: {sorted(state)}")
         saved = state.get("chain")
         if state["items"] == 0 and isinstance(saved, list) and saved:
             mine = mine[: len(saved)]  # saved before the first run, which creates the readers above

@@ -113,7 +113,7 @@ def _tell_of_repeated(op: Operator, names: list[str]) -> None:
     warnings.warn(
         f"the loop at {describe(op.site)} replaces {', '.join(names)} and never reads it: as in Fluid 1.8.5, its "
         "gradient counts in every iteration and not in the last alone; to have it in the last alone, write what "
-        "replaces it into an array and read that behind the loop",
+        "replaces it into an array and read that after the loop",
         stacklevel=2,
     )
 

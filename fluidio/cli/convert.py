@@ -143,7 +143,7 @@ def _template(args: argparse.Namespace) -> int:
     print(f"{manifest['records']} records ({names}), {size / 1e6:.1f} MB in {len(manifest['shards'])} shards")
     print(f"manifest: {output}{MANIFEST}")
     if before is not None and before == _manifest_of(output) and not args.restart:
-        print("All of it was there, from an earlier run; --restart makes it again.")
+        print("Everything was already there from an earlier run; --restart makes it again.")
     return 0
 
 

@@ -10,7 +10,7 @@ EXAMPLE = "example: fluidio cp 'out/train-*-of-*' s3://bucket/train/"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLE
-    parser.add_argument("files", nargs="+", metavar="FILE", help="paths, URLs or globs; manifests come along")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="paths, URLs or globs; manifests are copied too")
     parser.add_argument("target", metavar="DIR", help="a folder or URL")
     parser.add_argument("--workers", type=int, default=4, metavar="M")
     parser.add_argument("--quiet", action="store_true", help="no progress line")

@@ -49,7 +49,7 @@ def _making(parser: argparse.ArgumentParser) -> None:
 
 def _cat(parser: argparse.ArgumentParser) -> None:
     _looking(parser)
-    parser.add_argument("-f", "--follow", action="store_true", help="go on when the file, or the pipe, has more")
+    parser.add_argument("-f", "--follow", action="store_true", help="keep reading when the file, or the pipe, has more")
 
 
 def _head(parser: argparse.ArgumentParser) -> None:

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--watchdog",
         type=float,
         metavar="SECONDS",
-        help="say who waits for whom when nothing has moved for so long (default: 30; 0: never)",
+        help="after so many seconds without progress, report which thread waits for what (default: 30; 0: never)",
     )
     parser.add_argument(
         "--fake-data", action="store_true", help="let paddle.dataset make up data when files are missing"

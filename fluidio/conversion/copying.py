@@ -127,7 +127,7 @@ def _copy_one(source: str, target: str, kept: bool, under_way: dict[str, tuple[i
         size, digest = _copy_whole(source, target, report)
     if storage.digest(target) != (size, digest):
         storage.remove(target)
-        raise ConversionError(f"{target}: what was read back is not what was written from {source}; it was removed")
+        raise ConversionError(f"{target}: the data read back differs from {source}; it was removed")
     if is_url(target) and not _is_note(target):
         _put_index(source, target)
     return size, False

@@ -115,8 +115,8 @@ def _prepare(job: Job, restart: bool) -> dict[str, Any] | None:
     if manifest is not None:
         if manifest.get("fingerprint") != job.fingerprint:
             raise ConversionError(
-                f"{job.output}{MANIFEST}: there is the result of another conversion (script, arguments, input "
-                "files or partitions differ); choose another output, or --restart to replace it"
+                f"{job.output}{MANIFEST}: the output already holds the result of another conversion (script, "
+                "arguments, input files or partitions differ); choose another output, or --restart to replace it"
             )
         if all(_is_whole(job, number, note) for number, note in enumerate(manifest["shards"])):
             storage.remove_folder(job.parts)
@@ -142,7 +142,7 @@ def _claim(job: Job) -> None:
         if json.loads(storage.read(path)).get("fingerprint") != job.fingerprint:
             raise ConversionError(
                 f"{job.parts}: unfinished work of another conversion (script, arguments, input files or partitions "
-                "differ); --restart throws it away, unless another machine is at it"
+                "differ); --restart discards it; make sure that no other machine is working on it"
             )
         return
     strangers = shards_there(job.output)

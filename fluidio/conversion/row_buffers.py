@@ -78,7 +78,7 @@ class _Numbers:
         elif type(value) is int and not -(1 << 63) <= value < 1 << 63:
             raise ConversionError(f"{value} does not fit 64 bits")
         elif type(value) is int and value != self._kinds[0](value):
-            raise ConversionError(f"{value} is no float64, and the first row holds one")
+            raise ConversionError(f"{value} is not a float64, but the first row holds one")
 
     def take(self) -> Column:
         data, self._values = np.array(self._values, self._dtype).reshape(-1, 1), []
@@ -144,7 +144,7 @@ def cast(array: Array, dtype: DType, why: str) -> Array:
     except FloatingPointError:
         raise ConversionError(f"a number of {array.dtype} does not fit {dtype}") from None
     if dtype == np.float64 and not is_exact(found, array):
-        raise ConversionError("an integer that is no float64 exactly")
+        raise ConversionError("an integer that float64 cannot hold exactly")
     return found
 
 
@@ -258,7 +258,7 @@ def _check_whole(value: Any) -> None:
     for item in value if isinstance(value, (list, tuple)) else ():
         whole = item.item() if isinstance(item, (np.integer, np.ndarray)) else item
         if type(whole) is int and whole != float(whole):
-            raise ConversionError(f"{item} is no float64, and other numbers of the list are")
+            raise ConversionError(f"{item} is not a float64, but other numbers of the list are")
 
 
 class _Nested:

@@ -90,7 +90,7 @@ def _write(samples: Iterable[object], paths: list[str], compressor: str) -> list
     """Distribute samples and return how many each file got."""
     most = room_for_files(len(paths))
     if most < len(paths):
-        raise OSError(f"{len(paths)} shards need as many open files, and {most} can be open: take fewer shards")
+        raise OSError(f"{len(paths)} shards need as many open files, but only {most} can be open: take fewer shards")
     room = max(64 << 10, min(4 << 20, _MEMORY // len(paths)))
     with contextlib.ExitStack() as stack:
         writers = [

@@ -71,7 +71,7 @@ def join(folder: str, name: str) -> str:
         ConversionError: the name, which may come from a store, is that of a folder.
     """
     if name in ("", ".", ".."):
-        raise ConversionError(f"{folder}: {name!r} is no name for a file")
+        raise ConversionError(f"{folder}: {name!r} is not a file name")
     return f"{folder.rstrip('/')}/{name}" if is_url(folder) else os.path.join(folder, name)
 
 

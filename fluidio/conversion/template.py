@@ -58,8 +58,8 @@ def find(script_or_module: str, args: Iterable[str] = ()) -> Template:
     if os.path.isfile(path):
         if os.path.splitext(path)[1] not in (".py", ""):
             raise ConversionError(
-                f"{path} is no template, whose name ends with .py; Parquet, Arrow, CSV and JSON lines (.jsonl) need "
-                "none, and `fluidio export` reads npz, TFRecord, WebDataset and MXNet's .rec"
+                f"{path} is not a template, whose name must end with .py; Parquet, Arrow, CSV and JSON lines (.jsonl) "
+                "need none, and `fluidio export` reads npz, TFRecord, WebDataset and MXNet's .rec"
             )
         with open(path, encoding="utf-8") as file:
             source = file.read()

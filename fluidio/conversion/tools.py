@@ -79,7 +79,7 @@ def filtered(paths: Sequence[str], expression: str, output: str, shards: int = 1
     try:
         code = compile(expression, "<filter>", "eval")
     except SyntaxError as error:
-        raise ConversionError(f"{expression!r} is no Python expression: {error}") from error
+        raise ConversionError(f"{expression!r} is not a Python expression: {error}") from error
     seen = kept = 0
 
     def chosen() -> Iterator[bytes]:
@@ -194,7 +194,7 @@ def _function(name: str) -> Callable[[dict[str, Any]], Any]:
     finally:
         sys.path.remove(place)
     if not callable(found):
-        raise ConversionError(f"{name} is no function")
+        raise ConversionError(f"{name} is not a function")
     function: Callable[[dict[str, Any]], Any] = found
     return function
 

@@ -30,7 +30,7 @@ def reader_creator(filename: str, sub_name: str, cycle: bool = False) -> Callabl
             batch = pickles.loads(data, encoding="bytes", source=f"{filename}: {name}")
             labels = batch.get(b"labels", batch.get(b"fine_labels"))
             if labels is None or len(labels) != len(batch[b"data"]):
-                raise RuntimeError(f"{filename}: {name}: no label for each picture")
+                raise RuntimeError(f"{filename}: {name}: the numbers of pictures and labels differ")
             for picture, label in zip(batch[b"data"], labels):
                 yield (picture / 255.0).astype(np.float32), int(label)
 

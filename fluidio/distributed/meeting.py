@@ -73,8 +73,8 @@ class Meeting:
                 problem = f"cannot hold the meeting point {self.address}: {_first_line(error)}"
                 raise DistributedError(f"{problem}. Is another program, or an earlier run, still there?") from error
             raise NobodyCame(
-                f"what answers at the meeting point {self.address} is no trainer and no parameter server of this job: "
-                f"{_first_line(error)}. Check the endpoints"
+                f"the process that answers at the meeting point {self.address} is neither a trainer nor a "
+                f"parameter server of this job: {_first_line(error)}. Check the endpoints"
             ) from error
 
     # -- keys -----------------------------------------------------------------------------------------------------
@@ -283,9 +283,9 @@ def _wait_for_port(host: str, port: int, limit: float) -> None:
             waited = time.monotonic() - begin
             if waited > limit:
                 raise NobodyCame(
-                    f"nobody answers at the meeting point {host}:{port} after {limit:g} s: {error}. Start the process "
-                    "that has this endpoint (the first parameter server, or trainer 0), or set FLUIDIO_START_TIMEOUT "
-                    "to more seconds; FLUIDIO_DISTRIBUTED=off trains alone"
+                    f"no process answers at the meeting point {host}:{port} after {limit:g} s: {error}. Start the "
+                    "process that has this endpoint (the first parameter server, or trainer 0), or set "
+                    "FLUIDIO_START_TIMEOUT to more seconds; FLUIDIO_DISTRIBUTED=off trains alone"
                 ) from error
             time.sleep(0.1)
 

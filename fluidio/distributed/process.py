@@ -124,7 +124,7 @@ def serve(declared: Membership, model: str = "") -> None:
             "it here: load it in the trainers, with fluid.io.load_persistables after the startup program"
         )
     if is_single:
-        print("fluidio: one trainer needs no parameter server: this one ends", file=sys.stderr)
+        print("fluidio: one trainer needs no parameter server: this one exits", file=sys.stderr)
         return
     if launch is not None and launch.engine == "mpi":
         from fluidio.distributed import mpi

@@ -222,7 +222,7 @@ class FeedQueue:
         A generator cannot start in the middle, so it runs again and its first batches are dropped.
         """
         if state.get("version") != 1 or state.get("chain") != [["queue"]]:
-            raise EnforceNotMet(f"reader {self.name}: this is no state of a queue reader: {state}")
+            raise EnforceNotMet(f"reader {self.name}: this is not the state of a queue reader: {state}")
         if self.state is not State.IDLE:
             self.reset()
         self.epoch = int(state["epoch"])

@@ -51,7 +51,7 @@ class SavesPlace(Protocol):
 
 def _saves_place(reader: object) -> SavesPlace:
     if not isinstance(reader, SavesPlace):
-        raise TypeError(f"Checkpoints: {reader} has no place to save: it is no reader of files")
+        raise TypeError(f"Checkpoints: {reader} has no position to save: it does not read files")
     return reader
 
 
@@ -125,7 +125,7 @@ class Checkpoints:
         self._share_values()
         if len(state["readers"]) != len(self._readers):
             raise EnforceNotMet(
-                f"Checkpoints: {self._folder} holds the places of {len(state['readers'])} readers, and "
+                f"Checkpoints: {self._folder} holds the positions of {len(state['readers'])} readers, and "
                 f"{len(self._readers)} were given"
             )
         for reader, place in zip(self._readers, state["readers"]):

@@ -78,7 +78,7 @@ def _loads_on_a_server(program: Program, dirname: Any, filename: Any) -> bool:
         )
     folder = os.path.abspath(os.fspath(dirname))
     if not os.path.isdir(folder):
-        raise EnforceNotMet(f"Cannot open {folder}, which is to be loaded on a parameter server: it is no folder")
+        raise EnforceNotMet(f"Cannot open {folder}, which is to be loaded on a parameter server: it is not a folder")
     servers[0]._set_attr("model", folder)
     return True
 

@@ -164,7 +164,7 @@ def _read_program(model: Model, path: str) -> None:
     if not os.path.exists(path):
         raise ModelError(f"{path}: no such model file")
     if os.path.getsize(path) > _LARGEST_PROGRAM:
-        model.problems.append(f"{path}: {os.path.getsize(path)} bytes are no program")
+        model.problems.append(f"{path}: {os.path.getsize(path)} bytes are not a program")
         return
     with open_regular(path) as file:
         data = file.read()

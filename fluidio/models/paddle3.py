@@ -146,7 +146,7 @@ def export_paddle(
             counts[op.type] = counts.get(op.type, 0) + 1
     missing = [f"{name}: Paddle 3 has no such op ({counts[name]} of them)" for name in sorted(counts) if name in GONE]
     if missing:
-        raise ModelError(f"{model.path}: today's Paddle cannot run it; --to onnx may do", missing)
+        raise ModelError(f"{model.path}: today's Paddle cannot run it; try --to onnx", missing)
     if runner is None:
         _copy(model, prefix, tell)
     else:

@@ -51,7 +51,7 @@ def read_raw(data: bytes, what: str) -> RawProgram:
     """Walk the bytes of a program.
 
     Raises:
-        EnforceNotMet: they are no ProgramDesc.
+        EnforceNotMet: they are not a ProgramDesc.
     """
     found = RawProgram()
     message = Message(data, what)

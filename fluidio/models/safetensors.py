@@ -72,7 +72,7 @@ def read_safetensors(path: str) -> dict[str, StoredTensor]:
         first = file.read(8)
         length = _size.unpack(first)[0] if len(first) == 8 else 0
         if not 2 <= length <= min(_LARGEST_HEADER, size - 8):
-            raise ModelError(f"{path}: no safetensors file: a header of {length} bytes in a file of {size}")
+            raise ModelError(f"{path}: not a safetensors file: a header of {length} bytes in a file of {size}")
         text = file.read(length)
     try:
         header = json.loads(text)

@@ -56,7 +56,7 @@ static uint64_t decimal(const uint8_t *at, const uint8_t *end) {
 static const char *const CUT = "it ends in the middle of an opcode";
 static const char *const UNDERFLOW = "an opcode finds nothing to work on";
 static const char *const INDEX = "the number of a memo is far too large";
-static const char *const MEMO = "it refers to a memo that is not there";
+static const char *const MEMO = "it refers to a memo that does not exist";
 static const char *const DEEP = "it is nested too deeply";
 static const char *const ACROSS = "an opcode does not end where its frame does";
 

@@ -134,11 +134,11 @@ def _text(value: object) -> str:
     if type(value) is bytes:
         return value.decode("latin1")
     if type(value) is not str:
-        raise ValueError("a dtype has something else than text in its state")
+        raise ValueError("a dtype has something other than text in its state")
     return value
 
 
 def _whole(value: object) -> int:
     if type(value) is not int:
-        raise ValueError("a dtype has something else than a number in its state")
+        raise ValueError("a dtype has something other than a number in its state")
     return value

@@ -183,7 +183,7 @@ class _Scanner:
 
     def _get(self, number: int) -> None:
         if number not in self.memo:
-            raise ValueError("it refers to a memo that is not there")
+            raise ValueError("it refers to a memo that does not exist")
         self.stack.append(self.memo[number])
 
 

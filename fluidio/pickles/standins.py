@@ -260,7 +260,7 @@ def _bytes(budget: Budget, value: Any = b"", *encoding: str) -> bytes:
     if type(value) is str:
         return _encode(budget, value, *encoding)
     if type(value) is not bytes and type(value) is not bytearray:
-        raise UnsafePickleError("the pickle makes bytes of something else than bytes or text")
+        raise UnsafePickleError("the pickle makes bytes of something other than bytes or text")
     budget.spend(len(value))
     return bytes(value)
 
@@ -277,7 +277,7 @@ def _collection(kind: Callable[[Any], Any]) -> Callable[..., Any]:
     def make(budget: Budget, items: Any = ()) -> Any:
         if type(items) not in _ITERABLES:
             raise UnsafePickleError(
-                f"the pickle makes a {getattr(kind, '__name__', kind)} of something else than a list"
+                f"the pickle makes a {getattr(kind, '__name__', kind)} of something other than a list"
             )
         budget.spend(len(items))
         return kind(items)
@@ -291,7 +291,7 @@ def _deque(budget: Budget, items: Any = (), length: int | None = None) -> Any:
 
 def _default_dict(budget: Budget, factory: Any = None, items: Any = ()) -> Any:
     if factory is not None and (type(factory) is not TypeStandIn or factory.real not in _FACTORIES):
-        raise UnsafePickleError("the pickle holds a defaultdict of something else than numbers and containers")
+        raise UnsafePickleError("the pickle holds a defaultdict of something other than numbers and containers")
     make = None if factory is None else factory.real
     return _collection(lambda items: collections.defaultdict(make, items))(budget, items)
 
@@ -299,7 +299,7 @@ def _default_dict(budget: Budget, factory: Any = None, items: Any = ()) -> Any:
 def _number(kind: Callable[..., Any]) -> Callable[..., Any]:
     def make(budget: Budget, *values: Any) -> Any:
         if any(type(value) not in (int, float, bool) for value in values):
-            raise UnsafePickleError("the pickle makes a number of something else than numbers")
+            raise UnsafePickleError("the pickle makes a number of something other than numbers")
         return kind(*values)
 
     return make

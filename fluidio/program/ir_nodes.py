@@ -269,9 +269,7 @@ def sorted_ops(nodes: Iterable[Node]) -> list[Node]:
             if not waiting[later]:
                 heapq.heappush(ready, (keys[later], later.id(), later))
     if len(found) < len(ops):
-        raise EnforceNotMet(
-            f"the graph has a circle: {len(ops) - len(found)} of its {len(ops)} ops wait for each other"
-        )
+        raise EnforceNotMet(f"the graph has a cycle: {len(ops) - len(found)} of its {len(ops)} ops wait for each other")
     return found
 
 

@@ -168,7 +168,7 @@ def _shape(shape: Sequence[int] | None) -> tuple[int, ...]:
 
 
 def to_dim(size: Any) -> int:
-    """Return a dim as an int; TypeError for text and for what is no whole number."""
+    """Return a dim as an int; TypeError for text and for anything but whole numbers."""
     one: Any = size.reshape(-1)[0] if isinstance(size, np.ndarray) and size.size == 1 else size
     if isinstance(one, (float, np.floating)) and float(one).is_integer():
         return int(one)

@@ -26,7 +26,7 @@ class EncodeError(Exception):
 
 
 class DecodeError(Exception):
-    """Bytes are no message of the type."""
+    """The bytes are not a message of the type."""
 
 
 @dataclass(frozen=True)

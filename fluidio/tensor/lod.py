@@ -34,7 +34,7 @@ NO_LOD: LoD = ()
 
 
 def from_offsets(levels: Iterable[Sequence[int] | Array]) -> LoD:
-    """Return a LoD from lists of offsets; TypeError when they are no lists of whole numbers, else unchecked."""
+    """Return a LoD from lists of offsets; TypeError if they are not lists of whole numbers; not checked further."""
     return tuple([_level(level) for level in levels])
 
 

@@ -116,7 +116,7 @@ def _listens(endpoint: str) -> bool:
 
 
 class UnionFind:
-    """Sets of elements that are connected; `find` numbers them, -1 for what is no element."""
+    """Sets of elements that are connected; `find` numbers them, -1 for anything else."""
 
     def __init__(self, elements: Iterable[object] | None = None) -> None:
         self._index = {element: index for index, element in enumerate(elements or ())}

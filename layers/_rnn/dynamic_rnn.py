@@ -208,7 +208,7 @@ class DynamicRNN:
         self._inside("update_memory")
         array = self.mem_dict.get(ex_mem.name)
         if array is None:
-            raise ValueError(f"Please invoke memory before update_memory: {ex_mem.name} is no memory of this rnn")
+            raise ValueError(f"Please invoke memory before update_memory: {ex_mem.name} is not a memory of this rnn")
         if self.lod_rank_table is None:
             raise ValueError("Please invoke step_input before update_memory")
         self.mem_link.append((new_mem, array))

@@ -126,7 +126,7 @@ class StaticRNN:
         if not isinstance(mem, Variable) or not isinstance(var, Variable):
             raise TypeError("update memory should take variables")
         if mem.name not in self.memories:
-            raise ValueError(f"{mem.name} is no memory of this StaticRNN")
+            raise ValueError(f"{mem.name} is not a memory of this StaticRNN")
         self.memories[mem.name][2] = var
 
     def step_output(self, o: Variable) -> None:

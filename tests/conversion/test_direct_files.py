@@ -133,7 +133,7 @@ def test_a_file_that_has_changed_is_not_taken_for_converted(tmp_path: Path, caps
     command = ["convert", str(path), "--output", str(tmp_path / "out" / "x"), "--workers", "1"]
     capsys.readouterr()
     assert main(command) == 0
-    assert "All of it was there, from an earlier run; --restart makes it again." in capsys.readouterr().out
+    assert "Everything was already there from an earlier run; --restart makes it again." in capsys.readouterr().out
     path.write_text('{"a": 2}\n{"a": 3}\n')
     assert main(command) == 1
     assert "input files or partitions differ" in capsys.readouterr().err

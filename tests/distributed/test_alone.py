@@ -94,7 +94,7 @@ def test_without_torch_it_does_so_at_once_and_names_the_pip_command(
 @needs_torch
 def test_a_process_that_knows_its_part_does_not(by_itself: pytest.MonkeyPatch) -> None:
     by_itself.setattr(process, "goes_alone", lambda: False)
-    with pytest.raises(NobodyCame, match="nobody answers at the meeting point"):
+    with pytest.raises(NobodyCame, match="no process answers at the meeting point"):
         train("pserver")
 
 

@@ -98,7 +98,7 @@ def test_a_server_notes_what_is_loaded_on_it(tmp_path: Path) -> None:
     (op,) = fleet.main_program.global_block().ops
     assert op.attr("model") == str(tmp_path)
     exe = fluid.Executor(fluid.CPUPlace())
-    with pytest.raises(EnforceNotMet, match="it is no folder"):
+    with pytest.raises(EnforceNotMet, match="it is not a folder"):
         fluid.io.load_persistables(exe, str(tmp_path / "none"), fleet.main_program)
     with pytest.raises(NotImplementedError, match="load it in the trainers"):
         fluid.io.load_params(exe, str(tmp_path), fleet.main_program, filename="all")

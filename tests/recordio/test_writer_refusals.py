@@ -101,7 +101,7 @@ def test_a_number_of_a_later_chunk_that_does_not_fit_is_refused() -> None:
 
 @pytest.mark.parametrize("lod", [((0, 5),), ((0, 2, 1, 3),), ((0, 2),), ((1, 3),), ((0, 1), (0, 1, 3))])
 def test_a_lod_that_does_not_go_with_its_rows_is_refused(lod: Any) -> None:
-    with Writer(io.BytesIO()) as writer, pytest.raises(ValueError, match="the LoD does not go with the tensor"):
+    with Writer(io.BytesIO()) as writer, pytest.raises(ValueError, match="the LoD does not match the tensor"):
         writer.write_tensors([(np.zeros((3, 1)), lod)])
 
 
@@ -116,7 +116,7 @@ def test_a_lod_that_does_not_go_with_its_rows_is_refused(lod: Any) -> None:
 )
 def test_offsets_that_leave_the_rows_are_refused(column: Column) -> None:
     out = io.BytesIO()
-    with Writer(out) as writer, pytest.raises(ValueError, match="slot 0: its offsets do not go with its 3 rows"):
+    with Writer(out) as writer, pytest.raises(ValueError, match="slot 0: its offsets do not match its 3 rows"):
         writer.write_block([column])
     assert out.getvalue() == b""
 

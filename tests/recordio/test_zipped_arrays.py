@@ -55,7 +55,7 @@ BAD = {
     "items without bytes": zipped((10**11,), b"", "<U0"),
     "objects": zipped((1,), b"abcdefgh", "|O"),
     "an encrypted file": encrypted(zipped((1,), b"abcd")),
-    "something else than an array": other("a.txt"),
+    "something other than an array": other("a.txt"),
     "a single array": np.lib.format.magic(1, 0),
 }
 

@@ -29,7 +29,7 @@ def check_members(
     owners = dict.fromkeys(reserved, "the format itself")
     for slot in slots:
         if (not slot.name and not empty) or any(each in slot.name for each in forbidden):
-            raise ConversionError(f"{slot.name!r} cannot be part of a file's name: rename the slot with --names")
+            raise ConversionError(f"{slot.name!r} cannot be part of a file name: rename the slot with --names")
         for member in members(slot):
             if member in owners:
                 both = f"{slot.name!r} and {owners[member]}"

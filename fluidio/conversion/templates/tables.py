@@ -103,7 +103,7 @@ def with_large_numbers(batch: Any) -> Iterator[str]:
 
 
 def refuse_rounding(path: str, names: list[str]) -> None:
-    """Read columns of floats as they are written, and refuse whole numbers that are no float."""
+    """Read columns of floats as they are written, and refuse whole numbers that a float cannot hold."""
     row = 0
     with csv_reader(path, names, include_columns=names) as reader:
         for batch in reader:

@@ -1,4 +1,4 @@
-"""Make the stand-ins, once for a user, and say that they are no real data."""
+"""Make the stand-ins, once for a user, and warn that they are not real data."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class BloomFilter:
         magic, self._bits, self._hashes, _ = _HEADER.unpack(data[: _HEADER.size].ljust(_HEADER.size, b"\0"))
         if magic != _MAGIC:
             raise EnforceNotMet(
-                f"pyramid_hash: a list of words is no Bloom filter: it begins with {magic}, not {_MAGIC}"
+                f"pyramid_hash: a list of words is not a Bloom filter: it begins with {magic}, not {_MAGIC}"
             )
         self._vector = data[_HEADER.size :]
         if not 0 < self._bits <= 8 * len(self._vector):

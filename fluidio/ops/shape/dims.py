@@ -226,7 +226,7 @@ def _infer_transpose(c: InferContext) -> None:
     shape, axis = c.shape("X"), c.attrs["axis"]
     c.check(
         sorted(a % len(shape) if len(shape) else a for a in axis) == list(range(len(shape))),
-        f"perm {list(axis)} is no permutation of the {len(shape)} dims of X",
+        f"perm {list(axis)} is not a permutation of the {len(shape)} dims of X",
     )
     c.set("Out", [shape[a] for a in axis], c.dtype("X"), c.input("X").lod_level)
     c.set("XShape", (0, *shape), c.dtype("X"))

@@ -86,7 +86,7 @@ def c_broadcast(k: Call, x: Array) -> Array:
     trainers = _meet(k, array)
     ids = [member.trainer for member in trainers.members]
     if k.attrs["root"] not in ids:
-        raise EnforceNotMet(f"root {k.attrs['root']} is no trainer that is there; there are {ids}")
+        raise EnforceNotMet(f"root {k.attrs['root']} is not the id of a trainer; there are {ids}")
     trainers.broadcast(array, ids.index(k.attrs["root"])).wait()
     return k.dev.upload(array)
 

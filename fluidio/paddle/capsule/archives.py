@@ -40,7 +40,7 @@ def bz2_file(filename: object, mode: str = "r", buffering: int = 0, *args: objec
 
 
 def extractfile(archive: Any, *args: object, **kwargs: object) -> object:
-    """Return a member of a tar file; None where it is no file."""
+    """Return a member of a tar file; None if it is not a file."""
     file: IO[bytes] | None = archive.extractfile(*args, **kwargs)
     return file if file is None else binary_reader(file)
 

@@ -107,7 +107,7 @@ function timeline() {
   holder.addEventListener("wheel", (event) => { if (event.ctrlKey || event.shiftKey) { event.preventDefault(); change(event.deltaY > 0 ? 1.3 : 0.77, 0); } }, { passive: false });
   paint();
   const legend = [["step", "step"], ["wait", "waits for data or an item"], ["blocked", "waits for room or work"], ...(lanes.some((lane) => lane.startsWith("copies to ")) ? [["copy", "copy to a GPU"]] : [])];
-  return [h("div", { class: "bar noprint", style: "margin-top:18px" }, h("h3", {}, "Threads, the last moments"), h("span", { class: "grow" }), h("span", { class: "buttons" }, h("button", { onclick: () => change(1, -0.25), "aria-label": "earlier" }, "‹"), h("button", { onclick: () => change(1, 0.25), "aria-label": "later" }, "›"), h("button", { onclick: () => change(1.7, 0), "aria-label": "zoom out" }, "−"), h("button", { onclick: () => change(0.6, 0), "aria-label": "zoom in" }, "+"))),
+  return [h("div", { class: "bar", style: "margin-top:18px" }, h("h3", {}, "Threads, the last moments"), h("span", { class: "grow" }), h("span", { class: "buttons noprint" }, h("button", { onclick: () => change(1, -0.25), "aria-label": "earlier" }, "‹"), h("button", { onclick: () => change(1, 0.25), "aria-label": "later" }, "›"), h("button", { onclick: () => change(1.7, 0), "aria-label": "zoom out" }, "−"), h("button", { onclick: () => change(0.6, 0), "aria-label": "zoom in" }, "+"))),
     holder, h("div", { class: "legend", style: "margin-top:8px" }, legend.map(([kind, text]) => h("span", {}, h("span", { class: "dot", style: `background:var(${TONES[kind]})` }), text)), h("span", {}, "nothing: the thread works"))];
 }
 

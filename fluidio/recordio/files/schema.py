@@ -107,5 +107,5 @@ def _checked(slot: Field) -> Field:
     if slot.lod_level < 0 or not all(type(size) is int and -1 <= size < 1 << 63 for size in sizes):
         raise ValueError(f"{slot.name}: sizes are {sizes}, whole numbers of 64 bits are expected")
     if np.dtype(slot.dtype).hasobject or np.dtype(slot.dtype).fields:
-        raise TypeError(f"{slot.name}: {slot.dtype} is no type of numbers")
+        raise TypeError(f"{slot.name}: {slot.dtype} is not a numeric dtype")
     return slot

@@ -63,7 +63,7 @@ def checked_tensor(pair: object) -> tuple[Array, LoD]:
     lod = from_offsets(levels or ())
     wrong = problem(lod, len(array))
     if wrong or (lod and lod[-1][-1] != len(array)):
-        raise ValueError(f"the LoD does not go with the tensor: {wrong or f'it has {len(array)} rows'}")
+        raise ValueError(f"the LoD does not match the tensor: {wrong or f'it has {len(array)} rows'}")
     return array, lod
 
 
@@ -92,7 +92,7 @@ def check_columns(block: RecordBlock) -> None:
         bounds = column.offsets()
         fits = _go_up(bounds, len(column.data))
         if not fits or not (column.is_a_sequence_each or _goes_with(column, bounds)):
-            raise ValueError(f"slot {number}: its offsets do not go with its {len(column.data)} rows")
+            raise ValueError(f"slot {number}: its offsets do not match its {len(column.data)} rows")
 
 
 def _goes_with(column: Column, bounds: Array) -> bool:

@@ -120,7 +120,7 @@ def _check_mixed(number: int, values: Sequence[Any], data: Array) -> None:
         large = np.flatnonzero(np.abs(data) >= _EXACT)
     for row in large.tolist():
         if isinstance(values[row], (int, np.integer)) and int(values[row]) != int(data[row]):
-            raise ValueError(f"slot {number}: {values[row]} among floats, and no float holds it: use dtypes=")
+            raise ValueError(f"slot {number}: {values[row]} among floats, but no float can hold it: use dtypes=")
 
 
 class _Arrays:

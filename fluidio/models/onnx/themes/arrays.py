@@ -59,7 +59,7 @@ def read_from_array(k: Op) -> None:
     source, out = k.op.input("X")[0], k.op.output("Out")[0]
     array = k.frame.find(source)
     if not isinstance(array, Value) or not array.many:
-        raise Refused(f"{source} is no array of tensors here")
+        raise Refused(f"{source} is not an array of tensors here")
     index = _index(k, k.op.input("I")[0])
     var = k.op.block._find_var_recursive(out)
     rank = len(var.shape) or None if var is not None else None

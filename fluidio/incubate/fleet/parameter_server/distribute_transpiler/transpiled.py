@@ -63,7 +63,7 @@ class DistributedTranspiler(Fleet):
     def run_server(self) -> None:
         """Wait for the workers and end with them."""
         if self._executor is None or not self.is_server():
-            raise RuntimeError("fleet.run_server: this process is no server; check fleet.is_server() first")
+            raise RuntimeError("fleet.run_server: this process is not a server; check fleet.is_server() first")
         self._executor.run(self.main_program)
 
     def stop_worker(self) -> None:
