@@ -1,4 +1,4 @@
-"""Which ops mixed precision computes in float16, which in float32, and which as their inputs come."""
+"""Which ops mixed precision runs in float16, which in float32, and which follow their inputs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ gray_list = set(_GRAY.split())
 
 
 class AutoMixedPrecisionLists:
-    """The lists, with custom ops moved: white ones run in float16, black ones in float32, gray ones as they come."""
+    """The op lists, with custom ops applied: white runs in float16, black in float32, gray follows its inputs."""
 
     def __init__(
         self, custom_white_list: Any = None, custom_black_list: Any = None, custom_black_varnames: Any = None

@@ -1,4 +1,4 @@
-"""Rewrite a program for mixed precision: casts around ops, gradients cast last, a loss scale that adapts."""
+"""Rewrite a program for mixed precision: casts around ops, gradients cast last, an adaptive loss scale."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHORT = {VarType.FP16: "fp16", VarType.FP32: "fp32"}
 
 
 def find_true_prev_op(ops: Sequence[Operator], cur_op: Operator, var_name: str) -> Operator | None:
-    """Return the one op before `cur_op` that writes a variable; None where there is none."""
+    """Return the only op before `cur_op` that writes a variable, or None."""
     before = [op for op in ops[: find_op_index(ops, cur_op)] if var_name in op.output_arg_names]
     if len(before) > 1:
         raise ValueError(f"There must be only one previous op that outputs {var_name} variable")
@@ -32,12 +32,12 @@ def find_true_prev_op(ops: Sequence[Operator], cur_op: Operator, var_name: str) 
 
 
 def find_true_post_op(ops: Sequence[Operator], cur_op: Operator, var_name: str) -> list[Operator] | None:
-    """Return the ops behind `cur_op` that read a variable; None where there is none."""
+    """Return the ops after `cur_op` that read a variable, or None."""
     return [op for op in ops[find_op_index(ops, cur_op) + 1 :] if var_name in op.input_arg_names] or None
 
 
 def find_op_index(ops: Any, cur_op: Operator) -> int:
-    """Return the place of an op in a block or a list of ops, -1 if it is not there."""
+    """Return the index of an op in a block or a list of ops, or -1."""
     found = (index for index, op in enumerate(getattr(ops, "ops", ops)) if op is cur_op)
     return next(found, -1)
 
@@ -46,7 +46,7 @@ def find_op_index(ops: Any, cur_op: Operator) -> int:
 
 
 def rewrite_program(main_prog: Program, amp_lists: AutoMixedPrecisionLists) -> None:
-    """Let white ops and what follows them run in float16, black and unknown ones in float32, with casts between."""
+    """Run white ops and their followers in float16, black and unknown ops in float32, with casts in between."""
     block = main_prog.global_block()
     wanted = _precisions(block, amp_lists)
     for op in list(block.ops):
@@ -82,7 +82,7 @@ def _source_precision(
     block: Block, op: Operator, name: str, found: dict[int, VarType], lists: AutoMixedPrecisionLists
 ) -> VarType | None:
     source = block.var(name).op
-    if source is op:  # the op writes over its input
+    if source is op:  # the op overwrites its input
         source = find_true_prev_op(block.ops, op, name)
     if source is None:
         return None

@@ -1,4 +1,4 @@
-"""`basic_gru` and `basic_lstm`: recurrent layers over padded batches, several deep, both ways on request."""
+"""`basic_gru` and `basic_lstm`: recurrent layers over padded batches, stacked and optionally bidirectional."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Cell = Callable[[Variable, list[Variable]], list[Variable]]
 
 
 class _CellOptions:
-    """What all cells of a stack share."""
+    """Settings shared by all cells of a stack."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class _CellOptions:
 
 
 class _Unit:
-    """One cell to call again and again; it makes its parameters at the first call, when it sees the input's width."""
+    """A reusable cell; it creates its parameters at the first call, when the input's width is known."""
 
     def __init__(self, name_scope: str, options: _CellOptions) -> None:
         options.name = unique_name.generate(f"{name_scope}/{type(self).__name__}")
@@ -95,7 +95,7 @@ class BasicLSTMUnit(_Unit):
         forget_bias: float = 1.0,
         dtype: DTypeLike = "float32",
     ) -> None:
-        # Fluid: the bias is a variable of the program, made here, whatever becomes of the cell.
+        # Fluid: the bias is created here as a variable of the program, even if the cell is never called.
         forget = _forget_bias(forget_bias, dtype)
         options = _CellOptions(hidden_size, param_attr, bias_attr, gate_activation, activation, dtype, forget)
         super().__init__(name_scope, options)
@@ -116,7 +116,7 @@ def _forget_bias(value: float | Variable, dtype: DTypeLike) -> Variable:
 
 
 def _parameters(helper: LayerHelper, options: _CellOptions, width: int, sizes: Sequence[int]) -> list[tuple[Any, Any]]:
-    """Create weights [width, size] and biases [size]; a name given for one becomes a name for each."""
+    """Create weights [width, size] and biases [size]; a given name becomes one name per parameter."""
     pairs = []
     for kind, attr in (("w", options.param_attr), ("b", options.bias_attr)):
         made = []

@@ -1,4 +1,4 @@
-"""When a Trainer writes checkpoints, and where it goes on from."""
+"""When a Trainer writes checkpoints, and where it resumes."""
 
 from __future__ import annotations
 
@@ -53,18 +53,18 @@ class CheckpointConfig:
         return epoch % self.epoch_interval == 0 and step % self.step_interval == 0
 
     def is_done(self, epoch: int, step: int) -> bool:
-        """Return whether a step came before the checkpoint that the training goes on from."""
+        """Return whether a step came before the checkpoint from which training resumes."""
         return self.load_serial is not None and epoch == self.epoch_id and step <= self.step_id
 
 
 def store(executor: Executor, config: CheckpointConfig, program: Program, epoch: int, step: int) -> None:
-    """Write a checkpoint, mark it as whole, and remove the oldest ones."""
+    """Write a checkpoint, mark it complete, and remove the oldest ones."""
     notes = {"epoch_id": epoch, "step_id": step}
     save_checkpoint(executor, config.checkpoint_dir, 0, program, notes, config.max_num_checkpoints)
 
 
 def restore(executor: Executor, config: CheckpointConfig, program: Program) -> bool:
-    """Load the newest checkpoint and set the place to go on from; False if there is none."""
+    """Load the newest checkpoint and set where to resume; False if there is none."""
     serial = get_latest_checkpoint_serial(config.checkpoint_dir)
     if serial < 0:
         return False
@@ -75,5 +75,5 @@ def restore(executor: Executor, config: CheckpointConfig, program: Program) -> b
 
 
 def clean(config: CheckpointConfig) -> None:
-    """Remove the checkpoints of a training that has ended."""
+    """Remove the checkpoints of a finished run."""
     clean_checkpoint(config.checkpoint_dir)

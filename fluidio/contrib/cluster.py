@@ -1,4 +1,4 @@
-"""What the environment of a cluster tells the high-level Trainer: be a server, one of many trainers, or alone."""
+"""Read the role of the high-level Trainer from a cluster's environment: server, one of many trainers, or alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Cluster", "find_cluster"]
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A job of parameter servers and trainers, as PADDLE_TRAINING_ROLE and its companions tell it."""
+    """A job of parameter servers and trainers, as described by PADDLE_TRAINING_ROLE and related variables."""
 
     role: str
     trainer: int
@@ -27,7 +27,7 @@ class Cluster:
         return self.role == "PSERVER"
 
     def distribute(self, main: Program, startup: Program) -> tuple[Program, Program]:
-        """Return what this process runs in place of its main and startup program."""
+        """Return what this process runs instead of its main and startup programs."""
         transpiler = DistributeTranspiler()
         transpiler.transpile(
             self.trainer, program=main, pservers=self.servers, trainers=self.trainers, startup_program=startup
@@ -38,7 +38,7 @@ class Cluster:
 
 
 def find_cluster(env: Mapping[str, str] = os.environ) -> Cluster | None:
-    """Return the job of the environment; None for a process that trains alone."""
+    """Return the job described by the environment; None if the process trains alone."""
     role = env.get("PADDLE_TRAINING_ROLE", "")
     ips = [ip for ip in env.get("PADDLE_PSERVER_IPS", "").split(",") if ip]
     if not role or not ips:

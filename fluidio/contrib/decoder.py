@@ -58,7 +58,7 @@ class _Memory:
 
 
 class _Array:
-    """A state that the loop of a beam search keeps in an array, with a counter of its own."""
+    """A state that the beam search loop keeps in an array, with its own counter."""
 
     def __init__(self, name: str, block: Any, init: InitState) -> None:
         parent = block.program.block(block.parent_idx)
@@ -85,7 +85,7 @@ class _Array:
 
 
 class StateCell:
-    """What one step of a decoder computes: inputs, states, and the function that updates them.
+    """One step of a decoder: inputs, states, and the function that updates them.
 
     Args:
         inputs: the names of inputs, with None where they come step by step.
@@ -144,7 +144,7 @@ class StateCell:
         self._current[state_name] = state_value
 
     def state_updater(self, updater: Callable[[StateCell], None]) -> Callable[[StateCell], None]:
-        """Take the decorated function as the one that computes the states of a step."""
+        """Register the decorated function to compute the states of a step."""
         self._updater = updater
         return updater
 
@@ -169,7 +169,7 @@ class StateCell:
 
 
 class TrainingDecoder:
-    """A cell over the true sequences.
+    """Runs a cell over the reference sequences.
 
     decoder = TrainingDecoder(cell)
     with decoder.block():
@@ -228,7 +228,7 @@ class TrainingDecoder:
 
 
 class BeamSearchDecoder:
-    """A cell in a loop that keeps the best beginnings of sentences.
+    """Runs a cell in a loop that keeps the best partial sentences.
 
     `decode()` builds the usual loop; `ids, scores = decoder()` are the sentences found.
     """
@@ -280,7 +280,7 @@ class BeamSearchDecoder:
 
     @contextlib.contextmanager
     def block(self) -> Iterator[None]:
-        """Hold the ops of one step; at its end the arrays get what `update_array` was told, unless stopped."""
+        """Hold the ops of one step; at its end the arrays get the values passed to `update_array`, unless stopped."""
         with self._while.block():
             yield
             with layers.Switch() as switch, switch.case(self._cond):
@@ -295,7 +295,7 @@ class BeamSearchDecoder:
         layers.fill_constant(shape=[1], value=0, dtype="bool", force_cpu=True, out=self._cond)
 
     def read_array(self, init: Variable, is_ids: bool = False, is_scores: bool = False) -> Variable:
-        """Return in each step what the step before wrote, in the first one `init`."""
+        """Return what the previous step wrote; `init` in the first step."""
         if is_ids and is_scores:
             raise ValueError("Shouldn't mark current array be ids array and scores array at the same time.")
         if not isinstance(init, Variable):
@@ -330,7 +330,7 @@ class BeamSearchDecoder:
         self._links.append((value, self._arrays[array.name]))
 
     def decode(self) -> None:
-        """Build the loop: embed the last words, compute the states, keep the best beginnings."""
+        """Build the loop: embed the last words, compute the states, keep the best partial sentences."""
         with self.block():
             ids = self.read_array(init=self._init[0], is_ids=True)
             scores = self.read_array(init=self._init[1], is_scores=True)
@@ -354,7 +354,7 @@ class BeamSearchDecoder:
                         self.update_array(value, feed[name])
 
     def _expanded_inputs(self, scores: Variable) -> tuple[dict[str, Variable], dict[str, Variable]]:
-        """Return the inputs that all steps share, as kept and as expanded to the beginnings."""
+        """Return the inputs shared by all steps, as stored and as expanded to the partial sentences."""
         kept, feed = {}, {}
         for name, variable in self._inputs.items():
             if name not in self._state_cell._inputs:

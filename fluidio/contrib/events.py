@@ -1,4 +1,4 @@
-"""What a Trainer tells its event handler."""
+"""The events that a Trainer passes to its handler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`contrib.extend_optimizer`: optimizers that also pull parameters towards 0, apart from the gradient (AdamW)."""
+"""`contrib.extend_optimizer`: optimizers with decoupled weight decay, such as AdamW."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["extend_with_decoupled_weight_decay"]
 
 
 class DecoupledWeightDecay:
-    """What the extended class has beside its base: before each update, parameter = parameter - coeff parameter."""
+    """What the extended class adds: before each update, parameter -= coeff * parameter."""
 
     def __init__(
         self, coeff: object = 0.0, apply_decay_param_fun: Callable[[str], bool] | None = None, **kwargs: object
@@ -48,7 +48,7 @@ class DecoupledWeightDecay:
         no_grad_set: Iterable[object] | None = None,
         grad_clip: object = None,
     ) -> tuple[list[Operator], list[Any]]:
-        """Append gradients, the pull of each parameter, and the updates of the base optimizer."""
+        """Append the gradients, the decay of each parameter, and the updates of the base optimizer."""
         base: Any = self
         pairs = list(base.backward(loss, startup_program, parameter_list, no_grad_set))
         if grad_clip is not None:
@@ -62,7 +62,7 @@ class DecoupledWeightDecay:
 
 
 def extend_with_decoupled_weight_decay(base_optimizer: type[Any]) -> type[Any]:
-    """Return a class like an optimizer's with weight decay of its own: AdamW from Adam.
+    """Return an optimizer class with decoupled weight decay: AdamW from Adam.
 
         AdamW = fluid.contrib.extend_with_decoupled_weight_decay(fluid.optimizer.Adam)
         AdamW(learning_rate=0.1, weight_decay=0.01).minimize(loss)

@@ -1,4 +1,4 @@
-"""Inferencer, the other half of the 2018 book's high-level API."""
+"""Inferencer: the inference half of the 2018 book's high-level API."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Inferencer:
         param_path: the folder that `Trainer.save_params` wrote.
         place: where to run.
         parallel: accepted; one place is used.
-        network: `infer_func` under its name of Fluid 0.12.
+        network: the name of `infer_func` in Fluid 0.12.
     """
 
     def __init__(

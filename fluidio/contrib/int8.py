@@ -1,4 +1,4 @@
-"""Rounding to int8 in programs: put ops that imitate it into training, and make integers of the weights after it.
+"""Quantize programs to int8: simulate rounding during training, then convert the weights to integers.
 
 A quantised variable `x` becomes `x.quantized`, whole numbers of steps, and with its scale `x.scale` the values
 `x.quantized.dequantized`. Gradients pass the rounding as if it were not there.
@@ -26,7 +26,7 @@ _COUNTER = "@STEP_COUNTER@"
 _FORWARD = 0
 
 Start = Callable[[Variable, float], None]
-"""Gives a new persistable variable its first value."""
+"""Sets the initial value of a new persistable variable."""
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Quantization:
 
 
 def insert(program: Program, how: Quantization, start: Start) -> None:
-    """Let the quantizable ops of a program, and their gradients, see rounded inputs."""
+    """Make the quantizable ops of a program, and their gradients, read rounded inputs."""
     for block in program.blocks:
         for op in list(block.ops):
             if _is_quantizable(op, how):
@@ -72,7 +72,7 @@ def insert(program: Program, how: Quantization, start: Start) -> None:
 
 
 def _is_skipped(op: Operator, how: Quantization) -> bool:
-    """Return whether an op was built under a name that is left out; it carries a mark then."""
+    """Return whether an op is excluded by its name; it is then marked."""
     scope = str(op.attrs.get("op_namescope", ""))
     if any(pattern in scope for pattern in how.skip_pattern):
         op.attrs["skip_quant"] = True
@@ -82,7 +82,7 @@ def _is_skipped(op: Operator, how: Quantization) -> bool:
 def _is_quantizable(op: Operator, how: Quantization) -> bool:
     if op.type not in how.op_types or _is_skipped(op, how):
         return False
-    if op.attrs.get("quantization_type") == "qat_without_weight":  # another pass has rounded its inputs
+    if op.attrs.get("quantization_type") == "qat_without_weight":  # another pass has already rounded its inputs
         return False
     return any(_is_weight(op.block, name) for name in op.input_arg_names)
 
@@ -160,7 +160,7 @@ def _state(
 
 
 def _kept(block: Block, name: str, shape: list[int], dtype: str, value: float, start: Start) -> None:
-    """Create a persistable variable, and see to its first value."""
+    """Create a persistable variable with its initial value."""
     root = block.program.global_block()
     variable = root.vars.get(name)
     if variable is None:
@@ -182,7 +182,7 @@ def _count_steps(block: Block, start: Start) -> None:
 
 
 def freeze(program: Program, scope: Scope, how: Quantization) -> None:
-    """Make whole numbers of the weights, and let the quantizable ops work on whole numbers."""
+    """Convert the weights to integers, and make the quantizable ops work on integers."""
     freezer = _Freezer(scope, how)
     for block in program.blocks:
         freezer.freeze(block)
@@ -194,10 +194,10 @@ class _Freezer:
     def __init__(self, scope: Scope, how: Quantization) -> None:
         self.scope = scope
         self.how = how
-        self.scales: dict[str, Any] = {}  # of the weights that are whole numbers already
+        self.scales: dict[str, Any] = {}  # of the weights that are integers already
 
     def freeze(self, block: Block) -> None:
-        """Let the ops of a block work on whole numbers; those behind them see the values that come of it."""
+        """Make the ops of a block work on integers; later ops see the resulting values."""
         renamed: dict[str, str] = {}
         makers = {name: op.type for op in block.ops for name in op.output_arg_names}
         for op in list(block.ops):
@@ -211,7 +211,7 @@ class _Freezer:
                     renamed[out] = self._values_after(block, op, out, *found)
 
     def _whole_inputs(self, block: Block, op: Operator, makers: dict[str, str]) -> tuple[Any, str] | None:
-        """Give an op whole numbers; return the scale of its weight and the name of its other input's scale."""
+        """Feed an op integers; return the scale of its weight and the name of its other input's scale."""
         weight_scale: Any = None
         scale = ""
         for name in op.input_arg_names:
@@ -227,7 +227,7 @@ class _Freezer:
         return None if weight_scale is None or not scale else (weight_scale, scale)
 
     def _round(self, name: str, per_channel: bool) -> Any:
-        """Store a weight as whole numbers; return its scale, one number or one for each channel."""
+        """Store a weight as integers; return its scale, one number or one per channel."""
         if name not in self.scales:
             tensor = self.scope.var(name).get_tensor()
             weight = np.array(tensor)
@@ -238,7 +238,7 @@ class _Freezer:
         return self.scales[name]
 
     def _values_after(self, block: Block, op: Operator, out: str, weight_scale: Any, scale: str) -> str:
-        """Insert what makes values of an op's whole numbers; return their name."""
+        """Insert the op that converts an op's integers back to values; return their name."""
         how = self.how
         inputs: dict[str, Any] = {"X": [out]}
         attrs: dict[str, Any] = {"op_role": _FORWARD}
@@ -265,7 +265,7 @@ class _Freezer:
 
 
 def _drop_unused(block: Block) -> None:
-    """Remove the rounding that nothing reads any more, and its variables."""
+    """Remove rounding ops that nothing reads any more, and their variables."""
     while True:
         read = {name for op in block.ops for name in op.input_arg_names}
         idle = [i for i, op in enumerate(block.ops) if _is_rounding(op) and op.output("Out")[0] not in read]
@@ -279,12 +279,12 @@ def _drop_unused(block: Block) -> None:
 
 
 def _is_rounding(op: Operator) -> bool:
-    """Return whether an op rounds a variable for others; one that makes values of a result does not."""
+    """Return whether an op rounds a variable for others; ops that convert results back do not."""
     return op.type.startswith("fake_") and op.output("Out")[0].endswith((".quantized", ".quantized.dequantized"))
 
 
 def store_int8(program: Program, scope: Scope, op_types: Sequence[str] = QUANTIZABLE) -> None:
-    """Store the frozen weights as int8, under names of their own."""
+    """Store the frozen weights as int8, under new names."""
     for block in program.blocks:
         for op in block.ops:
             if op.type not in op_types:

@@ -20,14 +20,14 @@ Hook = Callable[..., Any]
 
 
 class _Removable:
-    """What registering a hook returns."""
+    """A handle to a registered hook."""
 
     def __init__(self, hooks: OrderedDict[int, Hook], hook: Hook) -> None:
         self._hooks, self._key = hooks, max(hooks, default=-1) + 1
         hooks[self._key] = hook
 
     def remove(self) -> None:
-        """Take the hook away."""
+        """Remove the hook."""
         self._hooks.pop(self._key, None)
 
 
@@ -45,7 +45,7 @@ class Layer:
         self._forward_post_hooks: OrderedDict[int, Hook] = OrderedDict()
 
     def full_name(self) -> str:
-        """Return the name that parameters without one begin with."""
+        """Return the prefix for the names of unnamed parameters."""
         return self._full_name
 
     def train(self) -> None:
@@ -88,13 +88,13 @@ class Layer:
         return block.create_var(name=full, persistable=bool(persistable), type=type, **options)
 
     def add_sublayer(self, name: str, sublayer: Layer) -> Layer:
-        """Own another object."""
+        """Add a child object."""
         assert isinstance(sublayer, Layer)
         self._sub_layers[name] = sublayer
         return sublayer
 
     def add_parameter(self, name: str, parameter: Any) -> Any:
-        """Own a parameter."""
+        """Add a parameter."""
         assert parameter is None or isinstance(parameter, Parameter)
         self._parameters[name] = parameter
         return parameter

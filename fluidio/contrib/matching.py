@@ -1,4 +1,4 @@
-"""`fluid.contrib.layers`: images of pairs of sequences, trees, an index of items."""
+"""`fluid.contrib.layers`: matching of sequence pairs, tree convolutions, tree-based item indices."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def tree_conv(
 def tdm_child(
     x: Variable, node_nums: int, child_nums: int, param_attr: AttrLike = None, dtype: DTypeLike = "int32"
 ) -> tuple[Variable, Variable]:
-    """The children of nodes of a tree, and which of them stand for an item; param_attr names the tree."""
+    """The children of tree nodes, and which of them are items; param_attr names the tree."""
     helper = LayerHelper("tdm_child", param_attr=param_attr)
     kind, zeros = to_vartype(dtype), Constant(0)
     tree = helper.create_parameter(helper.param_attr, [node_nums, 3 + child_nums], kind, default_initializer=zeros)

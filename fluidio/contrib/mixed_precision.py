@@ -1,4 +1,4 @@
-"""`contrib.mixed_precision`: an optimizer that trains in float16 and float32, with a scaled loss."""
+"""`contrib.mixed_precision`: an optimizer for float16 and float32 training with a scaled loss."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _state(name: str, value: float, dtype: str) -> Variable:
 
 
 class OptimizerWithMixedPrecision:
-    """An optimizer around another one: it rewrites the program, scales the loss, and skips steps that overflow."""
+    """Wraps an optimizer: rewrites the program, scales the loss, and skips steps that overflow."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class OptimizerWithMixedPrecision:
         no_grad_set: Iterable[object] | None = None,
         callbacks: object = None,
     ) -> list[list[Any]]:
-        """Put casts into the program and append the gradients of the scaled loss; return them unscaled."""
+        """Insert casts into the program and append the gradients of the scaled loss; return them unscaled."""
         rewrite_program(self._train_program, self._amp_lists)
         self._scaled_loss = loss * self._loss_scaling
         self._params_grads = self._optimizer.backward(
@@ -92,7 +92,7 @@ class OptimizerWithMixedPrecision:
         return unscaled
 
     def apply_gradients(self, scaled_params_grads: Any) -> list[Operator]:
-        """Append updates; with a dynamic factor a step whose gradients are not finite updates with zeros."""
+        """Append updates; with a dynamic factor, a step with non-finite gradients updates with zeros."""
         if self._use_dynamic_loss_scaling:
             self._append_scaling([grad for _, grad in scaled_params_grads])
         return self._optimizer.apply_gradients(scaled_params_grads)

@@ -13,7 +13,7 @@ __all__ = ["QuantizeTranspiler"]
 
 
 class QuantizeTranspiler:
-    """Let convolutions and products see inputs that are rounded as int8 rounds them."""
+    """Make convolutions and matrix products read inputs rounded as int8 would."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""`fluid.contrib.layers`: parts of columns, shuffled rows, embeddings summed, suppression, sums for CTR models."""
+"""`fluid.contrib.layers`: column slices, shuffled rows, summed embeddings, box suppression, sums for CTR models."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def multiclass_nms2(
     return_index: bool = False,
     name: str | None = None,
 ) -> Any:
-    """What is left of overlapping boxes, as layers.multiclass_nms; with return_index the numbers of the boxes too."""
+    """Non-maximum suppression as in layers.multiclass_nms; with return_index, also the indices of the boxes."""
     helper = LayerHelper("multiclass_nms2", name=name)
     out = helper.create_variable_for_type_inference(bboxes.dtype)
     index = helper.create_variable_for_type_inference("int64")

@@ -1,4 +1,4 @@
-"""Numbers about programs: memory of a step, frequency of ops."""
+"""Program statistics: memory of a step, frequency of ops."""
 
 from __future__ import annotations
 

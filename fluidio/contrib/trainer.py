@@ -30,7 +30,7 @@ __all__ = [
 
 
 def check_and_get_place(place: object) -> Any:
-    """Return the place, or the machine's best one."""
+    """Return the given place, or the best one of this machine."""
     if place is None:
         return CUDAPlace(0) if is_compiled_with_cuda() else CPUPlace()
     return place
@@ -39,7 +39,7 @@ def check_and_get_place(place: object) -> Any:
 class Trainer:
     """Build a program from functions and train it, with an event handler for everything else.
 
-    PADDLE_TRAINING_ROLE and its companions in the environment make it one of many trainers, or a parameter server
+    PADDLE_TRAINING_ROLE and related variables make it one of many trainers, or a parameter server
     that waits for them in `train`.
 
     Args:
@@ -106,7 +106,7 @@ class Trainer:
         reader: Callable[[], Iterable[Any]] | None = None,
         feed_order: object = None,
     ) -> None:
-        """Train, telling the event handler of every epoch and step.
+        """Train, calling the event handler for every epoch and step.
 
         Args:
             reader: gives batches of samples; None if the program reads for itself, until EOF.
@@ -164,7 +164,7 @@ class Trainer:
         return [total / count for total in totals]
 
     def save_params(self, param_path: str) -> None:
-        """Save the parameters and everything else that lives on."""
+        """Save the parameters and all other persistable variables."""
         with scope_guard(self.scope):
             save_persistables(self._exe, param_path, self.startup_program)
 

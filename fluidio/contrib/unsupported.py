@@ -1,4 +1,4 @@
-"""Names of `fluid.contrib` that are not built: calling them says what to do instead."""
+"""Unsupported names of `fluid.contrib`: calling them says what to do instead."""
 
 from __future__ import annotations
 

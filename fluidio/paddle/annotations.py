@@ -17,7 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def deprecated(
     since: str = "", instead: str = "", extra_message: str = ""
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Warn at each call that there is something newer."""
+    """Warn at each call that the function is deprecated."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(function)

@@ -1,4 +1,4 @@
-"""Passes over activations: rounding them without weights, and noting how large they become."""
+"""Passes over activations: round the inputs of ops without weights, and record how large outputs become."""
 
 from __future__ import annotations
 
@@ -83,12 +83,12 @@ _FLOATS = (VarType.FP32, VarType.FP64)
 
 
 def input_names(op: Operator) -> list[str]:
-    """Return what an op computes with; shapes, axes and the like are none of it."""
+    """Return the data inputs of an op, without shapes, axes and the like."""
     return [name for slot in _INPUTS for name in op.input(slot)]
 
 
 def output_names(op: Operator) -> list[str]:
-    """Return what an op computes, without what it notes for its gradient."""
+    """Return the results of an op, without what it saves for its gradient."""
     return list(op.output(_OUTPUTS.get(op.type, "Out")))
 
 
@@ -99,7 +99,7 @@ class _Pass:
         self._scope = scope
 
     def _kept(self, block: Block, name: str, value: float) -> Variable:
-        """Return a new persistable number, with its first value in the scope."""
+        """Return a new persistable number, initialised in the scope."""
         variable = block.create_var(name=name, shape=[1], dtype="float32", persistable=True, stop_gradient=True)
         scope = self._scope or global_scope()
         scope.var(name).get_tensor().set(np.array([value], np.float32), CPUPlace())
@@ -112,11 +112,11 @@ def _check_graph(graph: object) -> None:
 
 
 class AddQuantDequantPass(_Pass):
-    """Let ops without weights see inputs that are rounded as int8 rounds them.
+    """Make ops without weights read inputs rounded as int8 would.
 
     Args:
-        moving_rate: how slowly the largest value that is rounded to follows the activations.
-        quant_bits: how many bits are left of an activation.
+        moving_rate: how slowly the rounding range follows the activations.
+        quant_bits: the number of bits of an activation.
         skip_pattern: ops built under names with one of these words are left alone.
         quantizable_op_type: the types of ops; all that 1.8.5 knows with `is_full_quantized`.
     """
@@ -142,7 +142,7 @@ class AddQuantDequantPass(_Pass):
             raise AssertionError(f"{sorted(self._types - {*_ROUNDED})} are not supported for quantization.")
 
     def apply(self, graph: IrGraph) -> IrGraph:
-        """Change a graph; what it keeps from step to step gets its first values in the scope."""
+        """Change a graph; its persistent state is initialised in the scope."""
         _check_graph(graph)
         block = graph.program.global_block()
         rounded: dict[str, str] = {}
@@ -164,7 +164,7 @@ class AddQuantDequantPass(_Pass):
         scope = str(op.attrs.get("op_namescope", ""))
         if any(word in scope for word in self._skip) or op.attrs.get("op_role", 0) & OpRole.Backward:
             return False
-        if op.attrs.get("quantization_type") == "qat_with_weight":  # another pass has rounded them
+        if op.attrs.get("quantization_type") == "qat_with_weight":  # another pass has already rounded them
             return False
         inputs = [block._find_var_recursive(name) for name in input_names(op)]
         return all(v is not None and not v.persistable and v.dtype in _FLOATS for v in inputs)
@@ -191,14 +191,14 @@ def _measured(block: Block) -> list[tuple[Operator, str]]:
 
 
 class OutScaleForTrainingPass(_Pass):
-    """Note the moving average of the largest value of each output while a graph is trained."""
+    """Record the moving average of the largest value of each output while a graph is trained."""
 
     def __init__(self, scope: Scope | None = None, place: PlaceLike | None = None, moving_rate: float = 0.9) -> None:
         super().__init__(scope)
         self._rate = moving_rate
 
     def apply(self, graph: IrGraph) -> IrGraph:
-        """Change a graph; `NAME@scale` is what was noted of the variable NAME."""
+        """Change a graph; `NAME@scale` is the value recorded for the variable NAME."""
         _check_graph(graph)
         block = graph.program.global_block()
         for op, name in _measured(block):
@@ -215,13 +215,13 @@ class OutScaleForTrainingPass(_Pass):
 
 
 class OutScaleForInferencePass(_Pass):
-    """Write what OutScaleForTrainingPass has noted on the ops, as their attribute `out_threshold`."""
+    """Write what OutScaleForTrainingPass recorded to the attribute `out_threshold` of the ops."""
 
     def __init__(self, scope: Scope | None = None) -> None:
         super().__init__(scope)
 
     def apply(self, graph: IrGraph) -> IrGraph:
-        """Change a graph; AssertionError where nothing was noted of an output."""
+        """Change a graph; AssertionError if nothing was recorded for an output."""
         _check_graph(graph)
         scope = self._scope or global_scope()
         for op, name in _measured(graph.program.global_block()):

@@ -1,4 +1,4 @@
-"""What is noted of a model's weights and activations while it runs on some data."""
+"""What is recorded about a model's weights and activations while it runs on sample data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = NDArray[Any]
 
 
 class Measure:
-    """Notes one number of each activation, under the name of the attribute that will say it."""
+    """Records one number for each activation, under the name of the attribute that will hold it."""
 
     attributes: tuple[str, ...] = ("out_threshold",)
 
@@ -35,7 +35,7 @@ class Measure:
         raise NotImplementedError
 
     def finish(self) -> None:
-        """Make numbers of all that was seen."""
+        """Compute the results from everything seen."""
 
     def activations(self, attribute: str) -> dict[str, float]:
         """Return what was found of all activations."""
@@ -72,7 +72,7 @@ class MinMax(Measure):
 
 
 class Divergence(Measure):
-    """The value to cut at, so that the spread of the values suffers least.
+    """The clipping value that distorts the distribution least.
 
     Args:
         folder: keeps the activations in files, until `finish`; None: they stay in memory.

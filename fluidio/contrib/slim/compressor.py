@@ -31,7 +31,7 @@ Pairs = Mapping[str, str] | Sequence[tuple[str, str]]
 class Compressor:
     """Train a program for some epochs, evaluate it after each, keep checkpoints.
 
-    Fluid: strategies of the configuration worked on the network meanwhile. Quantisation and distillation do so here,
+    Fluid: the configuration's strategies changed the network meanwhile. Quantisation and distillation do so here,
     too; pruning and architecture search are left out, with a warning that names them.
 
     Args:
@@ -133,7 +133,7 @@ class Compressor:
         if "loss" not in fetch:
             raise ValueError(f"train_fetch_list has no ('loss', variable name) to minimise, it has {sorted(fetch)}")
         program, startup = self.train_program.clone(), Program()
-        # The same names in every run, so that a checkpoint fits.
+        # The same names in every run, so that checkpoints match.
         with program_guard(program, startup), unique_name.guard("compressor_"):
             self.train_optimizer.minimize(program.global_block().var(fetch["loss"]))
         exe.run(startup)
@@ -182,7 +182,7 @@ class Compressor:
     # -- checkpoints ------------------------------------------------------------------------------------------------
 
     def _first_epoch(self, work: Work) -> int:
-        """Return the epoch to begin with; what the last checkpoint holds is loaded."""
+        """Load the last checkpoint and return the epoch to start with."""
         folder = self.checkpoint_path
         if not folder or not os.path.isdir(folder):
             return 0

@@ -1,4 +1,4 @@
-"""`fluid.contrib.slim.core`: where the Compressor stood."""
+"""`fluid.contrib.slim.core`: the module that held the Compressor."""
 
 from fluidio.contrib.slim.compressor import Compressor
 

@@ -1,4 +1,4 @@
-"""The largest value worth keeping when activations become whole numbers, by Kullback and Leibler's measure."""
+"""The best clipping value for int8 activations, by the Kullback-Leibler divergence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FIRST = int((_BINS - 1) * 0.7)
 
 
 def kl_threshold(sizes: NDArray[np.floating]) -> float:
-    """Return where to cut off absolute values, so that 255 steps tell most of how they are spread.
+    """Return where to clip absolute values so that 255 steps preserve most of their distribution.
 
     Fluid: the steps are counted from the smallest value, the threshold from zero.
     """

@@ -1,4 +1,4 @@
-"""Passes over weights: training with rounding to int8, and models of it."""
+"""Passes over weights: training with simulated int8, and the resulting models."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 
 
 class QuantizationTransformPass:
-    """Let convolutions and products see inputs that are rounded as int8 rounds them."""
+    """Make convolutions and matrix products read inputs rounded as int8 would."""
 
     _supported_quantizable_op_type = ["conv2d", "depthwise_conv2d", "mul", "matmul"]
 
@@ -58,7 +58,7 @@ class QuantizationTransformPass:
         Quantization(**self._options)  # names what is wrong now
 
     def apply(self, graph: IrGraph) -> IrGraph:
-        """Change a graph; what it keeps from step to step gets its first values in the scope."""
+        """Change a graph; its persistent state is initialised in the scope."""
         scope = self._scope or global_scope()
 
         def start(variable: Variable, value: float) -> None:
@@ -71,7 +71,7 @@ class QuantizationTransformPass:
 
 
 class QuantizationFreezePass:
-    """Make whole numbers of the weights of a graph for tests."""
+    """Convert the weights of a test graph to integers."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""`PostTrainingQuantization`: round a trained model as int8 does, by what some batches of data show."""
+"""`PostTrainingQuantization`: quantize a trained model to int8, calibrated on some batches of data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fluid.contrib.slim.quantization`: models of whole numbers, by training with rounding or from trained ones."""
+"""`fluid.contrib.slim.quantization`: integer models, by training with simulated rounding or from trained models."""
 
 from fluidio.contrib.slim.activations import AddQuantDequantPass, OutScaleForInferencePass, OutScaleForTrainingPass
 from fluidio.contrib.slim.passes import (

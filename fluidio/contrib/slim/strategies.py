@@ -1,4 +1,4 @@
-"""What a Compressor's configuration asks for between epochs: quantisation, and learning from a teacher."""
+"""The strategies of a Compressor's configuration: quantisation and distillation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Strategy", "Work", "strategies_of"]
 
 @dataclass
 class Work:
-    """What a Compressor works on; strategies exchange its programs.
+    """What a Compressor works on; strategies replace its programs.
 
     `student` is the training program without an optimizer, `trained` the one that runs and whose variables are saved.
     `fetch` has the name of the variable behind each key.
@@ -45,20 +45,20 @@ class Work:
 
 
 class Strategy(Protocol):
-    """Something that happens around epochs."""
+    """Base class: hooks called around epochs."""
 
     def begin(self, work: Work, epoch: int) -> None:
         """An epoch is about to begin."""
 
     def resume(self, work: Work, epoch: int) -> None:
-        """Training goes on with this epoch; the ones before it are in a checkpoint."""
+        """Training resumes with this epoch; earlier ones are in a checkpoint."""
 
     def end(self, work: Work, epoch: int) -> None:
         """An epoch has ended and is saved."""
 
 
 class QuantizationStrategy:
-    """Train with rounding to int8 from one epoch on, and save models of whole numbers after another."""
+    """Simulate int8 from one epoch on, and save integer models after another."""
 
     def __init__(
         self,
@@ -129,11 +129,11 @@ class QuantizationStrategy:
 
 
 Distiller = Callable[[Program, dict[str, str]], None]
-"""Adds a loss to a program that holds student and teacher, and its names to what is fetched."""
+"""Adds a distillation loss to a program that holds student and teacher, and fetches it."""
 
 
 class DistillationStrategy:
-    """Let the network learn from a teacher, too, in some epochs."""
+    """Let the network also learn from a teacher in some epochs."""
 
     def __init__(self, distillers: Sequence[Distiller], start_epoch: int = 0, end_epoch: int = 0) -> None:
         self._distillers = distillers
@@ -170,7 +170,7 @@ class DistillationStrategy:
 
 
 def _add_teacher(program: Program, teacher: Program) -> None:
-    """Append the teacher's ops; its variables pass no gradient on, and what both name alike is the student's."""
+    """Append the teacher's ops; its variables pass no gradient, and variables with the same name are the student's."""
     if len(teacher.blocks) > 1:
         raise ValueError(
             "DistillationStrategy: the teacher has loops or branches; only ops of its main block are joined"
@@ -247,7 +247,7 @@ _DISTILLERS: dict[str, Callable[..., Distiller]] = {
 
 
 def strategies_of(config: Mapping[str, Any], names: Sequence[str]) -> tuple[list[Strategy], list[str]]:
-    """Return the strategies of these names in a configuration, and the names of those that are not here."""
+    """Return the strategies with these names in a configuration, and the names of the unsupported ones."""
     found: list[Strategy] = []
     left_out: list[str] = []
     for name in names:

@@ -20,7 +20,7 @@ _BINS = 5000
 
 
 class WeightQuantization:
-    """Make a model smaller: whole numbers for weights, and scales as attributes of the ops that read them.
+    """Make a model smaller: integer weights, with scales as attributes of the ops that read them.
 
     Args:
         model_dir: the folder of a float32 model that `save_inference_model` wrote.
@@ -52,7 +52,7 @@ class WeightQuantization:
         generate_test_model: bool = False,
         threshold_rate: float = 0.0,
     ) -> None:
-        """Save the model with whole numbers in the folder `quantized_model` of `save_model_dir`.
+        """Save the model with integer weights in the folder `quantized_model` of `save_model_dir`.
 
         Args:
             save_model_filename, save_params_filename: as in `save_inference_model`.
@@ -94,7 +94,7 @@ class WeightQuantization:
 
 
 class _Store:
-    """Rounds weights in a scope, each of them once."""
+    """Rounds weights in a scope, each once."""
 
     def __init__(self, scope: Scope, bits: int, per_channel: bool, rate: float, as_floats: bool) -> None:
         self._scope, self._rate = scope, rate
@@ -116,7 +116,7 @@ class _Store:
                 bound = weight.dtype.type(_threshold(weight, self._rate))
                 weight = np.clip(weight, -bound, bound)
             scale = np.abs(weight).max(axis=axes, keepdims=True).astype(np.float64) / self._steps
-            step = np.where(scale == 0, 1, scale)  # a channel of zeros stays one
+            step = np.where(scale == 0, 1, scale)  # a channel of zeros stays zero
             whole = np.around(weight / step.astype(weight.dtype)).astype(self._dtype)
             tensor.set((whole * scale).astype(np.float32) if self._as_floats else whole, CPUPlace())
             self._done[name] = scale.ravel().tolist()
