@@ -1,4 +1,4 @@
-"""Clip gradients: by value, by norm, by the norm of all of them together; and the errors that flow through a layer."""
+"""Clip gradients: by value, by norm, by global norm; and the errors that flow through a layer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ParamsGrads = list[tuple[Parameter, Variable | None]]
 
 
 class BaseErrorClipAttr:
-    """What an `error_clip` is."""
+    """Base class of `error_clip` values."""
 
     def __str__(self) -> str:
         raise NotImplementedError
@@ -53,7 +53,7 @@ class ErrorClipByValue(BaseErrorClipAttr):
 
 
 def append_error_clip_ops(block: Block) -> None:
-    """Put a clip behind the op that completes the gradient of each variable with an `error_clip`."""
+    """Append a clip after the op that completes the gradient of each variable with an `error_clip`."""
     for name, variable in list(block.vars.items()):
         if variable.error_clip is not None:
             grad = grad_name(name)

@@ -1,4 +1,4 @@
-"""The face of `fluid.core`: the C++ names that scripts touch."""
+"""`fluid.core`: the C++ names that scripts use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluators whose state lives in the program (2018); `fluid.metrics` came after them."""
+"""Evaluators whose state lives in the program (2018); `fluid.metrics` replaced them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The face of `fluid.framework`: programs and the small functions that stood beside them."""
+"""`fluid.framework`: programs and the small functions beside them."""
 
 from __future__ import annotations
 

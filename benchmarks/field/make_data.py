@@ -1,4 +1,4 @@
-"""Write the data of all workloads to a folder, the same bytes each time: python make_data.py FOLDER [SCALE]"""
+"""Write the data of all workloads to a folder, reproducible bytes: python make_data.py FOLDER [SCALE]"""
 
 import json
 import os

@@ -14,14 +14,14 @@ __all__ = ["describe", "ends", "inputs_of", "outputs_of", "text_of"]
 
 
 def ends(program: Program, op_type: str, slot: str) -> list[str]:
-    """Return the names that feed or fetch ops of a saved model hold, by their columns."""
+    """Return the names in the feed or fetch ops of a saved model, by column."""
     ops = [op for op in program.global_block().ops if op.type == op_type]
     ops.sort(key=lambda op: int(op.attrs.get("col", 0)))
     return [(op.output(slot) if op_type == "feed" else op.input(slot))[0] for op in ops]
 
 
 def inputs_of(program: Program) -> list[str]:
-    """Return what has to be fed: by the feed ops, or where there are none the data variables that ops read."""
+    """Return what must be fed: from the feed ops, or without any, the data variables that ops read."""
     fed = ends(program, "feed", "Out")
     if fed:
         return fed
@@ -33,7 +33,7 @@ def inputs_of(program: Program) -> list[str]:
 
 
 def outputs_of(program: Program) -> list[str]:
-    """Return what is fetched: by the fetch ops, or where there are none the results that no op reads."""
+    """Return what is fetched: from the fetch ops, or without any, the results that no op reads."""
     fetched = ends(program, "fetch", "X")
     if fetched:
         return fetched

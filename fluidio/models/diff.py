@@ -31,7 +31,7 @@ class ParameterDiff:
 
 @dataclass
 class ModelDiff:
-    """What differs; everything is empty for models that are alike."""
+    """The differences; everything is empty if the models are equal."""
 
     program: list[str] = field(default_factory=list)
     only_first: list[str] = field(default_factory=list)
@@ -59,7 +59,7 @@ def diff_models(first: Model, second: Model, tolerance: float = 0.0) -> ModelDif
     """Compare two models.
 
     Args:
-        tolerance: how far values may be apart, as a share of the largest; 0 wants the same bits.
+        tolerance: how far values may be apart, as a share of the largest; 0 requires the same bits.
     """
     found = ModelDiff()
     if first.program is not None and second.program is not None:
@@ -111,7 +111,7 @@ def _programs(first: Program, second: Program) -> list[str]:
 
 
 def _blocks(first: Block, second: Block) -> list[str]:
-    """Match the ops of two blocks by type and compare those that belong together."""
+    """Match the ops of two blocks by type and compare the pairs."""
     a, b = [op.type for op in first.ops], [op.type for op in second.ops]
     lines = []
     for tag, i, i_end, j, j_end in difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes():

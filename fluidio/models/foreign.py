@@ -1,4 +1,4 @@
-"""Say what a file looks like that is not what was expected."""
+"""Describe a file that is not what was expected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weights from elsewhere come into a saved model, in the form that the model has."""
+"""Import weights into a saved model, keeping the form of the model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Imported", "import_weights"]
 
 @dataclass
 class Imported:
-    """What an import did."""
+    """The result of an import."""
 
     written: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
@@ -42,7 +42,7 @@ def import_weights(
     partial: bool = False,
     tell: Callable[[int], None] = lambda size: None,
 ) -> Imported:
-    """Write weights into a saved model; all files change together or none does.
+    """Write weights into a saved model; all files change together or none changes.
 
     Args:
         weights: tensors by name.
@@ -86,7 +86,7 @@ def _named(weights: Mapping[str, StoredTensor], mapping: Mapping[str, str]) -> d
 def _fitted(
     model: Model, found: Mapping[str, StoredTensor], turned: set[str], cast: bool, partial: bool
 ) -> tuple[dict[str, StoredTensor], Imported]:
-    """Return the tensors that the model will have, and what became of each; or raise everything that does not fit."""
+    """Return the model's new tensors and how each was obtained, or raise with everything that does not fit."""
     variables = model.persistables
     known = set(model.tensors) | set(variables)
     done = Imported(sorted(known & set(found)), sorted(known - set(found)), sorted(set(found) - known))

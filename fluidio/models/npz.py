@@ -15,7 +15,7 @@ from fluidio.recordio.files.zipped_arrays import read_zipped_arrays
 
 __all__ = ["read_npz", "write_npz"]
 
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the same bytes each time
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # reproducible bytes
 
 
 def write_npz(file: BinaryIO, tensors: Iterable[StoredTensor], tell: Callable[[int], None] = lambda size: None) -> None:

@@ -38,7 +38,7 @@ _LARGEST_PROGRAM = 256 << 20
 
 @dataclass
 class Model:
-    """A saved model that was looked at.
+    """An opened model.
 
     Attributes:
         form: how it is stored, in words.
@@ -88,7 +88,7 @@ class Model:
 
 
 def open_model(path: str, model_filename: str | None = None, params_filename: str | None = None) -> Model:
-    """Look at a saved model.
+    """Open a saved model for inspection.
 
     Args:
         path: a folder, a file, or the prefix that was given to `fluid.save`.

@@ -133,7 +133,7 @@ def export_paddle(
     A model of `save_inference_model` keeps its bytes; a training program is cut to the targets.
 
     Raises:
-        ModelError: with one line for each op that today's Paddle has not.
+        ModelError: with one line for each op that current Paddle lacks.
     """
     model.raise_problems()
     program = model.needed_program()

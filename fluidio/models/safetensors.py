@@ -65,7 +65,7 @@ def read_safetensors(path: str) -> dict[str, StoredTensor]:
     """Return the tensors of a file by name; their data stay there until they are asked for.
 
     Raises:
-        ModelError: the file is cut, damaged, or holds a dtype that Fluid has not.
+        ModelError: the file is cut, damaged, or holds a dtype that Fluid lacks.
     """
     size = os.path.getsize(path)
     with open_regular(path) as file:

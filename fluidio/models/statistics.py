@@ -15,7 +15,7 @@ __all__ = ["Statistics", "statistics"]
 
 @dataclass
 class Statistics:
-    """What the values of a tensor are like; the figures are of its finite values."""
+    """Statistics of a tensor's values; non-finite values are only counted."""
 
     least: float | None = None
     most: float | None = None
@@ -31,7 +31,7 @@ class Statistics:
 
     @property
     def remarks(self) -> list[str]:
-        """What a user should look at."""
+        """What deserves attention."""
         found = []
         if self.nan:
             found.append(f"{self.nan} NaN")

@@ -1,4 +1,4 @@
-"""A tensor where it lies: in a file at an offset, or in memory; its data are read in pieces."""
+"""A tensor in its place, in a file at an offset or in memory; its data are read in pieces."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class StoredTensor:
 
 
 def in_memory(name: str, array: Array) -> StoredTensor:
-    """Return a tensor of data that are at hand."""
+    """Return a tensor of data in memory."""
     return StoredTensor(name, array.dtype, array.shape, held=array)
 
 

@@ -1,4 +1,4 @@
-"""PyTorch's state_dict files, both ways."""
+"""Read and write PyTorch's state_dict files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters leave: as safetensors, npz or a PyTorch state_dict."""
+"""Export parameters as safetensors, npz or a PyTorch state_dict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers of Fluid 1.8 that are not here, each with the nearest thing that works: a layer that comes needs no line."""
+"""Missing layers of Fluid 1.8, each with the nearest thing that works; remove the line when adding a layer."""
 
 from __future__ import annotations
 

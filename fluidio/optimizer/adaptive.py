@@ -79,7 +79,7 @@ class DecayedAdagradOptimizer(Optimizer):
 class AdadeltaOptimizer(Optimizer):
     """Scale by running root means of gradients and updates.
 
-    As in Fluid, the learning rate is asked for and not used.
+    As in Fluid, the learning rate is required but unused.
     """
 
     type = "adadelta"
@@ -125,7 +125,7 @@ class AdadeltaOptimizer(Optimizer):
 
 
 class RMSPropOptimizer(Optimizer):
-    """Divide by the running root mean square; epsilon stands inside the root.
+    """Divide by the running root mean square; epsilon is inside the root.
 
     Args:
         all_rows: use every row of a sparse gradient. Fluid: some rows that do not come sorted have no effect.

@@ -1,4 +1,4 @@
-"""What optimizers take."""
+"""Argument types of optimizers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Rate = float | Variable
 """A learning rate, or the variable of a schedule."""
 
 Decay = WeightDecayRegularizer | str | None
-"""Decay of weights; until Fluid 1.6 the optimizer's name could stand in its place."""
+"""Decay of weights; until Fluid 1.6 this position could hold the optimizer's name."""
 
 Parameters = Sequence[Variable | str] | WeightDecayRegularizer | bool | None
-"""What to update; until Fluid 1.6 decay, or a switch, stood in this place."""
+"""What to update; until Fluid 1.6, this position held decay or a switch."""
 
 Clip = GradientClipBase | float | None
-"""How gradients are clipped; until Fluid 1.6 numbers of the optimizer stood in this place."""
+"""How gradients are clipped; until Fluid 1.6, this position held numbers of the optimizer."""

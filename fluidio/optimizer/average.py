@@ -19,7 +19,7 @@ __all__ = ["ExponentialMovingAverage", "ModelAverage"]
 
 
 class _Swapped:
-    """Programs that put averages in the place of the parameters and take them away again."""
+    """Programs that replace the parameters by their averages and restore them."""
 
     def __init__(self) -> None:
         self.apply_program = Program()
@@ -55,7 +55,7 @@ _COUNTS = ("num_accumulates", "old_num_accumulates", "num_updates")
 class ModelAverage(Optimizer, _Swapped):
     """Average the parameters over a window of steps; build it after `minimize`.
 
-    In 0.12 the first argument was the list of `minimize`'s pairs; a list is understood as that.
+    In 0.12 the first argument was the list of `minimize`'s pairs; a list is treated as that.
     """
 
     type = "average_accumulates"
@@ -184,7 +184,7 @@ class ExponentialMovingAverage(_Swapped):
     def _build_apply(self, block: Block, kept: Sequence[tuple[Variable, Variable]]) -> None:
         counter = block.create_var(name=self._step_counter, shape=[1], dtype="int64", persistable=True)
         steps = _cast(counter, VarType.FP32)
-        missing = 1.0 - block._clone_variable(self._decay_var) ** steps  # the weight that zeros still have
+        missing = 1.0 - block._clone_variable(self._decay_var) ** steps  # the remaining weight of the initial zeros
         helper = LayerHelper("ema_apply")
         tiny = helper.create_variable_for_type_inference("float32")
         helper.append_op(
@@ -218,7 +218,7 @@ class ExponentialMovingAverage(_Swapped):
             yield
 
     def update(self) -> None:
-        """Append the ops that carry the averages on; call it once, after `minimize`."""
+        """Append the ops that update the averages; call it once, after `minimize`."""
         program = default_main_program()
         step_counter(self._step_counter)
         for param in self._params:

@@ -1,4 +1,4 @@
-"""A counter in the program that goes up by one with each run."""
+"""A counter in the program, incremented by each run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["step_counter"]
 def step_counter(counter_name: str | None = None, begin: int = 1, step: int = 1) -> Variable:
     """Return the counter of that name, made if absent: int64 [1], `begin - 1 + step` in the first run.
 
-    As in Fluid, the op that counts stands in front of the program, so a run that ends with EOF counts too.
+    As in Fluid, the counting op comes first in the program, so a run that ends with EOF counts too.
     """
     helper = LayerHelper("global_step_counter")
     name = counter_name or "@STEP_COUNTER@"

@@ -1,4 +1,4 @@
-"""Optimizers around an optimizer: Lookahead, and those that only spread work or memory."""
+"""Optimizers that wrap an optimizer: Lookahead, and those that only distribute work or memory."""
 
 from __future__ import annotations
 

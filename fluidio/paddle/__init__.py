@@ -1,4 +1,4 @@
-"""The `paddle` face: `from fluidio import paddle`, or `import paddle` under `fluidio run`."""
+"""The `paddle` package: `from fluidio import paddle`, or `import paddle` under `fluidio run`."""
 
 import fluidio as fluid
 from fluidio import reader

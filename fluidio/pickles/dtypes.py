@@ -1,4 +1,4 @@
-"""Make dtypes from the codes and states in a pickle, every one of which is checked first."""
+"""Make dtypes from the codes and states in a pickle, after checking each."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def dtype_of(code: object) -> DtypeCode:
     return _plain(_text(code).lstrip("<>|="), "=", None, ())
 
 
-_numbers: dict[tuple[str, str], DtypeCode] = {}  # the few that there are, by code and byte order
+_numbers: dict[tuple[str, str], DtypeCode] = {}  # all of them, by code and byte order
 
 
 def _plain(text: str, order: str, size: Any, state: tuple[Any, ...]) -> DtypeCode:

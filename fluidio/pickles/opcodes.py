@@ -22,13 +22,13 @@ except ImportError:
 __all__ = ["DEEPEST", "LEAST_MEMO", "compiled", "scan"]
 
 DEEPEST = 256
-"""Levels of containers inside each other; Python's own recursion limit allows a pickler some 900."""
+"""Levels of nested containers; Python's own recursion limit allows a pickler some 900."""
 LEAST_MEMO = 1 << 16
 """A memo number that is fine in the shortest pickle: a pickler that wrote others before may count on."""
 
-# What an opcode is followed by: so many bytes, or one of these. The same numbers stand in _scan.c.
+# What follows an opcode: a number of bytes, or one of these. The same numbers are in _scan.c.
 _LINE, _TWO_LINES, _SIZE1, _SIZE4, _SIZE8, _UNKNOWN = range(100, 106)
-# What it does to the stack.
+# Effects on the stack.
 _COMPUTE, _UPDATE, _TO_MARK, _UPDATE_TO_MARK, _PUT, _GET, _MEMOIZE, _MARK, _POP, _STOP, _FRAME = range(11)
 
 _ACTIONS = {
@@ -86,11 +86,11 @@ _TABLE = bytes(number for row in _ROWS for number in row)
 _CUT = "it ends in the middle of an opcode"
 _UNDERFLOW = "an opcode finds nothing to work on"
 _ACROSS = "an opcode does not end where its frame does"
-_SET_MARK = -1  # in place of a depth
+_SET_MARK = -1  # instead of a depth
 
 
 class _Scanner:
-    """A pickle machine whose values are depths."""
+    """A pickle machine that tracks depths instead of values."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data

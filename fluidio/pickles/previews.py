@@ -1,4 +1,4 @@
-"""Show a value in a line, with work in proportion to the line and not to the value.
+"""Show a value in one line, with work proportional to the line and not to the value.
 
 A few hundred bytes of pickle make a tuple of shared tuples whose repr has 2**40 items.
 """

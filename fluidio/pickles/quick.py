@@ -1,6 +1,6 @@
-"""The usual pickles (arrays of numbers, numbers, text, plain containers) without a detour over stand-ins.
+"""The usual pickles (arrays of numbers, numbers, text, plain containers) without going through stand-ins.
 
-`_arrays.c` makes the same of them as the stand-ins do, and gives up on all others. Without it nothing is quicker.
+`_arrays.c` gives the same results as the stand-ins, and gives up on all other pickles. Without it nothing is quicker.
 """
 
 from __future__ import annotations

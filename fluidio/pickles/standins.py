@@ -1,4 +1,4 @@
-"""What a data pickle may ask for, as objects of ours that nothing in the pickle can bend.
+"""What a data pickle may ask for, as our own objects that the pickle cannot manipulate.
 
 An opcode of a pickle may call any object it has named and hand any object it has made a state. NumPy's own dtype and
 array believe such a state: a dtype of objects over plain bytes is a pointer of the author's choice. So the unpickler
@@ -43,7 +43,7 @@ class Budget:
 
 
 class StandIn:
-    """Something that a pickle has named: it takes no state, and cannot be the key of a dict."""
+    """Something that a pickle has named: it accepts no state, and cannot be a dict key."""
 
     __slots__ = ()
 
@@ -190,7 +190,7 @@ def _check_size(shape: Any, item_size: int, raw: Any) -> None:
 
 
 class Reconstruct(StandIn):
-    """Makes an array that its state will fill. Like the next two it is called for each array, and so has no detours."""
+    """Makes an array that its state will fill. Like the next two, it runs once per array, so it is kept short."""
 
     __slots__ = ("budget",)
 
@@ -364,7 +364,7 @@ def _stand_in(real: type | None, make: Any, budget: Budget) -> StandIn:
 
 
 def refuse(module: str, name: str) -> NoReturn:
-    """Say that a name is none of the data's."""
+    """Refuse a name that data does not need."""
     raise UnsafePickleError(
         f"the pickle asks for {module}.{name}; only numpy arrays, numbers, text and builtin containers are "
         "read without consent. If you trust where it comes from, pass allow_pickle=True "

@@ -13,7 +13,7 @@ from fluidio.pickles.standins import ArrayStandIn, DtypeStandIn, OrderedStandIn,
 
 __all__ = ["unwrap"]
 
-# Members of sets and keys of dicts are never stand-ins, as those cannot be hashed.
+# Members of sets and keys of dicts are never stand-ins, which cannot be hashed.
 _LEAVES = frozenset([type(None), bool, int, float, complex, str, bytes, bytearray, set, frozenset])
 _FILLED = (_LEAVES | {np.ndarray}) - {type(None)}  # None may be an array that is not filled yet
 _MOST_NESTED_ARRAYS = 1000  # NumPy frees an array of arrays of arrays ... by recursion in C
@@ -21,7 +21,7 @@ _MOST_NESTED_ARRAYS = 1000  # NumPy frees an array of arrays of arrays ... by re
 
 def unwrap(value: Any) -> Any:
     """Return `value` without stand-ins; its lists and dicts are changed in place."""
-    if type(value) in (tuple, list):  # the usual sample
+    if type(value) in (tuple, list):  # the common case
         items = [item.array if type(item) is ArrayStandIn else item for item in value]
         if _FILLED.issuperset(map(type, items)):
             if type(value) is tuple:
@@ -33,7 +33,7 @@ def unwrap(value: Any) -> Any:
 
 class _Unwrapping:
     def __init__(self) -> None:
-        self.done: dict[int, tuple[Any, Any]] = {}  # both are kept, so that no id is given twice
+        self.done: dict[int, tuple[Any, Any]] = {}  # both are kept alive, so that no id is reused
         self.containers: list[Any] = []
         self.object_arrays: list[tuple[Any, tuple[Any, ...]]] = []
         self.nested_arrays = 0
@@ -47,7 +47,7 @@ class _Unwrapping:
         return found
 
     def _swap(self, value: Any) -> Any:
-        """Return what stands in `value`'s place; what is inside a container follows later."""
+        """Return the replacement of `value`; the contents of a container follow later."""
         kind = type(value)
         if kind in _LEAVES or isinstance(value, np.generic):
             return value

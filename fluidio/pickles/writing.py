@@ -1,4 +1,4 @@
-"""Write pickles that old readers understand."""
+"""Write pickles that old readers can read."""
 
 from __future__ import annotations
 
@@ -44,6 +44,6 @@ class _OldNamesPickler(pickle._Pickler):
             plain: Any = super()
             plain.save_global(obj, name)
             return
-        writer: Any = self  # the type stubs know nothing of the pickler written in Python
+        writer: Any = self  # the type stubs lack the pure-Python pickler
         writer.write(_OLD_NAME + (name or obj.__name__).encode() + b"\n")
         writer.memoize(obj)

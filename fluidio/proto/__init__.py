@@ -1,4 +1,4 @@
-"""The face of `paddle.fluid.proto`: the messages that scripts parse parameter files with."""
+"""`paddle.fluid.proto`: the messages with which scripts parse parameter files."""
 
 from fluidio.proto import framework_pb2
 

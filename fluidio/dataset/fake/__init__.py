@@ -1,4 +1,4 @@
-"""Generated stand-ins for the data sets: the same files in the same formats, made up and learnable."""
+"""Generated stand-ins for the data sets: the same files in the same formats, with generated, learnable content."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _VERSION = "1"  # of the content: a change needs another folder
 
 
 def make(root: str, module_name: str) -> None:
-    """Write the files of one data set below `root`, each at once as a whole."""
+    """Write the files of one data set under `root`, each atomically."""
     folder = os.path.join(root, module_name)
     os.makedirs(folder, exist_ok=True)
     for name, data in _MAKERS[module_name]().items():
@@ -40,7 +40,7 @@ def make(root: str, module_name: str) -> None:
 
 
 def path(module_name: str, name: str) -> str:
-    """Return the path of a made-up file of a data set, making it when it is missing."""
+    """Return the path of a generated file of a data set, generating it if it is missing."""
     name = name.split("%2F")[-1]
     if module_name not in _MAKERS:
         raise RuntimeError(

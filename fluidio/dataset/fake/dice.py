@@ -89,7 +89,7 @@ _TAILS = ["", "", "n", "r", "s", "t", "l", "m", "nd", "st"]
 
 
 def made_up_words(n: int, seed: int, syllables: tuple[int, int] = (2, 3), avoid: Iterable[str] = ()) -> list[str]:
-    """Return n different words that nobody has ever said."""
+    """Return n different invented words."""
     dice, seen, words = Dice(seed), set(avoid), list[str]()
     while len(words) < n:
         word = "".join(

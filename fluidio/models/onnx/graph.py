@@ -45,7 +45,7 @@ Input = Value | Array | int | float | bool | Sequence[int] | None
 
 
 class Names:
-    """Names that are given once."""
+    """Unique names."""
 
     def __init__(self) -> None:
         self._used: set[str] = set()

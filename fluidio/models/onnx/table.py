@@ -23,11 +23,11 @@ RAW: set[str] = set()
 
 
 class Refused(Exception):
-    """An op, or this use of it, has no form in ONNX; the text says why."""
+    """An op, or this use of it, cannot be expressed in ONNX; the text says why."""
 
 
 def maps(*types: str, raw: bool = False) -> Callable[[F], F]:
-    """Put the function into the table for these op types; a `raw` one gets the op alone and sets values itself."""
+    """Register the function for these op types; a `raw` one gets only the op and sets values itself."""
 
     def register(function: F) -> F:
         for name in types:

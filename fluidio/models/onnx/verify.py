@@ -18,7 +18,7 @@ from fluidio.tensor import LoDTensor
 __all__ = ["Comparison", "can_verify", "compare", "onnx_feed", "session_of"]
 
 _SHARE = 1e-4  # of the largest value: both sides add up float32 in their own order
-_SMALLEST = 1e-2  # where all values are below, what is left of larger ones is mostly rounding
+_SMALLEST = 1e-2  # below this, the remainder of larger values is mostly rounding
 _ROWS = (1, 3)
 
 

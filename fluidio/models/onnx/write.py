@@ -40,7 +40,7 @@ def export_onnx(
     verify: bool | None = None,
     tell: Callable[[int], None] = lambda size: None,
 ) -> Exported:
-    """Write a model as ONNX; the file appears when it is whole, checked and compared.
+    """Write a model as ONNX; the file appears once it is complete, checked and compared.
 
     Args:
         feeds, targets: names of variables; by default those that the model was saved with.
@@ -94,7 +94,7 @@ def _write(proto: Any, path: str, small: bool) -> None:
 
 
 def _move_data(proto: Any, file: Any, location: str) -> None:
-    """Write the data of large tensors to a file and leave their place there in the model."""
+    """Write the data of large tensors to a file and reference it from the model."""
     onnx = onnx_package()
     offset = 0
     for tensor in proto.graph.initializer:

@@ -1,4 +1,4 @@
-"""Comparisons, logic and checks for numbers that are none."""
+"""Comparisons, logic and checks for non-finite numbers."""
 
 from __future__ import annotations
 

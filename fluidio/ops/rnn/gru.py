@@ -1,6 +1,6 @@
 """GRU over sequences and single steps of recurrent cells.
 
-Gates stand as update, reset, candidate. The weight [H, 3H] is one buffer: first [H, 2H] for update and reset, then
+Gates: update, reset, candidate. The weight [H, 3H] is one buffer: first [H, 2H] for update and reset, then
 [H, H] for the candidate.
 """
 

@@ -1,6 +1,6 @@
 """The steps of an LSTM over sequences sorted by length, forward and back; `lstm.py` makes ops of them.
 
-Gates stand as candidate, input, forget, output in the projected input, the weight and the bias; the bias goes on with
+Gates: candidate, input, forget, output, in the projected input, the weight and the bias; the bias goes on with
 the peephole weights of input, forget (which see the old cell) and output (which sees the new one).
 """
 

@@ -1,4 +1,4 @@
-"""Functions of the standard library that took Python 2's str, which was text and bytes at once, and gave it back."""
+"""Standard library functions that took and returned Python 2's str, which was both text and bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one function of `cgi` that scripts use; the module left Python with 3.13."""
+"""The one function of `cgi` that scripts use; Python 3.13 removed the module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python 2's ConfigParser: comments behind values, repeated options, values of any type, `%` that stands for itself."""
+"""Python 2's ConfigParser: comments after values, repeated options, values of any type, literal `%`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _referred(parser: Any, name: str, section: str, option: str, defaults: Any) 
 
 
 class RawConfigParser(configparser.RawConfigParser):
-    """A parser that takes its options one by one and in any type."""
+    """A parser whose options may be repeated and have any type."""
 
     def __init__(
         self, defaults: dict[str, object] | None = None, dict_type: type = dict, allow_no_value: bool = False
@@ -41,7 +41,7 @@ class RawConfigParser(configparser.RawConfigParser):
         own.update((self.optionxform(str(name)), value) for name, value in (defaults or {}).items())
 
     def write(self, fp: Any, space_around_delimiters: bool = True) -> None:
-        """Write everything, whatever the types of the values."""
+        """Write all options; values may have any type."""
         sections: list[tuple[str, dict[str, object]]] = [("DEFAULT", {**self.defaults()})] * bool(self.defaults())
         sections += [(name, {o: self._of(name, o) for o in self._own(name)}) for name in self.sections()]
         for name, options in sections:
@@ -84,7 +84,7 @@ class ConfigParser(RawConfigParser):
 
 
 class SafeConfigParser(ConfigParser):
-    """The same; Python 2 had two of them."""
+    """The same; Python 2 had both names."""
 
 
 def __getattr__(name: str) -> object:

@@ -1,4 +1,4 @@
-"""The rows of the table that are constructs of the language: each is one function on one kind of node."""
+"""Rewrite language constructs listed in the table: one function for each kind of node."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _percent(rewriter: Rewriter, node: ast.BinOp) -> None:
 
 
 def _holds_no_array(values: ast.expr) -> bool:
-    """Return whether what stands behind % is no one-element array, nor a tuple or dict with one in it."""
+    """Return whether the right operand of % is not, and does not contain, a one-element array."""
     if isinstance(values, ast.Tuple):
         return all(map(is_no_array, values.elts))
     if isinstance(values, ast.Dict):
@@ -76,11 +76,11 @@ def _is_float(node: ast.expr) -> bool:
 
 
 def divide_in_place(rewriter: Rewriter, node: ast.AugAssign) -> bool:
-    """`a /= b` of Python 2; True where it was one."""
+    """`a /= b` of Python 2; True if it was one."""
     if not isinstance(node.op, ast.Div) or not rewriter.floors or _is_float(node.value):
         return False
     if any(isinstance(part, ast.Call) for part in ast.walk(node.target)):
-        return False  # evaluating the target twice would call twice
+        return False  # evaluating the target twice would repeat a call
     edits = rewriter.edits
     name = rewriter.apply_construct("divide", node, "/= of integers")
     where = edits.find(b"/=", edits.end(node.target), edits.start(node.value))
@@ -91,7 +91,7 @@ def divide_in_place(rewriter: Rewriter, node: ast.AugAssign) -> bool:
 
 
 def call(rewriter: Rewriter, node: ast.Call) -> bool:
-    """`'{:f}'.format(...)`, sorting with cmp, rounding and lists of Python 2; True if nothing else is to be done."""
+    """`'{:f}'.format(...)`, sorting with cmp, rounding and lists of Python 2; True if nothing else needs to be done."""
     function = node.func
     if isinstance(function, ast.Attribute):
         if function.attr == "format" and _formats(rewriter, node, function):
@@ -165,7 +165,7 @@ def listed(rewriter: Rewriter, node: ast.expr) -> None:
     function = node.func
     if isinstance(function, ast.Name):
         if rewriter.python2 and function.id == "filter":
-            return  # its own row: it gives what it was given
+            return  # its own row: it returns its argument
         old = function.id if is_list(node, _LISTS) and rewriter.bindings.is_builtin(function.id) else ""
     else:
         is_view = isinstance(function, ast.Attribute) and function.attr in _VIEWS and not node.args
@@ -179,7 +179,7 @@ def listed(rewriter: Rewriter, node: ast.expr) -> None:
 
 
 def fstring(rewriter: Rewriter, node: ast.JoinedStr) -> None:
-    """`f"{array:.2f}"`; the positions inside f-strings are unknown before Python 3.12, so the whole is written anew."""
+    """`f"{array:.2f}"`; positions inside f-strings are unknown before Python 3.12: the whole is rewritten."""
     before = ast.unparse(node)
     for value in node.values:
         if isinstance(value, ast.FormattedValue):
@@ -217,7 +217,7 @@ def _is_slice_or_key(index: ast.expr) -> bool:
 
 
 def append(rewriter: Rewriter, node: ast.expr | None) -> None:
-    """`frame = frame.append(other)`: where the value is used, it is no list."""
+    """`frame = frame.append(other)`: where the value is used, it is not a list."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "append":
         return
     if not rewriter.bindings.dotted(node.func)[0]:
@@ -225,7 +225,7 @@ def append(rewriter: Rewriter, node: ast.expr | None) -> None:
 
 
 def rename_special_methods(rewriter: Rewriter, node: ast.ClassDef) -> None:
-    """`def next(self)` and the like, which Python 3 calls by other names."""
+    """`def next(self)` and other methods that Python 3 has renamed."""
     methods = {child.name: child for child in node.body if isinstance(child, ast.FunctionDef)}
     for old, new in _SPECIAL.items():
         if rewriter.python2 and old in methods and new not in methods and (old != "next" or "__iter__" in methods):
@@ -236,7 +236,7 @@ def rename_special_methods(rewriter: Rewriter, node: ast.ClassDef) -> None:
 
 
 def compare_by_cmp(rewriter: Rewriter, node: ast.ClassDef) -> None:
-    """`def __cmp__(self, other)`, which Python 3 does not ask: a base class asks it."""
+    """`def __cmp__(self, other)`, which Python 3 ignores: a base class calls it."""
     names = {child.name for child in node.body if isinstance(child, ast.FunctionDef)}
     if not rewriter.python2 or "__cmp__" not in names or names & {"__lt__", "__eq__"}:
         return

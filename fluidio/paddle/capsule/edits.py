@@ -11,7 +11,7 @@ Spanned: TypeAlias = ast.expr | ast.stmt
 
 
 class Edits:
-    """Insertions and replacements in one text; an outer node's edits are to be added before its children's."""
+    """Insertions and replacements in one text; add an outer node's edits before those of its children."""
 
     def __init__(self, text: str) -> None:
         self.data = text.encode()
@@ -25,7 +25,7 @@ class Edits:
         return self.line_starts[node.lineno - 1] + node.col_offset
 
     def end(self, node: Spanned) -> int:
-        """Return the offset behind a node's last byte."""
+        """Return the offset after a node's last byte."""
         assert node.end_lineno is not None and node.end_col_offset is not None
         return self.line_starts[node.end_lineno - 1] + node.end_col_offset
 
@@ -34,20 +34,20 @@ class Edits:
         return self.data[start:end].decode()
 
     def open(self, offset: int, text: str) -> None:
-        """Insert in front of what is at `offset`; inner nodes come behind outer ones."""
+        """Insert before what starts at `offset`; insertions of inner nodes come after those of outer ones."""
         self._pieces.append((offset, offset, len(self._pieces) + 1, text.encode()))
 
     def close(self, offset: int, text: str) -> None:
-        """Insert behind what ends at `offset`; inner nodes come before outer ones, and before anything opened there."""
+        """Insert after what ends at `offset`; insertions of inner nodes come first, before anything opened there."""
         self._pieces.append((offset, offset, -len(self._pieces) - 1, text.encode()))
 
     def replace(self, start: int, end: int, text: str) -> None:
-        """Put `text` in place of a span; line ends in it are kept."""
+        """Replace a span by `text`; line ends in it are kept."""
         lost = self.data[start:end].count(b"\n") - text.count("\n")
         self._pieces.append((start, end, 0, text.encode() + b"\\\n" * max(lost, 0)))
 
     def find(self, token: bytes, start: int, end: int) -> int:
-        """Return where `token` is between two operands, behind comments, brackets and line ends."""
+        """Return where `token` is between two operands, skipping comments, brackets and line ends."""
         offset = start
         while offset < end:
             if self.data.startswith(b"#", offset):

@@ -37,17 +37,17 @@ class Evidence:
     python2: list[tuple[int, str]] = field(default_factory=list)
     python3: list[tuple[int, str]] = field(default_factory=list)
     cannot_load: tuple[int, str] | None = None
-    """An import at the top that Python 3 does not have: the module never ran there."""
+    """A top-level import that Python 3 does not have: the module never ran on it."""
 
     def verdict(self) -> int:
-        """Return 2 or 3; 0 where nothing speaks for either."""
+        """Return 2 or 3, or 0 without evidence for either."""
         if self.cannot_load or (self.python2 and not self.python3):
             return 2
         return 3 if self.python3 else 0
 
 
 def find_evidence(tree: ast.Module, bindings: Bindings) -> Evidence:
-    """Return what a module that Python 3 can parse shows; what it does only after asking for the version counts not."""
+    """Return the signs in a module that Python 3 can parse; code behind a version check does not count."""
     finder = _Finder(bindings)
     finder.visit(tree)
     found = finder.found

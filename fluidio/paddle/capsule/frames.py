@@ -1,4 +1,4 @@
-"""What pandas has dropped."""
+"""Functions that pandas has dropped."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class _ByLabelOrPosition:
 
 
 def _axis(labels: Any, key: Any) -> Any:
-    """Return the positions behind a key: of its labels, or itself where it holds positions."""
+    """Return the positions that a key selects: those of its labels, or the key itself if it holds positions."""
     by_position = labels.dtype.kind not in "iuf"  # with integer labels, integers are labels
     if isinstance(key, slice):
         ends = (key.start, key.stop)
@@ -64,7 +64,7 @@ def ix(frame: Any) -> Any:
 
 
 def append(owner: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return owner.append(...); a frame without it is joined with what is appended."""
+    """Return owner.append(...); a frame without that method is concatenated."""
     if hasattr(owner, "append"):
         return owner.append(*args, **kwargs)
     return _append_rows(owner, *args, **kwargs)

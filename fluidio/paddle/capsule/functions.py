@@ -1,4 +1,4 @@
-"""Python 2's attributes of functions and methods, whatever an object calls them today."""
+"""Python 2's attributes of functions and methods, under their current names."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def func_doc(value: object) -> Any:
 
 
 def func_globals(value: object) -> Any:
-    """Return the module names that a function sees."""
+    """Return the globals of a function."""
     return _old_or_new(value, "func_globals", "__globals__")
 
 

@@ -1,4 +1,4 @@
-"""Where a script chooses between Python 2 and 3 itself: there it is left alone, so that it reaches its own branch."""
+"""Find where a script itself chooses between Python 2 and 3: such code is left alone and takes its own branch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SMALL = (ast.Import, ast.ImportFrom, ast.Assign, ast.Expr, ast.Pass, ast.If)
 
 
 def guarded_by_try(node: ast.Try) -> bool:
-    """Return whether a try statement asks what this Python has: the names that it tries may be missing."""
+    """Return whether a try statement probes what this Python has: the names it tries may be missing."""
     caught = {name for handler in node.handlers for name in _names(handler.type)}
     if caught & _CATCHES:
         return True
@@ -32,7 +32,7 @@ def guarded_by_try(node: ast.Try) -> bool:
 
 
 def guarded_by_if(node: ast.If | ast.IfExp) -> bool:
-    """Return whether a condition asks for the version of Python."""
+    """Return whether a condition checks the version of Python."""
     for part in ast.walk(node.test):
         if isinstance(part, ast.Attribute) and (part.attr in _VERSION_WORDS or _is_sys_version(part)):
             return True

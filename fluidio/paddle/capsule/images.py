@@ -1,4 +1,4 @@
-"""scipy.misc's images, by Pillow; and what Pillow itself has dropped."""
+"""scipy.misc's image functions on Pillow, and names that Pillow itself has dropped."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _pillow() -> Any:
 
 
 def bytescale(data: Any, cmin: Any = None, cmax: Any = None, high: int = 255, low: int = 0) -> Any:
-    """Return values scaled to bytes; bytes stay."""
+    """Return values scaled to bytes; bytes are unchanged."""
     values = np.asarray(data)
     if values.dtype == np.uint8:
         return values
@@ -88,7 +88,7 @@ def imrotate(arr: object, angle: float, interp: str = "bilinear") -> Any:
 
 
 def getsize(font: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return width and height of a text in a font."""
+    """Return the width and height of a text in a font."""
     if hasattr(font, "getsize"):
         return font.getsize(*args, **kwargs)
     _, _, right, bottom = font.getbbox(*args, **kwargs)

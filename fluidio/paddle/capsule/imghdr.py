@@ -1,4 +1,4 @@
-"""The module `imghdr`, which Python 3.13 has dropped: the kind of a picture by its first bytes."""
+"""The module `imghdr`, which Python 3.13 removed: detect a picture's format by its first bytes."""
 
 from __future__ import annotations
 

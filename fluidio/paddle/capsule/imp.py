@@ -1,4 +1,4 @@
-"""The functions of `imp` that scripts use; the module left Python with 3.12."""
+"""The functions of `imp` that scripts use; Python 3.12 removed the module."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ reload = importlib.reload
 
 
 def load_source(name: str, pathname: str, file: object = None) -> ModuleType:
-    """Load a file as a module of that name."""
+    """Load a file as a module with that name."""
     from fluidio.paddle.sources import CapsuleLoader
 
     loader = CapsuleLoader(name, pathname)
@@ -28,7 +28,7 @@ def load_source(name: str, pathname: str, file: object = None) -> ModuleType:
 
 
 def find_module(name: str, path: Any = None) -> tuple[None, str | None, tuple[str, str, int]]:
-    """Return where a module is; ImportError if it is nowhere."""
+    """Return where a module is; ImportError if it is not found."""
     spec = importlib.machinery.PathFinder.find_spec(name, path) or importlib.util.find_spec(name)
     if spec is None:
         raise ImportError(f"No module named {name!r}", name=name)

@@ -91,7 +91,7 @@ def _import_sibling(alias: ast.alias) -> list[str]:
 
 
 def refuse_from(rewriter: Rewriter, node: ast.ImportFrom) -> None:
-    """Let an import that the program tries fail, where fluidio has none of what it asks for."""
+    """Make an import inside `try` fail if fluidio has nothing that it asks for."""
     module = node.module or ""
     for alias in node.names:
         if not node.level and module.startswith("paddle.") and is_absent(module, alias.name):

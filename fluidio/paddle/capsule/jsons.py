@@ -1,4 +1,4 @@
-"""json with the argument `encoding`, which it has lost."""
+"""json with its former argument `encoding`."""
 
 from __future__ import annotations
 

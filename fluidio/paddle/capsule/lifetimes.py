@@ -1,6 +1,6 @@
-"""What lived longer in older Pythons: caught exceptions, and StopIteration in generators; in the syntax tree alone.
+"""Restore older lifetimes, of caught exceptions and of StopIteration in generators, by changing the syntax tree only.
 
-A name bound by `except ... as e` stays bound behind the handler in Python 2; a StopIteration that leaves a generator's
+A name bound by `except ... as e` stays bound after the handler in Python 2; a StopIteration that leaves a generator's
 body ended the generator before Python 3.7.
 """
 

@@ -1,4 +1,4 @@
-"""One source text of the user's, brought to today: its syntax, then its meaning."""
+"""Modernise one of the user's source texts: first its syntax, then its meaning."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Renewed", "python_of", "renew"]
 
 @dataclass
 class Renewed:
-    """A text that runs today, line by line the old one; `python` is the version it was written for."""
+    """A modernised text with the same lines as the old one; `python` is the version it was written for."""
 
     text: str
     python: int
@@ -28,7 +28,7 @@ class Renewed:
     imports: list[str]
 
     def with_imports(self) -> str:
-        """Return the text with the imports that it needs in it, for a file of its own."""
+        """Return the text including the imports that it needs, to be written to a file."""
         if not self.imports:
             return self.text
         lines = self.text.splitlines(keepends=True)
@@ -36,7 +36,7 @@ class Renewed:
         return "".join([*lines[:place], *(f"{line}\n" for line in self.imports), *lines[place:]])
 
     def summary(self) -> str:
-        """Return what was applied, in a few words."""
+        """Describe what was applied, in a few words."""
         words = [f"{self.reason} (Python 2)"] if self.python == 2 else []
         for change in self.changes:
             if change.old not in words:
@@ -56,7 +56,7 @@ def _first_line(tree: ast.Module) -> int:
 
 
 def python_of(text: str, path: str) -> tuple[int, str]:
-    """Return 2 or 3 for the Python that a text was written for, 0 if nothing tells, and the sign."""
+    """Return 2 or 3 for the Python that a text was written for, 0 if unknown, and the evidence."""
     text, tree, changed = to_python3(text, path)
     if changed:
         return 2, "old syntax"
@@ -71,7 +71,7 @@ def _verdict(tree: ast.Module, bindings: Bindings) -> tuple[int, str]:
 
 
 def renew(text: str, path: str, *, program: int = 0, forced: int = 0, in_package: bool = False) -> Renewed:
-    """Bring a text to today.
+    """Modernise a text.
 
     Args:
         text: the source.
@@ -108,7 +108,7 @@ def _siblings(path: str) -> frozenset[str]:
 
 
 def _only_beside(siblings: frozenset[str], tree: ast.Module) -> frozenset[str]:
-    """Return those that a module imports and that are nowhere else: only Python 2 ever found them."""
+    """Return those that a module imports and that exist nowhere else: only Python 2 could find them."""
     names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
     names += [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level]
     return frozenset(name for name in siblings & {n.partition(".")[0] for n in names} if not _is_found(name))

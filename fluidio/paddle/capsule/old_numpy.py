@@ -1,4 +1,4 @@
-"""Functions that NumPy has dropped or made stricter, of those that scripts use seldom."""
+"""Rarely used functions that NumPy has dropped or made stricter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python 2 syntax to Python 3 syntax, by the fixers of fissix (the kept branch of lib2to3); meaning is not its matter.
+"""Python 2 syntax to Python 3 syntax, by the fixers of fissix (the kept branch of lib2to3); meaning is left alone.
 
 Lines stay where they are (but for tuple parameters), so that tracebacks point to the user's own lines.
 """
@@ -28,9 +28,9 @@ _FIXERS = (
 
 
 def parse(text: str, path: str) -> ast.Module:
-    """Return the tree of a Python 3 text; SyntaxError if it is none."""
+    """Return the tree of a Python 3 text; SyntaxError if it is not one."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)  # of literals such as "\d", said once when it is compiled
+        warnings.simplefilter("ignore", SyntaxWarning)  # of literals such as "\d", issued once when it is compiled
         warnings.simplefilter("ignore", DeprecationWarning)
         return ast.parse(text, path)
 

@@ -1,4 +1,4 @@
-"""Source texts that Python 2 modules run by `exec`, `eval` and `compile`: they are of the same age."""
+"""Source texts that Python 2 modules pass to `exec`, `eval` and `compile`: they are Python 2, too."""
 
 from __future__ import annotations
 

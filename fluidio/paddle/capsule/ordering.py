@@ -1,4 +1,4 @@
-"""Order as Python 2 had it: comparison functions, `__cmp__`, and values of different kinds side by side."""
+"""Ordering as in Python 2: comparison functions, `__cmp__`, and values of different types."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["Compared", "cmp", "max_of", "min_of", "sorted_by", "sorted_by_in_pla
 
 
 def cmp(left: Any, right: Any) -> int:
-    """Return -1, 0 or 1; None is below all, numbers are below other kinds, which go by the names of their types."""
+    """Return -1, 0 or 1; None comes first, then numbers, then other types by the names of their types."""
     try:
         return int(left > right) - int(left < right)
     except TypeError:
-        pass  # values that Python 3 does not compare
+        pass  # values that Python 3 refuses to compare
     if type(left) is type(right) and isinstance(left, (tuple, list)):
         found = next((order for a, b in zip(left, right) if (order := cmp(a, b))), 0)
         return found or cmp(len(left), len(right))
@@ -93,7 +93,7 @@ def _extreme(function: Callable[..., object], args: tuple[object, ...], kwargs: 
 
 
 class Compared:
-    """A class that says how it compares by `__cmp__`."""
+    """A class that defines its order by `__cmp__`."""
 
     __slots__ = ()
 

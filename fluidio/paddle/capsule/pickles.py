@@ -1,4 +1,4 @@
-"""pickle in Python 2 modules: files opened as text, and what Python 2 has pickled."""
+"""pickle in Python 2 modules: files opened as text, and pickles written by Python 2."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def _binary(file: object) -> Any:
 
 
 def _decoded(self: object, value: bytes) -> str | ByteText:
-    """Return a string of Python 2 as what it is: text where it is ASCII, else bytes that behave as text."""
+    """Return a Python 2 string as text if it is ASCII, else as bytes that behave as text."""
     return value.decode() if value.isascii() else ByteText(value)
 
 
-# The unpickler written in Python asks for each string.
+# The pure-Python unpickler calls this for each string.
 _Unpickler: Any = type("_Unpickler", (vars(pickle)["_Unpickler"],), {"_decode_string": _decoded})
 
 

@@ -1,4 +1,4 @@
-"""The dtypes that NumPy 1 gave to arithmetic with scalars, which NumPy 2 (NEP 50) gives no longer.
+"""Restore NumPy 1's dtypes for arithmetic with scalars, which NumPy 2 (NEP 50) has changed.
 
 Two scalars met as the dtypes they are, a Python int as int64 and a float as float64: `np.uint8(200) + 100` was 300, it
 is 44 today. A scalar beside an array did not change the array's dtype unless its kind or its value asked for it:
@@ -37,7 +37,7 @@ def promoted(left: Any, right: Any) -> tuple[Any, Any]:
 
 
 def _beside(dtype: DType, value: object) -> Any:
-    """Return a scalar as it counts beside an array of a dtype."""
+    """Return a scalar as it was promoted together with an array of a dtype."""
     if type(value) is int:
         return value if dtype.kind not in "iu" or _fits(dtype, value) else _widened(dtype, value)
     if not isinstance(value, _NUMPY) or dtype.kind not in _RANKS or value.dtype.kind not in _RANKS:
@@ -188,4 +188,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 """A function of NumPy -> the same with the dtypes of NumPy 1."""
 
 NAMES = {f"fluidio_{name}": function for name, function in OPERATORS.items()}
-"""The operators under the names by which changed modules call them."""
+"""The operators under the names that rewritten modules call."""

@@ -1,4 +1,4 @@
-"""Generated `_pb2.py` files of protobuf 3.19 and older, which today's protobuf refuses to load.
+"""Generated `_pb2.py` files of protobuf 3.19 and older, which current protobuf refuses to load.
 
 They build each descriptor by hand. All that they say is in the serialized file that they hold, too, and today's
 generated files use that alone.

@@ -1,4 +1,4 @@
-"""What Python 2 meant: lists, integer division, comparison functions, names of the standard library."""
+"""Python 2's semantics: lists, integer division, comparison functions, names of the standard library."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def message(value: object) -> Any:
 
 
 def next_of(iterator: Any) -> Any:
-    """Return the next value."""
+    """Return the next value of an iterator."""
     return iterator.next() if hasattr(iterator, "next") else next(iterator)
 
 
@@ -222,4 +222,4 @@ def reload(module: Any) -> Any:
 
 
 def nothing(*args: object, **kwargs: object) -> None:
-    """Do nothing: what was asked for has no meaning any more."""
+    """Do nothing: the call no longer has a meaning."""

@@ -59,7 +59,7 @@ def rewrite(
 
 
 class Rewriter(ast.NodeVisitor):
-    """Visit outer nodes first and note an edit wherever a row of the table holds."""
+    """Visit outer nodes first and record an edit wherever a row of the table applies."""
 
     def __init__(self, text: str, bindings: Bindings, python2: bool) -> None:
         self.edits = Edits(text)
@@ -74,14 +74,14 @@ class Rewriter(ast.NodeVisitor):
         taken = bindings.bound | set(bindings.modules)
         self.capsule = "capsule" if "capsule" not in taken else "fluidio_capsule"
 
-    # What the constructs and imports use.
+    # Helpers for constructs and imports.
 
     def note(self, node: Spanned, row: Row, old: str = "") -> None:
         """Remember that a row was applied."""
         self.changes.append(Change(node.lineno, old or row.old.removeprefix("module "), row.new, row.since))
 
     def helper(self, target: str) -> str:
-        """Return the text for `capsule.x`, and see to its import."""
+        """Return the text for `capsule.x`, and have it imported."""
         self.imports.add(
             f"from fluidio.paddle import capsule{'' if self.capsule == 'capsule' else ' as ' + self.capsule}"
         )
@@ -107,7 +107,7 @@ class Rewriter(ast.NodeVisitor):
         return f"{alias}.{new.removeprefix(path + '.')}" if new != path else alias
 
     def apply_construct(self, key: str, node: Spanned, old: str = "") -> str:
-        """Note a construct and return the text of its function."""
+        """Record a construct and return the text of its function."""
         row = _CONSTRUCTS[key]
         self.note(node, row, old)
         return self.helper(row.new) if row.new.startswith("capsule.") else row.new
@@ -239,7 +239,7 @@ class Rewriter(ast.NodeVisitor):
             if not _names_function(full) and self._holds(row, node):
                 self._method(node, function, row)
                 break
-        # Not the attribute itself: its row may not hold for this call.
+        # Not the attribute itself: its row may not apply to this call.
         self.visit(function.value)
 
     def _needs_no(self, row: Row, node: ast.Call) -> bool:
@@ -267,7 +267,7 @@ class Rewriter(ast.NodeVisitor):
         bare = isinstance(first, ast.GeneratorExp) and self.edits.start(first) == parenthesis
         separator = ", (" if bare else ", " if node.args or node.keywords else ""
         self.edits.replace(dot, parenthesis + 1, separator)
-        if bare:  # `join(x for x in y)`: the generator shares the brackets of the call
+        if bare:  # `join(x for x in y)`: the generator shares the call's brackets
             self.edits.close(self.edits.end(node), ")")
 
     def visit_Attribute(self, node: ast.Attribute) -> None:

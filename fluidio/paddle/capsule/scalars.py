@@ -14,7 +14,7 @@ _SPEC = re.compile(r"%(?:\((?P<key>[^)]*)\))?[#0\- +]*(?P<width>\*|\d+)?(?:\.(?P
 
 
 def scalar(value: object) -> Any:
-    """Return the element of a one-element array; everything else as it is."""
+    """Return the element of a one-element array; return everything else unchanged."""
     return value.reshape(-1)[0] if isinstance(value, np.ndarray) and value.ndim and value.size == 1 else value
 
 

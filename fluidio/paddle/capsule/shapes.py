@@ -1,4 +1,4 @@
-"""What an expression surely is, as far as its own text shows."""
+"""What is certain about an expression from its own text."""
 
 from __future__ import annotations
 

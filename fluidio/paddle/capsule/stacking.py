@@ -1,4 +1,4 @@
-"""Functions of NumPy that took generators and maps where they want sequences now."""
+"""NumPy functions that used to accept generators and maps, and now need sequences."""
 
 from __future__ import annotations
 

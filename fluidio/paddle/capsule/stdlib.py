@@ -46,7 +46,7 @@ def getargspec(func: object) -> ArgSpec:
 
 
 def linux_distribution(*args: object, **kwargs: object) -> tuple[str, str, str]:
-    """Return name, version and code name of the system."""
+    """Return the name, version and code name of the system."""
     try:
         release = platform.freedesktop_os_release()
     except OSError:
@@ -55,7 +55,7 @@ def linux_distribution(*args: object, **kwargs: object) -> tuple[str, str, str]:
 
 
 def sample(population: Any, k: int, **kwargs: Any) -> list[Any]:
-    """Return k of a population, which may be a set."""
+    """Return k elements of a population, which may be a set."""
     return random.sample(tuple(population) if isinstance(population, (set, frozenset)) else population, k, **kwargs)
 
 
@@ -71,17 +71,17 @@ def _whole(value: object) -> Any:
 
 
 def randint(a: object, b: object) -> int:
-    """Return a random integer of [a, b], whose ends may be whole floats."""
+    """Return a random integer in [a, b]; the ends may be whole floats."""
     return random.randint(_whole(a), _whole(b))
 
 
 def randrange(*args: object) -> int:
-    """Return a random integer of a range, whose ends may be whole floats."""
+    """Return a random integer from a range; the ends may be whole floats."""
     return random.randrange(*map(_whole, args))
 
 
 def is_alive(thread: Any) -> bool:
-    """Return whether a thread or a process lives."""
+    """Return whether a thread or a process is alive."""
     return bool(thread.isAlive() if hasattr(thread, "isAlive") else thread.is_alive())
 
 
@@ -114,7 +114,7 @@ def find_loader(name: str, path: object = None) -> Any:
 
 
 def get_event_loop() -> Any:
-    """Return the event loop of the thread; there is always one."""
+    """Return the event loop of the thread, created if needed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         try:

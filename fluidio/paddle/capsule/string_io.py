@@ -1,4 +1,4 @@
-"""Python 2's StringIO and cStringIO: buffers that hold text or bytes, whatever is written first."""
+"""Python 2's StringIO and cStringIO: buffers that hold text or bytes, depending on the first write."""
 
 from __future__ import annotations
 

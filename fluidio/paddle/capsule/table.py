@@ -1,4 +1,4 @@
-"""Everything that has aged around legacy scripts, in `table.txt`: what they say, what it means today, and since when.
+"""The table of aged names and constructs, `table.txt`: what legacy scripts write, today's equivalent, and since when.
 
 A row is `old -> new`, the version that dropped the old way, and `py2` where the row holds in Python 2 modules only.
 
@@ -23,7 +23,7 @@ __all__ = ["ROWS", "Row", "rows_of"]
 
 @dataclass(frozen=True)
 class Row:
-    """One old way of saying something, and what it means today."""
+    """One old spelling, and today's equivalent."""
 
     old: str
     new: str
@@ -50,7 +50,7 @@ class Row:
 
     @property
     def condition(self) -> str:
-        """Return what calls must look like: "", "key=", "2", "lazy", "None" or "U"."""
+        """Return the form that calls must have: "", "key=", "2", "lazy", "None" or "U"."""
         return self.old.partition("(")[2].rstrip(")")
 
 
@@ -85,5 +85,5 @@ def rows_of(kind: str) -> dict[str, list[Row]]:
     for row in ROWS:
         if row.kind == kind:
             found.setdefault(row.key, []).append(row)
-    # What a Python 2 module means comes before what holds in any module.
+    # Rows for Python 2 modules come before rows for any module.
     return {key: sorted(rows, key=lambda row: not row.python2_only) for key, rows in found.items()}

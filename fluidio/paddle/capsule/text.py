@@ -1,4 +1,4 @@
-"""Python 2's str, which was text and bytes at once: what files opened as binary give, and what encode() returns."""
+"""Python 2's str, both text and bytes: what files opened as binary return, and what encode() returns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CODECS = {"hex", "base64", "zlib", "bz2", "quopri", "uu", "rot13", "string_esca
 
 
 class ByteText(bytes):
-    """Bytes that behave as text where they meet text: they compare, join, split, index and print as str does."""
+    """Bytes that behave as text when combined with text: they compare, join, split, index and print as str does."""
 
     def _text(self) -> str:
         return self.decode("utf-8", "surrogateescape")
@@ -38,7 +38,7 @@ class ByteText(bytes):
         return not self == other
 
     def __hash__(self) -> int:
-        return hash(self._text())  # equal to the str it equals
+        return hash(self._text())  # the same hash as the str it equals
 
     def __lt__(self, other: object) -> bool:
         return self._text() < str(other)
@@ -146,7 +146,7 @@ def join(separator: Any, *args: Any, **kwargs: Any) -> Any:
 if TYPE_CHECKING:
     _Base = io.BufferedIOBase
 else:
-    _Base = object  # the classes below say on what it stands
+    _Base = object  # set by the subclasses
 
 
 class _Reads(_Base):

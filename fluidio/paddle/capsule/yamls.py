@@ -13,7 +13,7 @@ def _yaml() -> Any:
 
 
 def yaml_load(stream: object, Loader: object = None) -> Any:
-    """Return the value in a stream; the default loader makes plain data, as it has since PyYAML 5.1."""
+    """Return the value in a stream; the default loader builds plain data only, as since PyYAML 5.1."""
     return _yaml().load(stream, Loader=Loader or _yaml().FullLoader)
 
 

@@ -1,4 +1,4 @@
-"""Folders: made, copied, removed."""
+"""Create, copy and remove folders."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ __all__ = ["copy_tree", "mkpath", "remove_tree"]
 
 
 def mkpath(name: str, mode: int = 0o777, verbose: int = 1, dry_run: int = 0) -> list[str]:
-    """Make a folder and those above it."""
+    """Create a folder and its parents."""
     os.makedirs(name, mode, exist_ok=True)
     return [name]
 
 
 def copy_tree(src: str, dst: str, *args: object, **kwargs: object) -> list[str]:
-    """Copy what is in one folder into another."""
+    """Copy the contents of one folder into another."""
     shutil.copytree(src, dst, dirs_exist_ok=True)
     return [os.path.join(folder, name) for folder, _, names in os.walk(dst) for name in names]
 
 
 def remove_tree(directory: str, verbose: int = 1, dry_run: int = 0) -> None:
-    """Remove a folder with all that is in it."""
+    """Remove a folder and its contents."""
     shutil.rmtree(directory)

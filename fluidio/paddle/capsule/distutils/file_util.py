@@ -1,4 +1,4 @@
-"""Files: copied, moved."""
+"""Copy and move files."""
 
 from __future__ import annotations
 

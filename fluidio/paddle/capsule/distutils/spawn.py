@@ -1,4 +1,4 @@
-"""Programs: found."""
+"""Find programs."""
 
 from __future__ import annotations
 

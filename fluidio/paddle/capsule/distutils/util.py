@@ -1,4 +1,4 @@
-"""Truth values in words."""
+"""Parse truth values."""
 
 from __future__ import annotations
 

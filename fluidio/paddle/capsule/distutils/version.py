@@ -1,4 +1,4 @@
-"""Versions that compare."""
+"""Comparable versions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["LooseVersion", "StrictVersion"]
 
 @functools.total_ordering
 class LooseVersion:
-    """A version that compares number by number."""
+    """A version compared number by number."""
 
     def __init__(self, vstring: str = "") -> None:
         self.vstring = vstring
