@@ -27,10 +27,25 @@ def explain(error: Exception, step: Step | None, f: Frame) -> Exception:
                     name = f.plan.name_of(position)
                     what = _describe(f.values[position], f.lods[position]) if kind == "input" else ""
                     lines.append(f"  {kind} {slot} = {name}{what}")
+    lines += _unlike_declared(step, f)
     site = describe(op.site)
     if site:
         lines.append(f"  built at {site}")
     return OpError("\n".join(lines), op_type=op.type, site=site)
+
+
+def _unlike_declared(step: Step, f: Frame) -> list[str]:
+    """Name the fed inputs whose shape is not the declared one: the usual reason why an op fails."""
+    lines = []
+    for position in {p: None for positions in step.call.ins.values() for p in positions if p >= 0}:
+        name = f.plan.name_of(position)
+        variable, found = step.op.block._find_var_recursive(name), getattr(f.values[position], "shape", None)
+        if variable is None or not variable.is_data or found is None:
+            continue
+        declared = list(variable.shape)
+        if len(declared) != len(found) or any(-1 != d != n for d, n in zip(declared, found)):
+            lines.append(f"  {name!r} was declared with shape {declared} and fed with {list(found)}")
+    return lines
 
 
 def _problem(error: Exception, step: Step, f: Frame) -> str:

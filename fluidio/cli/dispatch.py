@@ -151,6 +151,8 @@ def _take_debug(args: list[str]) -> bool:
 
 
 def _one_line(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror and isinstance(error.filename, str) and error.filename2 is None:
+        return f"{error.filename}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__
 
 

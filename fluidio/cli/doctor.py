@@ -71,16 +71,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _device(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text} is less than 0")
-    return number
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected the number of a GPU, 0 or more, got {text!r}")
+    return int(text)
 
 
 def _size(text: str) -> float:
-    number = float(text)
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
     if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is not a size")
+        raise argparse.ArgumentTypeError(f"expected a number of megabytes above 0, got {text!r}")
     return number
 
 

@@ -77,7 +77,11 @@ def run(args: argparse.Namespace) -> int:
         os.environ["FLUIDIO_PYTHON"] = args.python
     if command:
         return _run_command(words, environment(fluid=fluid, device=args.device))
-    follow(_main_file(args.module, words), fluid=fluid, device=args.device, python=args.python)
+    main_file = _main_file(args.module, words)
+    if not args.module and not os.path.exists(main_file):
+        print(f"fluidio run: can't open file {main_file!r}: no such file", file=sys.stderr)
+        return 2
+    follow(main_file, fluid=fluid, device=args.device, python=args.python)
     if args.device == "cpu":
         print("fluidio run: CUDA places run on the CPU (--device cpu)", file=sys.stderr)
     return _run_python(args, words)

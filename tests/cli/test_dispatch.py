@@ -134,3 +134,25 @@ def test_output_that_nobody_reads_is_no_traceback() -> None:
         process.stdin.write("go\n")
         process.stdin.close()
         assert (process.stderr.read(), process.wait()) == ("", 1)
+
+
+@pytest.mark.parametrize("command", [["inspect", "gone"], ["check", "gone"], ["view", "gone", "--no-open"]])
+def test_a_missing_file_is_named_without_numbers_of_the_system(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command) == 1
+    assert capsys.readouterr().err == f"fluidio {command[0]}: gone: No such file or directory\n"
+
+
+@pytest.mark.parametrize("words", [["demo", "--epochs", "x"], ["demo", "--shards", "0"], ["doctor", "--device", "-1"]])
+def test_a_wrong_number_says_what_is_expected(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(words)
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert f"argument {words[1]}: expected" in said
+    assert repr(words[2]) in said or "expected one argument" in said
+
+
+def test_a_script_that_does_not_exist_is_all_that_run_speaks_of(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "gone.py"]) == 2
+    assert capsys.readouterr().err == "fluidio run: can't open file 'gone.py': no such file\n"

@@ -155,3 +155,23 @@ def test_a_closed_executor_says_where_it_was_closed(exe: fluid.Executor) -> None
     exe.close()
     with pytest.raises(RuntimeError, match=rf"Attempted to use a closed Executor: .*{HERE}:{line}"):
         exe.run(fluid.default_startup_program())
+
+
+def test_a_feed_of_another_width_is_told_with_the_shape_that_was_declared(exe: fluid.Executor) -> None:
+    x = fluid.layers.data("x", shape=[4])
+    y = fluid.layers.fc(x, size=2)
+    exe.run(fluid.default_startup_program())
+    with pytest.raises(OpError) as caught:
+        exe.run(feed={"x": np.ones((3, 5), np.float32)}, fetch_list=[y])
+    said = str(caught.value)
+    assert said.startswith("op mul failed: X [3, 5] gives rows of 5 numbers, but Y [4, 2] needs rows of 4\n")
+    assert "\n  'x' was declared with shape [-1, 4] and fed with [3, 5]\n" in said
+
+
+def test_a_feed_that_fits_its_declaration_is_not_blamed(exe: fluid.Executor) -> None:
+    ids = fluid.layers.data("ids", shape=[1], dtype="int64")
+    row = fluid.layers.embedding(ids, size=[10, 2])
+    exe.run(fluid.default_startup_program())
+    with pytest.raises(OpError) as caught:
+        exe.run(feed={"ids": np.array([[99]])}, fetch_list=[row])
+    assert "was declared" not in str(caught.value)

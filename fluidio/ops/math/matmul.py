@@ -42,9 +42,16 @@ def _flat(array: Array, dims: int) -> Array:
 def mul(k: Call, x: Array, y: Array) -> Array:
     """Out = X Y, both flattened to matrices at their num_col_dims."""
     nx, ny = k.attrs["x_num_col_dims"], k.attrs["y_num_col_dims"]
-    if x.ndim == 2 and y.ndim == 2:
-        return product(x, y)
-    return product(_flat(x, nx), _flat(y, ny)).reshape(x.shape[:nx] + y.shape[ny:])
+    try:
+        if x.ndim == 2 and y.ndim == 2:
+            return product(x, y)
+        return product(_flat(x, nx), _flat(y, ny)).reshape(x.shape[:nx] + y.shape[ny:])
+    except ValueError:
+        columns, rows = math.prod(x.shape[nx:]), math.prod(y.shape[:ny])
+        if columns == rows:
+            raise
+        problem = f"X {list(x.shape)} gives rows of {columns} numbers, but Y {list(y.shape)} needs rows of {rows}"
+        raise EnforceNotMet(problem) from None
 
 
 @gradient("mul", "X Y Out@GRAD", "X@GRAD Y@GRAD")
