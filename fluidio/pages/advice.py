@@ -54,6 +54,7 @@ class Measured(NamedTuple):
         held_up: share of the time in which steps neither waited for data nor got the processor, though other threads of
             the process did.
         slowest_op: with its share of the time in ops, if measured.
+        processes: number of worker processes that make samples; what they compute is not measured.
     """
 
     seconds: float
@@ -66,6 +67,7 @@ class Measured(NamedTuple):
     step_seconds: float = 1.0
     held_up: float = 0.0
     slowest_op: tuple[str, float] | None = None
+    processes: int = 0
 
 
 class Advice(NamedTuple):
@@ -102,7 +104,8 @@ def _for_data(run: Measured) -> Advice:
     waits = f"the program waits {_percent(run.waiting)} of the time for"
     starved = [queue for queue in run.queues if queue.starved >= _MUCH / 2]
     if not starved:
-        return _slow(run, f"{waits} {_name(run.queues[-1].name) if run.queues else 'data'}", None)
+        last = run.queues[-1] if run.queues else None
+        return _slow(run, f"{waits} {_name(last.name) if last else 'data'}", last)
     first = starved[0]  # the one nearest the source delays the others
     text = f"{waits} {_name(first.name)}"
     idle = first.blocked / max(1, first.threads)
@@ -118,6 +121,8 @@ def _for_data(run: Measured) -> Advice:
 def _slow(run: Measured, text: str, queue: Queue | None) -> Advice:
     """Blame the source if no core works while the program waits, otherwise the decoding."""
     is_file = queue is not None and _name(queue.name) == "`open_files`"
+    if run.processes and not is_file:
+        return Advice("decoding", f"{text}: its {_processes(run)}")
     if run.busy_cores < _BUSY:
         if is_file and queue is not None:
             return Advice("source", f"{text}: the files are slow to read; give {_threads(run, queue, most=64)}")
@@ -137,6 +142,15 @@ def _threads(run: Measured, queue: Queue, most: int) -> str:
     need = min(most, math.ceil(have / max(0.05, 1 - run.waiting)))
     more = max(1, need - have)
     return f"{_name(queue.name).strip('`')} {more} more thread{'s' if more > 1 else ''} (thread_num={have + more})"
+
+
+def _processes(run: Measured) -> str:
+    """Return what to do about worker processes that are too slow, whether they compute or wait."""
+    have = run.processes
+    slow = f"{have} worker process{'es' if have > 1 else ''} {'are' if have > 1 else 'is'} slow"
+    if have < run.cores:
+        return f"{slow}; use more (num_workers={max(have + 1, min(run.cores, 2 * have))})"
+    return f"{slow}, one or more for each core; make samples cheaper, or use more workers if they wait for files"
 
 
 def _workers(run: Measured) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import threading
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,7 +11,7 @@ import numpy as np
 
 from fluidio.flow.observer import Observer, OpRun, Read, Wait
 
-__all__ = ["Between", "Looked", "OpTimer", "QueueWaits", "scalar", "waits_of"]
+__all__ = ["Between", "Looked", "OpTimer", "QueueWaits", "Workers", "scalar", "waits_of"]
 
 _FEW = 16
 
@@ -59,6 +61,22 @@ class QueueWaits:
         self.starved = self.blocked = 0.0
         self.most = 0
         self.producers: set[int] = set()
+
+
+class Workers:
+    """The most threads that filled each queue, and the most worker processes, seen at one time."""
+
+    def __init__(self) -> None:
+        self.threads: dict[str, int] = {}
+        self.processes = 0
+
+    def count(self, readers: Iterable[str]) -> None:
+        """Count what runs now."""
+        names = [thread.name for thread in threading.enumerate()]
+        for reader in readers:
+            self.threads[reader] = max(sum(reader in name for name in names), self.threads.get(reader, 0))
+        workers = [child for child in multiprocessing.active_children() if child.name.startswith("fluidio-")]
+        self.processes = max(self.processes, len(workers))
 
 
 class Between:

@@ -14,7 +14,7 @@ from typing import Any
 from fluidio.errors import EOFException
 from fluidio.flow.observer import OBSERVERS, Copy, Drop, Observer, Read, Step, StepResult, Wait
 from fluidio.pages.advice import Measured, Queue
-from fluidio.pages.counters import Between, Looked, OpTimer, QueueWaits, scalar, waits_of
+from fluidio.pages.counters import Between, Looked, OpTimer, QueueWaits, Workers, scalar, waits_of
 from fluidio.pages.environment import environment_of, memory_now
 from fluidio.pages.series import Curve, Lanes
 
@@ -84,7 +84,7 @@ class Recorder(Observer):
         self._looked_at = Looked()
         self._looked_at_memory = 0.0
         self._peak_memory = 0
-        self._workers: dict[str, int] = {}
+        self._workers = Workers()
         self._reads = 0
         self._timer = OpTimer() if times_ops else None
         self._op_cost = 0.0
@@ -231,7 +231,7 @@ class Recorder(Observer):
             self.chain = read.chain
             self._reads += 1
             if self._reads in (2, 8, 64):
-                self._count_workers()
+                self._workers.count(self.chain)
             if read.ended:
                 self.epochs += 1
                 if self._skipped and not self._running and read.thread in self._reads_inside:
@@ -314,12 +314,6 @@ class Recorder(Observer):
         """Record the name of the calling thread."""
         self._names[thread] = threading.current_thread().name.removeprefix("fluidio-")
 
-    def _count_workers(self) -> None:
-        names = [thread.name for thread in threading.enumerate()]
-        for reader in self.chain:
-            count = sum(reader in name for name in names)
-            self._workers[reader] = max(count, self._workers.get(reader, 0))
-
     def _look_at_memory(self, now: float) -> None:
         self._looked_at_memory = now
         memory = memory_now()
@@ -349,10 +343,11 @@ class Recorder(Observer):
             step_seconds=computing / max(1, self.steps),
             held_up=looked.held_up() * computing / total,
             slowest_op=slowest,
+            processes=self._workers.processes,
         )
 
     def _queue(self, name: str, waits: QueueWaits, total: float) -> Queue:
-        threads = self._workers.get(name) or len(waits.producers)  # each epoch has new threads
+        threads = self._workers.threads.get(name) or len(waits.producers)  # each epoch has new threads
         return Queue(name, waits.starved / total, waits.blocked / total, waits.most, threads)
 
     def profile(self) -> list[dict[str, Any]]:

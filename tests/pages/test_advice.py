@@ -99,3 +99,18 @@ def test_there_is_always_a_sentence(waiting: float, queues: list[Queue], busy: f
     told = advise(run(waiting=waiting, queues=queues, busy_cores=busy))
     assert told.text.startswith(f"the program waits {100 * waiting:.0f} % of the time for")
     assert "nan" not in told.text
+
+
+def test_slow_worker_processes_are_not_taken_for_a_source_that_computes_nothing() -> None:
+    queue = Queue("DataLoader", 0.9, 0.0, 2, 1)
+    slow = run(waiting=0.9, queues=[queue], busy_cores=0.0, cores=8, processes=2)
+    told = advise(slow)
+    assert told.kind == "decoding"
+    assert told.text.endswith("for `DataLoader`: its 2 worker processes are slow; use more (num_workers=4)")
+    assert "one or more for each core" in advise(slow._replace(cores=2)).text
+
+
+def test_files_that_are_waited_for_without_a_starved_queue_get_the_advice_for_files() -> None:
+    told = advise(run(waiting=0.16, queues=[FILES._replace(starved=0.04)], busy_cores=0.6, cores=4))
+    assert told.kind == "decoding"
+    assert "thread_num=3" in told.text

@@ -315,3 +315,26 @@ def test_nothing_is_skipped_while_somebody_else_watches() -> None:
         with observing(second):
             assert next(OBSERVERS.skipped, None) is None
             assert not OBSERVERS.skip(first, 3)
+
+
+class Slow(fluid.io.Dataset):
+    """Ten samples."""
+
+    def __getitem__(self, index: int) -> tuple[Any, ...]:
+        return (np.full(2, index, np.float32),)
+
+    def __len__(self) -> int:
+        return 10
+
+
+def test_worker_processes_are_counted() -> None:
+    x = fluid.data("x", [None, 2])
+    total = fluid.layers.reduce_sum(x)
+    exe = fluid.Executor(fluid.CPUPlace())
+    loader = fluid.io.DataLoader(Slow(), feed_list=[x], places=fluid.CPUPlace(), batch_size=1, num_workers=2)
+    recorder = Recorder(times_ops=False)
+    recorder.start()
+    for batch in loader():
+        exe.run(feed=batch, fetch_list=[total])
+    recorder.stop()
+    assert recorder.measured().processes == 2
