@@ -1,6 +1,6 @@
 """Where versions of Fluid contradict each other, which one to follow.
 
-Every API of every version exists in every era; the era decides only the few places listed in `_TABLE`. What belongs
+Every API of every version exists in every era; the era decides only the few places listed in `ERAS`. What belongs
 to one API follows that API (a DataLoader is always 1.8's). `strict` brings back the original's plain bugs.
 
     >>> with use_era("0.14"):
