@@ -23,7 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print a list of {name, phase, keywords, status, note}")
     parser.add_argument("--status", choices=_STATUSES, help="only names with this verdict")
     parser.add_argument("--ops", action="store_true", help="print the table of ops as Markdown instead (docs/ops.md)")
-    parser.add_argument("--onnx", action="store_true", help="list the ops of inference programs without a form in ONNX")
+    parser.add_argument(
+        "--onnx", action="store_true", help="list the ops of inference programs that cannot be exported to ONNX"
+    )
     parser.add_argument("--golden", type=Path, metavar="DIR", help="with --ops: a folder of golden programs to name")
 
 

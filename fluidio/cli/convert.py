@@ -75,7 +75,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--workers", f"{mindrecord}workers", type=int, metavar="M", help="number of processes (default: one per core)")
     add("--executor", metavar="MODULE:FACTORY", help="where to run the tasks, e.g. Dask or MPI")
-    add("--compressor", choices=["snappy", "none", "zstd"], default="snappy")
+    add("--compressor", choices=["snappy", "none", "zstd"], default="snappy", help="default: %(default)s")
     add("--restart", action="store_true", help="discard earlier work for this output")
     add("--quiet", action="store_true", help="no progress line")
     add("--init", nargs=2, metavar=("NAME", "DIR"), help=f"copy a template: {', '.join(NAMES)}")

@@ -12,7 +12,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLE
     parser.add_argument("files", nargs="+", metavar="FILE", help="paths, URLs or globs; manifests are copied too")
     parser.add_argument("target", metavar="DIR", help="a folder or URL")
-    parser.add_argument("--workers", type=int, default=4, metavar="M")
+    parser.add_argument(
+        "--workers", type=int, default=4, metavar="M", help="files to copy at a time (default: %(default)s)"
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress line")
 
 

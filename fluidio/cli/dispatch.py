@@ -37,10 +37,7 @@ COMMANDS = (
     "doctor",
     "demo",
 )
-_STATUSES = (
-    "exit status: 0 done; 1 an error, or what was looked for was found (damage, differences); 2 wrong usage; "
-    "130 interrupted"
-)
+_STATUSES = "exit status: 0 success; 1 an error, or damage or differences were found; 2 wrong usage; 130 interrupted"
 _GO_ON = ("convert",)  # finished tasks are kept
 
 

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="drop|VALUE",
         help="leave rows with nulls out, or put a value there (default: refuse)",
     )
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, metavar="M")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, metavar="M", help="default: one per core")
     parser.add_argument("--quiet", action="store_true", help="no progress line")
 
 

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check", action="store_true", help="print a table for each file; exit with 1 if anything would raise"
     )
-    parser.add_argument("--all", action="store_true", help="list calls that work as well")
+    parser.add_argument("--all", action="store_true", help="also list the calls that work")
 
 
 def run(args: argparse.Namespace) -> int:

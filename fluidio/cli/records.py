@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action.add_argument("files", nargs="+", metavar="FILE")
         action.add_argument("--output", required=True, metavar="PREFIX", help="PREFIX-00000-of-... are written")
         action.add_argument("--shards", type=int, required=True, metavar="N")
-        action.add_argument("--compressor", choices=_COMPRESSORS, default="snappy")
+        action.add_argument("--compressor", choices=_COMPRESSORS, default="snappy", help="default: %(default)s")
     shuffle.add_argument("--seed", type=natural, default=0)
     shuffle.add_argument("--memory", type=int, default=256, metavar="MB", help="memory to use (default: 256)")
     recompress = actions.add_parser(

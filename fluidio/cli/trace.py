@@ -10,15 +10,15 @@ import sys
 
 from fluidio.pages.traces import Parting, compare, load_trace
 
-HELP = "find where the losses of two runs part"
+HELP = "find where the losses of two runs diverge"
 _EXAMPLES = """examples:
   fluidio run --record ours.json train.py
   fluidio trace recorder > fluidio_record.py              a recorder for the original Fluid
-  python fluidio_record.py original.json train.py         there
+  python fluidio_record.py original.json train.py         run where the original is installed
   fluidio trace diff original.json ours.json
   fluidio view original.json ours.json                    the same as a page
 
-exit status: 0 all agree; 1 they part, or an error; 2 wrong usage; 130 interrupted"""
+exit status: 0 all agree; 1 they differ, or an error; 2 wrong usage; 130 interrupted"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
