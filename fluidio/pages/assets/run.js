@@ -49,9 +49,10 @@ function pipe() {
   return h("div", { class: "pipe" }, stages.flatMap((stage, n) => (n ? [h("i", { "aria-hidden": "true" }, "→"), stage] : [stage])));
 }
 
-// At most 120 points: buckets of a short run hold a step or two, which draws a comb.
+// At most 120 points, and where it can be five steps or more for each: a step or two for each draw a comb.
 function coarser(time) {
-  const used = Math.max(1, ...Object.values(time.lanes).map((values) => values.length)), many = Math.ceil(used / 120);
+  const used = Math.max(1, ...Object.values(time.lanes).map((values) => values.length)), five = Math.ceil((5 * data.seconds) / Math.max(1, data.steps) / time.width);
+  const many = Math.max(Math.ceil(used / 120), Math.min(five, Math.ceil(used / 12)));
   const merged = (values, join) => { const out = []; for (let n = 0; n < values.length; n += many) out.push(values.slice(n, n + many).reduce(join)); return out; };
   const each = (lanes, join) => Object.fromEntries(Object.entries(lanes).map(([name, values]) => [name, merged(values, join)]));
   return { width: time.width * many, lanes: each(time.lanes, (a, b) => a + b), peaks: each(time.peaks, (a, b) => Math.max(a, b)) };
