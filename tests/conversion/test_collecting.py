@@ -228,7 +228,7 @@ def test_fill_stops_at_what_is_no_dict_and_when_it_is_full() -> None:
 def test_a_whole_number_that_a_list_of_fractions_would_round_is_refused() -> None:
     buffer = RowBuffer(slots_of({"x": [0.5]}), 10, 1 << 20)
     buffer.add({"x": [0.5, 2**53]})
-    with pytest.raises(ConversionError, match=f"x: {2**53 + 1} is no float64"):
+    with pytest.raises(ConversionError, match=f"x: {2**53 + 1} is not a float64"):
         buffer.add({"x": [0.5, 2**53 + 1]})
 
 
@@ -271,10 +271,10 @@ def mindrecord_dict_data(task_id):
 
 
 ODD_ROWS: list[tuple[Any, Any, Any, str]] = [  # the first value, SCHEMA, a later value, what the error says
-    (np.zeros(1), None, np.array([2**53 + 1]), "no float64 exactly"),
+    (np.zeros(1), None, np.array([2**53 + 1]), "float64 cannot hold exactly"),
     (np.float64(1), None, np.int64(2**53 + 1), "no float64 exactly"),
     (1.5, None, np.uint64(2**63 + 1), "no float64 exactly"),
-    ([1.5], None, [np.int64(2**53 + 1), 2.5], "is no float64"),
+    ([1.5], None, [np.int64(2**53 + 1), 2.5], "is not a float64"),
     ([1.5], None, [2**63 - 1], "no float64 exactly"),
     ([1.5], None, bytearray(b"ab"), "numbers are expected"),
     (np.zeros(2), None, bytearray(b"ab"), "numbers are expected"),

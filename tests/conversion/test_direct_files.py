@@ -73,8 +73,8 @@ def test_json_lines_come_in(name: str, data: Any, rows: Any, tmp_path: Path) -> 
         ("a.jsonl", '{"a": 1}\n{"b": 1}', "a.jsonl, row 1: the row lacks a and has the new b"),
         ("a.jsonl", "{}", "a.jsonl, row 0: the first row has no names"),
         ("a.jsonl", '{"a": 1}\n{', "a.jsonl, row 1: line 2: "),
-        ("a.txt", "raise SystemExit", "a.txt is no template"),
-        ("a.json", "[]", "a.json is no template"),
+        ("a.txt", "raise SystemExit", "a.txt is not a template"),
+        ("a.json", "[]", "a.json is not a template"),
     ],
 )
 def test_what_is_wrong_is_told_with_file_and_line(

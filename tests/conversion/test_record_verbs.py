@@ -147,7 +147,7 @@ def test_columns_are_selected_once(
         ("nowhere.py:f", "ModuleNotFoundError: No module named 'nowhere'"),
         ("SCRIPT:number", "row 0: the function gave int, not a dict or None"),
         ("SCRIPT:numbers", "row 0: the function gave int, not a dict or None"),
-        ("SCRIPT:value", "is no function"),
+        ("SCRIPT:value", "is not a function"),
     ],
 )
 def test_a_wrong_function_is_refused_in_a_sentence(

@@ -276,8 +276,8 @@ def test_a_full_disk_names_the_place_and_leaves_nothing(command: list[str], tmp_
     )
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
-    assert last.startswith(f"fluidio {command[0]}: [Errno 27] File too large while writing: ")
-    assert "out" in last.rpartition(":")[2]
+    assert last.startswith(f"fluidio {command[0]}: ") and last.endswith(": File too large while writing")
+    assert "out" in last
     assert not [path.name for path in (tmp_path / "out").iterdir() if not path.name.startswith(".in")]
 
 

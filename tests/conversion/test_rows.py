@@ -136,7 +136,7 @@ def test_a_schema_is_a_dict() -> None:
         (b"a", "b", "but the first row holds bytes"),
         (["a"], [b"b"], "but the first row holds str"),
         ([b"a"], ["b"], "but the first row holds bytes"),
-        (1.5, 2**53 + 1, f"{2**53 + 1} is no float64"),
+        (1.5, 2**53 + 1, f"{2**53 + 1} is not a float64"),
         ([1.5], [2**53 + 1], "no float64 exactly"),
         ([1], [2**63], f"{2**63} does not fit int64"),
         (np.zeros(2, np.uint16), None, "a tensor cannot hold uint16"),

@@ -125,7 +125,7 @@ def test_variables_that_are_half_set_are_an_error(
 def test_a_program_that_does_not_answer_at_the_meeting_point_is_named_in_time() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
-        with pytest.raises(NobodyCame, match=f"answers at the meeting point {address} is no trainer"):
+        with pytest.raises(NobodyCame, match=f"answers at the meeting point {address} is neither a trainer"):
             Meeting(address, hold=False, prefix="x", limit=1)
 
 
@@ -136,7 +136,7 @@ def test_another_program_at_the_meeting_point_is_named(monkeypatch: pytest.Monke
         answer = threading.Thread(target=answer_like_a_web_server, args=(server,), daemon=True)
         answer.start()
         address = f"127.0.0.1:{server.getsockname()[1]}"
-        with pytest.raises(NobodyCame, match=f"answers at the meeting point {address} is no trainer"):
+        with pytest.raises(NobodyCame, match=f"answers at the meeting point {address} is neither a trainer"):
             Meeting(address, hold=False, prefix="x", limit=2)
         server.shutdown(socket.SHUT_RDWR)  # ends accept()
     answer.join(20)

@@ -96,7 +96,7 @@ def test_ops_that_wait_for_each_other_are_a_circle() -> None:
     first, second = graph.topology_sort()
     graph.link_to(second.outputs[0], first)
     assert graph.has_circle()
-    with pytest.raises(EnforceNotMet, match="circle"):
+    with pytest.raises(EnforceNotMet, match="cycle"):
         graph.to_program()
 
 

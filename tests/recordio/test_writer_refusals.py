@@ -154,6 +154,6 @@ def test_masked_items_and_arrays_without_dims_are_refused() -> None:
     ],
 )
 def test_whole_numbers_are_not_rounded_among_floats(samples: list[Any], levels: int) -> None:
-    text = "slot 0: .*(which cannot hold it|no float holds it)"
+    text = "slot 0: .*(which cannot hold it|no float can hold it)"
     with pytest.raises(ValueError, match=text), Writer(io.BytesIO()) as writer:
         writer.write_samples([(sample,) for sample in samples], lod_levels=[levels])
