@@ -272,10 +272,10 @@ def mindrecord_dict_data(task_id):
 
 ODD_ROWS: list[tuple[Any, Any, Any, str]] = [  # the first value, SCHEMA, a later value, what the error says
     (np.zeros(1), None, np.array([2**53 + 1]), "float64 cannot hold exactly"),
-    (np.float64(1), None, np.int64(2**53 + 1), "no float64 exactly"),
-    (1.5, None, np.uint64(2**63 + 1), "no float64 exactly"),
+    (np.float64(1), None, np.int64(2**53 + 1), "float64 cannot hold exactly"),
+    (1.5, None, np.uint64(2**63 + 1), "float64 cannot hold exactly"),
     ([1.5], None, [np.int64(2**53 + 1), 2.5], "is not a float64"),
-    ([1.5], None, [2**63 - 1], "no float64 exactly"),
+    ([1.5], None, [2**63 - 1], "float64 cannot hold exactly"),
     ([1.5], None, bytearray(b"ab"), "numbers are expected"),
     (np.zeros(2), None, bytearray(b"ab"), "numbers are expected"),
 ]

@@ -137,7 +137,7 @@ def test_a_schema_is_a_dict() -> None:
         (["a"], [b"b"], "but the first row holds str"),
         ([b"a"], ["b"], "but the first row holds bytes"),
         (1.5, 2**53 + 1, f"{2**53 + 1} is not a float64"),
-        ([1.5], [2**53 + 1], "no float64 exactly"),
+        ([1.5], [2**53 + 1], "float64 cannot hold exactly"),
         ([1], [2**63], f"{2**63} does not fit int64"),
         (np.zeros(2, np.uint16), None, "a tensor cannot hold uint16"),
     ],
