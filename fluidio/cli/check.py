@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from fluidio.cli.terminal import one_line
 from fluidio.conversion import storage
 from fluidio.conversion.progress import BYTES, note, say, showing
 from fluidio.recordio.files.notes import shard_noted
@@ -46,7 +47,7 @@ def _check(path: Any) -> bool:
     noted = shard_noted(path) if isinstance(path, str) and not found.damage else {}
     changes = list(_changes(path, found.records, noted))
     verdict = "DAMAGED" if found.damage else "CHANGED" if changes else "ok"
-    say(f"{found.path}: {verdict}: {found.records} good records in {found.chunks} chunks")
+    say(one_line(f"{found.path}: {verdict}: {found.records} good records in {found.chunks} chunks"))
     for each in found.notes:
         say(f"  note: {each}")
     for damage in found.damage:

@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, cast
 
+from fluidio.cli.terminal import one_line, readable_output
 from fluidio.errors import FluidioError
 from fluidio.version import __version__
 
@@ -39,6 +40,7 @@ COMMANDS = (
 )
 _STATUSES = "exit status: 0 success; 1 an error, or damage or differences were found; 2 wrong usage; 130 interrupted"
 _GO_ON = ("convert",)  # finished tasks are kept
+_RUN_SCRIPTS = ("run", "view", "convert", "demo")  # which may colour their own output
 
 
 class Command(Protocol):
@@ -61,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if name not in available():
         return _top_level(args)
     try:
-        with _plain_warnings(name):
+        with _plain_warnings(name), contextlib.nullcontext() if name in _RUN_SCRIPTS else readable_output():
             status = _run(name, args[1:])
         sys.stdout.flush()
         return status
@@ -90,7 +92,7 @@ def _plain_warnings(name: str) -> Iterator[None]:
     def line(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> str:
         if category is not UserWarning:
             return usual(message, category, *place, **more)
-        return f"fluidio {name}: warning: {message}\n"
+        return f"fluidio {name}: warning: {one_line(str(message))}\n"
 
     if name != "run":
         warnings.formatwarning = line
@@ -149,8 +151,8 @@ def _take_debug(args: list[str]) -> bool:
 
 def _one_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror and isinstance(error.filename, str) and error.filename2 is None:
-        return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__
+        return one_line(f"{error.filename}: {error.strerror}")
+    return one_line(" ".join(str(error).split())) or type(error).__name__
 
 
 def _top_level(args: list[str]) -> int:

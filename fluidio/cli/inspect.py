@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import json
 
+from fluidio.cli.terminal import one_line
 from fluidio.conversion import storage
 from fluidio.conversion.inspecting import as_json, names_and_rows
 from fluidio.conversion.progress import BYTES, note, showing
@@ -33,7 +34,8 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(as_json(found), indent=2))
     else:
         for group in grouped(found):
-            print("\n".join([*describe(group[0], names_and_rows(group[0], args.preview)), *together(group)]))
+            lines = [*describe(group[0], names_and_rows(group[0], args.preview)), *together(group)]
+            print("\n".join(map(one_line, lines)))
             print()
         print("\n".join(opening(found)))
     return int(any(each.damage for each in found))

@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from fluidio.cli.model_run import RUN_EXAMPLES, add_diff, add_run, run_diff, run_run
+from fluidio.cli.terminal import one_line
 from fluidio.errors import ModelError
 
 HELP = "inspect, run, export, import and compare saved models"
@@ -128,7 +129,7 @@ def run_inspect(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(found, indent=1))
     else:
-        print("\n".join(text_of(found)))
+        print("\n".join(map(one_line, text_of(found))))
     return int(bool(found["problems"]))
 
 
@@ -178,7 +179,8 @@ def _export_onnx(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(asdict(done), indent=1))
         return 0
-    print(f"{done.path}: {done.nodes} nodes, inputs {', '.join(done.inputs)}, outputs {', '.join(done.outputs)}")
+    ends = f"inputs {', '.join(done.inputs)}, outputs {', '.join(done.outputs)}"
+    print(one_line(f"{done.path}: {done.nodes} nodes, {ends}"))
     for each in done.compared:
         print(f"  {each.text}")
     if done.not_compared:

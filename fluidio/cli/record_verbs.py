@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from fluidio.cli.terminal import one_line
 from fluidio.errors import ConversionError
 from fluidio.recordio.files.paths import expand
 
@@ -129,7 +130,7 @@ def _show(rows: Iterable[dict[str, Any]], as_json: bool, *, at_once: bool = Fals
             print(json.dumps(plain(row), ensure_ascii=False), flush=at_once)
         else:
             values = ", ".join(f"{name}={short(value)}" for name, value in row.items())
-            print(f"{number}: {values}", flush=at_once)
+            print(one_line(f"{number}: {values}"), flush=at_once)
     return 0
 
 
@@ -194,7 +195,7 @@ def _run_stats(args: argparse.Namespace) -> int:
             facts.append(f"lengths {each.shortest} to {each.longest}, mean {each.mean_length:.4g}")
         if each.not_finite:
             facts.append(f"{each.not_finite} values are not finite")
-        print(", ".join(facts))
+        print(one_line(", ".join(facts)))
     return 0
 
 
@@ -214,7 +215,7 @@ def _made(paths: list[str], records: int | None = None, of: int | None = None) -
 
 def shards_made(paths: list[str]) -> str:
     """Return a text about new shards."""
-    return f"{len(paths)} shards, the first is {paths[0]}" if len(paths) > 1 else f"1 shard, {paths[0]}"
+    return one_line(f"{len(paths)} shards, the first is {paths[0]}" if len(paths) > 1 else f"1 shard, {paths[0]}")
 
 
 def _run_filter(args: argparse.Namespace) -> int:
@@ -272,7 +273,7 @@ def _run_diff(args: argparse.Namespace) -> int:
         if args.json:
             print(json.dumps({"record": number, "one": plain(rows[0]), "other": plain(rows[1])}, ensure_ascii=False))
         else:
-            texts = ["nothing" if row is None else short(row, 200) for row in rows]
+            texts = ["nothing" if row is None else one_line(short(row, 200)) for row in rows]
             print(f"record {number}:\n  - {texts[0]}\n  + {texts[1]}")
     if not args.json:
         shown = f", the first {len(first)} are shown" if differing > len(first) else ""

@@ -18,7 +18,8 @@ _BAR = 20
 
 def terminal(*, quiet: bool = False) -> IO[str] | None:
     """Return where a command shows its progress: stderr, if that is a terminal; logs and pipes get none."""
-    return sys.stderr if sys.stderr.isatty() and not quiet else None
+    stream: IO[str] = getattr(sys.stderr, "unfiltered", sys.stderr)  # the line moves the cursor
+    return stream if stream.isatty() and not quiet else None
 
 
 @contextlib.contextmanager
