@@ -28,7 +28,7 @@ def one_line(text: str) -> str:
 def readable_output() -> Iterator[None]:
     """Let stdout and stderr show readable text in this block, also where their encoding has no such character."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = _Readable(before[0]), _Readable(before[1])  # type: ignore[assignment]
+    sys.stdout, sys.stderr = _Readable(before[0]), _Readable(before[1])
     try:
         yield
     finally:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.conversion.rows import RowBuffer, cast, slots_of, tensor_dtype
+from fluidio.conversion.rows import RowBuffer, cast, slots_of, tells_its_type, tensor_dtype
 from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.recordio.files.schema import Field
@@ -91,7 +91,9 @@ def _from_items(name: str, items: list[Any], declared: object) -> tuple[Field, C
     """Return a column of strings, lists or anything else that a row may hold."""
     if not items:
         raise ConversionError(f"{name}: there are no rows, so its type is unknown")
-    slots = slots_of({name: items[0]}, None if declared is None else {name: declared})
+    slots = slots_of(
+        {name: next(filter(tells_its_type, items), items[0])}, None if declared is None else {name: declared}
+    )
     buffer = RowBuffer(slots, len(items) + 1, 1 << 62)
     for item in items:
         buffer.add({name: item})

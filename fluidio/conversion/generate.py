@@ -93,7 +93,12 @@ def generate(
         if complete is not None:
             return complete
         shown = Progress(tasks + partitions, "tasks and shards", progress)
-        notes = _run(job, workers or os.cpu_count() or 1, executor, shown)
+        try:
+            notes = _run(job, workers or os.cpu_count() or 1, executor, shown)
+        except BaseException:
+            if executor is None and not is_url(job.output) and not _has_notes(job):
+                storage.remove_folder(job.parts)  # nothing to go on with: a mended template may begin anew
+            raise
         manifest = _manifest(job, notes)
         write_manifest(job.output, manifest, job.parts)
         storage.remove_folder(job.parts)
@@ -133,6 +138,11 @@ def _prepare(job: Job, restart: bool) -> dict[str, Any] | None:
 def _is_whole(job: Job, number: int, note: Note) -> bool:
     path = job.shard(number)
     return storage.exists(path) and storage.digest(path) == (note["bytes"], note["sha256"])
+
+
+def _has_notes(job: Job) -> bool:
+    """Return whether a task or shard was finished."""
+    return any(name.startswith(("task-", "shard-")) for name in storage.files_in(job.parts))
 
 
 def _claim(job: Job) -> None:

@@ -16,7 +16,7 @@ from fluidio.recordio.files.schema import Field
 from fluidio.recordio.write.writer import Writer
 from fluidio.tensor.array import DType
 
-__all__ = ["RowBuffer", "cast", "slots_of", "tensor_dtype"]
+__all__ = ["RowBuffer", "cast", "slots_of", "tells_its_type", "tensor_dtype"]
 
 Declared = Mapping[str, Any]
 _SCALARS: dict[type, tuple[str, str]] = {bool: ("bool", "bool"), int: ("int64", "int"), float: ("float64", "float")}
@@ -96,7 +96,9 @@ def slots_of(row: object, declared: Declared | None = None) -> list[Field]:
     if not isinstance(declared, Mapping):
         raise ConversionError(f'SCHEMA is {short(declared)}; a dict is expected, e.g. {{"x": "float32"}}')
     if row.keys() != declared.keys():
-        raise ConversionError(_key_problem(tuple(declared), row))
+        raise ConversionError(
+            f"SCHEMA has {', '.join(declared)}, the row {', '.join(map(str, row))}: it names all or none"
+        )
     return [_found(name, row[name], declared) for name in declared]
 
 
@@ -127,9 +129,14 @@ def _slot(name: str, value: object) -> Field:
     raise ConversionError(f"{name}: {short(value)} cannot be a tensor; use numbers, bytes, str, lists or arrays")
 
 
+def tells_its_type(value: object) -> bool:
+    """Return whether a value of a row says what its slot holds; empty lists, and lists of them, do not."""
+    return not isinstance(value, (list, tuple)) or any(map(tells_its_type, value))
+
+
 def _list_slot(name: str, value: Any) -> Field:
     if not len(value):
-        raise ConversionError(f"{name}: the first list is empty, so its type is unknown: name it in SCHEMA")
+        raise ConversionError(f"{name}: the first lists are all empty, so their type is unknown: name it in SCHEMA")
     first = value[0]
     if isinstance(first, _TEXTS):
         return Field(name, "uint8", (1,), 2, None, "strings" if isinstance(first, str) else "byte strings")

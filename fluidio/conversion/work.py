@@ -10,6 +10,7 @@ moment leaves tasks that are noted and complete, and tasks to be run again.
 from __future__ import annotations
 
 import contextlib
+import copy
 import hashlib
 import itertools
 import json
@@ -22,7 +23,7 @@ import numpy as np
 from fluidio.conversion import storage
 from fluidio.conversion import template as templates
 from fluidio.conversion.columns import block_of, is_columns
-from fluidio.conversion.rows import RowBuffer, slots_of
+from fluidio.conversion.rows import RowBuffer, slots_of, tells_its_type
 from fluidio.conversion.shared_progress import telling
 from fluidio.errors import ConversionError
 from fluidio.recordio import RecordBlock, Writer
@@ -219,17 +220,18 @@ class _Part:
 def _write_rows(
     job: Job, task: int, functions: templates.Functions, outputs: list[_Part], row: _Counter
 ) -> list[Field]:
-    slots: list[Field] = []
     count = len(outputs)
     row.started = True
     rows = iter(functions.dict_data(task))
+    slots: list[Field] = []
+    example, rows = _example(rows, row, job.chunk_records) if functions.schema is None else ({}, rows)
     for values in _collected(rows, outputs, row):
         block = None
         if is_columns(values):
             found, block = block_of(values, functions.schema)
             _compare(slots or found, found)
         else:
-            found = slots or slots_of(values, functions.schema)
+            found = slots or slots_of(example or values, functions.schema)
         if not slots:
             slots = found
             for part in outputs:
@@ -249,6 +251,23 @@ def _write_rows(
     for part in outputs:
         part.close()
     return slots
+
+
+def _example(rows: Iterator[Any], row: _Counter, most: int) -> tuple[dict[str, Any], Iterator[Any]]:
+    """Return a row that tells all types, and all rows: where the first has empty lists, the next ones are asked."""
+    read = list(itertools.islice(rows, 1))
+    is_row = bool(read) and isinstance(read[0], Mapping) and not is_columns(read[0])
+    told = dict(read[0]) if is_row else {}
+    while not all(map(tells_its_type, told.values())) and len(read) < most:
+        read[-1] = copy.deepcopy(read[-1])  # a template may fill the same lists and arrays again and again
+        row.number = len(read)
+        more = list(itertools.islice(rows, 1))
+        read += more
+        if not more or not isinstance(more[0], Mapping):
+            break
+        told.update((name, more[0][name]) for name in told if not tells_its_type(told[name]) and name in more[0])
+    row.number = 0
+    return told, itertools.chain(read, rows)
 
 
 def _collected(rows: Iterator[Any], outputs: list[_Part], row: _Counter) -> Iterator[Any]:

@@ -181,7 +181,7 @@ BAD_ROWS = [
     ("{'x': np.zeros(3, 'f4')} if row < 5 else {'x': np.zeros(3)}", "row 5: x: an array of float64"),
     ("{'x': None}", "row 0: x: NoneType None cannot be a tensor"),
     ("{'x': 2**70 if row == 4 else 1}", "row 4: x: 1180591620717411303424 does not fit 64 bits"),
-    ("{'x': []}", "row 0: x: the first list is empty"),
+    ("{'x': []}", "row 0: x: the first lists are all empty"),
     ("{'x': np.zeros(2, 'u4')}", "row 0: x: a tensor cannot hold uint32"),
     ("[1] if row < 2 else 1 / 0", "row 0: a row is a dict"),
     ("{'x': 1 // (row - 7)}", "row 7: ZeroDivisionError"),

@@ -116,7 +116,7 @@ def journey(folder: str, table: list[dict[str, Any]], partitions: int, stops: li
     try:
         generate(str(template), f"{folder}/in/x", partitions, workers=1)
     except ConversionError as error:
-        assert "the first list is empty" in str(error)
+        assert "the first lists are all empty" in str(error)
         return
     expected = [[(name, bits(value)) for name, value in row.items()] for row in table]
     expected = [row for part in range(partitions) for row in expected[part::partitions]]

@@ -147,3 +147,13 @@ def test_an_error_in_a_temporary_folder_leaves_nothing(tmp_path: Path) -> None:
 def test_names_of_parts_are_known() -> None:
     assert is_part(".a.part-1-2") and is_part("a-00000-of-00001.part-17") and not is_part("a.part-17")
     assert not is_part("a.part-x") and not is_part("part-00001") and not is_part("a.part")
+
+
+def test_a_manifest_among_names_that_a_shell_expanded_is_no_data(tmp_path: Path) -> None:
+    good = numbers(tmp_path / "a")
+    for name in ("a.manifest.json", "fluidio-slots.json"):
+        (tmp_path / name).write_text("{}")
+    names = [str(path) for path in sorted(tmp_path.iterdir())]
+    assert expand(names) == [good]
+    assert expand(names, notes=True) == names
+    assert expand(names[1]) == [names[1]]

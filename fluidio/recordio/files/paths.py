@@ -43,12 +43,20 @@ def expand(paths: Any, *, commas: bool = False, notes: bool = False, compare: bo
     parts = list(paths)
     sizes: dict[str, int] = {}
     found = [_expand_one(part, notes, sizes) for part in parts]
+    if not notes and any(
+        not _is_note(name) for names in found for name in names
+    ):  # a shell's globs match notes as well
+        found = [[name for name in names if not _is_note(name)] for names in found]
     named = [name for part, names in zip(parts, found) if _is_named(part, names) for name in names]
     shard_sets.check_names(named)
     together = [name for names in found for name in names]
     if compare:
         _tell_changes((name for name in together if isinstance(name, str)), sizes)
     return together
+
+
+def _is_note(name: Any) -> bool:
+    return isinstance(name, str) and name.endswith(_NOTES)
 
 
 def _is_named(part: object, names: list[Any]) -> bool:
@@ -99,7 +107,7 @@ def _expand_one(path: Any, notes: bool, sizes: dict[str, int]) -> list[Any]:
         matches = list(told)
     else:
         matches = glob.glob(name)
-    found = sorted(match for match in matches if _is_whole(match, name) and (notes or not match.endswith(_NOTES)))
+    found = sorted(match for match in matches if _is_whole(match, name) and (notes or not _is_note(match)))
     if not found:
         raise FileNotFoundError(f"no file matches {name!r}")
     shard_sets.check_matches(found, name, _listed, _is_ours)
