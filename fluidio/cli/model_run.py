@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import zipfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -91,6 +93,8 @@ def _save(path: str, arrays: dict[str, Any]) -> None:
 
 def _feed(given: list[str], names: list[str]) -> dict[str, Any]:
     """Return the inputs from files; those without a name are assigned in order."""
+    from fluidio.recordio.files.zipped_arrays import read_array, read_zipped_arrays
+
     arrays: dict[str, Any] = {}
     unnamed = iter(names)
     for text in given:
@@ -98,14 +102,12 @@ def _feed(given: list[str], names: list[str]) -> dict[str, Any]:
         if not separator:
             name, path = "", text
         try:
-            loaded = np.load(path, allow_pickle=False)
-        except (ValueError, EOFError) as error:
+            if zipfile.is_zipfile(path):
+                arrays.update(read_zipped_arrays(path))
+            else:
+                arrays[name or next(unnamed, "")] = read_array(Path(path).read_bytes())
+        except ValueError as error:
             raise ModelError(f"{path}: neither an .npy nor an .npz of plain arrays ({error})") from error
-        if isinstance(loaded, np.ndarray):
-            arrays[name or next(unnamed, "")] = loaded
-        else:
-            with loaded:
-                arrays.update({key: loaded[key] for key in loaded.files})
     return _tensors(arrays, names)
 
 

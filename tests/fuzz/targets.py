@@ -36,6 +36,7 @@ from fluidio.recordio.format.chunks import ChunkReader
 from fluidio.recordio.format.compressors import CodecError
 from fluidio.recordio.format.tensor_codec import decode_record, encode_record
 from tests.fuzz import file_targets as files
+from tests.fuzz.command_targets import COMMANDS
 from tests.pickles import programs
 
 ROOT = Path(__file__).parent
@@ -44,11 +45,15 @@ DATA = ROOT.parent / "data"
 
 @dataclass(frozen=True)
 class Target:
-    """One parser; `seeds` gives good inputs, `run` takes any bytes, `allowed` is what it may raise."""
+    """One parser; `seeds` gives good inputs, `run` takes any bytes, `allowed` is what it may raise.
+
+    `effort` is how many times as long as a parser it takes: whole commands are attacked less often.
+    """
 
     seeds: Callable[[], list[bytes]]
     run: Callable[[bytes], object]
     allowed: tuple[type[Exception], ...]
+    effort: int = 1
 
     def attack(self, data: bytes) -> bool:
         """Parse some bytes; True if they were taken for good. Anything but an allowed error is a find."""
@@ -191,16 +196,17 @@ TARGETS: dict[str, Target] = {
     "tensor files": Target(lambda: [seed[4:] for seed in _tensor_seeds()], _weights(tensors_in), (CodecError,)),
     "indexes": Target(lambda: [files.index()], files.read_index, ()),
     "matlab": Target(files.matlab, files.reading(read_mat), (RuntimeError,)),
+    **{name: Target(seeds, run, (), effort=25) for name, (seeds, run) in COMMANDS.items()},
 }
 
 
 def repaired(name: str, data: bytes) -> bytes:
     """Return an input whose checksums fit again, where a target has any, so that damage gets past them."""
-    if name == "recordio":
+    if name in ("recordio", "records commands"):
         return _repaired_recordio(data)
     if name == "indexes":
         return files.repaired_index(data)
-    if name == "tfrecord" and len(data) > 16:
+    if name in ("tfrecord", "tfrecord commands") and len(data) > 16:
         (length,) = struct.unpack_from("<Q", data)
         return tfrecord.frame(data[12 : 12 + min(length, len(data))])
     return data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tarfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from fluidio import recordio
 from fluidio.conversion.export import export
 from fluidio.errors import ConversionError, ModelError
 from fluidio.models.npz import read_npz
-from fluidio.recordio.files.zipped_arrays import read_zipped_arrays
+from fluidio.recordio.files.zipped_arrays import read_array, read_zipped_arrays
 
 
 def zipped(shape: Any, data: bytes, descr: Any = "<f4", name: str = "a.npy") -> bytes:
@@ -80,3 +81,36 @@ def test_a_member_grows_up_to_the_limit_of_a_chunk(tmp_path: Path) -> None:
             read_npz(str(path))
     finally:
         recordio.set_chunk_limit(before)
+
+
+def npy(shape: Any, data: bytes, descr: Any = "<f4") -> bytes:
+    """Return an npy file whose head says what it likes."""
+    head = io.BytesIO()
+    np.lib.format.write_array_header_1_0(head, {"descr": descr, "fortran_order": False, "shape": shape})
+    return head.getvalue() + data
+
+
+BAD_ARRAYS = {
+    "more items than bytes": npy((10**11,), b"abcd"),
+    "objects": npy((1,), b"abcdefgh", "|O"),
+    "no dtype but a comma": npy((1,), b"abcd", ",f"),
+    "text": b"text",
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("what", BAD_ARRAYS)
+def test_a_bad_array_is_refused_wherever_it_comes_from(what: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        read_array(BAD_ARRAYS[what])
+    with tarfile.open(tmp_path / "a.tar", "w") as tar:
+        member = tarfile.TarInfo("x.npy")
+        member.size = len(BAD_ARRAYS[what])
+        tar.addfile(member, io.BytesIO(BAD_ARRAYS[what]))
+    with pytest.raises(ConversionError, match=r"a\.tar"):
+        export(str(tmp_path / "a.tar"), "recordio", str(tmp_path / "made"))
+
+
+def test_a_single_array_is_no_npz() -> None:
+    with pytest.raises(ValueError, match="a single array"):
+        read_zipped_arrays(io.BytesIO(npy((1,), b"abcd")))

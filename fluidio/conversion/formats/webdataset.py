@@ -21,6 +21,7 @@ from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.files.named import strings
 from fluidio.recordio.files.schema import Field
+from fluidio.recordio.files.zipped_arrays import read_array
 from fluidio.tensor.array import Array
 
 __all__ = ["read", "write"]
@@ -132,7 +133,7 @@ def _samples(path: str) -> Iterator[dict[str, Any]]:
 def _parse(extension: str, data: bytes) -> Any:
     """Return what a member holds: an array, a number, text, a list of texts, or bytes."""
     if extension == "npy":
-        return np.load(io.BytesIO(data), allow_pickle=False)
+        return read_array(data)
     try:
         if extension == "cls":
             return int(data)

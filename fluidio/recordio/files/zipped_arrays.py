@@ -1,19 +1,23 @@
-"""NumPy's npz files of unknown origin: plain arrays of a bounded size."""
+"""NumPy's npy and npz files of unknown origin: plain arrays of a bounded size."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import io
 import math
 import tokenize
 import zipfile
 import zlib
-from typing import Any, BinaryIO
+from collections.abc import Iterator
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 
 from fluidio.recordio.format.limits import chunk_limit
+from fluidio.tensor.array import Array
 
-__all__ = ["read_zipped_arrays"]
+__all__ = ["read_array", "read_zipped_arrays"]
 
 # What NumPy and zipfile raise for damaged files, besides ValueError; RuntimeError for an encrypted one.
 _UNREADABLE = (RuntimeError, zipfile.BadZipFile, EOFError, KeyError, tokenize.TokenError, zlib.error, SyntaxError)
@@ -25,13 +29,32 @@ def read_zipped_arrays(file: str | BinaryIO) -> dict[str, Any]:
     Raises:
         ValueError: it is damaged, encrypted or something else, holds pickles, or becomes larger than `chunk_limit`.
     """
-    try:
-        with np.load(file, allow_pickle=False) as stored:
-            if isinstance(stored, np.ndarray):
-                raise ValueError("a single array; an .npz has names")
+    with _one_kind_of_error():
+        found = np.load(file, allow_pickle=False)
+        if isinstance(found, np.ndarray):
+            raise ValueError("a single array; an .npz has names")
+        with found as stored:
             for entry in stored.zip.infolist():
                 _check(entry, stored.zip)
             return {name: stored[name] for name in stored.files}
+
+
+def read_array(data: bytes) -> Array:
+    """Return the array of an npy file.
+
+    Raises:
+        ValueError: it is damaged or something else, or holds pickles.
+    """
+    with _one_kind_of_error():
+        _check_header(io.BytesIO(data), "an array", len(data))
+        found: Array = np.load(io.BytesIO(data), allow_pickle=False)
+        return found
+
+
+@contextlib.contextmanager
+def _one_kind_of_error() -> Iterator[None]:
+    try:
+        yield
     except _UNREADABLE as error:
         raise ValueError(f"no {error}" if isinstance(error, KeyError) else str(error)) from error
     except OSError as error:
@@ -49,10 +72,15 @@ def _check(entry: zipfile.ZipInfo, archive: zipfile.ZipFile) -> None:
             "if you trust the file, raise it with recordio.set_chunk_limit or FLUIDIO_CHUNK_LIMIT"
         )
     with archive.open(entry) as member:
-        version = np.lib.format.read_magic(member)
-        read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(version)
-        if read is None:
-            raise ValueError(f"{entry.filename}: format {version} of NumPy holds no plain arrays")
-        shape, _, dtype = read(member)
-    if min(shape, default=0) < 0 or math.prod(map(int, shape)) * max(dtype.itemsize, 1) > entry.file_size:
-        raise ValueError(f"{entry.filename}: {dtype} of shape {shape} in {entry.file_size} bytes")
+        _check_header(member, entry.filename, entry.file_size)
+
+
+def _check_header(file: IO[bytes], name: str, size: int) -> None:
+    """Refuse an array that is larger than its file."""
+    version = np.lib.format.read_magic(file)
+    read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(version)
+    if read is None:
+        raise ValueError(f"{name}: format {version} of NumPy holds no plain arrays")
+    shape, _, dtype = read(file)
+    if min(shape, default=0) < 0 or math.prod(map(int, shape)) * max(dtype.itemsize, 1) > size:
+        raise ValueError(f"{name}: {dtype} of shape {shape} in {size} bytes")
