@@ -13,6 +13,8 @@ __all__ = ["DataFeedDesc"]
 
 _TOKEN = re.compile(r'\s*(?:#[^\n]*\n\s*)*("(?:[^"\\]|\\.)*"|[{}:]|[^\s{}:"]+)')
 
+_DEEPEST = 16  # braces inside each other; the description of a feed has three
+
 Message = list[tuple[str, Any]]
 
 
@@ -30,8 +32,9 @@ class DataFeedDesc:
             self._fields = _message(_tokens(file.read()), proto_file)
         if not any(name == "pipe_command" for name, _ in self._fields):
             self._fields.append(("pipe_command", '"cat"'))
-        slots = [field for name, field in self._fields if name == "multi_slot_desc"]
-        self._slots = {_named(slot): slot for part in slots for name, slot in part if name == "slots"}
+        parts = [part for name, part in self._fields if name == "multi_slot_desc" and isinstance(part, list)]
+        slots = [(name, slot) for part in parts for name, slot in part if name == "slots"]
+        self._slots = dict(_slots(slots, proto_file))
 
     def set_batch_size(self, batch_size: int) -> None:
         """Set how many records make a batch."""
@@ -51,7 +54,10 @@ class DataFeedDesc:
     def proto_desc(self) -> Any:
         """Return the description as a message of `data_feed_pb2`; changes to it stay there."""
         made = data_feed_pb2.DataFeedDesc()
-        _fill(made, self._fields)
+        try:
+            _fill(made, self._fields)
+        except (AttributeError, TypeError) as error:
+            raise ValueError(f"no description of a feed: {error}") from error
         return made
 
     def desc(self) -> str:
@@ -68,8 +74,17 @@ def _fill(message: Any, fields: Message) -> None:
         elif name == "shape":
             message.shape.append(int(value))
         else:
-            words: dict[str, Any] = {"true": True, "false": False}
-            setattr(message, name, words[value] if value in words else json.loads(value))
+            setattr(message, name, _scalar(value))
+
+
+def _scalar(text: str) -> str | float | bool:
+    """Return the text, the number or the truth that a value stands for."""
+    found = {"true": True, "false": False}.get(text)
+    if found is None:
+        found = None if text.startswith(("[", "{")) else json.loads(text)
+    if not isinstance(found, (str, int, float)):
+        raise ValueError(f"expected a text, a number, true or false, found {text[:40]!r}")
+    return found
 
 
 def _tokens(text: str) -> Iterator[str]:
@@ -83,12 +98,14 @@ def _tokens(text: str) -> Iterator[str]:
         place = found.end()
 
 
-def _message(tokens: Iterator[str], source: str, inside: bool = False) -> Message:
+def _message(tokens: Iterator[str], source: str, depth: int = 0) -> Message:
     """Read fields until the message ends: {name: value} pairs in order, messages as lists of their own."""
+    if depth > _DEEPEST:
+        raise ValueError(f"{source}: more than {_DEEPEST} braces inside each other")
     fields: Message = []
     for token in tokens:
         if token == "}":
-            if inside:
+            if depth:
                 return fields
             break
         follows = next(tokens, "")
@@ -99,15 +116,20 @@ def _message(tokens: Iterator[str], source: str, inside: bool = False) -> Messag
                 continue
         if follows != "{":
             raise ValueError(f"{source}: expected a value for {token!r}, found {follows!r}")
-        fields.append((token, _message(tokens, source, True)))
+        fields.append((token, _message(tokens, source, depth + 1)))
     else:
-        if not inside:
+        if not depth:
             return fields
     raise ValueError(f"{source}: its braces do not match")
 
 
-def _named(slot: Message) -> str:
-    return str(json.loads(next(value for name, value in slot if name == "name")))
+def _slots(parts: Message, source: str) -> Iterator[tuple[str, Message]]:
+    """Yield the slots of a description by their names."""
+    for _, slot in parts:
+        names = [value for name, value in slot if name == "name"] if isinstance(slot, list) else []
+        if len(names) != 1 or not isinstance(names[0], str):
+            raise ValueError(f"{source}: a slot needs one name")
+        yield str(_scalar(names[0])), slot
 
 
 def _set(fields: Message, name: str, value: str, after: str) -> None:

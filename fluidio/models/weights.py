@@ -119,12 +119,16 @@ def read_mapping(path: str) -> dict[str, str]:
     Raises:
         ModelError: the file is neither.
     """
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
+    with open(path, "rb") as file:
+        data = file.read()
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{path}: not a text in UTF-8 ({error})") from error
     if text.lstrip().startswith("{"):
         try:
             found = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ModelError(f"{path}: not JSON ({error})") from error
         if not all(isinstance(new, str) for new in found.values()):
             raise ModelError(f"{path}: the mapping must give a name for each name")

@@ -58,7 +58,7 @@ def costs_of_trace(path: str) -> dict[tuple[str, str], tuple[int, float]]:
             key = (str(event["name"]), str(event.get("args", {}).get("output", "")))
             runs, seconds = costs.get(key, (0, 0.0))
             costs[key] = (runs + 1, seconds + float(event["dur"]) / 1e6)
-    except (ValueError, KeyError, TypeError, UnicodeDecodeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ModelError(f"{path}: not a trace that fluid.profiler wrote ({error!r})") from error
     return costs
 

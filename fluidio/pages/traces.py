@@ -48,7 +48,7 @@ def load_trace(path: str) -> dict[str, Any]:
     """
     try:
         found = json.loads(Path(path).read_text("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ModelError(f"{path}: not JSON: {error}") from error
     if isinstance(found, dict) and found.get("format") == _FORMAT:
         return found

@@ -170,6 +170,8 @@ def _op(block: Block, message: Message) -> Operator:
             attrs[name] = content
     if not type_:
         message.fail("an op without a type")
+    if not isinstance(attrs.get("op_role", 0), int) or not isinstance(attrs.get("op_role_var", []), list):
+        message.fail(f"an op {type_} whose op_role or op_role_var is of another type")
     definition = find_op(type_)
     known = {slot.name for slot in definition.outputs}
     # Extra outputs of other versions (shapes for the gradient, masks) are not computed here.

@@ -15,6 +15,7 @@ import numpy as np
 from fluidio import recordio
 from fluidio.conversion.export import export
 from fluidio.conversion.formats import of_name
+from fluidio.data_feed_desc import DataFeedDesc
 from fluidio.models.safetensors import write_safetensors
 from fluidio.models.stored import StoredTensor, in_memory
 from fluidio.recordio.decode.block import Column, RecordBlock
@@ -143,3 +144,16 @@ def repaired_index(data: bytes) -> bytes:
 
 def matlab() -> list[bytes]:
     return [path.read_bytes() for path in sorted(DATA.rglob("*.mat"))]
+
+
+def feed_description() -> bytes:
+    slots = "".join(f'  slots {{ name: "{name}" type: "uint64" is_dense: false }}\n' for name in ("a", "b"))
+    return f'name: "MultiSlotDataFeed"\nbatch_size: 2\nmulti_slot_desc {{\n{slots}}}\n'.encode()
+
+
+def describe_feed(path: str) -> None:
+    desc = DataFeedDesc(path)
+    desc.set_batch_size(3)
+    str(desc.proto_desc)
+    Path(path).write_text(desc.desc(), "utf-8")
+    DataFeedDesc(path)

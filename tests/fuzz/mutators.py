@@ -22,7 +22,18 @@ FEARED = [
     1 << 62,
     (1 << 64) - 1,
 ]
-WORDS = [b"[" * 50, b"{" * 50, b"9" * 400, b"-1", b"1e999", b"../", b"\xff" * 10, b"\x80" * 9 + b"\x01"]
+WORDS = [
+    b"[" * 50,
+    b"[" * 20000,
+    b'{"":' * 20000,
+    b"{" * 50,
+    b"9" * 400,
+    b"-1",
+    b"1e999",
+    b"../",
+    b"\xff" * 10,
+    b"\x80" * 9 + b"\x01",
+]
 
 
 def mutated(data: bytes, others: list[bytes], random: random.Random) -> bytes:

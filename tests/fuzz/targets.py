@@ -196,6 +196,7 @@ TARGETS: dict[str, Target] = {
     "tensor files": Target(lambda: [seed[4:] for seed in _tensor_seeds()], _weights(tensors_in), (CodecError,)),
     "indexes": Target(lambda: [files.index()], files.read_index, ()),
     "matlab": Target(files.matlab, files.reading(read_mat), (RuntimeError,)),
+    "feed descriptions": Target(lambda: [files.feed_description()], files.reading(files.describe_feed), (ValueError,)),
     **{name: Target(seeds, run, (), effort=25) for name, (seeds, run) in COMMANDS.items()},
 }
 

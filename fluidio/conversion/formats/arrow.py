@@ -292,6 +292,8 @@ def read_ipc(
         with storage.opened(path) as source:
             file = pa.ipc.open_file(source)
             for number in range(file.num_record_batches):
-                yield to_block(file.get_batch(number), known, nulls)
+                batch = file.get_batch(number)
+                batch.validate(full=True)  # Arrow believes the offsets in a file
+                yield to_block(batch, known, nulls)
 
     return known, blocks()
