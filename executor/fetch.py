@@ -26,6 +26,12 @@ class FetchesUpdates(TypeError):
 
 def fetch_names(fetch_list: FetchList) -> tuple[str, ...]:
     """Return the names in a fetch list of variables and strings; a single one counts as a list of one."""
+    if type(fetch_list) is list:  # the usual list, at once
+        names: list[Any] = [
+            item.name if type(item) is Variable else item if type(item) is str else None for item in fetch_list
+        ]
+        if None not in names:
+            return tuple(names)
     if not fetch_list and not isinstance(fetch_list, Variable):
         return ()
     if isinstance(fetch_list, (Variable, str)):

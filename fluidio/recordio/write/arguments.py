@@ -21,7 +21,7 @@ _WIDER = {"uint16": "int32", "uint32": "int64", "uint64": "int64", "float128": "
 
 def copied(record: object) -> bytes:
     """Return a copy of a record that its owner may change before the chunk is complete."""
-    if isinstance(record, (bytearray, memoryview, array, mmap)):
+    if isinstance(record, (bytes, bytearray, memoryview, array, mmap)):
         return bytes(record)
     hint = "write_tensors() and write_block() take arrays" if isinstance(record, np.ndarray) else "encode it first"
     raise TypeError(f"a record is bytes or str, not {type(record).__name__}: {hint}")

@@ -118,23 +118,24 @@ class Writer:
 
     def write(self, record: bytes | bytearray | memoryview | str) -> None:
         """Add one record; a str is stored as UTF-8."""
-        if isinstance(record, str):
-            record = record.encode()
-        elif not isinstance(record, bytes):
-            record = copied(record)
+        if type(record) is not bytes:
+            record = record.encode() if isinstance(record, str) else copied(record)
         size = len(record)
         if self._undo is not None:
             self._recover()
-        self._undo = (self._chunk, len(self._pieces), self._count, self._bytes)
-        if self._count and self._bytes + size > self._max_bytes:
-            self._end_chunk()
-        elif self.closed:
+        count, before = self._count, self._bytes
+        self._undo = (self._chunk, len(self._pieces), count, before)
+        if before + size > self._max_bytes:
+            if size > _HARD_LIMIT:
+                raise ValueError(f"a record of {size} bytes: the format holds at most {_HARD_LIMIT}")
+            if count:
+                self._end_chunk()
+                count = before = 0
+        if self.closed:
             raise ValueError(f"{self.name}: the writer is closed")
-        if size > _HARD_LIMIT:
-            raise ValueError(f"a record of {size} bytes: the format holds at most {_HARD_LIMIT}")
         self._pieces += (_length.pack(size), record)
-        self._bytes += size
-        self._count += 1
+        self._bytes = before + size
+        self._count = count + 1
         self.num_records += 1
         if self._count >= self._max_records:
             self._end_chunk()
