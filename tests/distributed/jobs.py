@@ -8,10 +8,12 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -39,6 +41,7 @@ class Job:
 
     def __init__(self) -> None:
         self.processes: list[subprocess.Popen[str]] = []
+        self._outputs: list[IO[str]] = []  # files: a full pipe would stop a process
 
     def __enter__(self) -> Job:
         return self
@@ -47,13 +50,17 @@ class Job:
         for process in self.processes:
             if process.poll() is None:
                 process.kill()
-            process.communicate()
+            process.wait()
+        for output in self._outputs:
+            output.close()
 
     def start(self, command: Sequence[str | Path], env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+        output = tempfile.TemporaryFile("w+", errors="replace")
+        self._outputs.append(output)
         process = subprocess.Popen(
             [str(word) for word in command],
             env={**_clean_environment(), **(env or {})},
-            stdout=subprocess.PIPE,
+            stdout=output,
             stderr=subprocess.STDOUT,
             text=True,
         )
@@ -64,9 +71,10 @@ class Job:
         """Return how all processes ended; fail if one does not."""
         deadline = time.monotonic() + seconds
         ended = []
-        for process in self.processes:
-            output, _ = process.communicate(timeout=max(0.1, deadline - time.monotonic()))
-            ended.append(Ended(process.returncode, output))
+        for process, output in zip(self.processes, self._outputs):
+            status = process.wait(timeout=max(0.1, deadline - time.monotonic()))
+            output.seek(0)
+            ended.append(Ended(status, output.read()))
         return ended
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import random
 import signal
@@ -178,45 +179,58 @@ def test_other_numbers_of_trainers_go_on_in_mid_epoch(tmp_path: Path) -> None:
         np.testing.assert_allclose(found[name], expected[name], rtol=1e-4, atol=1e-6)
 
 
+def trainers_of(launcher: int) -> list[int]:
+    """Return the processes that a launcher has started and that live."""
+    try:
+        return [int(word) for word in Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split()]
+    except FileNotFoundError:
+        return []
+
+
+def newest(checkpoints: Path) -> str:
+    return max(os.listdir(checkpoints), default="") if checkpoints.exists() else ""
+
+
+def kill_at_random(process: Any, checkpoints: Path, deaths: int, rng: random.Random) -> int:
+    """Kill trainers of a launcher, some while they start, the others soon after a checkpoint; return how many."""
+    killed, restart = 0, 8.0
+    while killed < deaths and process.poll() is None:
+        known, begin = newest(checkpoints), time.monotonic()
+        moment = rng.choice([math.inf, rng.random() * restart])
+        while newest(checkpoints) == known and time.monotonic() - begin < moment and process.poll() is None:
+            time.sleep(0.02)
+        if newest(checkpoints) != known:
+            restart = min(restart, time.monotonic() - begin)
+            time.sleep(rng.random() * 0.6)
+        living = trainers_of(process.pid)
+        if living:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(rng.choice(living), signal.SIGKILL)
+                killed += 1
+                print(f"death {killed} after {newest(checkpoints)}", flush=True)
+    return killed
+
+
 @needs_torch
 @pytest.mark.slow
 @pytest.mark.timeout(300 + 60 * DEATHS)
+@pytest.mark.skipif(not Path(f"/proc/self/task/{os.getpid()}/children").exists(), reason="needs Linux's /proc")
 def test_trainers_of_torchrun_that_are_killed_end_as_if_undisturbed(tmp_path: Path) -> None:
-    deaths, trainers = DEATHS, 4
+    trainers = 4
     data, rng = write(tmp_path / "data"), random.Random(int(os.environ.get("FLUIDIO_TEST_SEED", "1")))
-    steps = 20 + 10 * deaths
+    steps = 20 + 10 * DEATHS  # more than between any deaths: all of them come before the end
     for name in ("quiet", "killed"):
         (tmp_path / name).mkdir()
     elastic(data, tmp_path / "quiet", steps, trainers)
-    run = fluidio_run("elastic.py", data, tmp_path / "killed", str(steps), "24", "0.2")[1:]
-    words = [
-        "--standalone",
-        "--nproc-per-node",
-        str(trainers),
-        "--max-restarts",
-        str(2 * deaths),
-        "--monitor-interval",
-        "0.1",
-    ]
+    run = fluidio_run("elastic.py", data, tmp_path / "killed", str(steps), "24", "0.1")[1:]
+    words = ["--standalone", "--nproc-per-node", str(trainers), "--max-restarts", str(2 * DEATHS)]
     with Job() as job:
-        process = job.start([sys.executable, "-m", "torch.distributed.run", *words, *run])
-        killed = 0
-        known = ""
-        while killed < deaths and process.poll() is None:
-            checkpoints = tmp_path / "killed" / "checkpoints"
-            newest = max(os.listdir(checkpoints), default="") if checkpoints.exists() else ""
-            if newest == known:  # has come further than at the last death
-                time.sleep(0.05)
-                continue
-            time.sleep(rng.random())
-            known = newest
-            pid = int((tmp_path / "killed" / f"pid-{rng.randrange(trainers)}").read_text() or "0")
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-                killed += 1
+        launcher = [sys.executable, "-m", "torch.distributed.run", *words, "--monitor-interval", "0.1"]
+        process = job.start([*launcher, *run])
+        killed = kill_at_random(process, tmp_path / "killed" / "checkpoints", DEATHS, rng)
         (ended,) = job.wait(400)
     assert ended.status == 0, ended.output[-3000:]
-    assert killed == deaths
+    assert killed == DEATHS
     expected, found = parameters(tmp_path / "quiet"), parameters(tmp_path / "killed")
     for name in expected:
         np.testing.assert_array_equal(found[name], expected[name])
