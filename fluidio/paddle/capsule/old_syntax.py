@@ -43,17 +43,32 @@ def to_python3(text: str, path: str) -> tuple[str, ast.Module, bool]:
     """
     is_old = False
     try:
-        return text, parse(text, path), False
+        tree = parse(text, path)
+        if not any(_prints_to_a_file(node) for node in ast.walk(tree)):
+            return text, tree, False
+        is_old = True
     except TabError:
         text, is_old = "".join(_spaced(line) for line in text.splitlines(keepends=True)), True
     except SyntaxError:
         pass  # perhaps it is Python 2, or uses a name that has become a keyword since
     text = _freed(text)
     try:
-        return text, parse(text, path), is_old
+        tree = parse(text, path)
+        if not any(_prints_to_a_file(node) for node in ast.walk(tree)):
+            return text, tree, is_old
     except SyntaxError:
-        fixed = _refactor(text, path)
+        pass
+    fixed = _refactor(text, path)
     return fixed, parse(fixed, path), True
+
+
+def _prints_to_a_file(node: ast.AST) -> bool:
+    """Return whether this is Python 2's `print >> file, ...`, which Python 3 takes for a shift of its function."""
+    if not isinstance(node, ast.Expr):
+        return False
+    first = node.value.elts[0] if isinstance(node.value, ast.Tuple) and node.value.elts else node.value
+    is_shift = isinstance(first, ast.BinOp) and isinstance(first.op, ast.RShift)
+    return is_shift and isinstance(first.left, ast.Name) and first.left.id == "print"
 
 
 # `async` and `await` were names until Python 3.7. Python compares keywords letter by letter, but takes names that look
