@@ -81,7 +81,8 @@ def _load_main_through_fluidio() -> None:
     setattr(spawn, "_fixup_main_from_path", load)  # noqa: B010  (it is not public)
 
 
-if os.environ.get("FLUIDIO_RUN"):
+os.environ.setdefault("FLUIDIO_RUN", "1")  # a script that cleans the environment of its children keeps the path
+if os.environ["FLUIDIO_RUN"]:
     if _is_worker(sys.orig_argv):
         _load_main_through_fluidio()
     _command = _as_fluidio_run(sys.orig_argv) if os.name == "posix" else []
