@@ -54,6 +54,11 @@ def test_installed_libraries_on_top_of_paddle_get_it_too(tmp_path: Path) -> None
     assert done.stdout == "(3, 3.5)\n", done.stderr
 
 
+def test_print_to_a_file_is_python_2_though_python_3_can_parse_it(tmp_path: Path) -> None:
+    done = fluidio_run(tmp_path, "import sys\nprint >> sys.stdout, 'a', 7 / 2\nprint >>sys.stderr, 'b'\n")
+    assert done.stdout == "a 3\n" and done.stderr.endswith("b\n"), done.stderr
+
+
 def test_a_script_started_as_a_process_gets_it_too(tmp_path: Path) -> None:
     (tmp_path / "utils.py").write_text("def half(n):\n    print n / 2\n")
     (tmp_path / "child.py").write_text("import sys, utils\nprint sys.argv[1:], __name__\nutils.half(7)\nsys.exit(3)\n")
@@ -66,6 +71,19 @@ def test_a_script_started_as_a_process_gets_it_too(tmp_path: Path) -> None:
         """,
     )
     assert done.stdout == "['a', 'b c'] __main__\n3\n3\n3 ['[]', '__main__', '3']\n", done.stderr
+
+
+def test_a_script_started_with_an_environment_of_few_variables_gets_it_too(tmp_path: Path) -> None:
+    (tmp_path / "child.py").write_text("import paddle.fluid\nprint paddle.fluid.__name__, 7 / 2\n")
+    done = fluidio_run(
+        tmp_path,
+        """
+        import os, subprocess, sys
+        kept = {name: os.getenv(name, "") for name in ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH")}
+        subprocess.call([sys.executable, 'child.py'], env=kept)
+        """,
+    )
+    assert done.stdout == "fluidio 3\n", done.stderr
 
 
 def test_a_forked_worker_and_a_command_line_get_it_too(tmp_path: Path) -> None:
