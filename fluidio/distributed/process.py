@@ -143,10 +143,11 @@ def leave() -> None:
 
 
 def fail(error: BaseException) -> None:
-    """Notify the others, if there are any, that this process ends with an error."""
-    if _group is not None and not isinstance(error, SystemExit):
-        text = str(error).strip().partition("\n")[0]
-        _group.fail(f"{type(error).__name__}: {text}"[:300])
+    """Notify the others, if there are any, that this process ends with an error; sys.exit(0) is none."""
+    if _group is None or (isinstance(error, SystemExit) and not error.code):
+        return
+    text = str(error).strip().partition("\n")[0]
+    _group.fail(f"{type(error).__name__}: {text}"[:300])
 
 
 def _end_together() -> None:

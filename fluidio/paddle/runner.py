@@ -85,6 +85,7 @@ def _execute(script: Path, spec: ModuleSpec | None) -> int:
         loaded.prepare(main.__dict__)
         exec(loaded.code, main.__dict__)
     except SystemExit as stop:
+        fail(stop)
         return _status(stop)
     except KeyboardInterrupt:
         print("KeyboardInterrupt", file=sys.stderr)

@@ -1,7 +1,7 @@
 """Train some steps as one of N trainers, or misbehave at one of them.
 
 uneven.py OUT STEPS [TRAINER ACTION STEP]: STEPS is the number of steps of each trainer, "3,5"; ACTION is kill, stop,
-raise or sleep. The parameters after each step go to OUT/trainer-ID.npy.
+raise, exit or sleep. The parameters after each step go to OUT/trainer-ID.npy.
 """
 import os
 import signal
@@ -31,6 +31,8 @@ for step in range(steps[trainer]):
             os.kill(os.getpid(), signal.SIGSTOP)
         if action == "sleep":
             time.sleep(60)
+        if action == "exit":
+            sys.exit("no data")
         if action == "raise":
             raise ValueError("a mistake in the script")
     rng = np.random.RandomState(100 * trainer + step)
