@@ -113,18 +113,17 @@ class Meeting:
         """Register a trainer, wait for all, and return them."""
         me = Member(trainer, socket.gethostname(), os.getpid())
         self.trainers = trainers
-        with self.declared():
+        with self.declared(), self._closed_on_failure():
             if self._store.add(f"claims/{trainer}", 1) > 1:
                 self.await_key("member", trainer, limit)
                 raise DistributedError(
                     f"two processes say that they are trainer {trainer}: {self._member(trainer)} and {me}; give each "
                     "another trainer_id (PADDLE_TRAINER_ID)"
                 )
-            self.put("member", trainer, f"{me.host}|{me.pid}")
+            self.put("member", trainer, f"{me.host}|{me.pid}|{trainers}")
             self._start_beating(trainer)
             missing = self.missing(trainers, limit)
             if missing:
-                self.close()
                 failure = NobodyCame if len(missing) == trainers - 1 else DistributedError
                 raise failure(
                     f"{_trainers(missing)} of {trainers} did not come to the meeting point {self.address} within "
@@ -133,6 +132,15 @@ class Meeting:
                     trainers=missing,
                 )
             return [self._member(i) for i in range(trainers)]
+
+    @contextlib.contextmanager
+    def _closed_on_failure(self) -> Iterator[None]:
+        """Stop the heartbeat if the block fails: a thread inside the store at the end of a process aborts it."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
 
     def await_key(self, kind: str, trainer: int, limit: float) -> None:
         deadline = time.monotonic() + limit
@@ -153,15 +161,30 @@ class Meeting:
         """Wait for trainers to register; return those that have not done so within the limit."""
         begin, missing = time.monotonic(), list(range(trainers))
         while True:
-            missing = [i for i in missing if not self.get("member", i)]
+            came = [i for i in missing if self.get("member", i)]
+            self._check_numbers(came, trainers)
+            missing = [i for i in missing if i not in came]
             waited = time.monotonic() - begin
             if not missing or waited > limit:
                 return missing
             time.sleep(0.02)
 
+    def _check_numbers(self, came: Sequence[int], trainers: int) -> None:
+        """Raise if one of the trainers that came was told another number of trainers."""
+        for trainer in came:
+            told = int(self.get("member", trainer).rpartition("|")[2])
+            if told != trainers:
+                if self.holds:
+                    time.sleep(2 * _BEAT)  # the others read what this process stores before they say the same
+                raise DistributedError(
+                    f"{self._member(trainer)} was told that there are {told} trainers, and this process that there "
+                    f"are {trainers}: give all processes of a job the same number (arguments or PADDLE_TRAINERS_NUM)",
+                    trainers=[trainer],
+                )
+
     def _member(self, trainer: int) -> Member:
-        host, _, pid = self.get("member", trainer).partition("|")
-        return Member(trainer, host, int(pid or 0))
+        host, pid, _ = (self.get("member", trainer) or "|0|").split("|")
+        return Member(trainer, host, int(pid))
 
     def _start_beating(self, trainer: int) -> None:
         def beat() -> None:

@@ -6,11 +6,14 @@ import re
 import signal
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from fluidio.distributed import meeting
+from fluidio.errors import DistributedError
 from tests.distributed.jobs import Ended, Job, endpoints, fluidio_run, mpiexec, needs_mpi, needs_torch, paddle_variables
 
 pytestmark = pytest.mark.timeout(300)  # several processes, maybe on a busy machine
@@ -67,6 +70,7 @@ def test_trainers_of_mpiexec_with_fewer_steps_leave(tmp_path: Path) -> None:
         pytest.param("stop", "8", "is gone", marks=pytest.mark.slow),
         pytest.param("sleep", "8", "lives, but does not come", marks=pytest.mark.slow),
         pytest.param("raise", "100", "gave up: ValueError: a mistake in the script", marks=pytest.mark.slow),
+        pytest.param("exit", "100", "gave up: SystemExit: no data", marks=pytest.mark.slow),
     ],
 )
 def test_a_trainer_that_is_lost_is_an_error_that_names_it(action: str, limit: str, reason: str, tmp_path: Path) -> None:
@@ -128,3 +132,16 @@ def test_two_trainers_with_one_id_are_told_so(tmp_path: Path) -> None:
     assert all(one.status == 1 for one in ended)
     text = ended[0].output + ended[1].output
     assert "cannot hold the meeting point" in text or "two processes say that they are trainer 0" in text
+
+
+@needs_torch
+def test_processes_told_different_numbers_of_trainers_are_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meeting, "_BEAT", 0.1)
+    (address,) = endpoints(1)
+    holder = meeting.Meeting(address, hold=True, prefix="job", limit=60)
+    other = meeting.Meeting(address, hold=False, prefix="job", limit=60)
+    with ThreadPoolExecutor() as pool:
+        entering = [pool.submit(holder.enter, 0, 2, 60), pool.submit(other.enter, 1, 3, 60)]
+    for call, told in zip(entering, (3, 2)):
+        with pytest.raises(DistributedError, match=f"was told that there are {told} trainers, and this process that"):
+            call.result()
