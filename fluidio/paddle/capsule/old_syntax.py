@@ -67,8 +67,9 @@ def _prints_to_a_file(node: ast.AST) -> bool:
     if not isinstance(node, ast.Expr):
         return False
     first = node.value.elts[0] if isinstance(node.value, ast.Tuple) and node.value.elts else node.value
-    is_shift = isinstance(first, ast.BinOp) and isinstance(first.op, ast.RShift)
-    return is_shift and isinstance(first.left, ast.Name) and first.left.id == "print"
+    if not isinstance(first, ast.BinOp) or not isinstance(first.op, ast.RShift):
+        return False
+    return isinstance(first.left, ast.Name) and first.left.id == "print"
 
 
 # `async` and `await` were names until Python 3.7. Python compares keywords letter by letter, but takes names that look
