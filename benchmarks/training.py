@@ -25,7 +25,18 @@ from typing import IO
 HERE = Path(__file__).resolve().parent
 CASES = ["resnet_cifar", "vgg_cifar", "resnet50", "transformer", "gru_seq", "ctr_deepfm", "lstm_text", "lstm_all_gates"]
 SMALL = ["mlp", "lenet", "lstm", "text_conv"]
-LEGACY = ["ner_crf", "tagspace", "word2vec", "ssd", "bert", "decoder", "ctc", "startup"]
+LEGACY = [
+    "ner_crf",
+    "tagspace",
+    "word2vec",
+    "ssd",
+    "bert",
+    "bert_classifier",
+    "image_gan",
+    "decoder",
+    "ctc",
+    "startup",
+]
 GROUPS = {"models": CASES, "small": SMALL, "legacy": LEGACY}
 BEGIN, END = "<!-- training: begin -->\n", "<!-- training: end -->"
 OURS, REAL, TORCH = "fluidio", "Fluid 1.8.5", "PyTorch"

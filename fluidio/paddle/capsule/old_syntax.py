@@ -23,8 +23,8 @@ _FIXERS = (
     "raise",
     "repr",
     "tuple_params",
-    "unicode",
 )
+_OURS = "fluidio.paddle.capsule.fixers.fix_literals"
 
 
 def parse(text: str, path: str) -> ast.Module:
@@ -111,7 +111,7 @@ def _refactor(text: str, path: str) -> str:
     logging.getLogger("RefactoringTool").setLevel(logging.ERROR)
     source = text if text.endswith("\n") else text + "\n"
     for options, left_out in (({}, ""), ({"print_function": True}, "print")):
-        fixers = [f"fissix.fixes.fix_{name}" for name in _FIXERS if name != left_out]
+        fixers = [*(f"fissix.fixes.fix_{name}" for name in _FIXERS if name != left_out), _OURS]
         try:
             return str(RefactoringTool(fixers, options).refactor_string(source, path))
         except ParseError:

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["join"]
+__all__ = ["join", "maketrans"]
 
 
 def join(words: Iterable[str], sep: str = " ") -> str:
     """Join words by `sep`."""
     return sep.join(words)
+
+
+def maketrans(old: str | bytes, new: str | bytes) -> str:
+    """Return a table for `translate` as Python 2's: the 256 characters, those of `old` replaced by those of `new`."""
+    old, new = (part.decode("latin-1") if isinstance(part, bytes) else part for part in (old, new))
+    if len(old) != len(new):
+        raise ValueError("maketrans arguments must have same length")
+    return "".join(map(chr, range(256))).translate(str.maketrans(old, new))

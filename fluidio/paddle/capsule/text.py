@@ -117,8 +117,11 @@ def to_unicode(value: object = "", encoding: str = "ascii", errors: str = "stric
 
 def translate(value: Any, table: Any, *deletions: Any) -> Any:
     """Return value.translate(table, deletions)."""
-    if not isinstance(value, str) or not (deletions or table is None):
-        return value.translate(table, *deletions)
+    if not isinstance(value, str):
+        whole = table.encode("latin-1") if isinstance(table, str) else table  # of string.maketrans
+        return value.translate(whole, *deletions)
+    if not (deletions or table is None):
+        return value.translate(table)
     left = value.translate(dict.fromkeys(map(ord, deletions[0]))) if deletions else value
     return left if table is None else left.translate(table)
 

@@ -52,6 +52,18 @@ CASES: dict[str, tuple[str, Any]] = {
         "a = [len(open(os_path + 'x', 'rb').read()), ord(open(os_path + 'x', 'rb').read()[0])]",
         [2, 200],
     ),
+    "unichr of wide letters, as texts in full width are made narrow": (
+        OLD + "a = u''.join(unichr(ord(c) - 0xfee0) for c in u'\\uff21\\uff22') + unichr(20013)",
+        "AB\u4e2d",
+    ),
+    "unicode of bytes, and backslashes that are no escapes": (
+        OLD + "a = [unicode('\\xe4\\xb8\\xad', 'utf-8'), len('\\u4e2d'), len(ur'\\d')]",
+        ["\u4e2d", 6, 2],
+    ),
+    "strings.maketrans": (
+        OLD + "import string\nt = string.maketrans('abc', 'xyz')\na = [len(t), t[97:100], 'aabd'.translate(t, 'd')]",
+        [256, "xyz", "xxy"],
+    ),
     "max_of": (OLD + "a = [max(1, 2), max([1, 'a']), max(x for x in (1, None)), max('ab', key=ord)]", [2, "a", 1, "b"]),
     "min_of": (OLD + "a = [min(None, 3), min([(1, 'a'), (1, None)])]", [None, (1, None)]),
     "sorted_by of mixed values": (

@@ -1,0 +1,1 @@
+"""Fixers of our own, where those of fissix change the meaning."""
