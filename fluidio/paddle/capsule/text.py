@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import codecs
+import contextlib
 import io
 import os
 import subprocess
@@ -112,6 +113,9 @@ def to_unicode(value: object = "", encoding: str = "ascii", errors: str = "stric
     """Return unicode(value, encoding)."""
     if isinstance(value, ByteText) and encoding == "ascii":
         return str(value)
+    if isinstance(value, str) and encoding != "ascii" and not value.isascii():
+        with contextlib.suppress(UnicodeError):  # a text of Python 2 that was written as bytes
+            return value.encode("latin-1").decode(encoding, errors)
     return value.decode(encoding, errors) if isinstance(value, (bytes, bytearray)) else str(value)
 
 
