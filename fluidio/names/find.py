@@ -9,7 +9,7 @@ from typing import Any
 
 from fluidio.errors import NotHere
 from fluidio.names.advice import advice_for
-from fluidio.names.table import has_module, module
+from fluidio.names.table import has_module, key_of, module
 
 __all__ = ["find", "has", "missing", "names_here"]
 
@@ -50,8 +50,8 @@ def _look(key: str, name: str) -> Any:
         found = _look(there, original) if original else importlib.import_module(module(there).path)
         if found is not _NOTHING:
             return found
-    elif has_module(f"{key}.{name}"):
-        return importlib.import_module(module(f"{key}.{name}").path)
+    elif has_module(inner := key_of(f"{key}.{name}")):
+        return importlib.import_module(module(inner).path)
     return _search(entry.homes, name)
 
 

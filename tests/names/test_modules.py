@@ -133,6 +133,13 @@ def test_a_name_is_the_same_object_wherever_fluid_has_it(module: str, name: str,
     assert space[name] is expected
 
 
+def test_modules_of_version_2_need_no_import_of_their_own() -> None:
+    """Scripts of 2018 said `import paddle.v2 as paddle` and then `paddle.dataset.mnist`."""
+    v2 = importlib.import_module("paddle.v2")
+    assert v2.dataset.mnist.train is importlib.import_module("paddle.dataset.mnist").train
+    assert v2.fluid.layers.fc is fluidio.layers.fc and v2.reader.shuffle is fluidio.reader.shuffle
+
+
 @pytest.mark.parametrize("key", table.hidden_modules())
 def test_importing_a_module_leaves_the_function_of_its_name_alone(key: str) -> None:
     parent, _, last = key.rpartition(".")
