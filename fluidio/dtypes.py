@@ -77,7 +77,7 @@ def to_vartype(dtype: DTypeLike) -> VarType:
     if isinstance(dtype, VarType):
         return dtype
     if isinstance(dtype, int):
-        if dtype not in VarType._value2member_map_:
+        if isinstance(dtype, bool) or dtype not in VarType._value2member_map_:
             raise TypeError(f"data type {dtype!r} not understood: use 'float32', 'int64', ...")
         return VarType(dtype)
     return convert_np_dtype_to_dtype_(dtype)
@@ -88,8 +88,6 @@ def convert_np_dtype_to_dtype_(np_dtype: npt.DTypeLike) -> VarType:
     try:
         return _VARTYPE[np.dtype(np_dtype).newbyteorder("=")]
     except KeyError:
-        if not isinstance(np_dtype, (str, type, np.dtype)):
-            raise TypeError(f"data type {np_dtype!r} not understood: use 'float32', 'int64', ...") from None
         raise ValueError(f"Not supported numpy dtype {np_dtype}") from None
     except (TypeError, ValueError):
         raise TypeError(f"data type {np_dtype!r} not understood: use 'float32', 'int64', ...") from None

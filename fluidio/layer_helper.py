@@ -6,6 +6,8 @@ import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from fluidio.dtypes import DTypeLike, VarType, to_vartype
 from fluidio.era import era
 from fluidio.initializer import Constant, Xavier
@@ -109,8 +111,10 @@ class LayerHelper:
 
     def multiple_input(self, input_param_name: str = "input") -> list[Variable]:
         inputs = self.kwargs.get(input_param_name, [])
-        found = [inputs] if isinstance(inputs, Variable) else list(inputs)
+        found = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
         for item in found:
+            if isinstance(item, np.ndarray) and era().checks_layer_arguments:
+                raise AssertionError(f"layer {self.layer_type}: {input_param_name}: only dygraph takes arrays")
             if not isinstance(item, Variable):
                 raise TypeError(
                     f"layer {self.layer_type}: {input_param_name} must be Variables, got {type(item).__name__}"
@@ -144,6 +148,8 @@ class LayerHelper:
 
     def input_dtype(self, input_param_name: str = "input") -> VarType:
         dtypes = {v.dtype for v in self.multiple_input(input_param_name)}
+        if not dtypes:
+            raise ValueError(f"layer {self.name} has no input to take its dtype from")
         if len(dtypes) > 1:
             raise ValueError(f"Data Type mismatch: {sorted(d.name for d in dtypes)} in layer {self.name}")
         return dtypes.pop()
@@ -165,9 +171,11 @@ class LayerHelper:
         None for an attribute of False. A parameter of that name that exists already is shared: it keeps its first
         initialisation, and the attributes given last (learning rate, trainable, regularizer, ...) hold everywhere.
         """
-        if attr is False:
+        if attr is False or (isinstance(attr, list) and not attr):
             return None
         attr = copy.copy(ParamAttr._to_attr(attr))
+        if not isinstance(attr, ParamAttr):
+            raise AssertionError(f"layer {self.layer_type}: a list of attributes is given for one parameter")
         kind = to_vartype(VarType.FP32 if dtype is None else dtype)
         if attr.initializer is None:
             if default_initializer is None and kind not in _FLOATS:

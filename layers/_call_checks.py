@@ -51,6 +51,12 @@ def _matmul(x: Variable, y: Variable, transpose_x: bool = False, transpose_y: bo
         _demand(alike, ValueError, f"matmul: the dims before the last two must be equal; {shapes}")
 
 
+@_checks("addcmul")
+def _addcmul(input: Variable, value: object = 1.0, **_: object) -> None:
+    kind = float if input.dtype.name.startswith("FP") else int
+    _demand(isinstance(value, kind), TypeError, f"addcmul: value must be {kind.__name__} for this input, got {value!r}")
+
+
 @_checks("reshape")
 def _reshape(x: Variable, shape: object, **_: object) -> None:
     if not isinstance(x, Variable) or not isinstance(shape, (list, tuple)):

@@ -55,7 +55,8 @@ class _Check:
             self._check_dtype(layer, value)
             return
         if self.kinds is not None:
-            check_type(value, self.argument, tuple(kind for name in self.kinds for kind in _KINDS[name]), layer)
+            kinds = tuple(kind for name in self.kinds for kind in _KINDS[name])
+            check_type(value, self.argument, kinds if len(kinds) > 1 else kinds[0], layer)
         if self.dtypes is not None:
             for variable in value if isinstance(value, (list, tuple)) else [value]:
                 if isinstance(variable, (Variable, np.ndarray)):
@@ -139,7 +140,10 @@ def _is_number(parameter: inspect.Parameter) -> bool:
 
 def _as_number(value: object) -> object:
     """Return the number in an array of one element, which stood for it until NumPy 2.4; anything else as it is."""
-    return value.item() if type(value) is np.ndarray and value.size == 1 else value
+    if type(value) is not np.ndarray or value.size != 1:
+        return value
+    # A number of NumPy that is no Python float, as the array is none: what Fluid 1.8 makes of one, attributes know.
+    return np.longdouble(value.item()) if value.dtype.kind == "f" and era().checks_layer_arguments else value.item()
 
 
 @functools.cache

@@ -20,9 +20,13 @@ Rule = Callable[[Any], bool]
 
 _ERRORS: dict[str, type[Exception]] = {
     "AssertionError": AssertionError,
+    "AttributeError": AttributeError,
+    "Exception": Exception,
     "TypeError": TypeError,
     "ValueError": ValueError,
 }
+
+_FIRST = {"dtype", "given", "hashable", "no_array", "no_list", "tensor", "Variable", "variable_or_list"}
 
 _TYPES: dict[str, type] = {
     "Variable": Variable,
@@ -46,7 +50,7 @@ class ValueCheck:
     @property
     def comes_first(self) -> bool:
         """Return whether this check is made before those of types."""
-        return self.rule in ("given", "no_array", "Variable")
+        return self.rule in _FIRST
 
     def __call__(self, layer: str, value: object) -> None:
         if not self.accepts(value):
@@ -119,13 +123,18 @@ def _positive_product(value: Any) -> bool:
 
 _RULES: dict[str, Rule] = {
     "channel_axis": _channel_axis,
+    "dtype": lambda value: isinstance(value, (str, VarType, np.dtype, type)),
     "flag": lambda value: value is True or not value,
     "function": callable,
+    "hashable": lambda value: not isinstance(value, (list, dict, np.ndarray)),
+    "number": lambda value: isinstance(value, (int, float, np.number)),
     "given": lambda value: value is not None,
     "integers": lambda value: not isinstance(value, (list, tuple)) or all(map(_is_whole, _items(value))),
     "ints2": _ints(2),
     "ints3": _ints(3),
+    "no_list": lambda value: not isinstance(value, (list, tuple)),
     "no_array": lambda value: not isinstance(value, np.ndarray),
+    "no_bool": lambda value: not isinstance(value, bool),
     "no_constant_bool": lambda value: (
         not isinstance(value, Variable) or value.dtype is not VarType.BOOL or not value.stop_gradient
     ),
@@ -141,8 +150,14 @@ _RULES: dict[str, Rule] = {
     "same_dtype": _same_dtype,
     "single": lambda value: not isinstance(value, Variable) or value.dtype is VarType.FP32,
     "size": lambda value: isinstance(value, int) and value >= 0,
+    "tensor": lambda value: isinstance(value, (Variable, np.ndarray)),
     "two": lambda value: isinstance(value, (list, tuple)) and len(value) == 2,
-    "variable_int32": lambda value: not isinstance(value, Variable) or value.dtype is VarType.INT32,
+    "variable_int32": lambda value: all(
+        one.dtype is VarType.INT32
+        for one in (value if isinstance(value, (list, tuple)) else [value])
+        if isinstance(one, Variable)
+    ),
+    "variable_or_list": lambda value: isinstance(value, (Variable, list, tuple)),
     "variables": lambda value: (
         isinstance(value, Variable)
         or (isinstance(value, (list, tuple)) and len(value) > 0 and all(isinstance(v, Variable) for v in value))
@@ -151,13 +166,18 @@ _RULES: dict[str, Rule] = {
 
 _TEXTS = {
     "channel_axis": "1, -1 or 3",
+    "dtype": "a dtype",
     "flag": "True or False",
+    "hashable": "a word",
+    "number": "a number",
     "function": "a Python function",
     "given": "given",
     "integers": "integers or Variables",
     "ints2": "an int, or a list of length 2",
     "ints3": "an int, or a list of length 3",
+    "no_list": "a Variable, no list",
     "no_array": "a Variable (only dygraph took arrays)",
+    "no_bool": "a number",
     "no_constant_bool": "of another dtype than bool, or have stop_gradient=False",
     "not_empty": "a list that is not empty",
     "not_false": "an attribute, it cannot be False here",
@@ -171,8 +191,10 @@ _TEXTS = {
     "same_dtype": "Variables of one dtype",
     "single": "of dtype float32",
     "size": "an int that is not negative",
+    "tensor": "a Variable or an array",
     "two": "a list or tuple of length 2",
     "variable_int32": "of dtype int32 where it is a Variable",
+    "variable_or_list": "a Variable",
     "variables": "a Variable or a list of Variables",
 }
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fluidio.dtypes import VarType
+from fluidio.era import era
 from fluidio.layer_helper import LayerHelper
 from fluidio.program import Variable
 from fluidio.program.arguments import Attrs
@@ -34,9 +35,20 @@ def warn_like_fluid(layer: str, what: str) -> None:
 
 
 def check_variable(layer: str, name: str, value: object) -> Variable:
-    """Return a layer's argument if it is a Variable; TypeError otherwise."""
+    """Return a layer's argument if it is a Variable, in 1.8 also the one of a list; TypeError otherwise."""
+    if isinstance(value, list) and era().checks_layer_arguments and all(isinstance(v, Variable) for v in value):
+        if len(value) > 1:
+            raise ValueError(f"{layer}: {name} expects only one input, but {len(value)} are given")
+        value = value[0] if value else None
     if not isinstance(value, Variable):
         raise TypeError(f"{layer}: {name} must be a Variable, got {type(value).__name__}")
+    return value
+
+
+def check_part(layer: str, name: str, value: object) -> Variable:
+    """Return a part of a layer's argument that is a list of Variables; TypeError for anything but a Variable."""
+    if not isinstance(value, Variable):
+        raise TypeError(f"{layer}: {name} must be a list of Variables, got one of {type(value).__name__}")
     return value
 
 
@@ -51,6 +63,11 @@ def per_dim(value: Any, dims: int, what: str) -> list[int]:
         return numbers
     number: Any = value
     return [int(number)] * dims
+
+
+def as_list(values: object) -> Any:
+    """Return a list of what holds several numbers; the op refuses anything else, and numbers of another type."""
+    return list(values) if isinstance(values, (list, tuple, range, np.ndarray)) and np.ndim(values) else values
 
 
 def has_variables(values: object) -> bool:

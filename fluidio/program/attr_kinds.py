@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from fluidio.dtypes import VarType
+from fluidio.era import era
 from fluidio.errors import EnforceNotMet
 from fluidio.program.op_proto import AttrType, all_op_protos
 from fluidio.program.variable import Variable
@@ -49,11 +51,14 @@ def _typed(op_type: str, name: str, kind: AttrType | None, value: Any) -> Any:
     if kind is None or isinstance(value, VarType):
         return value
     _check_kept(op_type, name, value)
+    found: Any
     if kind in _LISTS:
         found = _list(kind, value)
     else:
-        plain = value.reshape(-1)[0].item() if isinstance(value, np.ndarray) and value.size == 1 else value
+        plain = value.reshape(-1)[0] if isinstance(value, np.ndarray) and value.size == 1 else value
         found = _ONE[kind](plain)
+        if kind is AttrType.FLOAT and isinstance(plain, np.floating) and era().checks_layer_arguments:
+            found = _cut(name, plain, value)
     if found is None and isinstance(value, np.ndarray):
         raise TypeError(f"attribute {name} is an array of shape {list(value.shape)}; {kind.name} was expected")
     if found is None:
@@ -62,11 +67,23 @@ def _typed(op_type: str, name: str, kind: AttrType | None, value: Any) -> Any:
     return found
 
 
+def _cut(name: str, number: Any, value: object) -> float | None:
+    """Return the whole number that Fluid 1.8.5 makes of a number of NumPy which is no Python float."""
+    if isinstance(value, float) or not np.isfinite(number):
+        return float(number)
+    whole = _ONE[AttrType.INT](int(number))
+    if whole != number:
+        warnings.warn(f"attribute {name} cuts {value!r} to {whole}, as Fluid 1.8.5 does: pass float(...)", stacklevel=8)
+    return None if whole is None else float(whole)
+
+
 def _check_kept(op_type: str, name: str, value: object) -> None:
     """Raise for a value that no attribute can hold."""
     if isinstance(value, Variable):
         raise ValueError(f"op {op_type}: attribute {name} cannot be a Variable ({value.name})")
     for item in (value, *value) if isinstance(value, (list, tuple)) else (value,):
+        if item is None and item is not value:
+            continue  # a list of None has a type of its own, which no attribute declares
         nested = item is not value and isinstance(item, (list, tuple))
         if nested or not isinstance(item, (bool, int, float, str, bytes, list, tuple, range, np.generic, np.ndarray)):
             raise TypeError(f"op {op_type}: attribute {name} cannot be {value!r}")
@@ -80,6 +97,8 @@ def _list(kind: AttrType, value: object) -> list[Any] | None:
 
 
 def _int(value: object) -> int | None:
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = int(value.reshape(-1)[0])
     if isinstance(value, (str, bytes, float)) or not isinstance(value, (int, np.number, np.bool_)):
         return None
     return int(value) if -(2**31) <= int(value) < 2**31 else None

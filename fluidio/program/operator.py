@@ -84,6 +84,7 @@ class Operator:
         self.slots_out = _arguments("Output", type, definition.outputs, outputs or {})
         self.attrs: dict[str, Any] = dict(definition.attrs)
         try:
+            _check_required(type, attrs or {})
             self.attrs.update(_known(type, definition.attrs, _clean(attrs or {})))
         except EnforceNotMet as error:
             InferContext(self).fail(str(error))
@@ -246,16 +247,14 @@ def _arguments(kind: str, type: str, slots: tuple[OpSlot, ...], given: Arguments
     for slot in slots:
         known.add(slot.name)
         value = given.get(slot.name)
+        if era().checks_layer_arguments:
+            _check_given(kind, type, slot, given)
         if isinstance(value, list) and len(value) > 1 and not slot.many:
             raise ValueError(f"{kind} {slot.name} expects only one input, but {len(value)} are given. (op {type})")
         names = _names(value)
-        if kind == "Input" and value == [] and not slot.optional:
+        if kind == "Input" and isinstance(value, list) and not value and not slot.optional:
             raise EnforceNotMet(f"op {type}: Input({slot.name}) is an empty list; it should not be null.")
         if not names and not slot.optional:
-            if kind == "Input" and slot.name in given and era().checks_layer_arguments:
-                raise TypeError(
-                    f"The type of '{slot.name}' in operator {type} should be str, bytes or Variable, got None"
-                )
             if kind == "Input":
                 raise AssertionError(f"op {type}: Input {slot.name} not found")
             raise ValueError(f"op {type}: Output {slot.name} not found; the op needs {[s.name for s in slots]}")
@@ -271,6 +270,28 @@ def _arguments(kind: str, type: str, slots: tuple[OpSlot, ...], given: Arguments
     return found
 
 
+def _check_given(kind: str, type: str, slot: OpSlot, given: Arguments) -> None:
+    """Refuse what Fluid 1.8 takes for no variable: None in a list, and any tuple."""
+    value = given.get(slot.name)
+    if kind == "Output":
+        if not slot.optional and slot.name in given and (value is None or _is_none_in_a_list(value)):
+            raise AttributeError(f"op {type}: Output {slot.name} is None, which has no attribute 'name'")
+    elif not _is_argument(value) or (_is_none_in_a_list(value) and not slot.optional):
+        raise TypeError(
+            f"The type of '{slot.name}' in operator {type} should be str, bytes or Variable, or a list of them, "
+            f"got {value!r}"
+        )
+
+
+def _is_argument(value: object) -> bool:
+    items = value if isinstance(value, list) else [value]
+    return all(item is None or isinstance(item, (Variable, str, bytes)) for item in items)
+
+
+def _is_none_in_a_list(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 1 and value[0] is None
+
+
 def _declares_none(type: str, names: Sequence[str]) -> bool:
     """Return whether Fluid's op lacks these slots too; it ignores arguments for them."""
     proto = find_proto(type)
@@ -278,7 +299,7 @@ def _declares_none(type: str, names: Sequence[str]) -> bool:
 
 
 def _names(value: object) -> list[str]:
-    if value is None or (isinstance(value, list) and len(value) == 1 and value[0] is None):
+    if value is None or _is_none_in_a_list(value):
         return []
     if isinstance(value, (list, tuple)):  # a nested list: a layer received a list in place of one Variable
         return [_name(v) for item in value for v in (item if isinstance(item, list) else [item])]
@@ -304,6 +325,15 @@ def _known(type: str, own: Mapping[str, object], given: dict[str, Any]) -> dict[
     ours = ("_", "@", "op_", "fluidio_")
     kept = {name: v for name, v in given.items() if name in names or name in own or name.startswith(ours)}
     return _plain(typed(type, kept))
+
+
+def _check_required(type: str, given: Mapping[str, object]) -> None:
+    """Raise for an attribute that has no default and is given as None, or not at all if it is no list."""
+    proto = all_op_protos().get(type) if era().checks_layer_arguments else None
+    for attr in proto.attrs if proto is not None else ():
+        missing = attr.default is None and given.get(attr.name) is None
+        if missing and (attr.name in given or not attr.type.name.endswith("S")):
+            raise EnforceNotMet(f"Attribute '{attr.name}' is required!")
 
 
 def _clean(attrs: Mapping[str, object]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -41,33 +41,26 @@ def check_type(input: Any, input_name: str, expected_type: Any, op_name: str, ex
     """Raise TypeError if an argument is not of an expected type."""
     if not isinstance(input, expected_type):
         raise TypeError(
-            f"The type of '{input_name}' in {op_name} must be {_described(expected_type)}, but received "
-            f"{type(input)}. {extra_message}".rstrip()
+            f"The type of '{input_name}' in {op_name} must be {expected_type}, but received {type(input)}. "
+            f"{extra_message}"
         )
 
 
 def check_dtype(
-    input_dtype: Any, input_name: str, expected_dtype: Iterable[str], op_name: str, extra_message: str = ""
+    input_dtype: Any, input_name: str, expected_dtype: Container[str], op_name: str, extra_message: str = ""
 ) -> None:
     """Raise TypeError if a dtype is not among the expected ones."""
-    allowed = [expected_dtype] if isinstance(expected_dtype, str) else list(expected_dtype)
     found = convert_dtype(input_dtype)
-    if found not in allowed:
+    if found not in expected_dtype:
         raise TypeError(
-            f"The data type of '{input_name}' in {op_name} must be one of {allowed}, but received {found}. "
-            f"{extra_message}".rstrip()
+            f"The data type of '{input_name}' in {op_name} must be {expected_dtype}, but received {found}. "
+            f"{extra_message}"
         )
 
 
 def check_variable_and_dtype(
-    input: Any, input_name: str, expected_dtype: Iterable[str], op_name: str, extra_message: str = ""
+    input: Any, input_name: str, expected_dtype: Container[str], op_name: str, extra_message: str = ""
 ) -> None:
     """Raise TypeError if an argument is not a Variable of an expected dtype."""
     check_type(input, input_name, Variable, op_name, extra_message)
     check_dtype(input.dtype, input_name, expected_dtype, op_name, extra_message)
-
-
-def _described(kinds: object) -> str:
-    if isinstance(kinds, tuple):
-        return " or ".join(_described(kind) for kind in kinds)
-    return "None" if kinds is type(None) else str(getattr(kinds, "__name__", kinds))

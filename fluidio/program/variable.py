@@ -176,7 +176,8 @@ def to_dim(size: Any) -> int:
     try:
         return int(index(one))
     except TypeError:
-        raise TypeError(f"a dim of a shape must be a whole number, got {size!r} ({type(size).__name__})") from None
+        kind = ValueError if isinstance(size, (np.ndarray, Variable)) else TypeError  # as in Fluid
+        raise kind(f"a dim of a shape must be a whole number, got {size!r} ({type(size).__name__})") from None
 
 
 class Parameter(Variable):

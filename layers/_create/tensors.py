@@ -12,7 +12,7 @@ from fluidio.era import era
 from fluidio.initializer import Constant
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers._create.joined import join_array
-from fluidio.layers.arguments import apply, as_int32, check_variable, dims_as_int32
+from fluidio.layers.arguments import apply, as_int32, check_part, check_variable, dims_as_int32
 from fluidio.param_attr import ParamAttr
 from fluidio.program import Variable
 from fluidio.program.arguments import ShapeLike, Sizes
@@ -165,7 +165,7 @@ def concat(input: Any, axis: Any = 0, name: str | None = None) -> Variable:
     if isinstance(input, Variable) and input.type is VarType.LOD_TENSOR_ARRAY:
         return join_array(helper, input, axis, use_stack=False)
     parts = list(input) if isinstance(input, (list, tuple)) else [input]
-    inputs: dict[str, Any] = {"X": [check_variable("concat", "input", part) for part in parts]}
+    inputs: dict[str, Any] = {"X": [check_part("concat", "input", part) for part in parts]}
     attrs: dict[str, Any] = {}
     if isinstance(axis, Variable):
         axis.stop_gradient = True
@@ -182,10 +182,10 @@ def sums(input: Any, out: Variable | None = None) -> Variable:
     helper = LayerHelper("sum")
     parts = list(input) if isinstance(input, (list, tuple)) else [input]
     if out is None:
-        if era().checks_layer_arguments and len({check_variable("sums", "input", part).dtype for part in parts}) > 1:
+        if era().checks_layer_arguments and len({check_part("sums", "input", part).dtype for part in parts}) > 1:
             raise ValueError(f"sums: the inputs have different dtypes: {[part.dtype.name for part in parts]}")
         out = helper.create_variable_for_type_inference(check_variable("sums", "input", parts[0]).dtype)
-    helper.append_op(type="sum", inputs={"X": parts}, outputs={"Out": [out]}, attrs={"use_mkldnn": False})
+    helper.append_op(type="sum", inputs={"X": input}, outputs={"Out": [out]}, attrs={"use_mkldnn": False})
     return out
 
 

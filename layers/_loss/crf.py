@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fluidio.layer_helper import LayerHelper
+from fluidio.layers.arguments import as_list
 from fluidio.param_attr import AttrLike
 from fluidio.program import Variable
 
@@ -87,7 +88,7 @@ def chunk_eval(
         attrs={
             "num_chunk_types": num_chunk_types,
             "chunk_scheme": chunk_scheme,
-            "excluded_chunk_types": list(excluded_chunk_types or []),
+            "excluded_chunk_types": [] if excluded_chunk_types is None else as_list(excluded_chunk_types),
         },
     )
     return found
@@ -160,7 +161,7 @@ def edit_distance(
 ) -> tuple[Variable, Variable]:
     """Return the number of edits between each pair of sequences (by label length) and the number of pairs."""
     helper = LayerHelper("edit_distance", **locals())
-    if ignored_tokens:
+    if ignored_tokens is not None and len(ignored_tokens) > 0:
         erased = []
         for variable in (input, label):
             out = helper.create_variable_for_type_inference("int64")

@@ -83,7 +83,7 @@ def softmax_with_cross_entropy(
     loss = helper.create_variable_for_type_inference(logits.dtype)
     helper.append_op(
         type="softmax_with_cross_entropy",
-        inputs={"Logits": [logits], "Label": [check_variable("softmax_with_cross_entropy", "label", label)]},
+        inputs={"Logits": [logits], "Label": label},
         outputs={"Softmax": [softmax], "Loss": [loss]},
         attrs={
             "soft_label": soft_label,
@@ -104,7 +104,7 @@ def sigmoid_cross_entropy_with_logits(
     out = helper.create_variable_for_type_inference(check_variable(helper.layer_type, "x", x).dtype)
     helper.append_op(
         type="sigmoid_cross_entropy_with_logits",
-        inputs={"X": [x], "Label": [check_variable(helper.layer_type, "label", label)]},
+        inputs={"X": [x], "Label": label},
         outputs={"Out": [out]},
         attrs={"ignore_index": ignore_index, "normalize": normalize},
     )
@@ -141,14 +141,14 @@ def smooth_l1(
     loss = helper.create_variable_for_type_inference(x.dtype)
     inputs: dict[str, Any] = {"X": [x], "Y": [y]}
     if inside_weight is not None:
-        inputs["InsideWeight"] = [inside_weight]
+        inputs["InsideWeight"] = inside_weight
     if outside_weight is not None:
-        inputs["OutsideWeight"] = [outside_weight]
+        inputs["OutsideWeight"] = outside_weight
     helper.append_op(
         type="smooth_l1_loss",
         inputs=inputs,
         outputs={"Diff": [diff], "Out": [loss]},
-        attrs={"sigma": 1.0 if sigma is None else float(sigma)},
+        attrs={"sigma": 1.0 if sigma is None else sigma},
     )
     return loss
 
@@ -213,7 +213,7 @@ def margin_rank_loss(
     active = helper.create_variable_for_type_inference(left.dtype)
     helper.append_op(
         type="margin_rank_loss",
-        inputs={"Label": [label], "X1": [left], "X2": [right]},
+        inputs={"Label": [label], "X1": [left], "X2": right},
         outputs={"Out": [out], "Activated": [active]},
         attrs={"margin": margin},
     )

@@ -139,12 +139,12 @@ def clip(x: Variable, min: float | Variable, max: float | Variable, name: str | 
     """x cut to [min, max]; both may be Variables."""
     helper = LayerHelper("clip", name=name)
     inputs: dict[str, Any] = {"X": [x]}
-    attrs: dict[str, Any] = {}
+    attrs: dict[str, Any] = {"min": 0.0, "max": 0.0}
     for slot, value in (("Min", min), ("Max", max)):
         if isinstance(value, Variable):
             inputs[slot] = [value]
         else:
-            attrs[slot.lower()] = float(value)
+            attrs[slot.lower()] = value
     out = helper.create_variable_for_type_inference(x.dtype)
     helper.append_op(type="clip", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
     return out
@@ -164,7 +164,7 @@ def pow(x: Variable, factor: float | Variable = 1.0, name: str | None = None) ->
         factor.stop_gradient = True
         inputs["FactorTensor"] = [factor]
     else:
-        attrs["factor"] = float(factor)
+        attrs["factor"] = factor
     out = helper.create_variable_for_type_inference(x.dtype)
     helper.append_op(type="pow", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
     return out

@@ -95,7 +95,7 @@ def bmm(x: Variable, y: Variable, name: str | None = None) -> Variable:
     """x y for each matrix of a batch."""
     helper = LayerHelper("bmm", name=name)
     out = helper.create_variable_for_type_inference(x.dtype)
-    helper.append_op(type="bmm", inputs={"X": [x], "Y": [y]}, outputs={"Out": [out]})
+    helper.append_op(type="bmm", inputs={"X": [x], "Y": y}, outputs={"Out": [out]})
     return out
 
 

@@ -37,7 +37,7 @@ def addmm(
     """beta input + alpha x y."""
     helper = LayerHelper("addmm", name=name)
     out = helper.create_variable_for_type_inference(check_variable("addmm", "x", x).dtype)
-    inputs = {"Input": [check_variable("addmm", "input", input)], "X": [x], "Y": [check_variable("addmm", "y", y)]}
+    inputs = {"Input": input, "X": [x], "Y": [check_variable("addmm", "y", y)]}
     attrs = {"Alpha": alpha, "Beta": beta}
     helper.append_op(type="addmm", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
     return out
@@ -67,7 +67,7 @@ def allclose(
     """Whether every |input - other| <= atol + rtol |other|, shape [1]."""
     helper = LayerHelper("allclose", name=name)
     out = helper.create_variable_for_type_inference("bool")
-    inputs = {"Input": [check_variable("allclose", "input", input)], "Other": [other]}
+    inputs = {"Input": input, "Other": other}
     attrs = {"rtol": rtol, "atol": atol, "equal_nan": equal_nan}
     helper.append_op(type="allclose", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
     return out

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.era import era
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers.arguments import apply, check_variable
 from fluidio.program import Variable
@@ -26,11 +27,16 @@ __all__ = [
 ]
 
 
+# The types that hold several dims: Fluid 1.8 takes nothing else for them.
+_DIMS: dict[bool, tuple[type, ...]] = {True: (list,), False: (list, tuple, np.ndarray)}
+
+
 def _reduce(op_type: str, input: Variable, dim: Any, keep_dim: bool, name: str | None) -> Variable:
     helper = LayerHelper(op_type, name=name)
-    check_variable(op_type, "input", input)
-    dims = [int(dim)] if isinstance(dim, (int, np.integer)) else list(dim or [])
-    return apply(helper, op_type, input, {"dim": dims or [0], "keep_dim": keep_dim, "reduce_all": not dims})
+    several = isinstance(dim, _DIMS[era().checks_layer_arguments])
+    dims: list[Any] = [] if dim is None else list(dim) if several else [dim]
+    attrs = {"dim": dims or [0], "keep_dim": keep_dim, "reduce_all": not dims}
+    return apply(helper, op_type, check_variable(op_type, "input", input), attrs)
 
 
 def reduce_all(input: Variable, dim: Sizes | None = None, keep_dim: bool = False, name: str | None = None) -> Variable:
@@ -73,7 +79,7 @@ def sum(x: Variable) -> Variable:
     helper = LayerHelper("sum")
     parts = list(x) if isinstance(x, (list, tuple)) else [x]
     out = helper.create_variable_for_type_inference(parts[0].dtype)
-    helper.append_op(type="sum", inputs={"X": parts}, outputs={"Out": [out]}, attrs={"use_mkldnn": False})
+    helper.append_op(type="sum", inputs={"X": x}, outputs={"Out": [out]}, attrs={"use_mkldnn": False})
     return out
 
 

@@ -8,6 +8,7 @@ from fluidio.dtypes import DTypeLike, VarType, to_vartype
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers.arguments import (
     as_int32,
+    as_list,
     check_variable,
     dims_as_int32,
     dims_as_variables,
@@ -148,7 +149,7 @@ def _like(op_type: str, input: Variable, shape: Any, dtype: DTypeLike, **attrs: 
         type=op_type,
         inputs={"Input": [input]},
         outputs={"Out": [out]},
-        attrs={"shape": [int(d) for d in shape], "dtype": to_vartype(dtype), **attrs},
+        attrs={"shape": as_list(shape), "dtype": to_vartype(dtype), **attrs},
     )
     return out
 
@@ -211,5 +212,5 @@ def sampling_id(
     helper = LayerHelper("sampling_id")
     out = helper.create_variable_for_type_inference(dtype)
     attrs = {"min": min, "max": max, "seed": seed}
-    helper.append_op(type="sampling_id", inputs={"X": [x]}, outputs={"Out": [out]}, attrs=attrs)
+    helper.append_op(type="sampling_id", inputs={"X": x}, outputs={"Out": [out]}, attrs=attrs)
     return out

@@ -56,7 +56,7 @@ def full_like(
     if out is None:
         out = helper.create_variable_for_type_inference(kind)
     inputs = {"X": [check_variable("full_like", "input", input)]}
-    attrs = {"value": float(fill_value), "dtype": kind}
+    attrs = {"value": fill_value, "dtype": kind}
     helper.append_op(type="fill_any_like", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
     out.stop_gradient = stop_gradient
     return out

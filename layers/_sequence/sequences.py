@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from fluidio.dtypes import DTypeLike, VarType, to_vartype
 from fluidio.layer_helper import LayerHelper
-from fluidio.layers.arguments import warn_ignored
+from fluidio.layers.arguments import as_list, check_variable, warn_ignored
 from fluidio.param_attr import AttrLike
 from fluidio.program import Variable
 from fluidio.program.arguments import Arguments, Attrs, Sizes
@@ -141,7 +143,8 @@ def sequence_softmax(input: Variable, use_cudnn: bool = False, name: str | None 
 
 def sequence_expand(x: Variable, y: Variable, ref_level: int = -1, name: str | None = None) -> Variable:
     """Repeat row (or sequence) i of x as often as sequence i of y at `ref_level` has entries."""
-    _check("sequence_expand", x=x, y=y)
+    _check("sequence_expand", x=x)
+    y = check_variable("sequence_expand", "y", y)
     return _apply("sequence_expand", x, {"X": x, "Y": y}, {"ref_level": ref_level}, name=name)
 
 
@@ -244,7 +247,7 @@ def lod_reset(x: Variable, y: Variable | None = None, target_lod: Sequence[int] 
         return _apply("lod_reset", x, {"X": x, "Y": y})
     if target_lod is None:
         raise ValueError("y and target_lod should not be both none.")
-    return _apply("lod_reset", x, {"X": x}, {"target_lod": [int(o) for o in target_lod]})
+    return _apply("lod_reset", x, {"X": x}, {"target_lod": as_list(target_lod)})
 
 
 def lod_append(x: Variable, level: object) -> Variable:
@@ -252,7 +255,7 @@ def lod_append(x: Variable, level: object) -> Variable:
     _check("lod_append", x=x)
     if isinstance(level, Variable):
         return _apply("lod_append", x, {"X": x, "Y": level}, {"append": True}, op="lod_reset")
-    if not isinstance(level, (list, tuple)):
+    if not isinstance(level, (list, tuple, np.ndarray)):
         raise ValueError("Input(level) must be list, tuple or Variable.")
     return _apply("lod_append", x, {"X": x}, {"append": True, "target_lod": list(level)}, op="lod_reset")
 

@@ -105,7 +105,7 @@ def gather(input: Variable, index: Variable, overwrite: bool = True) -> Variable
     """The rows of input that index names."""
     helper = LayerHelper("gather")
     out = helper.create_variable_for_type_inference(check_variable("gather", "input", input).dtype)
-    inputs = {"X": [input], "Index": [check_variable("gather", "index", index)]}
+    inputs = {"X": input, "Index": index}
     helper.append_op(type="gather", inputs=inputs, outputs={"Out": [out]}, attrs={"overwrite": overwrite})
     return out
 
@@ -113,8 +113,8 @@ def gather(input: Variable, index: Variable, overwrite: bool = True) -> Variable
 def gather_nd(input: Variable, index: Variable, name: str | None = None) -> Variable:
     """The pieces of input at the positions in the last dim of index."""
     helper = LayerHelper("gather_nd", name=name)
-    out = helper.create_variable_for_type_inference(input.dtype)
-    helper.append_op(type="gather_nd", inputs={"X": [input], "Index": [index]}, outputs={"Out": [out]})
+    out = helper.create_variable_for_type_inference(check_variable("gather_nd", "input", input).dtype)
+    helper.append_op(type="gather_nd", inputs={"X": input, "Index": index}, outputs={"Out": [out]})
     return out
 
 
@@ -123,8 +123,8 @@ def scatter(
 ) -> Variable:
     """input with the rows in index replaced by updates, or with overwrite=False set to the sum of theirs."""
     helper = LayerHelper("scatter", name=name)
-    out = helper.create_variable_for_type_inference(input.dtype)
-    inputs = {"X": [input], "Ids": [index], "Updates": [updates]}
+    out = helper.create_variable_for_type_inference(check_variable("scatter", "input", input).dtype)
+    inputs = {"X": input, "Ids": index, "Updates": updates}
     helper.append_op(type="scatter", inputs=inputs, outputs={"Out": [out]}, attrs={"overwrite": overwrite})
     return out
 
@@ -135,7 +135,7 @@ def scatter_nd_add(ref: Variable, index: Variable, updates: Variable, name: str 
         raise ValueError("ref and updates must have same data type.")
     helper = LayerHelper("scatter_nd_add", name=name)
     out = helper.create_variable_for_type_inference(ref.dtype)
-    inputs = {"X": [ref], "Index": [index], "Updates": [updates]}
+    inputs = {"X": [ref], "Index": index, "Updates": [updates]}
     helper.append_op(type="scatter_nd_add", inputs=inputs, outputs={"Out": [out]})
     return out
 
@@ -161,7 +161,7 @@ def where(condition: Variable) -> Variable:
     """The positions at which the condition holds, one in each row."""
     helper = LayerHelper("where_index")
     out = helper.create_variable_for_type_inference("int64", stop_gradient=False)
-    helper.append_op(type="where_index", inputs={"Condition": [condition]}, outputs={"Out": [out]})
+    helper.append_op(type="where_index", inputs={"Condition": condition}, outputs={"Out": [out]})
     return out
 
 

@@ -9,7 +9,7 @@ from fluidio.dtypes import VarType
 from fluidio.era import era
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers._create.joined import join_array
-from fluidio.layers.arguments import apply, check_variable, dims_as_variables, has_variables, plain_dims
+from fluidio.layers.arguments import apply, as_list, check_variable, dims_as_variables, has_variables, plain_dims
 from fluidio.program import Variable
 from fluidio.program.arguments import ShapeLike, Sizes
 
@@ -139,7 +139,7 @@ def stack(x: Any, axis: int = 0) -> Variable:
         return join_array(helper, x, axis, use_stack=True)
     parts = list(x) if isinstance(x, (list, tuple)) else [x]
     out = helper.create_variable_for_type_inference(parts[0].dtype)
-    helper.append_op(type="stack", inputs={"X": parts}, outputs={"Y": [out]}, attrs={"axis": axis})
+    helper.append_op(type="stack", inputs={"X": x}, outputs={"Y": [out]}, attrs={"axis": axis})
     return out
 
 
@@ -210,9 +210,9 @@ def slice(
     ends: Sequence[int | Variable] | Variable,
 ) -> Variable:
     """The part from starts to ends along axes; negative numbers count from the end."""
-    check_variable("slice", "input", input)
+    input = check_variable("slice", "input", input)
     helper = LayerHelper("slice")
-    inputs: dict[str, Any] = {"Input": [input]}
+    inputs: dict[str, Any] = {"Input": input}
     attrs: dict[str, Any] = {"axes": list(axes)}
     _bounds(helper, inputs, attrs, {"Starts": starts, "Ends": ends}, len(axes))
     out = helper.create_variable_for_type_inference(input.dtype)
@@ -248,11 +248,11 @@ def crop(x: Variable, shape: Any = None, offsets: Any = None, name: str | None =
     if isinstance(shape, Variable):
         inputs["Y"] = [shape]
     else:
-        attrs["shape"] = [int(d) for d in shape]
+        attrs["shape"] = as_list(shape)
     if isinstance(offsets, Variable):
         inputs["Offsets"] = [offsets]
     else:
-        attrs["offsets"] = [0] * len(x.shape) if offsets is None else [int(o) for o in offsets]
+        attrs["offsets"] = [0] * len(x.shape) if offsets is None else as_list(offsets)
     out = helper.create_variable_for_type_inference(x.dtype)
     helper.append_op(type="crop", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
     return out
@@ -284,7 +284,7 @@ def crop_tensor(x: Variable, shape: ShapeLike | None = None, offsets: Any = None
 
 def pad(x: Variable, paddings: Sequence[int], pad_value: float = 0.0, name: str | None = None) -> Variable:
     """x with pad_value around it: paddings are (before, after) of every dim in a flat list."""
-    attrs = {"paddings": [int(p) for p in paddings], "pad_value": float(pad_value)}
+    attrs = {"paddings": as_list(paddings), "pad_value": float(pad_value)}
     return apply(LayerHelper("pad", name=name), "pad", check_variable("pad", "x", x), attrs)
 
 
@@ -301,11 +301,11 @@ def pad2d(
         raise ValueError(f"pad2d: mode must be constant, reflect or edge, got {mode!r}")
     helper = LayerHelper("pad2d", name=name)
     inputs: dict[str, Any] = {"X": [check_variable("pad2d", "input", input)]}
-    attrs: dict[str, Any] = {"mode": mode, "pad_value": float(pad_value), "data_format": data_format}
+    attrs: dict[str, Any] = {"mode": mode, "pad_value": pad_value, "data_format": data_format}
     if isinstance(paddings, Variable):
         inputs["Paddings"] = [paddings]
     else:
-        attrs["paddings"] = [int(p) for p in paddings]
+        attrs["paddings"] = as_list(paddings)
     out = helper.create_variable_for_type_inference(input.dtype)
     helper.append_op(type="pad2d", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
     return out
@@ -363,7 +363,7 @@ def size(input: Variable) -> Variable:
     """The number of elements at run time."""
     helper = LayerHelper("size")
     out = helper.create_variable_for_type_inference("int64")
-    helper.append_op(type="size", inputs={"Input": [input]}, outputs={"Out": [out]})
+    helper.append_op(type="size", inputs={"Input": input}, outputs={"Out": [out]})
     return out
 
 

@@ -9,7 +9,7 @@ from fluidio.layer_helper import LayerHelper
 from fluidio.layers._create.tensors import assign
 from fluidio.layers._shape.lookup import where
 from fluidio.layers._shape.manipulate import reshape, slice
-from fluidio.layers.arguments import check_variable
+from fluidio.layers.arguments import check_part, check_variable
 from fluidio.program import Variable
 
 __all__ = [
@@ -138,7 +138,7 @@ def meshgrid(input: Sequence[Variable], name: str | None = None) -> list[Variabl
     """Each vector along its own dim, repeated along those of the others."""
     if not isinstance(input, (list, tuple)):
         raise TypeError(f"meshgrid: input must be a list of Variables, got {type(input).__name__}")
-    parts = [check_variable("meshgrid", "input", x) for x in input]
+    parts = [check_part("meshgrid", "input", x) for x in input]
     helper = LayerHelper("meshgrid", name=name)
     outs = [helper.create_variable_for_type_inference(x.dtype) for x in parts]
     helper.append_op(type="meshgrid", inputs={"X": parts}, outputs={"Out": outs})

@@ -73,7 +73,7 @@ def prior_box(
     largest = _floats(max_sizes)
     if largest and largest[0] > 0:
         attrs["max_sizes"] = largest
-    inputs = {"Input": [check_variable("prior_box", "input", input)], "Image": [image]}
+    inputs = {"Input": [check_variable("prior_box", "input", input)], "Image": image}
     found: tuple[Variable, Variable] = _boxes("prior_box", inputs, ("Boxes", "Variances"), attrs, name)
     return found
 
@@ -105,7 +105,7 @@ def density_prior_box(
         "fixed_ratios": _floats(fixed_ratios),
         "flatten_to_2d": flatten_to_2d,
     }
-    inputs = {"Input": [input], "Image": [image]}
+    inputs = {"Input": [input], "Image": image}
     found: tuple[Variable, Variable] = _boxes("density_prior_box", inputs, ("Boxes", "Variances"), attrs, name)
     return found
 
@@ -130,7 +130,7 @@ def anchor_generator(
         "offset": offset,
     }
     found: tuple[Variable, Variable] = _boxes(
-        "anchor_generator", {"Input": [input]}, ("Anchors", "Variances"), attrs, name
+        "anchor_generator", {"Input": input}, ("Anchors", "Variances"), attrs, name
     )
     return found
 
@@ -139,7 +139,7 @@ def iou_similarity(x: Variable, y: Variable, box_normalized: bool = True, name: 
     """Intersection over union of each box of x with each of y."""
     helper = LayerHelper("iou_similarity", name=name)
     out = helper.create_variable_for_type_inference(x.dtype)
-    inputs = {"X": [x], "Y": [y]}
+    inputs = {"X": [x], "Y": y}
     attrs = {"box_normalized": box_normalized}
     helper.append_op(type="iou_similarity", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
     return out
@@ -157,7 +157,7 @@ def box_coder(
     """Boxes as offsets from priors, or with code_type "decode_center_size" offsets as boxes."""
     helper = LayerHelper("box_coder", name=name)
     out = helper.create_variable_for_type_inference(prior_box.dtype)
-    inputs: dict[str, Any] = {"PriorBox": [prior_box], "TargetBox": [target_box]}
+    inputs: dict[str, Any] = {"PriorBox": [prior_box], "TargetBox": target_box}
     attrs: dict[str, Any] = {"code_type": code_type, "box_normalized": box_normalized, "axis": axis}
     if isinstance(prior_box_var, Variable):
         inputs["PriorBoxVar"] = [prior_box_var]
@@ -204,7 +204,7 @@ def target_assign(
     helper = LayerHelper("target_assign", name=name)
     out = helper.create_variable_for_type_inference(input.dtype)
     weight = helper.create_variable_for_type_inference("float32")
-    inputs: dict[str, Any] = {"X": [input], "MatchIndices": [matched_indices]}
+    inputs: dict[str, Any] = {"X": [input], "MatchIndices": matched_indices}
     if negative_indices is not None:
         inputs["NegIndices"] = [negative_indices]
     helper.append_op(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fluidio.layer_helper import LayerHelper
-from fluidio.layers.arguments import apply, check_variable, dims_as_variables, has_variables, plain_dims
+from fluidio.layers.arguments import apply, as_list, check_variable, dims_as_variables, has_variables, plain_dims
 from fluidio.program import Variable
 from fluidio.program.arguments import ShapeLike
 
@@ -223,7 +223,7 @@ def affine_channel(
     out = helper.create_variable_for_type_inference(x.dtype)
     helper.append_op(
         type="affine_channel",
-        inputs={"X": [x], "Scale": [scale], "Bias": [bias]},
+        inputs={"X": [x], "Scale": scale, "Bias": bias},
         outputs={"Out": [out]},
         attrs={"data_layout": data_layout},
     )
@@ -238,7 +238,7 @@ def affine_grid(theta: Variable, out_shape: Any, name: str | None = None) -> Var
     if isinstance(out_shape, Variable):
         inputs["OutputShape"] = [out_shape]
     elif isinstance(out_shape, (list, tuple)):
-        attrs["output_shape"] = [int(d) for d in out_shape]
+        attrs["output_shape"] = as_list(out_shape)
     else:
         raise ValueError("The out_shape should be a list, tuple or Variable.")
     out = helper.create_variable_for_type_inference(theta.dtype)

@@ -28,7 +28,7 @@ def _pool(
     exclusive: bool,
     data_format: str,
 ) -> Variable:
-    check_variable(op_type, "input", input)
+    input = check_variable(op_type, "input", input)
     if pool_type not in ("max", "avg"):
         raise ValueError(f"Unknown Attr(pool_type): '{pool_type}'. It can only be 'max' or 'avg'.")
     if global_pooling is False and pool_size == -1:

@@ -61,7 +61,7 @@ def psroi_pool(
     attrs = _pool_attrs("psroi_pool", spatial_scale, pooled_height, pooled_width)
     attrs["output_channels"] = _whole("psroi_pool", "output_channels", output_channels)
     out = helper.create_variable_for_type_inference(check_variable("psroi_pool", "input", input).dtype)
-    inputs = {"X": [input], "ROIs": [check_variable("psroi_pool", "rois", rois)]}
+    inputs = {"X": input, "ROIs": rois}
     helper.append_op(type="psroi_pool", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
     return out
 
@@ -79,9 +79,9 @@ def prroi_pool(
     helper = LayerHelper("prroi_pool", name=name)
     attrs = _pool_attrs("prroi_pool", spatial_scale, pooled_height, pooled_width)
     out = helper.create_variable_for_type_inference(check_variable("prroi_pool", "input", input).dtype)
-    inputs = {"X": [input], "ROIs": [check_variable("prroi_pool", "rois", rois)]}
+    inputs = {"X": input, "ROIs": rois}
     if batch_roi_nums is not None:
-        inputs["BatchRoINums"] = [batch_roi_nums]
+        inputs["BatchRoINums"] = batch_roi_nums
     helper.append_op(type="prroi_pool", inputs=inputs, outputs={"Out": [out]}, attrs=attrs)
     return out
 
@@ -154,7 +154,7 @@ def deformable_conv(
     out = helper.create_variable_for_type_inference(dtype)
     inputs: dict[str, Any] = {"Input": [input], "Filter": [weight], "Offset": [offset]}
     if modulated:
-        inputs["Mask"] = [mask]
+        inputs["Mask"] = mask
     helper.append_op(
         type="deformable_conv" if modulated else "deformable_conv_v1",
         inputs=inputs,

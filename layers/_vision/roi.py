@@ -31,7 +31,7 @@ def roi_pool(
 ) -> Variable:
     """The largest element of each cell of a grid over each region; regions are sequences by image."""
     helper = LayerHelper("roi_pool")
-    out = helper.create_variable_for_type_inference(input.dtype)
+    out = helper.create_variable_for_type_inference(check_variable("roi_pool", "input", input).dtype)
     where = helper.create_variable_for_type_inference("int32")
     helper.append_op(
         type="roi_pool",

@@ -9,7 +9,7 @@ from fluidio.dtypes import DTypeLike
 from fluidio.layer_helper import LayerHelper
 from fluidio.layers._shape.lookup import gather
 from fluidio.layers._shape.manipulate import reshape
-from fluidio.layers.arguments import check_variable, warn_ignored
+from fluidio.layers.arguments import as_list, check_part, check_variable, warn_ignored
 from fluidio.program import Variable
 
 __all__ = [
@@ -171,7 +171,7 @@ def generate_proposal_labels(
     """Chosen regions, their classes, and for each class the box to predict, with inside and outside weights."""
     helper = LayerHelper("generate_proposal_labels")
     check_variable("generate_proposal_labels", "rpn_rois", rpn_rois)
-    kind = gt_boxes.dtype
+    kind = check_variable("generate_proposal_labels", "gt_boxes", gt_boxes).dtype
     slots: dict[str, DTypeLike] = {"Rois": rpn_rois.dtype, "LabelsInt32": gt_classes.dtype}
     slots |= dict.fromkeys(("BboxTargets", "BboxInsideWeights", "BboxOutsideWeights"), kind)
     outs = _outputs(helper, slots)
@@ -182,7 +182,7 @@ def generate_proposal_labels(
         "fg_thresh": fg_thresh,
         "bg_thresh_hi": bg_thresh_hi,
         "bg_thresh_lo": bg_thresh_lo,
-        "bbox_reg_weights": [float(w) for w in bbox_reg_weights],
+        "bbox_reg_weights": as_list(bbox_reg_weights),
         "class_nums": class_nums,
         "use_random": use_random,
         "is_cls_agnostic": is_cls_agnostic,
@@ -241,8 +241,8 @@ def collect_fpn_proposals(
     """The boxes with the best scores of all levels, image by image."""
     levels = max_level - min_level + 1
     helper = LayerHelper("collect_fpn_proposals", name=name)
-    rois = [check_variable("collect_fpn_proposals", "multi_rois", v) for v in multi_rois][:levels]
-    scores = [check_variable("collect_fpn_proposals", "multi_scores", v) for v in multi_scores][:levels]
+    rois = [check_part("collect_fpn_proposals", "multi_rois", v) for v in multi_rois][:levels]
+    scores = [check_part("collect_fpn_proposals", "multi_scores", v) for v in multi_scores][:levels]
     outs = _outputs(helper, {"FpnRois": rois[0].dtype})
     inputs = {"MultiLevelRois": rois, "MultiLevelScores": scores}
     _append(helper, "collect_fpn_proposals", inputs, outs, {"post_nms_topN": post_nms_top_n})
@@ -284,7 +284,7 @@ def retinanet_detection_output(
     if nms_eta != 1.0:
         warn_ignored("retinanet_detection_output", "nms_eta")
     helper = LayerHelper("retinanet_detection_output")
-    levels = [check_variable("retinanet_detection_output", "bboxes", v) for v in bboxes]
+    levels = [check_part("retinanet_detection_output", "bboxes", v) for v in bboxes]
     outs = _outputs(helper, {"Out": levels[0].dtype})
     inputs = {"BBoxes": levels, "Scores": list(scores), "Anchors": list(anchors), "ImInfo": im_info}
     attrs = {

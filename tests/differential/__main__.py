@@ -16,6 +16,8 @@ from typing import Any
 from tests.differential.cases import draw_cases
 from tests.differential.compare import compare, verdict
 from tests.differential.coverage import coverage, covered
+from tests.differential.misuse import misuse, misused
+from tests.differential.mutate import mutate
 from tests.differential.report import Report
 from tests.differential.sides import Side, ours, real
 from tests.differential.steadiness import judge
@@ -51,21 +53,30 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--refused", action="store_true", help="show why the real one refuses, for each op once")
     parser.add_argument("--store", type=int, default=0, help="keep so many agreeing cases of each op as golden data")
     parser.add_argument("--mutate", action="store_true", help="change the drawn ops by their protos; no programs")
+    parser.add_argument("--misuse", action="store_true", help="change one argument of the drawn calls of layers")
     parser.add_argument("--table", metavar="FILE", help="write the counts per op and attribute")
     parser.add_argument("--differing", metavar="FILE", help="write the cases that differ, as JSON lines")
     return parser.parse_args()
 
 
 def _compare_all(options: argparse.Namespace, theirs: Side, report: Report) -> None:
+    change = mutate if options.mutate else misuse if options.misuse else None
+    differing = misused if options.misuse else compare
     mine, store = ours(), Store(options.store, coverage() if options.store else {})
     with ThreadPoolExecutor(2) as pool:
         try:
-            for case in draw_cases(options.seed, options.count, options.op, options.mutate, report):
+            for case in draw_cases(options.seed, options.count, options.op, change, report):
                 answers = [pool.submit(side.run, case) for side in (theirs, mine)]
                 expected, found = (answer.result() for answer in answers)
-                differences = [one for one in compare(expected, found) if not options.kind or one.kind in options.kind]
+                differences = [
+                    one for one in differing(expected, found) if not options.kind or one.kind in options.kind
+                ]
                 state = verdict(expected, found)
-                reason = judge((theirs.run, mine.run), case, expected, found, differences) if differences else ""
+                reason = (
+                    judge((theirs.run, mine.run), case, expected, found, differences)
+                    if differences and "values" in expected
+                    else ""
+                )
                 if reason:
                     state, differences = reason, []
                 report.add(case, state, differences)

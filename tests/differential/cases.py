@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import tests.differential.ops_drawn  # noqa: F401  (fills the table)
 from tests.differential.bystanders import add_bystanders
 from tests.differential.draw import DRAWS, OpDraw
+from tests.differential.misuse import misuse
 from tests.differential.mutate import mutate
 from tests.differential.programs_drawn import CALLS, FAMILIES, draw_call, draw_program
 from tests.differential.report import Report
 from tests.differential.schedule import Schedule
 
 __all__ = ["draw_case", "draw_cases", "draw_op"]
+
+Change = Callable[[dict[str, Any], random.Random], dict[str, Any]]
 
 
 def draw_op(op: str, seed: int, number: int) -> dict[str, Any]:
@@ -38,13 +41,17 @@ def draw_case(about: str, seed: int, number: int) -> dict[str, Any]:
 
 
 def draw_cases(
-    seed: int, count: int, only: list[str], mutated: bool = False, report: Report | None = None
+    seed: int, count: int, only: list[str], change: Change | None = None, report: Report | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Draw `count` cases of ops, layers and programs (or of ops alone, changed); first what the report has rarely."""
-    layers = [] if mutated else [f"layer {name}" for name in sorted(CALLS)]
-    programs = [] if mutated else [f"program {family}" for family in FAMILIES]
-    ops = [about for about in (*sorted(DRAWS), *layers) if not only or about in only]
+    """Draw `count` cases of ops, layers and programs, first what the report has rarely.
+
+    With a `change`, of what it changes alone: `mutate` ops, `misuse` calls of layers.
+    """
+    layers = [] if change is mutate else [f"layer {name}" for name in sorted(CALLS)]
+    programs = [] if change else [f"program {family}" for family in FAMILIES]
+    single = [] if change is misuse else sorted(DRAWS)
+    ops = [about for about in (*single, *layers) if not only or about in only]
     chosen = [about for about in programs if not only or about in only]
     for about, number in itertools.islice(Schedule(ops, chosen, report or Report()), count):
         case = draw_case(about, seed, number)
-        yield mutate(case, random.Random(f"{seed} {case['id']}")) if mutated else case
+        yield change(case, random.Random(f"{seed} {case['id']}")) if change else case

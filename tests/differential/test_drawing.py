@@ -14,6 +14,8 @@ from tests.differential.cases import draw_case, draw_cases, draw_op
 from tests.differential.compare import compare, verdict
 from tests.differential.draw import DRAWS
 from tests.differential.interpret import run_case
+from tests.differential.misuse import misuse, misused
+from tests.differential.mutate import mutate
 from tests.differential.programs_drawn import FAMILIES
 from tests.differential.protos import PROTOS, op_step
 from tests.differential.report import Report
@@ -44,9 +46,30 @@ def test_what_is_drawn_is_plain_data_with_slots_and_attributes_of_the_op(op: str
 
 
 def test_a_changed_op_is_plain_data_too_and_the_same_again() -> None:
-    cases = list(draw_cases(3, 300, [], mutated=True))
-    assert json.dumps(cases) == json.dumps(list(draw_cases(3, 300, [], mutated=True)))
+    cases = list(draw_cases(3, 300, [], mutate))
+    assert json.dumps(cases) == json.dumps(list(draw_cases(3, 300, [], mutate)))
     assert sum(case["id"].count("/") > 2 for case in cases) > 200
+
+
+def test_a_misused_call_is_plain_data_too_and_the_same_again() -> None:
+    cases = list(draw_cases(3, 300, [], misuse))
+    assert json.dumps(cases) == json.dumps(list(draw_cases(3, 300, [], misuse)))
+    assert all(case["about"].startswith("layer ") and case["id"].count("/") > 2 for case in cases)
+
+
+def test_a_misused_call_must_be_refused_where_1_8_5_does_with_its_class(
+    relu: tuple[dict[str, Any], dict[str, Any]],
+) -> None:
+    def refused(stage: str, kind: str) -> dict[str, Any]:
+        return {"error": {"stage": stage, "type": kind, "text": "no"}}
+
+    early, late = refused("build", "TypeError"), refused("run", "EnforceNotMet")
+    assert misused(early, early) == misused(late, late) == misused(late, relu[1]) == misused({"crash": 6}, early) == []
+    assert [one.kind for one in misused(early, relu[1])] == ["taken"]
+    assert [one.kind for one in misused(early, late)] == ["taken"]
+    assert [one.kind for one in misused(late, early)] == ["refused early"]
+    assert [one.kind for one in misused(early, refused("build", "ValueError"))] == ["other class"]
+    assert [one.kind for one in misused(relu[1], early)] == ["error"]
 
 
 def test_a_result_agrees_with_itself(relu: tuple[dict[str, Any], dict[str, Any]]) -> None:

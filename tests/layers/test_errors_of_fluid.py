@@ -30,7 +30,7 @@ def _era() -> Any:
         (lambda x: layers.data("other", [3], dtype=x), TypeError),
         (lambda x: layers.batch_norm(x, data_layout=3), TypeError),
         (lambda x: layers.anchor_generator("wrong", [32.0], [1.0]), TypeError),
-        (lambda x: layers.bilinear_tensor_product(x, None, 3), TypeError),
+        (lambda x: layers.bilinear_tensor_product(x, None, 3), AttributeError),
         (lambda x: layers.gru_unit(layers.fc(x, 6), layers.fc(x, 2), 6, activation="swish"), KeyError),
         (lambda x: layers.batch_norm(x, epsilon=np.zeros((2, 3), "float32")), TypeError),
         (lambda x: initializer.Uniform(diag_num=2), AssertionError),

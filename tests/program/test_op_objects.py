@@ -225,8 +225,27 @@ def test_in_1_8_none_is_no_input() -> None:
         block = fluid.default_main_program().global_block()
         out = block.create_var(name="out", dtype="float32")
         with use_era("1.8"):
-            for wrong in ([None], None):
+            for wrong in ([None], (out,), ()):
                 with pytest.raises(TypeError, match="'X' in operator relu should be str, bytes or Variable"):
                     block.append_op(type="relu", inputs={"X": wrong}, outputs={"Out": [out]})
-            with pytest.raises(AssertionError, match="Input X not found"):
-                block.append_op(type="relu", inputs={}, outputs={"Out": [out]})
+            for missing in ({}, {"X": None}):
+                with pytest.raises(AssertionError, match="Input X not found"):
+                    block.append_op(type="relu", inputs=missing, outputs={"Out": [out]})
+            for nothing in (None, [None]):
+                with pytest.raises(AttributeError, match="Output Out is None"):
+                    block.append_op(type="relu", inputs={"X": out}, outputs={"Out": nothing})
+
+
+def test_in_1_8_a_number_of_numpy_that_is_no_python_float_is_cut_to_a_whole_one() -> None:
+    def alpha(value: Any) -> Any:
+        with fluid.program_guard(fluid.Program()):
+            out = fluid.layers.elu(fluid.layers.data("x", [3]), alpha=value)
+            return out.block.ops[-1].attr("alpha")
+
+    with use_era("1.5"):
+        assert alpha(np.float32(2.5)) == alpha(np.array([2.5])) == 2.5
+    with use_era("1.8"):
+        assert alpha(np.float64(2.5)) == 2.5
+        for value in (np.float32(2.5), np.float16(2.5), np.array([2.5]), np.array(2.5, "float32")):
+            with pytest.warns(UserWarning, match=r"cuts .* to 2, as Fluid 1\.8\.5 does: pass float\("):
+                assert alpha(value) == 2.0

@@ -52,7 +52,7 @@ def _trained(d: ProgramDraw, total: str, last: Value) -> bool:
         rate = {"new": "optimizer.SGD", "kw": {"learning_rate": d.number(0.01, 0.2)}}
         made = {"new": "optimizer.LookaheadOptimizer", "args": [rate], "kw": d.some(alpha=[0.5, 0.8], k=[1, 2])}
         _method(d, made, "minimize", {"var": total})
-    elif way == 5 and not any(step.get("name") == "layers.auc" for step in d.steps):  # 1.8.5 counts twice
+    elif way == 5 and not any(_repeated_wrongly(step) for step in d.steps):
         held = _held(d, {"new": "optimizer.RecomputeOptimizer", "args": [optimizer(d)]})
         _method(d, held, "_set_checkpoints", [var(last)])
         _method(d, held, "minimize", {"var": total})
@@ -64,6 +64,11 @@ def _trained(d: ProgramDraw, total: str, last: Value) -> bool:
             kw = {"min_average_window": 2, "max_average_window": 4}
             _held(d, {"new": "optimizer.ModelAverage", "args": [0.15], "kw": kw})
     return 4 <= way <= 7
+
+
+def _repeated_wrongly(step: dict[str, Any]) -> bool:
+    """Return whether 1.8.5 goes wrong when it computes a step twice: it counts twice, or loses a loop's gradient."""
+    return step.get("name") == "layers.auc" or step["do"] == "while_loop"
 
 
 def _held(d: ProgramDraw, made: dict[str, Any]) -> dict[str, Any]:
