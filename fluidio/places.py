@@ -104,6 +104,8 @@ class Place:
         self._place: _PlaceBase | None = None
 
     def set_place(self, place: PlaceLike) -> None:
+        if isinstance(place, (str, int)):
+            raise TypeError(f"set_place() takes a place, got {place!r}")
         self._place = place._place if isinstance(place, Place) else place
 
     def is_cpu_place(self) -> bool:

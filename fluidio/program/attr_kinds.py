@@ -15,7 +15,7 @@ from fluidio.errors import EnforceNotMet
 from fluidio.program.op_proto import AttrType, all_op_protos
 from fluidio.program.variable import Variable
 
-__all__ = ["typed"]
+__all__ = ["as_kept", "typed"]
 
 _LISTS = {
     AttrType.INTS: AttrType.INT,
@@ -37,6 +37,15 @@ def typed(op_type: str, attrs: Mapping[str, object]) -> dict[str, Any]:
     """
     kinds = _kinds(op_type)
     return {name: _typed(op_type, name, kinds.get(name), value) for name, value in attrs.items()}
+
+
+def as_kept(op_type: str, name: str, value: Any) -> Any:
+    """Return what an op keeps of an attribute that is set by hand; TypeError for what none can hold."""
+    if isinstance(value, (dict, set)):
+        raise TypeError(f"op {op_type}: attribute {name} cannot be {value!r}")
+    if not isinstance(value, np.generic):
+        return value
+    return value.item() if isinstance(value, float) or not era().checks_layer_arguments else int(value)
 
 
 @functools.cache

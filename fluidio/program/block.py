@@ -115,6 +115,8 @@ class Block:
 
     def create_var(self, *, name: str | None = None, initializer: Any = None, **options: Any) -> Variable:
         """Create a variable, or return the existing one of that name after checking that the two match."""
+        if name is not None and not isinstance(name, (str, bytes)):
+            raise AttributeError(f"the name of a variable is a str, got {name!r}, which has no attribute 'encode'")
         if name is not None and name in self.vars:
             existing = self.vars[name]
             existing._meets(
@@ -183,6 +185,8 @@ class Block:
 
     def _clone_variable(self, variable: Variable, force_persistable: bool = True) -> Variable:
         """Declare another block's variable here, a parameter as a plain variable."""
+        if not isinstance(variable, Variable):
+            raise AssertionError(f"_clone_variable() takes a Variable, got {variable!r}")
         from fluidio.program.clone import declare_again
 
         twin = declare_again(variable, self)
@@ -248,8 +252,10 @@ class Block:
         return op
 
     def _remove_op(self, index: int) -> None:
-        if not 0 <= index < len(self.ops):
-            raise AssertionError(f"block {self.idx} has {len(self.ops)} ops, none at {index}")
+        if index < 0:
+            raise TypeError(f"the number of an op is 0 or more, got {index}")
+        if index >= len(self.ops):
+            raise IndexError(f"block {self.idx} has {len(self.ops)} ops, none at {index}")
         del self.ops[index]
         self.program.note_change()
 

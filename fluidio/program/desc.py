@@ -87,7 +87,8 @@ class BlockDesc:
         self._block._rename_var(as_name(name), as_name(new_name))
 
     def _remove_var(self, name: str | bytes) -> None:
-        self._block._remove_var(as_name(name))
+        if self._block.has_var(as_name(name)):
+            self._block._remove_var(as_name(name))
 
     def serialize_to_string(self) -> bytes:
         """Return the BlockDesc message as bytes."""

@@ -10,14 +10,14 @@ import numpy as np
 
 from fluidio.era import era
 from fluidio.errors import EnforceNotMet
-from fluidio.program.attr_kinds import typed
+from fluidio.program.attr_kinds import as_kept, typed
 from fluidio.program.attr_values import as_stored
 from fluidio.program.call_site import user_site
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import OpDef, OpSlot, find_op
 from fluidio.program.op_proto import all_op_protos, find_proto
 from fluidio.program.op_roles import OpRole
-from fluidio.program.variable import Variable, check_text_options
+from fluidio.program.variable import Variable
 
 if TYPE_CHECKING:
     from fluidio.flow.feed_queue import FeedQueue
@@ -161,6 +161,8 @@ class Operator:
 
     def attr(self, name: str) -> Any:
         """Return an attribute, or the default that Fluid 1.8.5 gives it."""
+        if not isinstance(name, str):
+            raise TypeError(f"the name of an attribute is a str, got {name!r}")
         attrs = self.attrs if name in self.attrs else self.all_attrs()
         if name not in attrs:
             raise EnforceNotMet(f"Attribute {name} is not found in Op {self.type}; it has {sorted(attrs)}")
@@ -189,7 +191,7 @@ class Operator:
         self.block.program.note_change()
 
     def _set_attr(self, name: str, value: object) -> None:
-        self.attrs[name] = value
+        self.attrs[name] = as_kept(self.type, name, value)
         self.block.program._bump_details()
 
     set_attr = _update_desc_attr = _set_attr
@@ -229,7 +231,6 @@ class Operator:
         """Return the OpDesc as text."""
         from fluidio.program.text_format import op_text
 
-        check_text_options(throw_on_error)
         return op_text(self)
 
     def __str__(self) -> str:
@@ -242,6 +243,8 @@ class Operator:
 
 
 def _arguments(kind: str, type: str, slots: tuple[OpSlot, ...], given: Arguments) -> dict[str, list[str]]:
+    if not isinstance(given, Mapping):
+        raise TypeError(f"op {type}: the {kind.lower()}s are a dict of slots and Variables, got {given!r}")
     found: dict[str, list[str]] = {}
     known = set()
     for slot in slots:

@@ -173,6 +173,8 @@ class Program:
         """
         from fluidio.program.proto import parse_program
 
+        if isinstance(binary_str, int):
+            raise TypeError(f"parse_from_string() takes the bytes of a ProgramDesc, got {binary_str!r}")
         return parse_program(binary_str, allow_files=allow_files)
 
     # -- what another program knows ----------------------------------------------------------------------------

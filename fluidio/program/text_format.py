@@ -39,13 +39,17 @@ _PARAMETER_DETAILS = ("trainable", "optimize_attr", "regularizer", "do_model_ave
 def program_text(program: Program, with_details: bool = False) -> str:
     """Return a program's ProgramDesc as text."""
     blocks = "".join(_message("blocks", _block(block, with_details)) for block in program.blocks)
+    if with_details and era().name == "1.8":
+        return blocks.removesuffix("\n")
     if with_details or era().name != "1.8":
         return blocks
     return blocks + _message("version", [f"version: {program.desc_version}"])
 
 
 def block_text(block: Block, with_details: bool = False) -> str:
-    """Return a block's BlockDesc as text."""
+    """Return a block's BlockDesc as text; 1.8 puts the details into `blocks {}`."""
+    if with_details and era().name == "1.8":
+        return _message("blocks", _block(block, True)).removesuffix("\n")
     return _lines(_block(block, with_details))
 
 

@@ -25,6 +25,8 @@ class UniqueNameGenerator:
         self.ids: defaultdict[str, int] = defaultdict(int)
 
     def __call__(self, key: str) -> str:
+        if not isinstance(key, str):
+            raise TypeError(f"a name is made of a str, got {key!r} ({type(key).__name__})")
         with _counting:  # two threads must not get the same number
             number = self.ids[key]
             self.ids[key] += 1

@@ -52,6 +52,8 @@ class VarDesc:
 
     def set_shape(self, shape: Sequence[int]) -> None:
         self._need_tensor("tensor_desc")
+        if isinstance(shape, str):
+            raise TypeError(f"set_shape() takes a list of int, got {shape!r}")
         self._variable._shape = tuple(shape)
         self.note_change()
 

@@ -107,6 +107,8 @@ class Variable(VariableMath, ImperativeVariable):
 
     @persistable.setter
     def persistable(self, value: bool) -> None:
+        if isinstance(value, str):
+            raise TypeError(f"persistable is True or False, got {value!r}")
         self._persistable = bool(value)
         self.block.program._bump_details()
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fluidio.dtypes import DTypeLike, VarType
+from fluidio.era import era
+from fluidio.errors import EnforceNotMet
 from fluidio.program import unique_name
 from fluidio.program.variable_math import VariableMath
 
@@ -34,7 +36,8 @@ def _full(variable: Any, item: Any) -> list[Any]:
         at = next(n for n, i in enumerate(items) if i is Ellipsis)
         items[at : at + 1] = [slice(None)] * (len(variable.shape) - len(items) + 1)
     if len(items) > len(variable.shape):
-        raise IndexError(f"{variable.name} has {len(variable.shape)} dims, got {len(items)} indices")
+        error = EnforceNotMet if era().checks_layer_arguments else IndexError
+        raise error(f"{variable.name} has {len(variable.shape)} dims, got {len(items)} indices")
     return items
 
 

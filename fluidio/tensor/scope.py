@@ -131,6 +131,8 @@ class Scope:
 
     def find_var(self, name: str) -> ScopeVariable | None:
         """Return the variable of this scope or the nearest parent that has it, else None."""
+        if not isinstance(name, (str, bytes)):
+            raise TypeError(f"the name of a variable is a str, got {name!r}")
         scope: Scope | None = self
         while scope is not None:
             variable = scope._variables.get(name)

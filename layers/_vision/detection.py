@@ -130,7 +130,11 @@ def anchor_generator(
         "offset": offset,
     }
     found: tuple[Variable, Variable] = _boxes(
-        "anchor_generator", {"Input": input}, ("Anchors", "Variances"), attrs, name
+        "anchor_generator",
+        {"Input": [check_variable("anchor_generator", "input", input)]},
+        ("Anchors", "Variances"),
+        attrs,
+        name,
     )
     return found
 
