@@ -140,6 +140,8 @@ def sequence_conv_pool(
 
 def glu(input: Variable, dim: int = -1) -> Variable:
     """Split in two along `dim`: a * sigmoid(b)."""
+    if era().checks_layer_arguments:
+        check_variable_and_dtype(input, "input", ["float16", "float32", "float64"], "glu")
     a, b = layers.split(input, num_or_sections=2, dim=dim)
     return layers.elementwise_mul(x=a, y=layers.sigmoid(x=b))
 

@@ -113,3 +113,35 @@ def test_conditional_block_infer_runs_its_block_if_the_condition_holds(wanted: b
         )
         (found,) = fluid.Executor(fluid.CPUPlace()).run(main, fetch_list=[out])
     assert float(found) == (3.0 if wanted else 1.0)
+
+
+@pytest.mark.parametrize(("number", "widths"), [(3, [2, 2, 2]), (0, [1, 2, 3])])
+def test_split_takes_a_number_of_parts_before_sections(number: int, widths: list[int]) -> None:
+    with fluid.program_guard(fluid.Program(), fluid.Program()):
+        x = fluid.layers.fill_constant([2, 6], "float32", 1.0)
+        parts = [x.block.create_var(name=f"part_{n}", dtype="float32") for n in range(3)]
+        attrs = {"num": number, "sections": [1, 2, 3], "axis": 1}
+        x.block.append_op(type="split", inputs={"X": x}, outputs={"Out": parts}, attrs=attrs)
+        assert [part.shape for part in parts] == [(2, width) for width in widths]
+        found = fluid.Executor(fluid.CPUPlace()).run(fetch_list=parts)
+    assert [one.shape[1] for one in found] == widths
+
+
+def test_fusion_lstm_starts_from_zeros_without_the_first_hidden_state() -> None:
+    def hidden(first: Any) -> Any:
+        inputs = {"WeightX": np.full((3, 8), 0.1), "WeightH": np.full((2, 8), 0.2), "Bias": np.full((1, 8), 0.3)}
+        with fluid.program_guard(fluid.Program(), fluid.Program()):
+            x = fluid.data("x", [None, 3], lod_level=1)
+            block = x.block
+            given = {
+                name: fluid.layers.assign(np.asarray(value, "float32")) for name, value in {**inputs, **first}.items()
+            }
+            outs = {name: block.create_var(name=name, dtype="float32") for name in ("Hidden", "Cell", "XX")}
+            block.append_op(type="fusion_lstm", inputs={"X": x, **given}, outputs=outs, attrs={"use_peepholes": False})
+            feed = {"x": fluid.create_lod_tensor(np.ones((2, 3), "float32"), [[2]], fluid.CPUPlace())}
+            (found,) = fluid.Executor(fluid.CPUPlace()).run(feed=feed, fetch_list=[outs["Hidden"]], return_numpy=False)
+        return np.array(found).tolist()
+
+    ones, zeros = np.ones((1, 2)), np.zeros((1, 2))
+    assert hidden({"C0": ones}) == hidden({})
+    assert hidden({"C0": ones, "H0": zeros}) != hidden({})

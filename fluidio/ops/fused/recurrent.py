@@ -43,6 +43,7 @@ def _lstm(
 ) -> tuple[Array, Array]:
     """Return hidden states and cells; `gates` are the inputs' shares of candidate, input, forget and output."""
     xp, a, size = k.xp, k.attrs, weight.shape[0]
+    c0 = None if h0 is None else c0  # Fluid reads them together
     hidden, cells = xp.empty((gates.shape[0], size), gates.dtype), xp.empty((gates.shape[0], size), gates.dtype)
     peep = bias.reshape(-1)[4 * size :].reshape(3, size) if a["use_peepholes"] else xp.zeros((3, size), gates.dtype)
     for n, rows in enumerate(_sequences(k, slot)):

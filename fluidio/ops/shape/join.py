@@ -70,12 +70,13 @@ def concat_grad(k: Call, xs: list[Array], axis_tensor: Array, dout: Array) -> Ar
     return k.xp.split(dout, ends.tolist(), axis=axis)
 
 
-def _sections(size: int, sections: list[int], count: int) -> list[int]:
-    """Return the sizes of the parts; -1 stands for what the others leave."""
-    if not sections:
+def _sections(size: int, sections: list[int], number: int, outputs: int) -> list[int]:
+    """Return the sizes of the parts; -1 stands for what the others leave. A number of parts goes before sections."""
+    if number > 0 or not sections:
+        count = number or outputs
         if size >= 0 and size % count:
             raise EnforceNotMet(f"{size} does not divide into {count} equal parts")
-        return [size // count if size >= 0 else -1] * count
+        return [size // count if size >= 0 else -1] * max(count, outputs)
     parts = list(sections)
     if -1 in parts and size >= 0:
         parts[parts.index(-1)] = size - sum(p for p in parts if p != -1)
@@ -93,7 +94,7 @@ def _infer_split(c: InferContext) -> None:
         if c.has("AxisTensor") or c.has("SectionsTensorList"):
             sizes = written if len(written) == count else [-1] * count
         else:
-            sizes = _sections(shape[axis], written, c.attrs["num"] or count)
+            sizes = _sections(shape[axis], written, c.attrs["num"], count)
     except EnforceNotMet as error:
         c.fail(str(error))
         raise
@@ -126,7 +127,7 @@ def split(k: Call, x: Array, axis_tensor: Array, sections_list: list[Array]) -> 
     """Out = X cut along axis into equal parts or given sections."""
     axis = _axis(k, axis_tensor, x.ndim)
     given = [int(k.dev.download(s).reshape(-1)[0]) for s in sections_list] if sections_list else k.attrs["sections"]
-    sizes = _sections(x.shape[axis], given, k.attrs["num"] or len(k.outs["Out"]))
+    sizes = _sections(x.shape[axis], given, 0 if sections_list else k.attrs["num"], len(k.outs["Out"]))
     return k.xp.split(steady(k, x), np.cumsum(sizes)[:-1].tolist(), axis=axis)
 
 

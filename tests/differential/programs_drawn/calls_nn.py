@@ -142,7 +142,7 @@ def _rois(c: CallDraw, x: object) -> None:
     corner = c.numpy.uniform(0, 1.5, (3, 2))
     boxes = np.round(np.concatenate([corner, corner + c.numpy.uniform(0.6, 2, (3, 2))], 1), 3).astype("float32")
     rois = c.put(boxes, [[2, 1]])
-    c.inputs[rois["var"]]["stop_gradient"] = True
+    c.inputs[rois["var"]]["stop_gradient"] = c.name != "prroi_pool"  # whose regions must take gradients in 1.8.5
     if c.name in ("roi_pool", "roi_align"):
         more = c.some(sampling_ratio=[2]) if c.name == "roi_align" else {}
         c.out(x, rois, **c.some(pooled_height=[2], pooled_width=[2], spatial_scale=[0.5]), **more)
