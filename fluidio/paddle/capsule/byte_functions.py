@@ -19,7 +19,9 @@ __all__ = [
     "b64encode",
     "compress",
     "crc32",
+    "decodestring",
     "decompress",
+    "encodestring",
     "hexlify",
     "md5",
     "new",
@@ -106,6 +108,16 @@ def urlsafe_b64encode(s: object) -> Any:
 def urlsafe_b64decode(s: Any) -> Any:
     """Return base64.urlsafe_b64decode(...)."""
     return ByteText(base64.urlsafe_b64decode(s))
+
+
+def encodestring(s: object) -> Any:
+    """Return base64.encodestring(...), which is encodebytes now."""
+    return ByteText(base64.encodebytes(_bytes(s)))
+
+
+def decodestring(s: object) -> Any:
+    """Return base64.decodestring(...), which is decodebytes now."""
+    return ByteText(base64.decodebytes(_bytes(s)))
 
 
 def pack(format: Any, *values: Any) -> Any:

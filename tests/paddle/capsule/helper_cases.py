@@ -77,6 +77,12 @@ CASES: dict[str, tuple[str, Any]] = {
     "byte_functions.sha512": (OLD + "import hashlib\na = hashlib.sha512('abc').digest_size", 64),
     "byte_functions.new": (OLD + "import hashlib\na = hashlib.new('md5', 'abc').hexdigest()[:6]", "900150"),
     "byte_functions.b64encode": (OLD + "import base64\na = 'x' + base64.b64encode('abc')", "xYWJj"),
+    "byte_functions.encodestring": (OLD + "import base64\na = 'x' + base64.encodestring('abc')", "xYWJj\n"),
+    "byte_functions.decodestring": (
+        OLD + "import base64\nimport numpy as np\n"
+        "a = np.frombuffer(base64.decodestring('AACAPwAAAEA='), dtype='float32').tolist()",
+        [1.0, 2.0],
+    ),
     "byte_functions.b64decode": (OLD + "import base64\na = base64.b64decode('YWJj') == 'abc'", True),
     "byte_functions.urlsafe_b64encode": (OLD + "import base64\na = '' + base64.urlsafe_b64encode('abc')", "YWJj"),
     "byte_functions.urlsafe_b64decode": (OLD + "import base64\na = '' + base64.urlsafe_b64decode('YWJj')", "abc"),
