@@ -71,7 +71,10 @@ class Meeting:
         except RuntimeError as error:
             if hold:
                 problem = f"cannot hold the meeting point {self.address}: {_first_line(error)}"
-                raise DistributedError(f"{problem}. Is another program, or an earlier run, still there?") from error
+                raise DistributedError(
+                    f"{problem}. Is another program, or an earlier run, still there, or is "
+                    "the address not one of this machine?"
+                ) from error
             raise NobodyCame(
                 f"the process that answers at the meeting point {self.address} is neither a trainer nor a "
                 f"parameter server of this job: {_first_line(error)}. Check the endpoints"
