@@ -63,7 +63,7 @@ def multiply(
 
 def product(a: Any, b: Any) -> Any:
     """Return the product of two matrices."""
-    if not _fits(a, b, 2):
+    if a.size * b.shape[-1] <= _SMALL or not _fits(a, b, 2):
         return a @ b
     (one, a_turned), (two, b_turned) = _in_memory(a), _in_memory(b)
     out = np.empty((a.shape[0], b.shape[1]), np.float32)
