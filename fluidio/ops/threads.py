@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar, copy_context
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -80,17 +82,16 @@ def share(total: int, least: int, run: Callable[[int, int], object]) -> None:
         return
     edges = [total * i // threads for i in range(threads + 1)]
     flush = compiled.flush_denormals(-1) if compiled is not None else None
-    others = [
-        _pool(threads).submit(copy_context().run, _run, run, flush, edges[i], edges[i + 1])  # np.errstate holds there
-        for i in range(1, threads)
-    ]
+    errors = np.geterr()
+    others = [_pool(threads).submit(_run, run, flush, errors, *edges[i : i + 2]) for i in range(1, threads)]
     run(*edges[:2])
     for other in others:
         other.result()
 
 
-def _run(run: Callable[[int, int], object], flush: int | None, begin: int, end: int) -> None:
-    """Run a part with denormal numbers treated as the caller's thread does."""
+def _run(run: Callable[[int, int], object], flush: int | None, errors: Any, begin: int, end: int) -> None:
+    """Run a part with denormal numbers, and numbers that are none, treated as the caller's thread does."""
     if flush is not None:
         compiled.flush_denormals(flush)
-    run(begin, end)
+    with np.errstate(**errors):
+        run(begin, end)
