@@ -19,6 +19,7 @@ __all__ = [
     "OBSERVERS",
     "Copy",
     "Drop",
+    "Kept",
     "Observer",
     "Observers",
     "OpRun",
@@ -157,6 +158,22 @@ class Observer:
         """Data was dropped."""
 
 
+class Kept:
+    """Short reads and waits that are only kept while steps are skipped: to sum them up later costs least.
+
+    Attributes:
+        reads: (start, stop, records, thread) of each.
+        waits: (queue, side, size, start, stop) of each.
+    """
+
+    shorter_than = 2e-3
+    """Seconds; longer ones are reported at once, as observers may want to show them."""
+
+    def __init__(self) -> None:
+        self.reads: list[tuple[float, float, int, int]] = []
+        self.waits: list[tuple[str, str, int, float, float]] = []
+
+
 class Observers:
     """All observers of this process.
 
@@ -164,6 +181,7 @@ class Observers:
         all: all observers; empty when nothing needs to be reported.
         of_ops: those with `times_ops`.
         skipped: one item for each of the next steps that need no report; an iterator, which threads may share.
+        kept: where short reads and waits go meanwhile, instead of to the observer.
         checks_numbers: check every op's outputs for NaN and infinity (`FLAGS_check_nan_inf`).
     """
 
@@ -171,6 +189,7 @@ class Observers:
         self.all: tuple[Observer, ...] = ()
         self.of_ops: tuple[Observer, ...] = ()
         self.skipped: Iterator[int] = iter(range(0))
+        self.kept: Kept | None = None
         flag = os.environ.get("FLAGS_check_nan_inf", "")  # noqa: SIM112  (Fluid's name)
         self.checks_numbers = flag.lower() in ("1", "true", "yes")
         self._changing = threading.Lock()
@@ -186,27 +205,41 @@ class Observers:
         with self._changing:
             self._set(tuple(one for one in self.all if one is not observer))
 
-    def skip(self, observer: Observer, steps: int) -> bool:
-        """Run this many steps without reporting their start and end, if this is the only observer."""
+    def skip(self, observer: Observer, steps: int, kept: Kept | None = None) -> bool:
+        """Run this many steps without reporting their start and end, if this is the only observer.
+
+        Args:
+            kept: keep short reads and waits there until the next step that is reported.
+        """
         with self._changing:
             if self.all != (observer,):
                 return False
             self.skipped = iter(range(steps))
+            self.kept = kept
             return True
 
     def _set(self, observers: tuple[Observer, ...]) -> None:
         self.all = observers
         self.skipped = iter(range(0))
+        self.kept = None
         self.of_ops = tuple(one for one in observers if one.times_ops)
 
     def read(self, chain: tuple[str, ...], records: int, ended: bool, start: float, stop: float) -> None:
         """Report an item that was read."""
+        kept = self.kept
+        if kept is not None and stop - start < kept.shorter_than and not ended:
+            kept.reads.append((start, stop, records, threading.get_ident()))
+            return
         event = Read(chain[0], chain, records, ended, threading.get_ident(), start, stop)
         for observer in self.all:
             observer.item_read(event)
 
     def waited(self, queue: str, side: Literal["producer", "consumer"], size: int, start: float, stop: float) -> None:
         """Report a wait."""
+        kept = self.kept
+        if kept is not None and stop - start < kept.shorter_than:
+            kept.waits.append((queue, side, size, start, stop))
+            return
         event = Wait(queue, side, size, threading.get_ident(), start, stop)
         for observer in self.all:
             observer.wait_ended(event)

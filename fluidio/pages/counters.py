@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from fluidio.flow.observer import Observer, OpRun, Read, Wait
+from fluidio.flow.observer import Kept, Observer, OpRun
 
-__all__ = ["Between", "Looked", "OpTimer", "QueueWaits", "Workers", "scalar", "waits_of"]
+__all__ = ["Between", "Looked", "OpTimer", "QueueWaits", "Workers", "scalar"]
 
 _FEW = 16
 
@@ -79,26 +79,18 @@ class Workers:
         self.processes = max(self.processes, len(workers))
 
 
-class Between:
-    """The reads and waits between two observed steps, kept as they came: to sum them up later costs least."""
+class Between(Kept):
+    """The reads and waits between two observed steps."""
 
-    def __init__(self) -> None:
-        self.reads: list[Read] = []
-        self.waits: list[Wait] = []
-
-    def take(self) -> tuple[list[Read], list[Wait]]:
-        """Return what was kept, and keep no more of it."""
-        taken, self.reads, self.waits = (self.reads, self.waits), [], []
-        return taken
-
-
-def waits_of(waits: Iterable[Wait]) -> dict[tuple[str, str], tuple[float, int]]:
-    """Return by queue and side how many seconds some waits took and how full the queue was at most."""
-    sums: dict[tuple[str, str], tuple[float, int]] = {}
-    for wait in waits:
-        seconds, most = sums.get((wait.queue, wait.side), (0.0, 0))
-        sums[wait.queue, wait.side] = seconds + wait.stop - wait.start, max(most, wait.size)
-    return sums
+    def take(self) -> tuple[list[tuple[float, float, int, int]], dict[tuple[str, str], tuple[float, int]]]:
+        """Return the reads, and by queue and side the seconds of the waits and the most items; keep no more of them."""
+        reads, waits = self.reads[:], self.waits[:]
+        del self.reads[: len(reads)], self.waits[: len(waits)]  # others may append meanwhile
+        sums: dict[tuple[str, str], tuple[float, int]] = {}
+        for queue, side, size, start, stop in waits:
+            seconds, most = sums.get((queue, side), (0.0, 0))
+            sums[queue, side] = seconds + stop - start, max(most, size)
+        return reads, sums
 
 
 class Looked:

@@ -14,7 +14,7 @@ from typing import Any
 from fluidio.errors import EOFException
 from fluidio.flow.observer import OBSERVERS, Copy, Drop, Observer, Read, Step, StepResult, Wait
 from fluidio.pages.advice import Measured, Queue
-from fluidio.pages.counters import Between, Looked, OpTimer, QueueWaits, Workers, scalar, waits_of
+from fluidio.pages.counters import Between, Looked, OpTimer, QueueWaits, Workers, scalar
 from fluidio.pages.environment import environment_of, memory_now
 from fluidio.pages.series import Curve, Lanes
 
@@ -34,8 +34,6 @@ _STEP_COST = 80e-6
 _STEP_SHARE = 0.004
 """The share of the run's time that may be spent on observing steps: of short steps, only some are observed."""
 _MOST_SKIPPED = 1000
-_LONG = 2e-3
-"""Seconds of a wait that is always shown, even between observed steps."""
 _ALL_WATCHED = 200
 """Number of steps at the start of a run that are all observed."""
 _HELD = 256
@@ -115,6 +113,7 @@ class Recorder(Observer):
     # -- events ---------------------------------------------------------------------------------------------------
 
     def step_began(self, step: Step) -> None:
+        OBSERVERS.kept = None
         if not self._first:
             self._first = step.start
         clocks = None
@@ -164,7 +163,7 @@ class Recorder(Observer):
     def _skip(self, seconds: float) -> None:
         """Skip the next steps if observing all steps of this length would take too much of the run's time."""
         steps = min(_MOST_SKIPPED, int(_STEP_COST / (_STEP_SHARE * max(seconds, 1e-9))))
-        self._skipped = steps if steps and OBSERVERS.skip(self, steps) else 0
+        self._skipped = steps if steps and OBSERVERS.skip(self, steps, self._between) else 0
 
     def _unwatched(self) -> int:
         """Return how many steps have run since the last one that was observed."""
@@ -191,13 +190,13 @@ class Recorder(Observer):
         """Add the reads and waits between two observed steps, spread over the time between them."""
         reads, waits = self._between.take()
         if reads:
-            waited = sum(read.stop - read.start for read in reads)
-            inside = sum(read.stop - read.start for read in reads if read.thread in self._reads_inside)
+            waited = sum(stopped - started for started, stopped, _, _ in reads)
+            inside = sum(stopped - started for started, stopped, _, thread in reads if thread in self._reads_inside)
             self._seconds["wait"] += waited
             self._seconds["wait inside"] += inside
             self.lanes.spread("wait", start, stop, waited)
-            self._count_records(sum(read.records for read in reads), start, stop)
-        for (queue, side), (seconds, most) in waits_of(waits).items():
+            self._count_records(sum(records for _, _, records, _ in reads), start, stop)
+        for (queue, side), (seconds, most) in waits.items():
             self._add_wait(queue, side, seconds, most)
             kind = "starved" if side == "consumer" else "blocked"
             self.lanes.spread(f"{kind} {queue}", start, stop, seconds)
@@ -212,9 +211,6 @@ class Recorder(Observer):
     def item_read(self, read: Read) -> None:
         with self._lock:
             waited = read.stop - read.start
-            if self._skipped and waited < _LONG and not self._running and not read.ended:
-                self._between.reads.append(read)
-                return
             clocks = self._running.get(read.thread)
             if clocks is not None:
                 used = self._clocks[0]() - clocks[0]
@@ -241,9 +237,6 @@ class Recorder(Observer):
 
     def wait_ended(self, wait: Wait) -> None:
         with self._lock:
-            if self._skipped and wait.stop - wait.start < _LONG and not self._running:
-                self._between.waits.append(wait)
-                return
             kind = "starved" if wait.side == "consumer" else "blocked"
             self._add_wait(wait.queue, wait.side, wait.stop - wait.start, wait.size)
             if wait.side == "producer":

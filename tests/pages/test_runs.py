@@ -259,8 +259,9 @@ def test_reads_and_waits_between_watched_steps_are_counted() -> None:
     before = recorder.measured()
     began = machine.now
     for n in range(10):
-        recorder.item_read(Read("files", ("files",), 32, False, HERE, began + n * 1e-3, began + n * 1e-3 + 1e-4))
-        recorder.wait_ended(Wait("files", "consumer", n, HERE, began + n * 1e-3, began + n * 1e-3 + 1e-4))
+        at = began + n * 1e-3
+        OBSERVERS.read(("files",), 32, False, at, at + 1e-4)
+        OBSERVERS.waited("files", "consumer", n, at, at + 1e-4)
     machine.now += 0.01
     machine.step(0.0, 1e-4)
     recorder.stop()
