@@ -146,7 +146,7 @@ def test_another_number_of_readers_is_refused(tmp_path: Path) -> None:
     training = Training(write(tmp_path / "data"), tmp_path / "run")
     training.save(1)
     training.checkpoints._readers = []
-    with pytest.raises(fluid.core.EnforceNotMet, match="the places of 1 readers, and 0"):
+    with pytest.raises(fluid.core.EnforceNotMet, match="the positions of 1 readers, and 0"):
         training.resume()
 
 

@@ -32,7 +32,7 @@ BUILD: list[tuple[str, Callable[[], Any], str]] = [
     ("split", lambda: L.split(data("x", 2, 5), 2, dim=1), "does not divide into 2"),
     ("stack", lambda: L.stack([data("x", 2, 3), data("y", 2, 4)]), "has not the shape of the first input"),
     ("squeeze2", lambda: L.squeeze(data("x", 2, 3), [0]), "cannot be squeezed"),
-    ("transpose2", lambda: L.transpose(data("x", 2, 3), [0, 0]), "no permutation"),
+    ("transpose2", lambda: L.transpose(data("x", 2, 3), [0, 0]), "not a permutation"),
     ("slice", lambda: L.slice(data("x", 2, 3), [4], [0], [1]), "axis 4"),
     ("cross_entropy2", lambda: L.cross_entropy(data("x", 2, 3), data("l", 2, 2, dtype="int64")), "last dim of Label"),
     (

@@ -6,8 +6,5 @@ from fissix.fixes.fix_unicode import FixUnicode
 
 __all__ = ["FixLiterals"]
 
-
-class FixLiterals(FixUnicode):
-    """fissix's fixer of texts without its renaming: `unichr` is not Python 2's `chr`."""
-
-    PATTERN = "STRING"
+# fissix's fixer of texts without its renaming: `unichr` is not Python 2's `chr`.
+FixLiterals = type("FixLiterals", (FixUnicode,), {"PATTERN": "STRING"})
