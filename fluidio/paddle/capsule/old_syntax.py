@@ -24,7 +24,7 @@ _FIXERS = (
     "repr",
     "tuple_params",
 )
-_OURS = "fluidio.paddle.capsule.fixers.fix_literals"
+_OURS = "fluidio.paddle.capsule.fix_literals"
 
 
 def parse(text: str, path: str) -> ast.Module:

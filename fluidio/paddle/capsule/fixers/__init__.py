@@ -1,1 +1,0 @@
-"""Fixers of our own, where those of fissix change the meaning."""
