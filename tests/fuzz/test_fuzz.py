@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,16 @@ import pytest
 from tests.fuzz import run
 from tests.fuzz.targets import TARGETS, corpus
 from tests.house.repository import ROOT
+
+_NEEDS_ARROW = ("parquet commands", "arrow commands")
+
+
+@pytest.fixture(autouse=True)
+def _extras(request: pytest.FixtureRequest) -> None:
+    """Leave out the targets that need a package which is not installed."""
+    called = getattr(request.node, "callspec", None)
+    if called and called.params.get("name") in _NEEDS_ARROW and importlib.util.find_spec("pyarrow") is None:
+        pytest.skip("extra: pyarrow is not installed")
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -31,7 +31,7 @@ def _pyarrow() -> Any:
     try:
         import pyarrow
     except ImportError as error:
-        raise missing_dependency("pyarrow", "arrow", "Parquet and Arrow files") from error
+        raise missing_dependency("pyarrow", "arrow", "reading or writing Parquet and Arrow files") from error
     return pyarrow
 
 
