@@ -55,8 +55,8 @@ class _Check:
             self._check_dtype(layer, value)
             return
         if self.kinds is not None:
-            kinds = tuple(kind for name in self.kinds for kind in _KINDS[name])
-            check_type(value, self.argument, kinds if len(kinds) > 1 else kinds[0], layer)
+            kinds = [kind for name in self.kinds for kind in _KINDS[name]]
+            check_type(value, self.argument, tuple(kinds) if len(kinds) > 1 else kinds[0], layer)
         if self.dtypes is not None:
             for variable in value if isinstance(value, (list, tuple)) else [value]:
                 if isinstance(variable, (Variable, np.ndarray)):
