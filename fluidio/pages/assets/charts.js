@@ -28,7 +28,7 @@ function chart(title, note, lines, options) {
     const y = top + (1 - (tick - y0) / (y1 - y0)) * (height - top - bottom);
     parts.push(s("line", { class: "grid", x1: left, x2: width - right, y1: y, y2: y }), s("text", { x: left - 8, y: y + 4, "text-anchor": "end" }, figure(options.logarithmic ? 10 ** tick : tick)));
   }
-  for (const tick of ticks(x0, x1, narrow ? 4 : 6)) parts.push(s("text", { x: X(tick), y: height - 10, "text-anchor": "middle" }, figure(tick)));
+  for (const tick of ticks(x0, x1, narrow ? 4 : 6)) parts.push(s("text", { x: X(tick), y: height - 10, "text-anchor": X(tick) > width - 36 ? "end" : "middle" }, figure(tick)));
   for (const mark of (options.marks || []).filter((at) => at > x0 && at < x1)) parts.push(s("line", { x1: X(mark), x2: X(mark), y1: top, y2: height - bottom, stroke: "var(--strong-line)", "stroke-dasharray": "2 3" }));
   parts.push(s("line", { class: "axis", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }));
   lines.forEach((line, number) => {
