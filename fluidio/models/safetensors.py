@@ -82,7 +82,7 @@ def read_safetensors(path: str) -> dict[str, StoredTensor]:
         return {str(name): _tensor(path, str(name), about, 8 + length, size) for name, about in header.items()}
     except ModelError:
         raise
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise ModelError(f"{path}: the header of this safetensors file is damaged ({error})") from None
 
 

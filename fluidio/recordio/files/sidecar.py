@@ -16,7 +16,6 @@ import zlib
 
 import numpy as np
 
-from fluidio.errors import RecordIOError
 from fluidio.recordio.files.index import ChunkIndex, build_index
 from fluidio.recordio.files.part_files import hidden_name, writing_whole
 from fluidio.recordio.files.source import LocalSource, RemoteSource, filesystem_of, is_url, opened
@@ -100,7 +99,7 @@ def read_sidecar(source: LocalSource | RemoteSource) -> ChunkIndex | None:
     for place in places:
         try:
             index = _parse(_get(place, 4096 + source.size // 32), source)
-        except (OSError, ValueError, KeyError, TypeError, struct.error, zlib.error, RecordIOError):
+        except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError, struct.error, zlib.error):
             continue
         if index is not None:
             return index
