@@ -1,4 +1,4 @@
-"""Decorators of Fluid's own source that a few scripts import."""
+"""Decorators from Fluid's own source code that a few scripts import."""
 
 from __future__ import annotations
 

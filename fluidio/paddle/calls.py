@@ -1,4 +1,4 @@
-"""Find what a script takes from paddle: every name it calls or touches, with its line."""
+"""Find which paddle names a script calls or mentions, and on which lines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def find_uses(tree: ast.AST) -> list[Use]:
 
 
 class _Finder(ast.NodeVisitor):
-    """Follow the names that imports bind to paddle's modules."""
+    """Track the names that imports bind to paddle's modules."""
 
     def __init__(self) -> None:
         self.bound: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""What `fluidio run` tells the processes it starts: era, device, fake data; through the environment."""
+"""Pass settings of `fluidio run` (era, device, fake data) to the processes it starts, through the environment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SITE = str(Path(__file__).parent / "site")
 
 def environment(*, fluid: str | None, device: str | None) -> dict[str, str]:
     """Return the variables that make child Pythons behave like this one."""
-    # The folder that holds fluidio goes last on the path: a checkout is found, nothing installed is shadowed.
+    # The folder with fluidio goes last on the path: a checkout is found, and nothing installed is shadowed.
     home = str(Path(__file__).parent.parent.parent)
     before = os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.environ.get("PYTHONPATH") else []
     path = [_SITE, *(p for p in before if p not in (_SITE, home)), home]

@@ -1,7 +1,7 @@
-"""Tell the Fluid version a script was written for, from what it calls and which exceptions it catches.
+"""Infer which Fluid version a script was written for, from its calls and the exceptions it catches.
 
-A script that shows no sign of its age is taken for 1.8, the last version and the most used; one that uses RecordIO or
-other names that 1.8 had lost, for the last version that had them, or an earlier one if its calls say so.
+A script without any sign of its age is assumed to be for 1.8, the last and most used version; one that uses RecordIO
+or other names that 1.8 lacked, for the last version that had them, or an earlier one if its calls say so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fluidio.paddle.sources import is_users
 __all__ = ["Guess", "guess_era", "local_sources"]
 
 NEWEST = "1.8"
-# APIs that came with 1.6 - 1.8, which share their ways.
+# APIs that came with 1.6 to 1.8, which behave alike.
 _NEW = frozenset(
     {
         "fluid.data",
@@ -35,7 +35,7 @@ _NEW = frozenset(
         "paddle.enable_static",
     }
 )
-# Names that 1.8 had lost -> the last era that had them.
+# Names that 1.8 lacked -> the last era that had them.
 _OLD = {
     "fluid.evaluator.Accuracy": "0.12",
     "fluid.layers.upsampling_bilinear2d": "0.12",
@@ -74,27 +74,27 @@ _OLD = {
 
 @dataclass(frozen=True)
 class Guess:
-    """An era and the sign that it rests on."""
+    """An era and the sign it is based on."""
 
     era: str
     sign: str = "it shows no sign of an older one"
 
 
 def guess_era(sources: Iterable[tuple[str, str]]) -> Guess:
-    """Return the era of some source texts, each given with its path."""
+    """Return the era of some source texts, given with their paths."""
     scan = _Scan()
     for path, text in sources:
         try:
             tree = to_python3(text, path)[1]
         except (SyntaxError, ValueError):
-            continue  # running it will say where
+            continue  # running it will report the position
         scan.path = path
         scan.visit(tree)
     return scan.guess()
 
 
 class _Scan(ast.NodeVisitor):
-    """What the modules of a program call, touch and catch, each with the place where it was seen first."""
+    """What the modules of a program call, mention and catch, each with the place where it first occurs."""
 
     def __init__(self) -> None:
         self.path = ""
@@ -110,7 +110,7 @@ class _Scan(ast.NodeVisitor):
         return f"{self.path}:{node.lineno}"
 
     def _note_v2(self, name: str, node: ast.stmt) -> None:
-        """Fluid was `paddle.v2.fluid` before 0.12, and in it for a while."""
+        """Fluid was `paddle.v2.fluid` before 0.12, and for a while in it."""
         if f"{name}.".startswith("paddle.v2.fluid."):
             self.in_v2 = self.in_v2 or self._place(node)
 
@@ -131,7 +131,7 @@ class _Scan(ast.NodeVisitor):
             self.names.setdefault(name, self._place(node))
 
     def visit_Try(self, node: ast.Try) -> None:
-        """Forget the old names of a `try` that has another branch for versions without them."""
+        """Ignore the old names in a `try` with another branch for versions without them."""
         branches = [node.body, *(h.body for h in node.handlers if _catches_missing(h) and not _gives_up(h))]
         found = [_old_names(body, self.bound) for body in branches]
         if len(found) > 1:
@@ -190,7 +190,7 @@ class _Scan(ast.NodeVisitor):
         return Guess(_OLD[old[0][1]], f"{self.names[old[0][1]]}: {old[0][1]}") if old else Guess(NEWEST)
 
     def _starts_py_reader(self) -> bool:
-        """PyReader was not iterable by default in 1.4; a script that starts one without saying so is of then."""
+        """PyReader was not iterable by default in 1.4; a script that starts one without saying so is of that time."""
         says = "iterable" in self.calls["fluid.io.PyReader"]
         return not says and any(name.endswith(".start") for name in self.calls)
 
@@ -199,13 +199,13 @@ class _Scan(ast.NodeVisitor):
 
 
 def _catches_missing(handler: ast.ExceptHandler) -> bool:
-    """Tell whether a handler is for names that a version does not have."""
+    """Return whether a handler is for names that a version lacks."""
     words = {node.id for node in ast.walk(handler.type) if isinstance(node, ast.Name)} if handler.type else set()
     return not handler.type or bool(words & {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception"})
 
 
 def _gives_up(handler: ast.ExceptHandler) -> bool:
-    """Tell whether a handler raises or ends the program: what it guards is needed."""
+    """Return whether a handler raises or ends the program, so that the guarded names are needed."""
     last = handler.body[-1]
     ends = isinstance(last, ast.Expr) and ast.unparse(last.value).partition("(")[0].endswith("exit")
     return ends or isinstance(last, ast.Raise)
@@ -232,7 +232,7 @@ def _version(text: str) -> tuple[int, ...]:
 
 
 def local_sources(script: Path) -> list[Path]:
-    """Return the script and the user's modules that it imports, directly or through each other."""
+    """Return the script and the user's modules that it imports, directly or indirectly."""
     found: list[Path] = []
     queue = [script]
     while queue:

@@ -1,4 +1,4 @@
-"""Installed packages that build on paddle, such as PaddleSlim: they are as old as the scripts, and get the capsule."""
+"""Installed packages that build on paddle, such as PaddleSlim: as old as the scripts, they get the capsule too."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HEADER = re.compile(r"^(?:Name|Summary|Requires-Dist):.*paddle", re.MULTILINE |
 
 
 def builds_on_paddle(path: str) -> bool:
-    """Return whether a source file is installed and its package imports paddle, requires it or bears its name."""
+    """Return whether a source file belongs to an installed package that imports paddle, requires it or has its name."""
     parts = Path(path).parts
     place = max((n for n, part in enumerate(parts) if part in _FOLDERS), default=-1)
     if place < 0 or place + 1 >= len(parts):

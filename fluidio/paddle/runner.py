@@ -1,4 +1,4 @@
-"""Run a script or module as `__main__`, as `python` would, with paddle meaning fluidio."""
+"""Run a script or module as `__main__`, as `python` would, with fluidio as paddle."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fluidio.program.call_site import is_ours
 
 __all__ = ["load_worker_main", "run_module", "run_script"]
 
-# Modules that legacy scripts import -> what to install for them.
+# Modules that legacy scripts import -> the package to install.
 _PIP_NAMES = {
     "PIL": "pillow",
     "cv2": "opencv-python-headless",
@@ -60,7 +60,7 @@ def run_module(name: str, argv: Sequence[str]) -> int:
 
 
 def _run_own(name: str, argv: Sequence[str]) -> int:
-    """Run a module of ours, such as paddle.distributed.launch."""
+    """Run one of fluidio's own modules, such as paddle.distributed.launch."""
     sys.argv = [name, *argv]
     try:
         runpy.run_module(name, run_name="__main__", alter_sys=True)
@@ -87,8 +87,9 @@ def _execute(script: Path, spec: ModuleSpec | None) -> int:
     except SystemExit as stop:
         fail(stop)
         return _status(stop)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         print("KeyboardInterrupt", file=sys.stderr)
+        fail(error)
         return 130
     except BaseException as error:
         _report(error)
@@ -98,7 +99,7 @@ def _execute(script: Path, spec: ModuleSpec | None) -> int:
 
 
 def load_worker_main(path: str) -> None:
-    """Load the main script of a program into one of its worker processes, under multiprocessing's name for it."""
+    """Load a program's main script in a worker process, under multiprocessing's name for it."""
     if getattr(sys.modules["__main__"], "__file__", None) == path:
         return
     main = types.ModuleType("__mp_main__")
@@ -120,7 +121,7 @@ def _status(stop: SystemExit) -> int:
 
 
 def _report(error: BaseException) -> None:
-    """Print the traceback without fluidio's own frames above the script, and a line of advice where there is one."""
+    """Print the traceback without fluidio's own frames above the script, and a line of advice if there is one."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
         trace = trace.tb_next
@@ -141,7 +142,7 @@ def _site(trace: types.TracebackType | None) -> str:
 
 
 def _instead(error: ImportError) -> str:
-    """Return what a module of ours says about a name that was to be imported from it; Python leaves it out."""
+    """Return a module's advice about a name that could not be imported from it, which Python omits."""
     name = re.match(r"cannot import name '(\w+)'", str(error))
     module = sys.modules.get(error.name or "")
     if name is not None and module is not None:

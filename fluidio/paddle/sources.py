@@ -1,6 +1,6 @@
-"""Load the user's own modules, and libraries on top of paddle, with the time capsule around them.
+"""Load the user's own modules, and libraries built on paddle, through the time capsule.
 
-What else is installed is left alone.
+Other installed packages are left alone.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import ast
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import io
 import os
 import sys
 import sysconfig
@@ -21,6 +22,7 @@ from typing import Any
 from fluidio.paddle.capsule.arithmetic import IMPORT, keep_old_dtypes
 from fluidio.paddle.capsule.bindings import Bindings
 from fluidio.paddle.capsule.lifetimes import keep_lifetimes
+from fluidio.paddle.capsule.logs import show_old_messages
 from fluidio.paddle.capsule.modules import Renewed, renew
 from fluidio.paddle.libraries import builds_on_paddle
 from fluidio.program.call_site import is_ours
@@ -28,6 +30,10 @@ from fluidio.program.call_site import is_ours
 __all__ = ["CapsuleFinder", "CapsuleLoader", "Loaded", "compile_source", "install_capsule", "is_users"]
 
 _STANDARD = tuple(os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib"))
+
+
+HELPER = "from fluidio.paddle import capsule as fluidio_capsule"
+"""Tells the strings of Python 2 that they are in a module of Python 2."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +44,7 @@ class Loaded:
     imports: tuple[str, ...]
 
     def prepare(self, names: dict[str, Any]) -> None:
-        """Bind what the rewritten code calls."""
+        """Bind the names that the rewritten code calls."""
         for line in self.imports:
             exec(line, names)
 
@@ -48,15 +54,26 @@ def compile_source(data: bytes, path: str, *, in_package: bool = False) -> Loade
     text = importlib.util.decode_source(data)
     program, forced = (int(os.environ.get(name, "0")) for name in ("FLUIDIO_PROGRAM_PYTHON", "FLUIDIO_PYTHON"))
     if not is_users(path):
-        program = forced = 0  # a library is not written for the program's Python
+        program = forced = 0  # a library need not be written for the program's Python
     renewed = renew(text, path, program=program, forced=forced, in_package=in_package)
     _tell(renewed, path)
+    if renewed.python == 2:
+        _let_bytes_through()
+        show_old_messages()
     tree = ast.parse(renewed.text, path)
     if renewed.text != text:
         _hide_columns(tree, text, renewed.text)
     keep_lifetimes(tree, renewed.python == 2)
-    imports = [*renewed.imports, *[IMPORT] * keep_old_dtypes(tree, Bindings(tree))]
+    helper = [HELPER] if renewed.python == 2 and HELPER not in renewed.imports else []
+    imports = [*renewed.imports, *helper, *[IMPORT] * keep_old_dtypes(tree, Bindings(tree))]
     return Loaded(compile(tree, path, "exec", dont_inherit=True), tuple(imports))
+
+
+def _let_bytes_through() -> None:
+    """Let scripts of Python 2 print bytes that are no text."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="surrogateescape")
 
 
 def _tell(renewed: Renewed, path: str) -> None:
@@ -69,7 +86,7 @@ def _tell(renewed: Renewed, path: str) -> None:
 
 
 def _hide_columns(tree: ast.Module, old: str, new: str) -> None:
-    """Take the columns from lines that changed: a traceback shows the user's line, where they would point wrongly."""
+    """Drop column numbers on changed lines: a traceback shows the user's line, where they would be wrong."""
     changed = {n for n, (a, b) in enumerate(zip(old.splitlines(), new.splitlines()), 1) if a != b}
     for node in ast.walk(tree):
         if isinstance(node, (ast.expr, ast.stmt)) and (node.lineno in changed or node.end_lineno in changed):
@@ -87,7 +104,7 @@ class CapsuleLoader(importlib.machinery.SourceFileLoader):
 
 
 class CapsuleFinder(importlib.abc.MetaPathFinder):
-    """Find modules where Python does, and load those of the user's through the capsule."""
+    """Find modules where Python does, and load the user's through the capsule."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

@@ -1,4 +1,4 @@
-"""Find what a paddle name means here, or a name that is close to it."""
+"""Resolve paddle names, and suggest similar ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["nearest", "resolve"]
 
 
 def resolve(api: str) -> Any:
-    """Return the object behind `fluid.layers.fc`; AttributeError, with the module's advice, when there is none."""
+    """Return the object behind `fluid.layers.fc`; AttributeError, with the module's advice, if there is none."""
     key = key_of(api)
     advice: NotHere | None = None
     for module in _modules_above(key):
@@ -27,7 +27,7 @@ def resolve(api: str) -> Any:
 
 
 def _modules_above(key: str) -> list[str]:
-    """Return the modules that a name may be in, nearest first; those hidden by a function of the name come last."""
+    """Return the modules that may contain a name, nearest first; those hidden by a function of that name come last."""
     parts = key.split(".")
     found = [".".join(parts[:cut]) for cut in range(len(parts), 0, -1)]
     return sorted((module for module in found if has_module(module)), key=table.hidden_modules().__contains__)
@@ -44,11 +44,11 @@ def _below(module: str, names: str) -> Any:
 
 
 def nearest(api: str) -> str:
-    """Return a hint at names like a missing one."""
+    """Return a hint at names similar to a missing one."""
     parent, _, last = api.rpartition(".")
     try:
         names = dir(resolve(parent)) if parent else []
     except (AttributeError, ImportError):
         return "no such module here"
     near = difflib.get_close_matches(last, [n for n in names if not n.startswith("_")], 2, 0.6)
-    return f"close to it: {', '.join(near)}" if near else "not part of fluidio"
+    return f"did you mean {' or '.join(near)}?" if near else "not part of fluidio"

@@ -1,4 +1,4 @@
-"""Names of Fluid that a program tries to import and fluidio does not have: the program reaches its other branch.
+"""Fluid names that fluidio lacks, imported inside a `try`: the import fails, so the program takes its other branch.
 
 Without a `try`, such a name is imported and refused where it is used: `fluidio.names.stand_ins`.
 """
@@ -20,5 +20,5 @@ def is_absent(path: str, name: str) -> bool:
 
 
 def absent(path: str, name: str) -> NoReturn:
-    """Raise the ImportError that the program is prepared for."""
+    """Raise the ImportError that the program expects."""
     raise ImportError(str(missing(key_of(path), name)), name=path)

@@ -1,4 +1,4 @@
-"""Compressed files and members of archives in Python 2 modules: lines are text, read() gives bytes that act as text."""
+"""Compressed files and archive members in Python 2 modules: lines are text, read() gives bytes that act as text."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import gzip
 import zipfile
 from typing import IO, Any
 
-from fluidio.paddle.capsule.text import ByteText, binary_reader, binary_writer
+from fluidio.paddle.capsule.files import binary_reader, binary_writer
+from fluidio.paddle.capsule.old_strings import ByteText
 
 __all__ = ["bz2_file", "extractfile", "gzip_file", "gzip_open", "open_member", "read_member"]
 
 
 def _opened(file: object, mode: str) -> object:
-    """Return a file around one of bytes; one opened as text stays as it is."""
+    """Wrap a file of bytes; return one opened as text unchanged."""
     if "t" in mode:
         return file
     return binary_reader(file) if "r" in mode else binary_writer(file)
@@ -46,12 +47,12 @@ def extractfile(archive: Any, *args: object, **kwargs: object) -> object:
 
 
 def open_member(archive: Any, *args: object, **kwargs: object) -> object:
-    """Return a member of a zip file; what `open` gives of anything else."""
+    """Return a member of a zip file, or the result of any other `open`."""
     file = archive.open(*args, **kwargs)
     return binary_reader(file) if isinstance(archive, zipfile.ZipFile) and file.readable() else file
 
 
 def read_member(archive: Any, *args: object, **kwargs: object) -> object:
-    """Return the bytes of a member of a zip file; what `read` gives of anything else."""
+    """Return the bytes of a member of a zip file, or the result of any other `read`."""
     data = archive.read(*args, **kwargs)
     return ByteText(data) if isinstance(archive, zipfile.ZipFile) else data

@@ -1,17 +1,17 @@
-"""Let the arithmetic of the user's modules go through `promotion`: in the syntax tree alone, so that no text changes.
+"""Route the arithmetic of the user's modules through `promotion`, in the syntax tree only, so that no text changes.
 
-Where both operands are plainly Python's own numbers, nothing is done: indices and counters stay as fast as they are.
+If both operands are certainly Python's own numbers, nothing changes: indices and counters stay as fast as they are.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 import numpy as np
 
 from fluidio.paddle.capsule.bindings import Bindings
 from fluidio.paddle.capsule.promotion import FUNCTIONS, OPERATORS
+from fluidio.paddle.capsule.scopes import assigned, own_nodes
 from fluidio.paddle.capsule.shapes import is_no_array
 
 __all__ = ["HELPER", "IMPORT", "keep_old_dtypes"]
@@ -21,7 +21,6 @@ IMPORT = f"from fluidio.paddle.capsule import promotion as {HELPER}; globals().u
 _ROOTS = {"numpy", "cv2"}
 _NO_NUMBERS = (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.ListComp, ast.JoinedStr)
 _PLAIN_HELPERS = {"to_int", "to_float", "percent", "format_text"}
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def keep_old_dtypes(tree: ast.Module, bindings: Bindings) -> bool:
@@ -106,7 +105,7 @@ def _is_dotted(node: ast.expr) -> bool:
 
 
 def _is_plain(node: ast.expr, plain: set[str]) -> bool:
-    """Return whether an expression is surely not NumPy's."""
+    """Return whether an expression is certainly not NumPy's."""
     if isinstance(node, ast.Name):
         return node.id in plain
     if isinstance(node, ast.BinOp):
@@ -120,19 +119,11 @@ def _is_plain(node: ast.expr, plain: set[str]) -> bool:
     return is_no_array(node)
 
 
-def _own(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of one scope, without those of the scopes in it."""
-    for child in ast.iter_child_nodes(node):
-        yield child
-        if not isinstance(child, _SCOPES):
-            yield from _own(child)
-
-
 def _plain_names(scope: ast.AST) -> set[str]:
-    """Return the names of a scope that are never bound to anything but Python's own numbers and containers."""
+    """Return the names of a scope that are only ever bound to Python's own numbers and containers."""
     bound: dict[str, list[ast.expr | None]] = {}
-    for node in _own(scope):
-        for name, value in _bindings(node):
+    for node in own_nodes(scope):
+        for name, value in assigned(node):
             bound.setdefault(name, []).append(value)
     plain = {name for name, values in bound.items() if None not in values}
     while True:
@@ -140,47 +131,3 @@ def _plain_names(scope: ast.AST) -> set[str]:
         if kept == plain:
             return plain
         plain = kept
-
-
-def _bindings(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
-    """Yield the names that a node binds, and what to; None where that is not seen."""
-    if isinstance(node, ast.Assign):
-        for target in node.targets:
-            yield from _targets(target, node.value)
-    elif isinstance(node, ast.AugAssign):
-        yield from _targets(node.target, node.value)
-    elif isinstance(node, (ast.For, ast.comprehension)):
-        yield from _loop_targets(node.target, node.iter)
-    elif isinstance(node, (ast.Global, ast.Nonlocal)):
-        yield from ((name, None) for name in node.names)
-    elif isinstance(node, ast.arg):
-        yield node.arg, None
-    elif isinstance(node, ast.withitem) and node.optional_vars is not None:
-        yield from _targets(node.optional_vars, None)
-    elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)):
-        yield from _targets(node.target, None)
-
-
-def _targets(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[str, ast.expr | None]]:
-    if isinstance(target, ast.Name):
-        yield target.id, value
-    elif isinstance(target, ast.Starred):
-        yield from _targets(target.value, None)
-    elif isinstance(target, (ast.Tuple, ast.List)):
-        parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else []
-        same = len(parts) == len(target.elts)
-        for i, part in enumerate(target.elts):
-            yield from _targets(part, parts[i] if same else None)
-
-
-def _loop_targets(target: ast.expr, values: ast.expr) -> Iterator[tuple[str, ast.expr | None]]:
-    number = ast.Constant(0)
-    called = values.func.id if isinstance(values, ast.Call) and isinstance(values.func, ast.Name) else ""
-    if called in ("range", "xrange"):
-        yield from _targets(target, number)
-    elif called == "enumerate" and isinstance(target, ast.Tuple):
-        yield from _targets(target.elts[0], number)
-        for part in target.elts[1:]:
-            yield from _targets(part, None)
-    else:
-        yield from _targets(target, None)

@@ -1,4 +1,4 @@
-"""What NumPy did before it became strict: ragged arrays, object files, binary text, dropped functions."""
+"""Old behaviour of NumPy: ragged arrays, files of objects, binary strings, dropped functions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _is_ragged(error: ValueError) -> bool:
 
 
 def array(object: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return np.array(object): rows of different lengths make an array of objects, copy=False copies where it must."""
+    """Return np.array(object): rows of different lengths make an array of objects, copy=False copies if it must."""
     if "copy" in kwargs and not kwargs["copy"]:
         del kwargs["copy"]
         return asarray(object, *args, **kwargs) if "subok" not in kwargs else np.asanyarray(object, *args)
@@ -74,7 +74,7 @@ def choice(a: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def load(file: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return np.load(file); arrays of objects are read if they hold plain data: no code of theirs runs."""
+    """Return np.load(file); arrays of objects are read if they hold only plain data, so that no code of theirs runs."""
     if args or "allow_pickle" in kwargs:
         return np.load(file, *args, **kwargs)
     try:
@@ -106,7 +106,7 @@ def fromstring(string: Any, dtype: Any = float, count: int = -1, sep: str = "", 
 
 
 def histogram(a: Any, *args: Any, normed: bool | None = None, **kwargs: Any) -> Any:
-    """Return np.histogram(a); `normed` is `density` now."""
+    """Return np.histogram(a); `normed` is now `density`."""
     return np.histogram(a, *args, **({**kwargs, "density": normed} if normed else kwargs))
 
 
@@ -116,7 +116,7 @@ def sum_of(a: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def unique(ar: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return np.unique(ar); the inverse is flat where no axis is given."""
+    """Return np.unique(ar); without an axis the inverse is flat."""
     found = np.unique(ar, *args, **kwargs)
     if not isinstance(found, tuple) or kwargs.get("axis") is not None or not kwargs.get("return_inverse"):
         return found
@@ -191,7 +191,7 @@ sctypes: dict[str, list[type]] = {
 
 
 def tostring(value: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return value.tostring(), or .tobytes() of what has lost it."""
+    """Return value.tostring(), or .tobytes() if that is gone."""
     method = getattr(value, "tostring", None) or value.tobytes
     return method(*args, **kwargs)
 
@@ -214,7 +214,7 @@ def ptp(value: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def newbyteorder(value: Any, order: str = "S") -> Any:
-    """Return the same bytes, read in another order."""
+    """Return the same bytes, read in a different byte order."""
     if isinstance(value, np.ndarray):
         changed: Any = value.dtype.newbyteorder(order)
         return value.view(changed)

@@ -1,4 +1,4 @@
-"""What the names of a module stand for: modules it imports, and names it binds itself."""
+"""The meaning of names in a module: modules it imports, and names it binds itself."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 
 __all__ = ["Bindings"]
 
-# What a script calls these modules by habit; believed where a star import hides the real import.
+# The usual names of these modules, assumed if a star import hides the real import.
 _HABITS = {
     "np": "numpy",
     "numpy": "numpy",
@@ -29,7 +29,7 @@ _HABITS = {
 
 
 class Bindings(ast.NodeVisitor):
-    """The imports of a module by the name they bind, and every name that it binds in another way."""
+    """The imports of a module by the names they bind, and every name that it binds in another way."""
 
     def __init__(self, tree: ast.AST) -> None:
         self.modules: dict[str, str] = {}

@@ -6,6 +6,8 @@ import configparser
 import re
 from typing import Any
 
+from fluidio.paddle.capsule.old_strings import as_text, bytes_of
+
 __all__ = ["ConfigParser", "RawConfigParser", "SafeConfigParser"]
 
 _REFERENCE = re.compile(r"%\(([^)]+)\)s")
@@ -71,10 +73,21 @@ class RawConfigParser(configparser.RawConfigParser):
 def _get(self: Any, section: str, option: str, raw: object = False, vars: object = None, **kwargs: object) -> Any:
     """Return an option; `raw` and `vars` may be given by position."""
     get: Any = configparser.RawConfigParser.get
-    return get(self, section, option, raw=bool(raw), vars=vars, **kwargs)
+    return _string(get(self, section, option, raw=bool(raw), vars=vars, **kwargs))
 
 
-setattr(RawConfigParser, "get", _get)  # noqa: B010  (its type is another one today)
+def _items(self: Any, section: str, raw: object = False, vars: object = None) -> list[tuple[object, object]]:
+    """Return the options of a section with their values."""
+    items: Any = configparser.RawConfigParser.items
+    return [(_string(name), _string(value)) for name, value in items(self, section, bool(raw), vars)]
+
+
+def _string(value: object) -> object:
+    return as_text(bytes_of(value)) if isinstance(value, str) else value
+
+
+for _method in (_get, _items):  # their types are others today
+    setattr(RawConfigParser, _method.__name__.strip("_"), _method)
 
 
 class ConfigParser(RawConfigParser):

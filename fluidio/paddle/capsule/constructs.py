@@ -5,15 +5,16 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from fluidio.paddle.capsule import old_constructs
 from fluidio.paddle.capsule.shapes import is_list, is_no_array, is_text
 
 if TYPE_CHECKING:
     from fluidio.paddle.capsule.rewrite import Rewriter
 
 __all__ = [
+    "LISTS",
     "append",
     "call",
-    "compare_by_cmp",
     "divide_in_place",
     "fstring",
     "listed",
@@ -22,7 +23,7 @@ __all__ = [
     "store",
 ]
 
-_LISTS = ("map", "filter", "zip", "range", "xrange")
+LISTS = ("map", "filter", "zip", "range")
 _VIEWS = ("keys", "values", "items")
 _SPECIAL = {
     "next": "__next__",
@@ -46,6 +47,9 @@ def operator(rewriter: Rewriter, node: ast.BinOp) -> None:
 
 
 def _percent(rewriter: Rewriter, node: ast.BinOp) -> None:
+    if rewriter.python2 and old_constructs.percent(rewriter, node):
+        _as_call(rewriter, node, b"%", rewriter.apply_construct("old_percent", node, "'...' % values"))
+        return
     if not is_text(node.left, rewriter.bindings.texts):
         return
     if not _holds_no_array(node.right):
@@ -80,7 +84,7 @@ def divide_in_place(rewriter: Rewriter, node: ast.AugAssign) -> bool:
     if not isinstance(node.op, ast.Div) or not rewriter.floors or _is_float(node.value):
         return False
     if any(isinstance(part, ast.Call) for part in ast.walk(node.target)):
-        return False  # evaluating the target twice would repeat a call
+        return old_constructs.divide_item(rewriter, node)  # evaluating the target twice would repeat a call
     edits = rewriter.edits
     name = rewriter.apply_construct("divide", node, "/= of integers")
     where = edits.find(b"/=", edits.end(node.target), edits.start(node.value))
@@ -91,9 +95,15 @@ def divide_in_place(rewriter: Rewriter, node: ast.AugAssign) -> bool:
 
 
 def call(rewriter: Rewriter, node: ast.Call) -> bool:
-    """`'{:f}'.format(...)`, sorting with cmp, rounding and lists of Python 2; True if nothing else needs to be done."""
+    """`'{:f}'.format(...)`, sorting with cmp, rounding and lists of Python 2; True if nothing is left to do."""
     function = node.func
+    if rewriter.python2 and (old_constructs.raised(rewriter, node) or old_constructs.printed(rewriter, node)):
+        node.func = ast.copy_location(ast.Constant(None), node.func)  # done
+        return True
     if isinstance(function, ast.Attribute):
+        if rewriter.python2 and function.attr == "format" and old_constructs.formats(rewriter, node, function):
+            rewriter.as_function(node, function, rewriter.apply_construct("old_format", node, "'...'.format(values)"))
+            return True
         if function.attr == "format" and _formats(rewriter, node, function):
             rewriter.as_function(node, function, rewriter.apply_construct("format", node, "'...'.format(array)"))
             return True
@@ -106,15 +116,19 @@ def call(rewriter: Rewriter, node: ast.Call) -> bool:
             return True
     if not isinstance(function, ast.Name) or not rewriter.bindings.is_builtin(function.id):
         return False
+    if rewriter.python2 and function.id == "map":
+        old_constructs.mapped(rewriter, node)
     if function.id == "sorted" and _sorts(rewriter, node, positional=1):
         _rename(rewriter, function, rewriter.apply_construct("sort", node, "sorted(cmp)"))
+    elif function.id in ("isinstance", "issubclass") and rewriter.python2 and len(node.args) == 2:
+        old_constructs.name_kinds(rewriter, node.args[1])
     elif function.id == "round" and rewriter.python2:
         _rename(rewriter, function, rewriter.apply_construct("round", node, "round()"))
     elif function.id in ("eval", "exec") and node.args and rewriter.floors:
         _run_old_code(rewriter, node, function.id)
     elif function.id in ("len", "reversed") and node.args:
         listed(rewriter, node.args[0])
-    elif rewriter.python2 and is_list(node, _LISTS) and id(node) not in rewriter.iterated:
+    elif rewriter.python2 and is_list(node, LISTS) and id(node) not in rewriter.iterated:
         listed(rewriter, node)
     elif rewriter.python2 and function.id in (
         "list",
@@ -133,7 +147,7 @@ def call(rewriter: Rewriter, node: ast.Call) -> bool:
 
 def _rename(rewriter: Rewriter, function: ast.Name, name: str) -> None:
     rewriter.edits.replace(rewriter.edits.start(function), rewriter.edits.end(function), name)
-    function.id = ""  # seen to
+    function.id = ""  # done
 
 
 def _formats(rewriter: Rewriter, node: ast.Call, function: ast.Attribute) -> bool:
@@ -165,8 +179,8 @@ def listed(rewriter: Rewriter, node: ast.expr) -> None:
     function = node.func
     if isinstance(function, ast.Name):
         if rewriter.python2 and function.id == "filter":
-            return  # its own row: it returns its argument
-        old = function.id if is_list(node, _LISTS) and rewriter.bindings.is_builtin(function.id) else ""
+            return  # covered by its own row, which returns its argument
+        old = function.id if is_list(node, LISTS) and rewriter.bindings.is_builtin(function.id) else ""
     else:
         is_view = isinstance(function, ast.Attribute) and function.attr in _VIEWS and not node.args
         old = f".{function.attr}" if is_view and isinstance(function, ast.Attribute) and not rewriter.python2 else ""
@@ -179,7 +193,7 @@ def listed(rewriter: Rewriter, node: ast.expr) -> None:
 
 
 def fstring(rewriter: Rewriter, node: ast.JoinedStr) -> None:
-    """`f"{array:.2f}"`; positions inside f-strings are unknown before Python 3.12: the whole is rewritten."""
+    """`f"{array:.2f}"`; positions inside f-strings are unknown before Python 3.12, so all of it is rewritten."""
     before = ast.unparse(node)
     for value in node.values:
         if isinstance(value, ast.FormattedValue):
@@ -217,7 +231,7 @@ def _is_slice_or_key(index: ast.expr) -> bool:
 
 
 def append(rewriter: Rewriter, node: ast.expr | None) -> None:
-    """`frame = frame.append(other)`: where the value is used, it is not a list."""
+    """`frame = frame.append(other)`: if the value is used, the object is not a list."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "append":
         return
     if not rewriter.bindings.dotted(node.func)[0]:
@@ -233,18 +247,3 @@ def rename_special_methods(rewriter: Rewriter, node: ast.ClassDef) -> None:
             rewriter.apply_construct("special", method, f"def {old}")
             where = edits.find(old.encode(), edits.start(method) + 3, edits.end(method))
             edits.replace(where, where + len(old), new)
-
-
-def compare_by_cmp(rewriter: Rewriter, node: ast.ClassDef) -> None:
-    """`def __cmp__(self, other)`, which Python 3 ignores: a base class calls it."""
-    names = {child.name for child in node.body if isinstance(child, ast.FunctionDef)}
-    if not rewriter.python2 or "__cmp__" not in names or names & {"__lt__", "__eq__"}:
-        return
-    base = rewriter.apply_construct("compared", node, "def __cmp__")
-    edits = rewriter.edits
-    if node.bases:
-        edits.open(edits.start(node.bases[0]), f"{base}, ")
-        return
-    where = edits.find(node.name.encode(), edits.start(node) + len("class"), edits.end(node)) + len(node.name)
-    bracket = edits.data[where:].lstrip()[:1] == b"("
-    edits.open(edits.find(b"(", where, edits.end(node)) + 1 if bracket else where, base if bracket else f"({base})")

@@ -34,11 +34,11 @@ class Edits:
         return self.data[start:end].decode()
 
     def open(self, offset: int, text: str) -> None:
-        """Insert before what starts at `offset`; insertions of inner nodes come after those of outer ones."""
+        """Insert before the node at `offset`; insertions of inner nodes come after those of outer ones."""
         self._pieces.append((offset, offset, len(self._pieces) + 1, text.encode()))
 
     def close(self, offset: int, text: str) -> None:
-        """Insert after what ends at `offset`; insertions of inner nodes come first, before anything opened there."""
+        """Insert after the node that ends at `offset`; inner nodes' insertions come first, then those opened there."""
         self._pieces.append((offset, offset, -len(self._pieces) - 1, text.encode()))
 
     def replace(self, start: int, end: int, text: str) -> None:
@@ -55,7 +55,7 @@ class Edits:
             elif self.data.startswith(token, offset):
                 return offset
             offset += 1
-        raise ValueError(f"no {token.decode()} between bytes {start} and {end}")
+        raise ValueError(f"there is no {token.decode()} between bytes {start} and {end}")
 
     def apply(self) -> str:
         """Return the edited text."""

@@ -129,6 +129,8 @@ class _Finder(ast.NodeVisitor):
             self._old(node, f".{function.attr}()")
         if isinstance(function, ast.Name) and function.id == "super" and not node.args:
             self._new(node, "super()")
+        if isinstance(function, ast.Name) and function.id == "isinstance" and "bytes" in _names(node.args[1:]):
+            self._new(node, "isinstance(..., bytes)")
         if isinstance(function, ast.Name) and function.id == "print" and node.keywords:
             self._new(node, "print(..., end=)")
         self.generic_visit(node)
@@ -151,3 +153,7 @@ class _Finder(ast.NodeVisitor):
         if node.cause is not None:
             self._new(node, "raise ... from")
         self.generic_visit(node)
+
+
+def _names(nodes: list[ast.expr]) -> set[str]:
+    return {part.id for node in nodes for part in ast.walk(node) if isinstance(part, ast.Name)}

@@ -24,7 +24,7 @@ def get_value(frame: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 class _ByLabelOrPosition:
-    """`frame.ix`: labels where the index has them, else positions."""
+    """`frame.ix`: labels if the index has them, else positions."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
@@ -64,7 +64,7 @@ def ix(frame: Any) -> Any:
 
 
 def append(owner: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return owner.append(...); a frame without that method is concatenated."""
+    """Return owner.append(...); frames without that method are concatenated."""
     if hasattr(owner, "append"):
         return owner.append(*args, **kwargs)
     return _append_rows(owner, *args, **kwargs)

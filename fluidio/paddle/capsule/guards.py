@@ -1,4 +1,4 @@
-"""Find where a script itself chooses between Python 2 and 3: such code is left alone and takes its own branch."""
+"""Find code that chooses between Python 2 and 3 itself: it is left unchanged and takes its own branch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SMALL = (ast.Import, ast.ImportFrom, ast.Assign, ast.Expr, ast.Pass, ast.If)
 
 
 def guarded_by_try(node: ast.Try) -> bool:
-    """Return whether a try statement probes what this Python has: the names it tries may be missing."""
+    """Return whether a try statement tests what this Python has: the names it tries may be missing."""
     caught = {name for handler in node.handlers for name in _names(handler.type)}
     if caught & _CATCHES:
         return True

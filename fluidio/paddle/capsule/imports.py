@@ -1,4 +1,4 @@
-"""Rewrite import statements: modules that have moved or gone, names that a module has dropped."""
+"""Rewrite imports of modules that have moved or disappeared, and of names that modules have dropped."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def rewrite_import(rewriter: Rewriter, node: ast.Import) -> None:
             parts.append(f"import {_path(row.new)} as {alias.asname or alias.name}")
         else:
             root = alias.name.partition(".")[0]
-            # Its uses, `distutils.util.x`, are rewritten with it; other parts of the package stay where they are.
+            # Its uses, `distutils.util.x`, are rewritten too; other parts of the package are unaffected.
             parts += [f"import {root}"] * (root not in _GONE) + [f"import {_path(row.new)}"]
     _put(rewriter, node, parts)
 
@@ -91,7 +91,7 @@ def _import_sibling(alias: ast.alias) -> list[str]:
 
 
 def refuse_from(rewriter: Rewriter, node: ast.ImportFrom) -> None:
-    """Make an import inside `try` fail if fluidio has nothing that it asks for."""
+    """Make an import inside `try` fail if fluidio has none of its names."""
     module = node.module or ""
     for alias in node.names:
         if not node.level and module.startswith("paddle.") and is_absent(module, alias.name):
@@ -106,7 +106,7 @@ def _row(rewriter: Rewriter, name: str) -> Row | None:
 
 
 def _bind(row: Row, name: str) -> str:
-    """Return the statement that binds `name` to what a row says."""
+    """Return the statement that binds `name` to the target of a row."""
     target = _path(row.new)
     if row.kind == "module":
         return f"import {target} as {name}"

@@ -1,7 +1,7 @@
-"""Restore older lifetimes, of caught exceptions and of StopIteration in generators, by changing the syntax tree only.
+"""Restore older lifetimes, of names and of StopIteration in generators, by changing the syntax tree only.
 
-A name bound by `except ... as e` stays bound after the handler in Python 2; a StopIteration that leaves a generator's
-body ended the generator before Python 3.7.
+A name bound by `except ... as e` or by a list comprehension stays bound after it in Python 2; a StopIteration that
+leaves a generator's body ended the generator before Python 3.7.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ def keep_lifetimes(tree: ast.Module, python2: bool) -> None:
         own = list(_own(scope))
         if python2:
             _keep_caught(own)
+            _keep_counted(own)
         if isinstance(scope, ast.FunctionDef) and _may_stop(own):
             _end_quietly(scope)
     ast.fix_missing_locations(tree)
@@ -45,8 +46,27 @@ def _keep_caught(own: list[ast.AST]) -> None:
             handler.name = hidden
 
 
+def _keep_counted(own: list[ast.AST]) -> None:
+    """Bind the names of list comprehensions that are read outside them in their scope, too."""
+    iterated = {id(node) for part in own if isinstance(part, ast.comprehension) for node in ast.walk(part.iter)}
+    loads = [node for node in own if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
+    for node in own:
+        if not isinstance(node, ast.ListComp) or id(node) in iterated:
+            continue
+        inside = {id(part) for part in ast.walk(node)}
+        read = {part.id for part in loads if id(part) not in inside}
+        for clause in node.generators:
+            targets = [part for part in ast.walk(clause.target) if isinstance(part, ast.Name) and part.id in read]
+            kept: list[ast.expr] = []
+            for target in targets:
+                name, target.id = target.id, f"fluidio_{target.id}"
+                kept.append(ast.NamedExpr(ast.Name(name, ast.Store()), ast.Name(target.id, ast.Load())))
+            if kept:
+                clause.ifs.insert(0, ast.copy_location(ast.Tuple(kept, ast.Load()), clause.target))
+
+
 def _may_stop(own: list[ast.AST]) -> bool:
-    """Return whether a function is a generator that asks an iterator for its next value or raises StopIteration."""
+    """Return whether a function is a generator that calls `next` on an iterator or raises StopIteration."""
     if not any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in own):
         return False
     return any(map(_asks, own)) or any(map(_raises, own))

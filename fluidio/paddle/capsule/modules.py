@@ -57,7 +57,7 @@ def _first_line(tree: ast.Module) -> int:
 
 def python_of(text: str, path: str) -> tuple[int, str]:
     """Return 2 or 3 for the Python that a text was written for, 0 if unknown, and the evidence."""
-    text, tree, changed = to_python3(text, path)
+    text, tree, changed, _ = to_python3(text, path)
     if changed:
         return 2, "old syntax"
     return _verdict(tree, Bindings(tree))
@@ -86,7 +86,8 @@ def renew(text: str, path: str, *, program: int = 0, forced: int = 0, in_package
     generated = renew_generated(text)
     if generated is not None:
         return Renewed(generated[0], 3, "generated", [generated[1]], [])
-    text, tree, changed = to_python3(text.replace("\r\n", "\n").replace("\r", "\n"), path)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text, tree, changed, has_statements = to_python3(text, path)
     bindings = Bindings(tree)
     python, reason = (2, "old syntax") if changed else _verdict(tree, bindings)
     if forced:
@@ -94,7 +95,9 @@ def renew(text: str, path: str, *, program: int = 0, forced: int = 0, in_package
     elif not python:
         python, reason = program or 3, "as the rest of the program" if program else "nothing older in it"
     siblings = _siblings(path) if in_package and "absolute_import" not in bindings.futures else frozenset()
-    done = rewrite(text, tree, bindings, python == 2, siblings if python == 2 else _only_beside(siblings, tree))
+    done = rewrite(
+        text, tree, bindings, python == 2, siblings if python == 2 else _only_beside(siblings, tree), has_statements
+    )
     return Renewed(done.text, python, reason, done.changes, done.imports)
 
 

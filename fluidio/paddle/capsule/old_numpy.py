@@ -58,7 +58,7 @@ def linspace(start: Any, stop: Any, num: Any = 50, *args: Any, **kwargs: Any) ->
 
 
 def reshape(a: Any, *args: Any, newshape: Any = None, **kwargs: Any) -> Any:
-    """Return np.reshape(...); `newshape` is `shape` now."""
+    """Return np.reshape(...); `newshape` is now `shape`."""
     return np.reshape(a, *([newshape] if newshape is not None else args), **kwargs)
 
 
@@ -74,7 +74,7 @@ def recfromcsv(fname: object, **kwargs: object) -> Any:
 
 
 def deprecate(*args: object, **kwargs: object) -> Any:
-    """Return the function as it is, or a decorator that does so."""
+    """Return the function unchanged, or a decorator that does so."""
     if args and callable(args[0]):
         return args[0]
 

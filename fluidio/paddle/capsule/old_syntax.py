@@ -1,6 +1,6 @@
-"""Python 2 syntax to Python 3 syntax, by the fixers of fissix (the kept branch of lib2to3); meaning is left alone.
+"""Convert Python 2 syntax to Python 3 with the fixers of fissix (the maintained fork of lib2to3); not its meaning.
 
-Lines stay where they are (but for tuple parameters), so that tracebacks point to the user's own lines.
+Lines stay where they are (except for tuple parameters), so that tracebacks point to the user's own lines.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ import ast
 import io
 import logging
 import warnings
+from typing import NamedTuple
 
-__all__ = ["parse", "to_python3"]
+__all__ = ["Converted", "parse", "to_python3"]
 
 _FIXERS = (
     "except",
@@ -20,23 +21,37 @@ _FIXERS = (
     "numliterals",
     "paren",
     "print",
-    "raise",
     "repr",
     "tuple_params",
 )
-_OURS = "fluidio.paddle.capsule.fix_literals"
+_OURS = (
+    "fluidio.paddle.capsule.fix_literals",
+    "fluidio.paddle.capsule.fix_raising",
+    "fluidio.paddle.capsule.fix_lambdas",
+)
 
 
 def parse(text: str, path: str) -> ast.Module:
     """Return the tree of a Python 3 text; SyntaxError if it is not one."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)  # of literals such as "\d", issued once when it is compiled
+        warnings.simplefilter("ignore", SyntaxWarning)  # about "\d" and the like; issued once, by the compiler
         warnings.simplefilter("ignore", DeprecationWarning)
         return ast.parse(text, path)
 
 
-def to_python3(text: str, path: str) -> tuple[str, ast.Module, bool]:
-    """Return the text, its tree, and whether it had to be changed.
+class Converted(NamedTuple):
+    """A text in the syntax of Python 3."""
+
+    text: str
+    tree: ast.Module
+    is_old: bool
+    """Whether it had to be changed."""
+    has_statements: bool = False
+    """Whether its calls of `print` were statements."""
+
+
+def to_python3(text: str, path: str) -> Converted:
+    """Return a text in the syntax of Python 3.
 
     Raises:
         SyntaxError: the text is neither Python 3 nor Python 2.
@@ -45,7 +60,7 @@ def to_python3(text: str, path: str) -> tuple[str, ast.Module, bool]:
     try:
         tree = parse(text, path)
         if not any(_prints_to_a_file(node) for node in ast.walk(tree)):
-            return text, tree, False
+            return Converted(text, tree, False)
         is_old = True
     except TabError:
         text, is_old = "".join(_spaced(line) for line in text.splitlines(keepends=True)), True
@@ -55,15 +70,15 @@ def to_python3(text: str, path: str) -> tuple[str, ast.Module, bool]:
     try:
         tree = parse(text, path)
         if not any(_prints_to_a_file(node) for node in ast.walk(tree)):
-            return text, tree, is_old
+            return Converted(text, tree, is_old)
     except SyntaxError:
         pass
-    fixed = _refactor(text, path)
-    return fixed, parse(fixed, path), True
+    fixed, has_statements = _refactor(text, path)
+    return Converted(fixed, parse(fixed, path), True, has_statements)
 
 
 def _prints_to_a_file(node: ast.AST) -> bool:
-    """Return whether this is Python 2's `print >> file, ...`, which Python 3 takes for a shift of its function."""
+    """Return whether this is Python 2's `print >> file, ...`, which Python 3 parses as a shift of a function."""
     if not isinstance(node, ast.Expr):
         return False
     first = node.value.elts[0] if isinstance(node.value, ast.Tuple) and node.value.elts else node.value
@@ -72,13 +87,13 @@ def _prints_to_a_file(node: ast.AST) -> bool:
     return isinstance(first.left, ast.Name) and first.left.id == "print"
 
 
-# `async` and `await` were names until Python 3.7. Python compares keywords letter by letter, but takes names that look
-# alike for one: with another "a" in front it is no keyword, and still the name `async` for getattr and **kwargs.
+# `async` and `await` were names until Python 3.7. Python compares keywords byte by byte but normalises names: with a
+# different "a" in front, it is not a keyword but still the name `async` for getattr and **kwargs.
 _NAMES = {"async": "\U0001d5basync", "await": "\U0001d5bawait"}
 
 
 def _freed(text: str) -> str:
-    """Return a text in which `async` and `await` are names again; unchanged where they are keywords."""
+    """Return a text in which `async` and `await` are names again, unless they are used as keywords."""
     if not any(name in text for name in _NAMES):
         return text
     from fissix.pgen2 import token, tokenize
@@ -104,16 +119,17 @@ def _spaced(line: str) -> str:
     return line[: len(line) - len(rest)].expandtabs(8) + rest
 
 
-def _refactor(text: str, path: str) -> str:
+def _refactor(text: str, path: str) -> tuple[str, bool]:
+    """Return a text after the fixers, and whether `print` was a statement in it."""
     from fissix.pgen2.parse import ParseError
     from fissix.refactor import RefactoringTool
 
     logging.getLogger("RefactoringTool").setLevel(logging.ERROR)
     source = text if text.endswith("\n") else text + "\n"
     for options, left_out in (({}, ""), ({"print_function": True}, "print")):
-        fixers = [*(f"fissix.fixes.fix_{name}" for name in _FIXERS if name != left_out), _OURS]
+        fixers = [*(f"fissix.fixes.fix_{name}" for name in _FIXERS if name != left_out), *_OURS]
         try:
-            return str(RefactoringTool(fixers, options).refactor_string(source, path))
+            return str(RefactoringTool(fixers, options).refactor_string(source, path)), not left_out
         except ParseError:
             continue
-    return text
+    return text, False

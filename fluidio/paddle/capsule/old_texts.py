@@ -1,4 +1,4 @@
-"""Source texts that Python 2 modules pass to `exec`, `eval` and `compile`: they are Python 2, too."""
+"""Source texts that Python 2 modules pass to `exec`, `eval` and `compile`, which are Python 2, too."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from types import CodeType
 from typing import Any
 
 from fluidio.paddle.capsule.modules import renew
-from fluidio.paddle.capsule.text import ByteText
+from fluidio.paddle.capsule.old_strings import ByteText
 
 __all__ = ["compile_text", "old_code"]
 
 
 def old_code(source: object, mode: str) -> object:
-    """Return the code of a text; code objects and files' code as they are."""
+    """Return the code of a text; return code objects and the code of files unchanged."""
     if isinstance(source, ByteText):
         source = str(source)
     return _compiled(source, "<string>", mode) if isinstance(source, str) else source
@@ -41,7 +41,7 @@ def _compiled(source: str, filename: str, mode: str) -> CodeType:
 
 
 def _bound(line: str) -> tuple[str, str]:
-    """Return the name that an import binds and an expression for it: the text's own names get no new ones."""
+    """Return the name that an import binds and an expression for it, so that nothing is added to the text's names."""
     words = line.split()
     if words[0] == "from":
         return words[-1], f"__import__('{words[1]}.{words[3]}', fromlist=('x',))"

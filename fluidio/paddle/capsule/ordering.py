@@ -5,13 +5,16 @@ from __future__ import annotations
 import builtins
 import functools
 import numbers
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
+
+from fluidio.paddle.capsule.old_strings import ByteText, EncodedText
 
 Compare: TypeAlias = Callable[[Any, Any], int]
 Key: TypeAlias = Callable[[Any], Any]
 
-__all__ = ["Compared", "cmp", "max_of", "min_of", "sorted_by", "sorted_by_in_place"]
+__all__ = ["Compared", "cmp", "max_of", "min_of", "ordered", "sorted_by", "sorted_by_in_place"]
 
 
 def cmp(left: Any, right: Any) -> int:
@@ -20,16 +23,62 @@ def cmp(left: Any, right: Any) -> int:
         return int(left > right) - int(left < right)
     except TypeError:
         pass  # values that Python 3 refuses to compare
+    if isinstance(left, complex) or isinstance(right, complex):
+        raise TypeError("no ordering relation is defined for complex numbers")
     if type(left) is type(right) and isinstance(left, (tuple, list)):
         found = next((order for a, b in zip(left, right) if (order := cmp(a, b))), 0)
         return found or cmp(len(left), len(right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return _cmp_dicts(left, right)
     return cmp(_rank(left), _rank(right))
+
+
+def _cmp_dicts(left: dict[Any, Any], right: dict[Any, Any]) -> int:
+    """Compare the lengths, then the smallest keys that differ, then their values."""
+    if len(left) != len(right):
+        return cmp(len(left), len(right))
+    first, second = _odd_key(left, right), _odd_key(right, left)
+    return cmp(first, second) or (0 if first is None else cmp(left[first], right[second]))
+
+
+def _odd_key(one: dict[Any, Any], other: dict[Any, Any]) -> Any:
+    """Return the smallest key whose value the other lacks; None if there is none."""
+    odd: list[Any] = [key for key in one if key not in other or one[key] != other[key]]
+    return builtins.min(odd, key=_any_order) if odd else None
 
 
 def _rank(value: object) -> tuple[int, str]:
     if value is None:
         return 0, ""
-    return (1, "") if isinstance(value, numbers.Number) else (2, type(value).__name__)
+    return (1, "") if isinstance(value, numbers.Number) else (2, _NAMES.get(type(value), type(value).__name__))
+
+
+_NAMES: dict[type, str] = {range: "xrange", EncodedText: "str", ByteText: "str"}
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+
+
+def ordered(left: Any, *rest: Any) -> Any:
+    """Return `left < right`, or a chain of comparisons, given as `left, "<", right, "<", ...`."""
+    found: Any = True
+    for place in range(0, len(rest), 2):
+        if place and not found:
+            break
+        compare, right = _OPERATORS[rest[place]], rest[place + 1]
+        try:
+            found = compare(left, right)
+        except TypeError:
+            if rest[place] not in ("<", "<=", ">", ">="):
+                raise
+            found = compare(cmp(left, right), 0)
+        left = right
+    return found
 
 
 _any_order = functools.cmp_to_key(cmp)

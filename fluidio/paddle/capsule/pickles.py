@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import pickle
 from typing import Any
 
-from fluidio.paddle.capsule.text import ByteText
+from fluidio.paddle.capsule.old_strings import ByteText, EncodedText, as_bytes, bytes_of
 
-__all__ = ["dump", "load", "loads"]
+__all__ = ["Pickler", "Unpickler", "dump", "dumps", "load", "loads"]
+
+
+class _Plain:
+    """A file whose reads are plain bytes."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        for name in ("seek", "tell"):
+            if hasattr(file, name):
+                setattr(self, name, getattr(file, name))
+
+    def read(self, size: int = -1) -> bytes:
+        return bytes(as_bytes(self._file.read(size)))
+
+    def readline(self) -> bytes:
+        return bytes(as_bytes(self._file.readline()))
 
 
 def _binary(file: object) -> Any:
     inner = getattr(file, "buffer", file)
-    return inner.raw if isinstance(inner, io.BufferedReader) and type(inner) is not io.BufferedReader else inner
+    return inner if type(inner) in (io.BytesIO, io.BufferedReader) else _Plain(inner)
 
 
 def _decoded(self: object, value: bytes) -> str | ByteText:
@@ -21,29 +38,74 @@ def _decoded(self: object, value: bytes) -> str | ByteText:
     return value.decode() if value.isascii() else ByteText(value)
 
 
-# The pure-Python unpickler calls this for each string.
-_Unpickler: Any = type("_Unpickler", (vars(pickle)["_Unpickler"],), {"_decode_string": _decoded})
+def _encode(text: str, encoding: str = "utf-8", *args: str) -> object:
+    """Return codecs.encode(...), by which pickles of Python 3 make strings."""
+    found: Any = codecs.encode(text, encoding, *args)
+    return ByteText(found) if isinstance(found, bytes) else found
+
+
+class _Fast(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> object:
+        return _encode if (module, name) == ("_codecs", "encode") else super().find_class(module, name)
+
+
+# The pure-Python unpickler calls `_decode_string` for each string of Python 2.
+_Python: Any = vars(pickle)["_Unpickler"]
+
+
+def _find_class(self: object, module: str, name: str) -> object:
+    """Return what a pickle names."""
+    return _encode if (module, name) == ("_codecs", "encode") else _Python.find_class(self, module, name)
+
+
+_Reader: Any = type("_Reader", (_Python,), {"_decode_string": _decoded, "find_class": _find_class})
 
 
 def load(file: Any) -> Any:
     """Return the object in a file."""
     stream = _binary(file)
-    stream = stream if hasattr(stream, "readline") else file
     start = stream.tell() if hasattr(stream, "seek") else None
     if start is None:
-        return _Unpickler(stream).load()
+        return _Reader(stream).load()
     try:
-        return pickle.load(stream)
+        return _Fast(stream).load()
     except UnicodeDecodeError:
         stream.seek(start)  # a string of Python 2 that is not ASCII, such as an array's data
-    return _Unpickler(stream).load()
+    return _Reader(stream).load()
 
 
-def loads(data: Any) -> Any:
+def loads(data: Any) -> object:
     """Return the object in a string."""
-    return load(io.BytesIO(data.encode("latin1") if isinstance(data, str) else data))
+    return load(io.BytesIO(as_bytes(data)))
 
 
-def dump(obj: Any, file: Any, protocol: int | None = None) -> None:
+def dump(obj: object, file: object, protocol: int | None = None) -> None:
     """Write an object to a file, opened as text or not."""
-    pickle.dump(obj, getattr(file, "buffer", file), 2 if protocol in (None, -1) else protocol)
+    Pickler(file, protocol).dump(obj)
+
+
+def dumps(obj: object, protocol: int | None = None) -> object:
+    """Return an object as a pickle that Python 2 can read."""
+    buffer = io.BytesIO()
+    Pickler(buffer, protocol).dump(obj)
+    return ByteText(buffer.getvalue())
+
+
+class _TwoWay(pickle.Pickler):
+    """Write strings with bytes outside ASCII so that both Pythons read them."""
+
+    def reducer_override(self, obj: object) -> Any:
+        if isinstance(obj, (EncodedText, ByteText)):
+            return codecs.encode, (bytes_of(obj).decode("latin-1"), "latin1")
+        return NotImplemented
+
+
+def Pickler(file: Any, protocol: int | None = None) -> Any:
+    """Return a pickler that writes what Python 2 can read."""
+    number = 0 if protocol is None else protocol
+    return _TwoWay(getattr(file, "buffer", file), 2 if number < 0 else min(number, 2))
+
+
+def Unpickler(file: object) -> object:
+    """Return an unpickler of what Python 2 wrote."""
+    return _Reader(_binary(file))

@@ -1,8 +1,8 @@
 """Restore NumPy 1's dtypes for arithmetic with scalars, which NumPy 2 (NEP 50) has changed.
 
-Two scalars met as the dtypes they are, a Python int as int64 and a float as float64: `np.uint8(200) + 100` was 300, it
-is 44 today. A scalar beside an array did not change the array's dtype unless its kind or its value asked for it:
-float32 array / np.sqrt(2.0) was float32, it is float64 today; uint8 array + 300 was uint16, it is an error today.
+Two scalars were combined by dtype, with a Python int as int64 and a float as float64: `np.uint8(200) + 100` was 300 and
+is 44 today. A scalar combined with an array did not change the array's dtype unless its kind or value required it:
+float32 array / np.sqrt(2.0) was float32 and is float64 today; uint8 array + 300 was uint16 and is an error today.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def promoted(left: Any, right: Any) -> tuple[Any, Any]:
 
 
 def _beside(dtype: DType, value: object) -> Any:
-    """Return a scalar as it was promoted together with an array of a dtype."""
+    """Return a scalar in the dtype it was promoted to when combined with an array."""
     if type(value) is int:
         return value if dtype.kind not in "iu" or _fits(dtype, value) else _widened(dtype, value)
     if not isinstance(value, _NUMPY) or dtype.kind not in _RANKS or value.dtype.kind not in _RANKS:
@@ -63,7 +63,7 @@ def _widened(dtype: DType, value: int) -> Any:
 
 
 def _scalar(value: Any, other: Any) -> Any:
-    """Return a Python number as the NumPy scalar that it was beside another scalar."""
+    """Return a Python number as the NumPy scalar it became when combined with another scalar."""
     make = _PYTHON.get(type(value))
     if make is None or not isinstance(other, _NUMPY) or other.dtype.kind not in _RANKS:
         return value
@@ -73,7 +73,7 @@ def _scalar(value: Any, other: Any) -> Any:
 
 
 def two(function: Callable[..., object]) -> Callable[..., Any]:
-    """Return a function of two operands, with the dtypes of NumPy 1."""
+    """Return a function of two operands with the dtypes of NumPy 1."""
 
     def with_promotion(left: object, right: object, *args: object, **kwargs: object) -> Any:
         return function(*promoted(left, right), *args, **kwargs)
@@ -163,7 +163,7 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, *args: Any, **kwargs: Any
 
 
 def sum_numbers(iterable: Iterable[Any], /, start: Any = 0) -> Any:
-    """Return the builtin sum(...): NumPy's small floats and integers add up as their large ones."""
+    """Return the builtin sum(...), with NumPy's small floats and integers added as large ones."""
     values = list(iterable)
     if not any(isinstance(value, np.generic) for value in values):
         return sum(values, start)

@@ -1,7 +1,7 @@
 """Generated `_pb2.py` files of protobuf 3.19 and older, which current protobuf refuses to load.
 
-They build each descriptor by hand. All that they say is in the serialized file that they hold, too, and today's
-generated files use that alone.
+They build each descriptor piece by piece. The serialized file that they contain has the same information, and today's
+generated files use only that.
 """
 
 from __future__ import annotations

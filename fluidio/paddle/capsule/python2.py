@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.paddle.capsule.old_strings import ByteText
 from fluidio.paddle.capsule.scalars import scalar
-from fluidio.paddle.capsule.text import ByteText
+from fluidio.paddle.capsule.text import join
 
 __all__ = [
     "apply",
@@ -23,10 +24,12 @@ __all__ = [
     "coerce",
     "divide",
     "divide_in_place",
+    "divide_item",
     "execfile",
     "filter_of",
     "floor",
     "has_key",
+    "imap",
     "isMappingType",
     "isNumberType",
     "isSequenceType",
@@ -35,16 +38,19 @@ __all__ = [
     "iterkeys",
     "itervalues",
     "keys_of",
+    "map_list",
     "map_longest",
     "message",
     "next_of",
     "nothing",
+    "range_list",
     "reload",
     "round_away",
     "values_of",
     "view_items",
     "view_keys",
     "view_values",
+    "zip_list",
 ]
 
 basestring = (str, bytes)
@@ -54,12 +60,17 @@ def _is_integer(value: object) -> bool:
     return isinstance(value, (int, np.integer)) or (isinstance(value, np.ndarray) and value.dtype.kind in "iu")
 
 
-def divide(left: Any, right: Any) -> Any:
+def divide(left: object, right: Any) -> Any:
     """Return left / right as Python 2 computes it: integers floor."""
     return left // right if _is_integer(left) and _is_integer(right) else left / right
 
 
-def divide_in_place(left: Any, right: Any) -> Any:
+def divide_item(owner: Any, index: Any, right: object) -> None:
+    """Do `owner[index] /= right`."""
+    owner[index] = divide_in_place(owner[index], right)
+
+
+def divide_in_place(left: object, right: Any) -> object:
     """Return the value of `left` after `left /= right` in Python 2."""
     if _is_integer(left) and _is_integer(right):
         left //= right
@@ -68,7 +79,7 @@ def divide_in_place(left: Any, right: Any) -> Any:
     return left
 
 
-def round_away(number: Any, ndigits: Any = 0) -> Any:
+def round_away(number: Any, ndigits: Any = 0) -> object:
     """Round half away from zero to a float, as Python 2 did."""
     if not isinstance(number, (int, float, np.floating, np.integer)):
         return round(number, ndigits)
@@ -78,16 +89,16 @@ def round_away(number: Any, ndigits: Any = 0) -> Any:
     return float(Decimal(value).quantize(Decimal(1).scaleb(-int(ndigits)), ROUND_HALF_UP))
 
 
-def _as_list(value: object) -> Any:
+def _as_list(value: object) -> object:
     return list(value) if isinstance(value, (KeysView, ValuesView, ItemsView)) else value
 
 
-def keys_of(mapping: Any) -> Any:
+def keys_of(mapping: Any) -> object:
     """Return mapping.keys() as a list."""
     return _as_list(mapping.keys())
 
 
-def values_of(mapping: Any) -> Any:
+def values_of(mapping: Any) -> object:
     """Return mapping.values() as a list."""
     return _as_list(mapping.values())
 
@@ -97,21 +108,21 @@ def items_of(mapping: Any) -> Any:
     return _as_list(mapping.items())
 
 
-def _old_or_new(value: object, old: str, new: str) -> Any:
+def _old_or_new(value: object, old: str, new: str) -> object:
     return getattr(value, old)() if hasattr(value, old) else iter(getattr(value, new)())
 
 
-def iteritems(mapping: object) -> Any:
+def iteritems(mapping: object) -> object:
     """Iterate over the items."""
     return _old_or_new(mapping, "iteritems", "items")
 
 
-def itervalues(mapping: object) -> Any:
+def itervalues(mapping: object) -> object:
     """Iterate over the values."""
     return _old_or_new(mapping, "itervalues", "values")
 
 
-def iterkeys(mapping: object) -> Any:
+def iterkeys(mapping: object) -> object:
     """Iterate over the keys."""
     return _old_or_new(mapping, "iterkeys", "keys")
 
@@ -131,36 +142,56 @@ def view_values(mapping: Mapping[object, object]) -> object:
     return getattr(mapping, "viewvalues", mapping.values)()
 
 
-def has_key(mapping: Any, *args: Any, **kwargs: Any) -> Any:
+def has_key(mapping: Any, *args: object, **kwargs: object) -> object:
     """Return whether a mapping has a key."""
     own = getattr(mapping, "has_key", None)
     return args[0] in mapping if own is None else own(*args, **kwargs)
 
 
-def message(value: object) -> Any:
-    """Return value.message; the one argument of an exception that has no such attribute."""
+def message(value: object) -> object:
+    """Return value.message, or the only argument of an exception without this attribute."""
     if not isinstance(value, BaseException) or hasattr(value, "message"):
         return getattr(value, "message")  # noqa: B009  (not every exception has it)
     return value.args[0] if len(value.args) == 1 else ""
 
 
-def next_of(iterator: Any) -> Any:
+def next_of(iterator: Any) -> object:
     """Return the next value of an iterator."""
     return iterator.next() if hasattr(iterator, "next") else next(iterator)
 
 
 def map_longest(function: Callable[..., object] | None, *columns: Iterable[object]) -> list[object]:
-    """Return map(function, a, b, ...) up to the longest; without a function tuples, or the only values."""
+    """Return map(function, a, b, ...) up to the longest; without a function, tuples or the single values."""
     if function is not None:
         return [function(*values) for values in itertools.zip_longest(*columns)]
     return list(columns[0]) if len(columns) == 1 else list(itertools.zip_longest(*columns))
 
 
+def map_list(function: Callable[..., object] | None, *columns: Iterable[object]) -> list[object]:
+    """Return map(function, values)."""
+    return list(map(function, *columns)) if function and len(columns) == 1 else map_longest(function, *columns)
+
+
+def zip_list(*columns: Iterable[object]) -> list[tuple[object, ...]]:
+    """Return zip(...)."""
+    return list(zip(*columns))
+
+
+def range_list(*bounds: Any) -> list[int]:
+    """Return range(...)."""
+    return list(range(*bounds))
+
+
+def imap(function: Callable[..., object] | None, *columns: Iterable[object]) -> Iterable[object]:
+    """Return itertools.imap(...)."""
+    return zip(*columns) if function is None else map(function, *columns)
+
+
 def filter_of(function: Callable[[object], object] | None, values: Iterable[object]) -> object:
-    """Return filter(function, values): text of text, a tuple of a tuple, else a list."""
+    """Return filter(function, values): text for text, a tuple for a tuple, else a list."""
     found = list(filter(function, values))
     if isinstance(values, (str, ByteText)):
-        return "".join(map(str, found))
+        return join("", found)
     return tuple(found) if isinstance(values, tuple) else found
 
 
@@ -179,7 +210,7 @@ def chr_of(number: int) -> str | ByteText:
     return chr(number) if number < 128 else ByteText(bytes([number]))
 
 
-def coerce(left: Any, right: Any) -> tuple[Any, Any]:
+def coerce(left: Any, right: object) -> tuple[object, object]:
     """Return two numbers as numbers of one type."""
     kind = type(left + right)
     return kind(left), kind(right)
@@ -200,7 +231,7 @@ def isNumberType(value: object) -> bool:
     return hasattr(value, "__int__") or hasattr(value, "__complex__")
 
 
-def apply(function: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
+def apply(function: Callable[..., object], args: Any = (), kwargs: Any = None) -> object:
     """Call a function with a tuple of arguments."""
     return function(*args, **(kwargs or {}))
 
@@ -216,10 +247,10 @@ def execfile(filename: str, globals: Any = None, locals: Any = None) -> None:
     exec(code, names, caller.f_locals if locals is None and globals is None else locals)
 
 
-def reload(module: Any) -> Any:
-    """Load a module again; `reload(sys)`, which only brought setdefaultencoding back, does nothing."""
+def reload(module: Any) -> object:
+    """Reload a module; `reload(sys)`, which only restored setdefaultencoding, does nothing."""
     return module if module is sys else importlib.reload(module)
 
 
 def nothing(*args: object, **kwargs: object) -> None:
-    """Do nothing: the call no longer has a meaning."""
+    """Do nothing: the call no longer has any meaning."""

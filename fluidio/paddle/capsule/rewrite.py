@@ -8,11 +8,12 @@ import re
 import sys
 from dataclasses import dataclass, field
 
-from fluidio.paddle.capsule import constructs
+from fluidio.paddle.capsule import constructs, old_constructs
 from fluidio.paddle.capsule.bindings import Bindings
 from fluidio.paddle.capsule.edits import Edits, Spanned
 from fluidio.paddle.capsule.guards import guarded_by_if, guarded_by_try
 from fluidio.paddle.capsule.imports import refuse_from, rewrite_from, rewrite_import
+from fluidio.paddle.capsule.scopes import Certain
 from fluidio.paddle.capsule.shapes import is_lazy, is_no_array
 from fluidio.paddle.capsule.table import Row, rows_of
 
@@ -38,7 +39,7 @@ class Change:
 
 @dataclass
 class Rewritten:
-    """A text after the table was applied: what changed, and the import lines that it needs now."""
+    """A text after the table was applied: the changes, and the import lines that it needs now."""
 
     text: str
     changes: list[Change] = field(default_factory=list)
@@ -46,14 +47,28 @@ class Rewritten:
 
 
 def rewrite(
-    text: str, tree: ast.Module, bindings: Bindings, python2: bool, siblings: frozenset[str] = frozenset()
+    text: str,
+    tree: ast.Module,
+    bindings: Bindings,
+    python2: bool,
+    siblings: frozenset[str] = frozenset(),
+    has_statements: bool = True,
 ) -> Rewritten:
     """Apply the table to a text whose tree is given; no line moves.
 
-    `siblings` are the modules beside it in its package, which Python 2 imports before any other of that name.
+    Args:
+        text: the source.
+        tree: its syntax tree.
+        bindings: what its names mean.
+        python2: whether it was written for Python 2.
+        siblings: the modules beside it in its package, which Python 2 imports in preference to others of that name.
+        has_statements: whether its calls of `print` were statements.
     """
     rewriter = Rewriter(text, bindings, python2)
     rewriter.siblings = siblings
+    rewriter.has_statements = has_statements
+    if python2:
+        rewriter.look_ahead(tree)
     rewriter.visit(tree)
     return Rewritten(rewriter.edits.apply(), sorted(set(rewriter.changes)), sorted(rewriter.imports))
 
@@ -71,24 +86,42 @@ class Rewriter(ast.NodeVisitor):
         self.siblings: frozenset[str] = frozenset()
         self.guarded = self.tried = False
         self.iterated: set[int] = set()
+        self.certain = Certain(ast.Module([], []))
+        self.shown: set[int] = set()
+        self.raised: set[str] = set()
+        self.has_statements = True
+        self.waits = False
         taken = bindings.bound | set(bindings.modules)
         self.capsule = "capsule" if "capsule" not in taken else "fluidio_capsule"
+
+    def look_ahead(self, tree: ast.Module) -> None:
+        """Read off the whole module of Python 2 what its parts must know."""
+        self.certain = Certain(tree)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
+                self.waits |= "print_function" not in self.bindings.futures and bool(node.keywords)
+            elif isinstance(node, ast.Raise):
+                self.raised.update(_names_in(node.exc))
+            elif isinstance(node, ast.ExceptHandler):
+                self.raised.update(_names_in(node.type))
+            elif isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+                self.shown.update(_docstring(node))
 
     # Helpers for constructs and imports.
 
     def note(self, node: Spanned, row: Row, old: str = "") -> None:
-        """Remember that a row was applied."""
+        """Record that a row was applied."""
         self.changes.append(Change(node.lineno, old or row.old.removeprefix("module "), row.new, row.since))
 
     def helper(self, target: str) -> str:
-        """Return the text for `capsule.x`, and have it imported."""
+        """Return the text for `capsule.x`, and make sure it is imported."""
         self.imports.add(
             f"from fluidio.paddle import capsule{'' if self.capsule == 'capsule' else ' as ' + self.capsule}"
         )
         return f"{self.capsule}.{target.removeprefix('capsule.')}"
 
     def target(self, row: Row, full: str = "", root: str = "") -> str:
-        """Return the text of a row's target, in the words of a script that knows `root` as the start of `full`."""
+        """Return the text of a row's target for a script in which `root` is the start of `full`."""
         new = row.new
         if new.startswith("capsule."):
             return self.helper(new)
@@ -170,7 +203,8 @@ class Rewriter(ast.NodeVisitor):
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         constructs.rename_special_methods(self, node)
-        constructs.compare_by_cmp(self, node)
+        if self.python2:
+            old_constructs.bases(self, node)
         self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> None:
@@ -191,6 +225,25 @@ class Rewriter(ast.NodeVisitor):
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         constructs.fstring(self, node)
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        if self.python2:
+            old_constructs.compare(self, node)
+        self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if self.python2:
+            old_constructs.literal(self, node)
+
+    def visit_keyword(self, node: ast.keyword) -> None:
+        if node.arg in ("help", "description", "epilog"):
+            old_constructs.leave_shown(self, [node.value])
+        self.generic_visit(node)
+
+    def visit_Assert(self, node: ast.Assert) -> None:
+        if node.msg is not None:
+            old_constructs.leave_shown(self, [node.msg])
+        self.generic_visit(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
         constructs.operator(self, node)
@@ -227,7 +280,8 @@ class Rewriter(ast.NodeVisitor):
             if row.condition and self._holds(row, node):
                 self._replace(function, row, self.target(row, full, root))
                 return
-        self.visit(function)
+        if function.id not in constructs.LISTS:
+            self.visit(function)
 
     def _called_attribute(self, node: ast.Call, function: ast.Attribute) -> None:
         full, root = self.bindings.dotted(function)
@@ -239,11 +293,11 @@ class Rewriter(ast.NodeVisitor):
             if not _names_function(full) and self._holds(row, node):
                 self._method(node, function, row)
                 break
-        # Not the attribute itself: its row may not apply to this call.
+        # Do not rewrite the attribute itself: its row may not apply to this call.
         self.visit(function.value)
 
     def _needs_no(self, row: Row, node: ast.Call) -> bool:
-        """Return whether a call is safe as it is: an array with a dtype is not ragged, a literal is no array."""
+        """Return whether a call is safe unchanged: an array with a dtype is not ragged, a literal is not an array."""
         if row.key in ("numpy.array", "numpy.asarray"):
             return len(node.args) != 1 or (any(k.arg == "dtype" for k in node.keywords) and not _says_copy(node))
         if row.python2_only:
@@ -258,7 +312,7 @@ class Rewriter(ast.NodeVisitor):
         self.as_function(node, function, self.target(row))
 
     def as_function(self, node: ast.Call, function: ast.Attribute, name: str) -> None:
-        """Turn a call of a method into a call of a function whose first argument is the object."""
+        """Turn a method call into a function call with the object as first argument."""
         end = self.edits.end(function)
         dot = self.edits.data.rindex(b".", 0, end)
         parenthesis = self.edits.find(b"(", end, len(self.edits.data))
@@ -288,8 +342,9 @@ class Rewriter(ast.NodeVisitor):
     def visit_Name(self, node: ast.Name) -> None:
         if node.id not in _BUILTINS or not isinstance(node.ctx, ast.Load) or self.guarded:
             return
-        if self.bindings.is_builtin(node.id):
-            self._replace(node, _BUILTINS[node.id][0], self.target(_BUILTINS[node.id][0]))
+        row = _BUILTINS[node.id][0]
+        if self.bindings.is_builtin(node.id) and self._holds(row, None):
+            self._replace(node, row, self.target(row))
 
     def _replace(self, node: ast.expr, row: Row, text: str) -> None:
         start, end = self.edits.start(node), self.edits.end(node)
@@ -297,8 +352,17 @@ class Rewriter(ast.NodeVisitor):
         self.edits.replace(start, end, text)
 
 
+def _names_in(node: ast.expr | None) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} if node is not None else set()
+
+
+def _docstring(node: ast.Module | ast.ClassDef | ast.FunctionDef) -> set[int]:
+    first = node.body[0] if node.body else None
+    return {id(first.value)} if isinstance(first, ast.Expr) else set()
+
+
 def _names_function(full: str) -> bool:
-    """Return whether a dotted name is a function of a module, and not, as `os.environ.keys`, of something in it."""
+    """Return whether a dotted name is a module's own function, unlike `os.environ.keys`."""
     owner = full.rpartition(".")[0]
     return bool(full) and ("." not in owner or owner in sys.modules)
 

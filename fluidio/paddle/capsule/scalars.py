@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["format_text", "percent", "scalar", "storable", "to_float", "to_int"]
+__all__ = ["SPEC", "format_text", "kinds_of", "percent", "scalar", "storable", "to_float", "to_int"]
 
-_SPEC = re.compile(r"%(?:\((?P<key>[^)]*)\))?[#0\- +]*(?P<width>\*|\d+)?(?:\.(?P<digits>\*|\d+))?[hlL]?(?P<kind>.)")
+SPEC = re.compile(r"%(?:\((?P<key>[^)]*)\))?[#0\- +]*(?P<width>\*|\d+)?(?:\.(?P<digits>\*|\d+))?[hlL]?(?P<kind>.)")
 
 
 def scalar(value: object) -> Any:
@@ -36,13 +36,13 @@ def storable(target: object, value: object) -> Any:
 
 
 def percent(text: Any, values: Any) -> Any:
-    """Return `text % values`; one-element arrays are numbers where a number is asked for, and arrays for %s."""
+    """Return `text % values`; one-element arrays are numbers where a number is expected, and arrays for %s."""
     if not isinstance(text, (str, bytes)) or not _holds_array(values):
         return text % values
     if isinstance(values, dict):
-        keys = {match["key"] for match in _SPEC.finditer(_as_text(text)) if match["kind"] not in "sr"}
+        keys = {match["key"] for match in SPEC.finditer(_as_text(text)) if match["kind"] not in "sr"}
         return text % {key: scalar(value) if key in keys else value for key, value in values.items()}
-    kinds = [kind for match in _SPEC.finditer(_as_text(text)) for kind in _kinds(match)]
+    kinds = [kind for match in SPEC.finditer(_as_text(text)) for kind in kinds_of(match)]
     given = values if isinstance(values, tuple) else (values,)
     return text % tuple(v if k in "sr" else scalar(v) for v, k in zip(given, kinds + ["s"] * len(given)))
 
@@ -56,7 +56,7 @@ def _as_text(text: str | bytes) -> str:
     return text if isinstance(text, str) else text.decode("latin1")
 
 
-def _kinds(match: re.Match[str]) -> list[str]:
+def kinds_of(match: re.Match[str]) -> list[str]:
     """Return the kinds of the values that one `%...` takes: `%*d` takes two."""
     if match["kind"] == "%":
         return []
@@ -69,7 +69,7 @@ class _Formatter(string.Formatter):
 
 
 def format_text(text: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """Return `text.format(...)`; one-element arrays are numbers where a format is given."""
+    """Return `text.format(...)`; one-element arrays are numbers if a format is given."""
     if isinstance(text, str) and (_holds_array(args) or _holds_array(kwargs)):
         return _Formatter().vformat(text, args, kwargs)
     return text.format(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""What is certain about an expression from its own text."""
+"""What an expression's own text reveals about its value."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def is_no_array(node: ast.expr) -> bool:
 
 
 def is_text(node: ast.expr, texts: set[str]) -> bool:
-    """Return whether an expression is a string: a literal, a sum of literals, or a name that was given one."""
+    """Return whether an expression is a string: a literal, a sum of literals, or a name assigned one."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         return is_text(node.left, texts) or is_text(node.right, texts)
     if isinstance(node, ast.Name):
@@ -95,7 +95,7 @@ def is_text(node: ast.expr, texts: set[str]) -> bool:
 
 
 def is_lazy(node: ast.expr) -> bool:
-    """Return whether an expression yields its values one by one: a generator, or map, filter, zip."""
+    """Return whether an expression is lazy: a generator, or map, filter, zip."""
     return isinstance(node, ast.GeneratorExp) or is_list(node, ("map", "filter", "zip"))
 
 

@@ -1,4 +1,4 @@
-"""NumPy functions that used to accept generators and maps, and now need sequences."""
+"""NumPy functions that used to accept generators and maps but now need sequences."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def sample(population: Any, k: int, **kwargs: Any) -> list[Any]:
 
 
 def shuffle(x: Any, random: Any) -> None:
-    """Shuffle a list by a function that gives numbers below 1."""
+    """Shuffle a list with a function that returns numbers below 1."""
     for i in reversed(range(1, len(x))):
         j = int(random() * (i + 1))
         x[i], x[j] = x[j], x[i]

@@ -1,31 +1,61 @@
-"""Python 2's StringIO and cStringIO: buffers that hold text or bytes, depending on the first write."""
+"""Python 2's StringIO and cStringIO: buffers that hold text or bytes, depending on what is written."""
 
 from __future__ import annotations
 
 import io
 from typing import Any
 
+from fluidio.paddle.capsule.old_strings import ByteText, as_bytes, as_text, is_unicode
+
 __all__ = ["StringIO"]
 
 
-def StringIO(buffer: object = None) -> Any:
+def StringIO(buffer: Any = None) -> Any:
     """Return a buffer over bytes or text; an empty one takes either."""
-    if isinstance(buffer, bytes):
-        return io.BytesIO(buffer)
-    return io.StringIO(buffer) if isinstance(buffer, str) and buffer else _Either()
+    if is_unicode(buffer):
+        return _Unicode(buffer)
+    found = _Either(b"" if buffer is None else as_bytes(buffer))
+    found.is_text = isinstance(buffer, str) and bool(buffer)
+    return found
+
+
+class _Unicode(io.StringIO):
+    """A buffer of unicode."""
+
+    @property
+    def len(self) -> int:
+        """Return how many characters it holds."""
+        return len(self.getvalue())
+
+    def next(self) -> str:
+        return next(self)
 
 
 class _Either(io.BytesIO):
-    """An empty buffer: bytes until text is written to it."""
+    """A buffer of Python 2 strings: bytes until text is written to it."""
 
-    _is_text = False
+    is_text = False
+    softspace = 0
 
-    def _as_written(self, data: bytes) -> str | bytes:
-        return data.decode("utf-8", "surrogateescape") if self._is_text else data
+    def _as_written(self, data: bytes) -> Any:
+        return as_text(data) if self.is_text else ByteText(data)
+
+    @property
+    def len(self) -> int:
+        """Return how many bytes it holds."""
+        return self.getbuffer().nbytes
+
+    def reset(self) -> None:
+        """Go back to the start."""
+        self.seek(0)
 
     def write(self, data: Any, /) -> int:
-        self._is_text = self._is_text or isinstance(data, str)
-        return super().write(data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data)
+        self.is_text = self.is_text or isinstance(data, str)
+        return super().write(as_bytes(data))
+
+    def writelines(self, lines: Any, /) -> None:
+        for line in lines:
+            self.write(line)
 
     def getvalue(self) -> Any:
         return self._as_written(super().getvalue())
@@ -41,3 +71,5 @@ class _Either(io.BytesIO):
 
     def __next__(self) -> Any:
         return self._as_written(super().__next__())
+
+    next = __next__

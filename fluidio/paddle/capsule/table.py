@@ -1,4 +1,4 @@
-"""The table of aged names and constructs, `table.txt`: what legacy scripts write, today's equivalent, and since when.
+"""The table of outdated names and constructs, `table.txt`: the old spelling, today's equivalent, and since when.
 
 A row is `old -> new`, the version that dropped the old way, and `py2` where the row holds in Python 2 modules only.
 
@@ -45,7 +45,7 @@ class Row:
 
     @property
     def key(self) -> str:
-        """Return the old name without what marks its kind."""
+        """Return the old name without the marks of its kind."""
         return self.old.removeprefix("module ").partition("(")[0].strip(".{}")
 
     @property

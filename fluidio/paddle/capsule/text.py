@@ -1,239 +1,122 @@
-"""Python 2's str, both text and bytes: what files opened as binary return, and what encode() returns."""
+"""Methods and functions of Python 2's strings: encoding, joining, replacing, and what commands print."""
 
 from __future__ import annotations
 
-import builtins
 import codecs
-import contextlib
 import io
 import os
 import subprocess
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import Any, cast
 
-__all__ = ["ByteText", "check_output", "decode", "encode", "fdopen", "getwriter", "join", "open_file"]
-__all__ += ["binary_reader", "binary_writer", "to_unicode", "translate"]
+from fluidio.paddle.capsule.old_strings import ByteText, as_bytes, as_mixed, as_text, bytes_of, is_old, is_unicode
 
+__all__ = [
+    "BOM_UTF8",
+    "byte_array",
+    "check_output",
+    "decode",
+    "encode",
+    "fdopen",
+    "getoutput",
+    "getwriter",
+    "input_of",
+    "join",
+]
+__all__ += ["popen", "raw_input", "replace", "to_unicode", "translate"]
+
+BOM_UTF8 = ByteText(codecs.BOM_UTF8)
 _CODECS = {"hex", "base64", "zlib", "bz2", "quopri", "uu", "rot13", "string_escape", "string-escape"}
 
 
-class ByteText(bytes):
-    """Bytes that behave as text when combined with text: they compare, join, split, index and print as str does."""
-
-    def _text(self) -> str:
-        return self.decode("utf-8", "surrogateescape")
-
-    def __str__(self) -> str:
-        return self._text()
-
-    def __repr__(self) -> str:
-        return repr(self._text())
-
-    def __format__(self, spec: str) -> str:
-        return format(self._text(), spec)
-
-    def __eq__(self, other: object) -> bool:
-        return self._text() == other if isinstance(other, str) else bytes.__eq__(self, other)
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    def __hash__(self) -> int:
-        return hash(self._text())  # the same hash as the str it equals
-
-    def __lt__(self, other: object) -> bool:
-        return self._text() < str(other)
-
-    def __le__(self, other: object) -> bool:
-        return self._text() <= str(other)
-
-    def __gt__(self, other: object) -> bool:
-        return self._text() > str(other)
-
-    def __ge__(self, other: object) -> bool:
-        return self._text() >= str(other)
-
-    def __contains__(self, part: Any) -> bool:
-        return part in self._text() if isinstance(part, str) else bytes.__contains__(self, part)
-
-    def __add__(self, other: Any) -> Any:
-        return self._text() + other if isinstance(other, str) else ByteText(bytes.__add__(self, other))
-
-    def __radd__(self, other: Any) -> Any:
-        return other + self._text()
-
-    def __mod__(self, values: object) -> Any:
-        return self._text() % values
-
-    def __getitem__(self, index: Any) -> Any:
-        part = bytes.__getitem__(self, index)
-        return ByteText(part if isinstance(part, bytes) else bytes([part]))
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._text()) if self.isascii() else (self[i] for i in range(len(self)))
-
-
-def _text_method(name: str) -> Any:
-    def method(self: ByteText, *args: object, **kwargs: object) -> Any:
-        if args and isinstance(args[0], bytes):
-            return getattr(bytes, name)(self, *args, **kwargs)
-        return getattr(str(self), name)(*args, **kwargs)
-
-    return method
-
-
-_TEXT_METHODS = """
-    capitalize center count endswith expandtabs find format index isalnum isalpha isdigit islower isspace isupper join
-    ljust lower lstrip partition replace rfind rindex rjust rpartition rsplit rstrip split splitlines startswith strip
-    swapcase title upper zfill
-"""
-for _name in _TEXT_METHODS.split():
-    setattr(ByteText, _name, _text_method(_name))
-
-
-def decode(value: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return value.decode(...); text is decoded already."""
+def decode(value: Any, *args: Any, **kwargs: Any) -> object:
+    """Return value.decode(...); unicode is already decoded."""
     if args and args[0] in _CODECS:
         return _recode(codecs.decode, value, args[0])
-    return value if isinstance(value, str) else value.decode(*args, **kwargs)
+    if not isinstance(value, str):
+        return value.decode(*args, **kwargs)
+    return bytes_of(value).decode(*args, **kwargs) if is_old(value) else value
 
 
-def _recode(function: Any, value: Any, codec: str) -> Any:
+def _recode(function: Any, value: Any, codec: str) -> object:
     """Return a str of Python 2 after a codec from str to str."""
     if codec == "rot13":
         return function(str(value), "rot13")
-    data = _as_bytes(value)
+    data = as_bytes(value)
     if codec.startswith("string"):
         pair: Any = codecs.escape_encode(data) if function is codecs.encode else codecs.escape_decode(data)
         return ByteText(pair[0])
     return ByteText(function(data, codec))
 
 
-def to_unicode(value: object = "", encoding: str = "ascii", errors: str = "strict") -> str:
-    """Return unicode(value, encoding)."""
-    if isinstance(value, ByteText) and encoding == "ascii":
-        return str(value)
-    if isinstance(value, str) and encoding != "ascii" and not value.isascii():
-        with contextlib.suppress(UnicodeError):  # a text of Python 2 that was written as bytes
-            return value.encode("latin-1").decode(encoding, errors)
-    return value.decode(encoding, errors) if isinstance(value, (bytes, bytearray)) else str(value)
-
-
-def translate(value: Any, table: Any, *deletions: Any) -> Any:
-    """Return value.translate(table, deletions)."""
-    if not isinstance(value, str):
-        whole = table.encode("latin-1") if isinstance(table, str) else table  # of string.maketrans
-        return value.translate(whole, *deletions)
-    if not (deletions or table is None):
-        return value.translate(table)
-    left = value.translate(dict.fromkeys(map(ord, deletions[0]))) if deletions else value
-    return left if table is None else left.translate(table)
-
-
-def encode(value: Any, *args: Any, **kwargs: Any) -> Any:
+def encode(value: Any, *args: Any, **kwargs: object) -> object:
     """Return value.encode(...) as bytes that still behave as text."""
     if args and args[0] in _CODECS:
         return _recode(codecs.encode, value, args[0])
     if isinstance(value, bytes):
         return value
-    encoded = value.encode(*args, **kwargs)
-    return ByteText(encoded) if isinstance(encoded, bytes) else encoded
+    if is_old(value):
+        value = bytes_of(value).decode("utf-8")  # as after sys.setdefaultencoding("utf-8")
+    found = value.encode(*args, **kwargs)
+    return ByteText(found) if isinstance(found, bytes) else found
 
 
-def join(separator: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return separator.join(parts), whichever of them are bytes; any other `join`, such as a thread's, as it is."""
+def to_unicode(value: object = "", encoding: str = "ascii", errors: str = "strict") -> str:
+    """Return unicode(value, encoding)."""
+    if encoding == "ascii" and isinstance(value, ByteText):
+        return bytes_of(value).decode("utf-8", errors)
+    if isinstance(value, (bytes, bytearray)) or (encoding != "ascii" and is_old(value)):
+        return bytes(as_bytes(value)).decode(encoding, errors)
+    if isinstance(value, str):
+        return str(value)
+    own = getattr(type(value), "__unicode__", None)
+    if own is not None:
+        return str(own(value))
+    from fluidio.paddle.capsule.display import to_text
+
+    return str(to_text(value))
+
+
+def translate(value: Any, table: Any, *deletions: Any) -> object:
+    """Return value.translate(table, deletions)."""
+    if isinstance(table, (str, bytes)) or table is None or deletions:
+        if isinstance(value, (str, bytes)) and not is_unicode(value):
+            whole = table.encode("latin-1") if isinstance(table, str) else table  # of string.maketrans
+            return as_text(bytes_of(value).translate(cast("bytes | None", whole), *map(as_bytes, deletions)))
+        left = cast("str", value)
+        if deletions:
+            left = left.translate(dict.fromkeys(map(ord, deletions[0])))
+        return left if table is None else left.translate(cast("Any", table))
+    return value.translate(table)
+
+
+def replace(value: Any, *args: Any, **kwargs: object) -> object:
+    """Return value.replace(old, new), whose parts may be text with bytes outside ASCII."""
+    if isinstance(value, str) and value.isascii() and any(map(is_old, args)) and not any(map(is_unicode, args)):
+        return as_text(value.encode().replace(*map(as_bytes, args)))
+    return value.replace(*args, **kwargs)
+
+
+def join(separator: Any, *args: Any, **kwargs: Any) -> object:
+    """Return separator.join(parts), even if some are bytes; call any other `join`, such as a thread's, unchanged."""
     if len(args) != 1 or not isinstance(separator, (str, bytes)):
         return separator.join(*args, **kwargs)
     words = list(args[0])
     if isinstance(separator, bytes) and not isinstance(separator, ByteText):
         return separator.join(words)
-    return str(separator).join(str(w) if isinstance(w, ByteText) else w for w in words)
+    if not any(is_old(word) or isinstance(word, bytes) for word in (separator, *words)):
+        return str(separator).join(words)
+    if any(map(is_unicode, (separator, *words))):
+        return str(separator).join(str(word) if isinstance(word, bytes) else word for word in words)
+    whole = bytes_of(separator).join(map(bytes_of, words))
+    return as_mixed(whole) if any(isinstance(word, bytes) for word in words) else as_text(whole)
 
 
-if TYPE_CHECKING:
-    _Base = io.BufferedIOBase
-else:
-    _Base = object  # set by the subclasses
-
-
-class _Reads(_Base):
-    """Reading a file opened as binary: lines are text, read() gives bytes that behave as text."""
-
-    def read(self, size: int | None = -1, /) -> Any:
-        return ByteText(super().read(size))
-
-    def readline(self, size: int | None = -1, /) -> Any:
-        return _as_line(super().readline(size))
-
-    def __next__(self) -> Any:
-        line = self.readline()
-        if not line:
-            raise StopIteration
-        return line
-
-    def readlines(self, hint: int | None = None, /) -> Any:
-        return list(self)
-
-
-class _Writes(_Base):
-    """Writing to a file opened as binary: text is encoded."""
-
-    def write(self, data: Any, /) -> Any:
-        return super().write(_as_bytes(data))
-
-    def writelines(self, lines: Iterable[object], /) -> None:
-        for line in lines:
-            self.write(line)
-
-
-class _BinaryReader(_Reads, io.BufferedReader):
-    pass
-
-
-class _BinaryWriter(_Writes, io.BufferedWriter):
-    pass
-
-
-class _Binary(_Reads, _Writes, io.BufferedRandom):
-    pass
-
-
-class _Text(io.TextIOWrapper):
-    """A file opened as text that takes bytes too."""
-
-    def write(self, data: Any, /) -> int:
-        return super().write(data.decode("utf-8", "surrogateescape") if isinstance(data, bytes) else data)
-
-
-def _as_line(line: bytes) -> str:
-    return line.decode("utf-8", "surrogateescape")
-
-
-def _as_bytes(data: object) -> Any:
-    return data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
-
-
-def open_file(name: Any, mode: str = "r", buffering: int = -1, *args: Any, **kwargs: Any) -> Any:
-    """Return open(name, mode) as Python 2 did: text and bytes mix."""
-    plain = mode.replace("U", "") or "r"
-    if args or kwargs:
-        return builtins.open(name, plain, buffering, *args, **kwargs)
-    if "b" not in plain:
-        raw = builtins.open(name, plain + "b")
-        return _Text(raw, "utf-8", "surrogateescape", line_buffering=buffering in (0, 1))
-    file = io.FileIO(name, plain.replace("b", ""))
-    kind = _Binary if "+" in plain else _BinaryReader if "r" in plain else _BinaryWriter
-    return kind(file)
-
-
-def binary_reader(file: Any) -> io.BufferedReader:
-    """Return a reader around a file of bytes: lines are text, read() gives bytes that behave as text."""
-    return _BinaryReader(file)
-
-
-def binary_writer(file: Any) -> io.BufferedWriter:
-    """Return a writer around a file of bytes that takes text too."""
-    return _BinaryWriter(file)
+def byte_array(*args: object) -> bytearray:
+    """Return bytearray(...), also of text."""
+    if len(args) == 1 and isinstance(args[0], str):
+        return bytearray(bytes_of(args[0]))
+    return bytearray(*args)
 
 
 def check_output(*args: Any, **kwargs: Any) -> Any:
@@ -242,12 +125,39 @@ def check_output(*args: Any, **kwargs: Any) -> Any:
     return ByteText(found) if isinstance(found, bytes) else found
 
 
-def fdopen(fd: int, mode: str = "r", buffering: int = -1) -> Any:
+def popen(command: str, mode: str = "r", buffering: int = -1) -> Any:
+    """Return os.popen(...), whose lines are Python 2 strings."""
+    from fluidio.paddle.capsule.files import binary_reader
+
+    stream = os.popen(str(command), mode)
+    if "r" not in mode:
+        return stream
+    with stream:
+        return binary_reader(io.BytesIO(bytes_of(stream.read())), as_bytes=False)
+
+
+def getoutput(command: str) -> str:
+    """Return commands.getoutput(...)."""
+    return as_text(bytes_of(subprocess.getoutput(command)))
+
+
+def raw_input(prompt: object = "") -> str:
+    """Return a line of the standard input."""
+    return as_text(bytes_of(input(prompt)))
+
+
+def input_of(prompt: object = "") -> object:
+    """Return the value of an expression that is typed in, in the caller's names."""
+    caller = sys._getframe(1)
+    return eval(input(prompt), caller.f_globals, caller.f_locals)
+
+
+def fdopen(fd: int, mode: str = "r", buffering: int = -1) -> object:
     """Return os.fdopen(...); text without a buffer is text flushed by lines."""
     return os.fdopen(fd, mode, 1 if buffering == 0 and "b" not in mode else buffering)
 
 
-def getwriter(encoding: str) -> Any:
-    """Return what makes a stream encode its text: text streams do."""
+def getwriter(encoding: str) -> object:
+    """Return a function that makes a stream encode its text, as text streams do anyway."""
     writer: Any = codecs.getwriter(encoding)
     return lambda stream, *args: stream if isinstance(stream, io.TextIOBase) else writer(stream, *args)

@@ -37,7 +37,7 @@ def _truth(text: str) -> bool:
 
 
 def launch(words: Sequence[str] | None = None) -> int:
-    """Start the trainers of this node and wait for them; return 0 when all have ended well."""
+    """Start the trainers of this node and wait for them; return 0 if all have succeeded."""
     args = _arguments(words)
     nodes = [word.strip() for word in args.cluster_node_ips.split(",") if word.strip()]
     if args.node_ip not in nodes:

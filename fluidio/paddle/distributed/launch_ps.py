@@ -1,4 +1,4 @@
-"""`python -m paddle.distributed.launch_ps`: start trainers and the parameter servers where they meet."""
+"""`python -m paddle.distributed.launch_ps`: start trainers and parameter servers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def parse_args(words: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def start_procs(args: argparse.Namespace) -> int:
-    """Start the servers and trainers of this node and wait for the trainers; return 0 when all went well."""
+    """Start the servers and trainers of this node and wait for the trainers; return 0 if all have succeeded."""
     nodes = [word.strip() for word in args.cluster_node_ips.split(",") if word.strip()]
     if args.node_ip not in nodes:
         print(f"paddle.distributed.launch_ps: --node_ip {args.node_ip} is not in {nodes}", file=sys.stderr)
@@ -63,7 +63,7 @@ def _servers(nodes: Sequence[str], args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def launch(words: Sequence[str] | None = None) -> int:
-    """Start what a command line asks for."""
+    """Start the processes that a command line requests."""
     return start_procs(parse_args(words))
 
 

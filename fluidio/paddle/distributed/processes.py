@@ -15,11 +15,11 @@ from typing import IO
 __all__ = ["Started", "python_command", "run_all"]
 
 _POLL = 0.1
-_GRACE = 5.0  # seconds that a process has to end by itself
+_GRACE = 5.0  # seconds for a process to end by itself
 
 
 class Started:
-    """A process, its name for people, and where its output goes."""
+    """A process, its display name, and where its output goes."""
 
     def __init__(self, name: str, command: Sequence[str], env: Mapping[str, str], log: Path | None) -> None:
         self.name = name
@@ -37,16 +37,16 @@ class Started:
 
 
 def python_command(script: str, words: Sequence[str]) -> list[str]:
-    """Return the command that runs a script as this Python does: with `fluidio run` if that runs us."""
+    """Return the command that runs a script the way this process was run: with `fluidio run` if it was."""
     if os.environ.get("FLUIDIO_RUN"):
         return [sys.executable, "-u", "-m", "fluidio", "run", script, *words]
     return [sys.executable, "-u", script, *words]
 
 
 def run_all(started: Sequence[Started], wanted: Sequence[Started] | None = None) -> int:
-    """Wait for processes; return 0 when the wanted ones (all by default) have ended well, else the first bad status.
+    """Wait for processes; return 0 if the wanted ones (all by default) succeeded, else the first failing status.
 
-    When one fails the others are ended.
+    When one fails, the others are ended.
     """
     try:
         return _watch(list(started), list(started if wanted is None else wanted))

@@ -1,3 +1,3 @@
-"""A folder for PYTHONPATH: it holds nothing but the sitecustomize of child Pythons."""
+"""A folder for PYTHONPATH that contains only the sitecustomize of child Pythons."""
 
 __all__: list[str] = []

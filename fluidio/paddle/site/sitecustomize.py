@@ -1,7 +1,7 @@
-"""Found by the Pythons that a script started by `fluidio run` starts in its turn: they see fluidio as paddle too.
+"""Loaded by Pythons that a script under `fluidio run` starts: they see fluidio as paddle, too.
 
-A Python that is to run one of the user's own scripts becomes `fluidio run SCRIPT`, so that what the script takes for
-granted is there as well. Only a few lines run at start; fluidio is imported when something asks for it.
+A Python that is about to run one of the user's scripts becomes `fluidio run SCRIPT`, so that the script gets the time
+capsule as well. Only a few lines run at startup; fluidio is imported on demand.
 """
 
 import importlib.machinery
@@ -32,7 +32,7 @@ class _Waiting:
 
 
 def _is_users(fullname: str, path: Any) -> bool:
-    """Return whether a module is a source file outside Python and what is installed."""
+    """Return whether a module is a source file outside Python and installed packages."""
     spec = importlib.machinery.PathFinder.find_spec(fullname, path)
     if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
         return False
@@ -58,7 +58,7 @@ def _as_fluidio_run(words: list[str]) -> list[str]:
 
 
 def _is_worker(words: list[str]) -> bool:
-    """Return whether this Python is one that multiprocessing starts afresh (spawn, forkserver)."""
+    """Return whether multiprocessing started this Python (spawn, forkserver)."""
     return "-c" in words and any(word.startswith("from multiprocessing.") for word in words)
 
 
@@ -81,7 +81,7 @@ def _load_main_through_fluidio() -> None:
     setattr(spawn, "_fixup_main_from_path", load)  # noqa: B010  (it is not public)
 
 
-os.environ.setdefault("FLUIDIO_RUN", "1")  # a script that cleans the environment of its children keeps the path
+os.environ.setdefault("FLUIDIO_RUN", "1")  # a script that clears the environment of its children keeps the path
 if os.environ["FLUIDIO_RUN"]:
     if _is_worker(sys.orig_argv):
         _load_main_through_fluidio()

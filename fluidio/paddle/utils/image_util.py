@@ -47,7 +47,7 @@ def flip(im: Any) -> Any:
 
 
 def crop_img(im: Any, inner_size: int, color: bool = True, test: bool = True) -> Any:
-    """Crop channels, height, width to a square: the centre in test, a random place with random flips in training."""
+    """Crop channels, height, width to a square: the centre for testing, random with random flips in training."""
     height, width = im.shape[-2:]
     if test:
         top, left = (height - inner_size) // 2, (width - inner_size) // 2

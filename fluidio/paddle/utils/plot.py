@@ -1,4 +1,4 @@
-"""`Ploter`: curves of losses in a notebook, or a line of text where nothing can be drawn."""
+"""`Ploter`: loss curves in a notebook, or a line of text where nothing can be drawn."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Ploter:
 
     def append(self, title: str, step: float, value: float) -> None:
         if title not in self.__plot_data__:
-            raise AssertionError(f"no curve {title!r}: the plotter was made for {list(self.__args__)}")
+            raise AssertionError(f"there is no curve {title!r}; the plotter was created for {list(self.__args__)}")
         self.__plot_data__[title].append(step, float(value))
 
     def plot(self, path: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""`paddle.v2`: the data-set, reader and plot names that Fluid scripts of 2017-2018 still took from there."""
+"""`paddle.v2`: the data-set, reader and plot names that Fluid scripts of 2017-2018 still imported from there."""
 
 from fluidio import reader
 from fluidio.paddle.v2 import plot

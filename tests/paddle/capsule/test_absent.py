@@ -12,7 +12,7 @@ from tests.paddle.capsule.running import run
 
 _IMPORTS = (
     "from paddle.fluid.contrib.utils.hdfs_utils import HDFSClient, multi_download as fetch\n"
-    "from paddle.fluid.contrib.slim.prune import Pruner\n"
+    "from paddle.fluid.contrib.slim.prune import AutoPruneStrategy\n"
     "from paddle.fluid.layers import fc\n"
 )
 
@@ -25,15 +25,18 @@ def installed() -> Iterator[None]:
 
 
 def test_an_import_that_is_not_used_does_no_harm() -> None:
-    names = run(_IMPORTS + "class Mine(Pruner):\n    pass\n")
+    names = run(_IMPORTS + "class Mine(AutoPruneStrategy):\n    pass\n")
     assert names["fc"].__name__ == "fc"
-    assert issubclass(names["Mine"], names["Pruner"])
+    assert issubclass(names["Mine"], names["AutoPruneStrategy"])
 
 
-@pytest.mark.parametrize("use", ["fetch(None, 'a', 'b', 0, 1)", "Pruner()", "Pruner.prune", "Mine(1)"])
+USES = ["fetch(None, 'a', 'b', 0, 1)", "AutoPruneStrategy()", "AutoPruneStrategy.on_epoch_begin", "Mine(1)"]
+
+
+@pytest.mark.parametrize("use", USES)
 def test_the_use_says_what_to_do(use: str) -> None:
     with pytest.raises(NotHere, match=r"fluid\.contrib\.\S+ is not supported by fluidio: \w+"):
-        run(_IMPORTS + "class Mine(Pruner):\n    pass\n" + use + "\n")
+        run(_IMPORTS + "class Mine(AutoPruneStrategy):\n    pass\n" + use + "\n")
 
 
 def test_a_program_that_tries_reaches_its_other_branch() -> None:

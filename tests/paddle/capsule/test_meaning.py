@@ -31,6 +31,7 @@ from tests.paddle.capsule.running import renewed, run, value
         ("try:\n    import cPickle as pickle\nexcept ImportError:\n    import pickle\n", 3),
         ("try:\n    xrange\nexcept NameError:\n    xrange = range\n", 3),
         ("import sys\nif sys.version_info[0] < 3:\n    reload(sys)\n    sys.setdefaultencoding('utf8')\n", 3),
+        ("def f(v):\n    v = v.decode() if isinstance(v, bytes) else v\n    return v or raw_input()\n", 3),
         ("import numpy as np\nx = np.concatenate([[1]])\nopen('x')\n", 0),
         ("x = 1\n", 0),
         ("def reduce(x): pass\nreduce(1)\n", 0),
