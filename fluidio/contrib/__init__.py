@@ -1,4 +1,4 @@
-"""`fluid.contrib`: the Trainer of 2018, program statistics, and modules that lived beside the core."""
+"""`fluid.contrib`: the Trainer of 2018, program statistics, and other modules outside Fluid's core."""
 
 from fluidio.contrib import decoder, extend_optimizer, layers, mixed_precision, reader, slim
 from fluidio.contrib.checkpoint import CheckpointConfig

@@ -29,7 +29,7 @@ class AutoMixedPrecisionLists:
     ) -> None:
         white, black = set(custom_white_list or ()), set(custom_black_list or ())
         if white & black:
-            raise ValueError("Custom white list overlap custom black list")
+            raise ValueError(f"custom_white_list and custom_black_list both contain {', '.join(sorted(white & black))}")
         self._custom_white_list, self._custom_black_list = custom_white_list, custom_black_list
         self.white_list = (white_list | white) - black
         self.black_list = (black_list | black) - white

@@ -9,8 +9,11 @@ from fluidio import layers
 from fluidio.contrib.amp_lists import AutoMixedPrecisionLists
 from fluidio.dtypes import VarType
 from fluidio.program import Block, Operator, OpRole, Program, Variable
+from fluidio.program.desc import BlockDesc
 
 __all__ = [
+    "_dtype_to_str",
+    "_rename_arg",
     "find_op_index",
     "find_true_post_op",
     "find_true_prev_op",
@@ -27,7 +30,9 @@ def find_true_prev_op(ops: Sequence[Operator], cur_op: Operator, var_name: str) 
     """Return the only op before `cur_op` that writes a variable, or None."""
     before = [op for op in ops[: find_op_index(ops, cur_op)] if var_name in op.output_arg_names]
     if len(before) > 1:
-        raise ValueError(f"There must be only one previous op that outputs {var_name} variable")
+        raise ValueError(
+            f"{len(before)} ops write {var_name} before op {cur_op.type} reads it; mixed precision needs exactly one"
+        )
     return before[0] if before else None
 
 
@@ -36,10 +41,23 @@ def find_true_post_op(ops: Sequence[Operator], cur_op: Operator, var_name: str) 
     return [op for op in ops[find_op_index(ops, cur_op) + 1 :] if var_name in op.input_arg_names] or None
 
 
-def find_op_index(ops: Any, cur_op: Operator) -> int:
-    """Return the index of an op in a block or a list of ops, or -1."""
-    found = (index for index, op in enumerate(getattr(ops, "ops", ops)) if op is cur_op)
-    return next(found, -1)
+def find_op_index(block_desc: Any, cur_op_desc: Any) -> int:
+    """Return the index of an op in a block or a list of ops (or of their descs), or -1."""
+    if isinstance(block_desc, BlockDesc):
+        ops: Any = [block_desc.op(index) for index in range(block_desc.op_size())]
+        return next((index for index, op in enumerate(ops) if op == cur_op_desc), -1)
+    ops = getattr(block_desc, "ops", block_desc)
+    return next((index for index, op in enumerate(ops) if op is cur_op_desc), -1)
+
+
+def _rename_arg(op: Operator, old_name: str, new_name: str) -> None:
+    """Rename an argument of an op in its desc."""
+    op.rename(old_name, new_name)
+
+
+def _dtype_to_str(dtype: VarType) -> str:
+    """Return how a dtype is called in the names of casts."""
+    return _SHORT.get(dtype, "fp32")
 
 
 # -- casts --------------------------------------------------------------------------------------------------------
@@ -148,7 +166,9 @@ def update_role_var_grad(main_prog: Program, params_grads: Sequence[Any]) -> Non
         cast._set_attr("op_role", int(OpRole.Optimize))
         readers = find_true_post_op(block.ops, cast, grad.name)
         if readers is not None:
-            raise ValueError(f"The gradient {grad.name} is cast for the update, but {readers[0].type} reads it")
+            raise ValueError(
+                f"op {readers[0].type} reads the gradient {grad.name}, which mixed precision casts only for the update"
+            )
         block.ops.append(block.ops.pop(find_op_index(block, cast)))
     main_prog.note_change()
 

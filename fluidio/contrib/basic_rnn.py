@@ -151,7 +151,9 @@ def _gru_cell(scope: str, width: int, options: _CellOptions) -> Cell:
 
 def _lstm_cell(scope: str, width: int, options: _CellOptions) -> Cell:
     if options.gate is not layers.sigmoid or options.act is not layers.tanh:
-        warnings.warn("an LSTM of fluid.contrib uses sigmoid and tanh; the activations given have no effect")
+        warnings.warn(
+            "an LSTM of fluid.contrib always uses sigmoid and tanh; the activations that were passed have no effect"
+        )
     helper = LayerHelper("BasicLSTMUnit", name=options.name or unique_name.generate(f"{scope}/BasicLSTMUnit"))
     ((weight, bias),) = _parameters(helper, options, width + options.size, [4 * options.size])
     forget = _forget_bias(options.forget, options.dtype)
@@ -159,7 +161,7 @@ def _lstm_cell(scope: str, width: int, options: _CellOptions) -> Cell:
     def step(x: Variable, states: list[Variable]) -> list[Variable]:
         hidden, cell = states
         i, j, f, o = layers.split(_affine([x, hidden], weight, bias), num_or_sections=4, dim=-1)
-        # Fluid: an LSTM takes sigmoid and tanh, whatever activations were given.
+        # Fluid: an LSTM uses sigmoid and tanh, whatever activations were given.
         kept = layers.elementwise_mul(cell, layers.sigmoid(layers.elementwise_add(f, forget)))
         new_cell = layers.elementwise_add(kept, layers.elementwise_mul(layers.sigmoid(i), layers.tanh(j)))
         return [layers.tanh(new_cell) * layers.sigmoid(o), new_cell]
@@ -168,7 +170,7 @@ def _lstm_cell(scope: str, width: int, options: _CellOptions) -> Cell:
 
 
 def _of_layer(options: _CellOptions, way: str, layer: int) -> _CellOptions:
-    """Return the options of one layer: names given for the parameters get the way, "w" or "b", and its number."""
+    """Return the options of one layer; parameters' names get the direction, "w" or "b", and the layer's number."""
     found = copy.copy(options)
     found.param_attr = _with_suffix(options.param_attr, f"_{way}_w_{layer}")
     found.bias_attr = _with_suffix(options.bias_attr, f"_{way}_b_{layer}")
@@ -184,7 +186,8 @@ def _of_lstm_layer(options: _CellOptions, way: str, layer: int) -> _CellOptions:
     if way == "bw" and getattr(found.bias_attr, "name", None) is None and found.bias_attr is not False:
         if options.bias_attr is not None:
             warnings.warn(
-                "the backward biases of basic_lstm take param_attr, as in Fluid; a bias_attr with a name counts"
+                "basic_lstm: as in Fluid, the biases of the backward direction use param_attr; a bias_attr "
+                "takes effect only if it has a name"
             )
         found.bias_attr = options.param_attr
     return found

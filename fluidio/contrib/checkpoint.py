@@ -40,7 +40,7 @@ class CheckpointConfig:
     ) -> None:
         for what, value in (("epoch_interval", epoch_interval), ("step_interval", step_interval)):
             if not isinstance(value, int) or value < 1:
-                raise AssertionError(f"{what} must be a positive number, got {value!r}")
+                raise AssertionError(f"CheckpointConfig: {what} must be a number above 0, got {value!r}")
         self.checkpoint_dir = checkpoint_dir if checkpoint_dir is not None else os.getcwd()
         self.max_num_checkpoints = max_num_checkpoints
         self.epoch_interval = epoch_interval

@@ -44,7 +44,7 @@ def find_cluster(env: Mapping[str, str] = os.environ) -> Cluster | None:
     if not role or not ips:
         return None
     if role not in ("TRAINER", "PSERVER"):
-        raise ValueError(f"PADDLE_TRAINING_ROLE={role!r}: expected TRAINER or PSERVER")
+        raise ValueError(f"PADDLE_TRAINING_ROLE must be TRAINER or PSERVER, got {role!r}")
     port = env.get("PADDLE_PSERVER_PORT", "6174")
     servers = ",".join(ip if ":" in ip else f"{ip}:{port}" for ip in ips)
     own = env.get("PADDLE_CURRENT_IP") or env.get("POD_IP") or ips[0]

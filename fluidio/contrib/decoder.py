@@ -28,7 +28,9 @@ class InitState:
     ) -> None:
         if init is None:
             if init_boot is None:
-                raise ValueError("init_boot must be provided to infer the shape of InitState .")
+                raise ValueError(
+                    "InitState: without init, pass init_boot, the Variable whose batch size the state takes"
+                )
             init = layers.fill_constant_batch_size_like(input=init_boot, value=value, shape=shape, dtype=dtype)
         self._init = init
         self._need_reorder = need_reorder
@@ -99,9 +101,9 @@ class StateCell:
         self._helper = LayerHelper("state_cell", name=name)
         for key, state in states.items():
             if not isinstance(state, InitState):
-                raise ValueError(f"state {key} must be an InitState object, got {type(state).__name__}")
+                raise ValueError(f"StateCell: the state {key!r} must be an InitState, got {type(state).__name__}")
         if out_state not in states:
-            raise ValueError("out_state must be one state in states")
+            raise ValueError(f"StateCell: out_state {out_state!r} is not one of the states {sorted(states)}")
         self._initial = dict(states)
         self._inputs: dict[str, Any] = dict(inputs)
         self._current: dict[str, Variable] = {}
@@ -112,7 +114,7 @@ class StateCell:
 
     def _enter(self, decoder: object) -> None:
         if self._decoder is not None:
-            raise ValueError("StateCell has already entered a decoder.")
+            raise ValueError("this StateCell already belongs to a decoder: make one for each decoder")
         self._decoder = decoder
 
     def _leave(self) -> None:
@@ -122,10 +124,10 @@ class StateCell:
     def get_state(self, state_name: str) -> Variable:
         """Return the value of a state in this step."""
         if state_name not in self._initial:
-            raise ValueError(f"Unknown state {state_name}. Please make sure _switch_decoder() invoked.")
+            raise ValueError(f"StateCell: there is no state {state_name!r}; it has {sorted(self._initial)}")
         if state_name not in self._current:
             if self._decoder is None:
-                raise ValueError(f"state {state_name} is read outside of a decoder's block")
+                raise ValueError(f"StateCell: the state {state_name!r} can be read only inside a decoder's block")
             kept = self._decoder._keep(state_name, self._initial[state_name])
             self._kept[state_name] = kept
             self._current[state_name] = kept.read()
@@ -135,7 +137,9 @@ class StateCell:
         """Return the value of an input in this step."""
         value = self._inputs.get(input_name)
         if value is None:
-            raise ValueError(f"Invalid input {input_name}.")
+            raise ValueError(
+                f"StateCell: the input {input_name!r} is unknown or has no value yet; there are {sorted(self._inputs)}"
+            )
         found: Variable = value
         return found
 
@@ -154,7 +158,7 @@ class StateCell:
             raise ValueError("StateCell has no updater: decorate a function with @state_cell.state_updater")
         for name, value in inputs.items():
             if name not in self._inputs:
-                raise ValueError(f"Unknown input {name}. Please make sure {name} in input place holder.")
+                raise ValueError(f"StateCell: there is no input {name!r}; it has {sorted(self._inputs)}")
             self._inputs[name] = value
         self._updater(self)
 
@@ -251,8 +255,8 @@ class BeamSearchDecoder:
         self._helper = LayerHelper("beam_search_decoder", name=name)
         self._counter = layers.zeros(shape=[1], dtype="int64")
         self._counter.stop_gradient = True
-        self._max_len = layers.fill_constant(shape=[1], dtype="int64", value=max_len)
-        self._cond = layers.less_than(x=self._counter, y=layers.fill_constant(shape=[1], dtype="int64", value=max_len))
+        self._max_len, limit = [layers.fill_constant([1], "int64", max_len) for _ in range(2)]
+        self._cond = layers.less_than(self._counter, limit)
         self._while = layers.While(self._cond)
         self._state_cell = state_cell
         self._state_cell._enter(self)
@@ -297,9 +301,11 @@ class BeamSearchDecoder:
     def read_array(self, init: Variable, is_ids: bool = False, is_scores: bool = False) -> Variable:
         """Return what the previous step wrote; `init` in the first step."""
         if is_ids and is_scores:
-            raise ValueError("Shouldn't mark current array be ids array and scores array at the same time.")
+            raise ValueError(
+                "BeamSearchDecoder.read_array: pass is_ids or is_scores, not both: an array holds one or the other"
+            )
         if not isinstance(init, Variable):
-            raise TypeError("The input argument `init` must be a Variable.")
+            raise TypeError(f"BeamSearchDecoder.read_array: init must be a Variable, got {type(init).__name__}")
         block = default_main_program().current_block()
         parent = block.program.block(block.parent_idx)
         array = parent.create_var(
@@ -324,9 +330,13 @@ class BeamSearchDecoder:
     def update_array(self, array: Variable, value: Variable) -> None:
         """Let the next step read `value` where this one read `array`."""
         if not isinstance(array, Variable) or not isinstance(value, Variable):
-            raise TypeError("update_array takes what read_array returned, and the Variable that takes its place.")
+            raise TypeError(
+                "BeamSearchDecoder.update_array takes two Variables: what read_array() returned and its next value"
+            )
         if array.name not in self._arrays:
-            raise ValueError("Please invoke read_array before update_array.")
+            raise ValueError(
+                "BeamSearchDecoder.update_array: the first argument must be a Variable that read_array() returned"
+            )
         self._links.append((value, self._arrays[array.name]))
 
     def decode(self) -> None:
@@ -358,7 +368,10 @@ class BeamSearchDecoder:
         kept, feed = {}, {}
         for name, variable in self._inputs.items():
             if name not in self._state_cell._inputs:
-                raise ValueError(f"Variable {name} not found in StateCell!")
+                raise ValueError(
+                    f"BeamSearchDecoder: the state cell has no input {name!r}; it has "
+                    f"{sorted(self._state_cell._inputs)}"
+                )
             kept[name] = self.read_array(init=variable)
             feed[name] = layers.sequence_expand(kept[name], scores)
         return kept, feed
@@ -374,7 +387,9 @@ class BeamSearchDecoder:
     def __call__(self) -> Any:
         """Return the sentences found and their scores."""
         if self._ids_array is None or self._scores_array is None:
-            raise ValueError("there is nothing to decode: call decode(), or mark arrays with is_ids and is_scores")
+            raise ValueError(
+                "BeamSearchDecoder: there is nothing to decode: call decode(), or mark arrays with is_ids and is_scores"
+            )
         return layers.beam_search_decode(
             ids=self._ids_array, scores=self._scores_array, beam_size=self._beam, end_id=self._end
         )

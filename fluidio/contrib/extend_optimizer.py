@@ -19,7 +19,7 @@ class DecoupledWeightDecay:
         self, coeff: object = 0.0, apply_decay_param_fun: Callable[[str], bool] | None = None, **kwargs: object
     ) -> None:
         if not isinstance(coeff, (float, Variable)):
-            raise TypeError("coeff should be float or Variable.")
+            raise TypeError(f"coeff must be a float or a Variable, got {type(coeff).__name__}")
         super().__init__(**kwargs)
         self._coeff = coeff
         self._apply_decay_param_fun = apply_decay_param_fun
@@ -62,7 +62,7 @@ class DecoupledWeightDecay:
 
 
 def extend_with_decoupled_weight_decay(base_optimizer: type[Any]) -> type[Any]:
-    """Return an optimizer class with decoupled weight decay: AdamW from Adam.
+    """Return a class of optimizers that decay weights beside the update, not through the gradient: AdamW from Adam.
 
         AdamW = fluid.contrib.extend_with_decoupled_weight_decay(fluid.optimizer.Adam)
         AdamW(learning_rate=0.1, weight_decay=0.01).minimize(loss)
@@ -71,7 +71,10 @@ def extend_with_decoupled_weight_decay(base_optimizer: type[Any]) -> type[Any]:
     tells from its name whether a parameter decays.
     """
     if not isinstance(base_optimizer, type) or not issubclass(base_optimizer, Optimizer):
-        raise TypeError("The input(base_optimizer) should be a derived class of Optimizer.")
+        raise TypeError(
+            "extend_with_decoupled_weight_decay takes a class of optimizers such as fluid.optimizer.Adam, "
+            f"got {base_optimizer!r}"
+        )
 
     class OptimizerWithDecoupledWeightDecay(DecoupledWeightDecay, base_optimizer):  # type: ignore[misc]
         """An optimizer with decoupled weight decay."""

@@ -37,9 +37,9 @@ class Inferencer:
     ) -> None:
         build = infer_func or network
         if build is None:
-            raise TypeError("Inferencer needs infer_func")
+            raise TypeError("Inferencer needs infer_func, the function that builds the network")
         if parallel:
-            warnings.warn("Inferencer(parallel=True) runs on one place here", stacklevel=2)
+            warnings.warn("Inferencer(parallel=True) uses one place in fluidio", stacklevel=2)
         self.param_path = param_path
         self.scope = Scope()
         self.parallel = parallel
@@ -55,7 +55,7 @@ class Inferencer:
     def infer(self, inputs: dict[str, Any], return_numpy: bool = True) -> list[Any]:
         """Return the prediction for {name: value} as a list of one array (or LoDTensor)."""
         if not isinstance(inputs, dict):
-            raise ValueError("inputs should be a map of {'input_name': input_var}")
+            raise ValueError(f"Inferencer.infer takes a dict of input names and values, got {type(inputs).__name__}")
         with scope_guard(self.scope):
             results: list[Any] = self.exe.run(
                 self.inference_program, feed=inputs, fetch_list=[self.predict_var.name], return_numpy=return_numpy

@@ -43,6 +43,7 @@ class Quantization:
     skip_pattern: Sequence[str] = ()
     is_test: bool = False
     weights_last: bool = False
+    marks_ops: bool = True
     values: dict[str, str] = field(default_factory=dict)
     """Variable -> its rounded values."""
 
@@ -52,7 +53,7 @@ class Quantization:
             ("weight", self.weight_type, _WEIGHTS),
         ):
             if kind not in known:
-                raise ValueError(f"Unknown {name}_quantize_type: {kind!r}. It can only be one of {list(known)}.")
+                raise ValueError(f"{name}_quantize_type must be one of {', '.join(known)}, got {kind!r}")
 
 
 def insert(program: Program, how: Quantization, start: Start) -> None:
@@ -98,7 +99,8 @@ def _round_inputs(block: Block, op: Operator, how: Quantization, start: Start) -
         if name not in how.values:
             how.values[name] = _rounded(block, op, name, how, start)
         op._rename_input(name, how.values[name])
-    op.attrs["quantization_type"] = "qat_with_weight"
+    if how.marks_ops:
+        op.attrs["quantization_type"] = "qat_with_weight"
 
 
 def _rounded(block: Block, op: Operator, name: str, how: Quantization, start: Start) -> str:

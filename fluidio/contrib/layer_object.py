@@ -1,4 +1,4 @@
-"""`fluid.dygraph.Layer` as static programs use it: an object that owns parameters, and other such objects.
+"""`fluid.dygraph.Layer` as static programs use it: an object that owns parameters and other Layers.
 
 Parameters are those of the current program; calling the object calls its `forward`, which appends ops.
 """
@@ -149,7 +149,7 @@ class Layer:
         return _Removable(self._forward_post_hooks, hook)
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """Append the ops; subclasses say which."""
+        """Append the ops; subclasses define which."""
         raise NotImplementedError
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
@@ -172,7 +172,7 @@ class Layer:
     def __setattr__(self, name: str, value: Any) -> None:
         kind = "_parameters" if isinstance(value, Parameter) else "_sub_layers" if isinstance(value, Layer) else ""
         if kind and kind not in self.__dict__:
-            raise ValueError("super().__init__() should be called first")
+            raise ValueError(f"{type(self).__name__}.__init__ must call super().__init__() before it sets attributes")
         owners = [self.__dict__.get(owned, {}) for owned in ("_parameters", "_sub_layers")]
         if value is None and any(name in owner for owner in owners):
             next(owner for owner in owners if name in owner)[name] = None

@@ -63,13 +63,13 @@ def fused_elemwise_activation(
     """Apply two functors: ["elementwise_add", "relu"] is x + relu(y), ["relu", "elementwise_add"] is relu(x + y)."""
     functors = functor_list.split(",") if isinstance(functor_list, str) else list(functor_list)
     if len(functors) != 2:
-        raise ValueError(f"functor_list should be a list of str, and the length should be 2, got {functor_list!r}")
+        raise ValueError(f"functor_list must be a list of two names, got {functor_list!r}")
     names = [name.strip() for name in functors]
     if sorted(name in _BINARY for name in names) != [False, True]:
         raise ValueError(f"one of the two functors must be elementwise_add or elementwise_mul, got {names}")
     for name in names:
         if name not in (*_BINARY, *_UNARY):
-            raise ValueError(f"functor {name!r}: use scale, relu, tanh or sigmoid")
+            raise ValueError(f"unknown functor {name!r}: use scale, relu, tanh or sigmoid")
     helper = LayerHelper("fused_elemwise_activation")
     out = helper.create_variable_for_type_inference(x.dtype)
     between = helper.create_variable_for_type_inference(x.dtype)

@@ -38,9 +38,9 @@ def match_matrix_tensor(
     dtype: DTypeLike = "float32",
     name: str | None = None,
 ) -> tuple[Variable, Variable]:
-    """x W_t y' of every pair of rows of two sequences, an image with channel_num channels; and x W."""
+    """x W_t y' for every pair of rows of two sequences, as an image with channel_num channels; and x W."""
     if x.shape[1] != y.shape[1]:
-        raise ValueError(f"match_matrix_tensor: x has {x.shape[1]} columns, y {y.shape[1]}")
+        raise ValueError(f"match_matrix_tensor: x has {x.shape[1]} columns, y has {y.shape[1]}; they must have as many")
     helper = LayerHelper("match_matrix_tensor", param_attr=param_attr, act=act, name=name)
     shape = [x.shape[1], channel_num, y.shape[1]]
     weight = helper.create_parameter(helper.param_attr, shape, dtype)
@@ -68,7 +68,7 @@ def var_conv_2d(
     dtype: DTypeLike = "float32",
     name: str | None = None,
 ) -> Variable:
-    """A convolution of images of different sizes; row and col are sequences as long as the sides."""
+    """A convolution of images of different sizes; row and col are sequences as long as the images' sides."""
     helper = LayerHelper("var_conv_2d", param_attr=param_attr, act=act, name=name)
     kernel, step = _pair(filter_size), _pair(stride)
     shape = [output_channel, input_channel * kernel[0] * kernel[1]]
@@ -94,7 +94,7 @@ def var_conv_2d(
 def sequence_topk_avg_pooling(
     input: Variable, row: Variable, col: Variable, topks: Sequence[int], channel_num: int
 ) -> Variable:
-    """For each row of an image and channel the mean of its k largest elements, for each k of topks."""
+    """The mean of the k largest elements of each row of a channel, for each k in topks."""
     helper = LayerHelper("sequence_topk_avg_pooling")
     out = helper.create_variable_for_type_inference(input.dtype)
     places = helper.create_variable_for_type_inference("int32", stop_gradient=True)
@@ -122,11 +122,12 @@ def tree_conv(
 ) -> Variable:
     """A convolution over the nodes below each node of a tree, down to max_depth.
 
-    Fluid: with more than one output the gradient of the nodes is wrong, and so it is here, unless `right_gradient`.
+    Fluid: with more than one output the nodes' gradient is wrong; so it is here, unless `right_gradient` is set.
     """
     if output_size * num_filters > 1 and not right_gradient:
         warnings.warn(
-            "tree_conv: the gradient of nodes_vector is Fluid's, which is wrong; right_gradient=True corrects it"
+            "tree_conv: like Fluid, fluidio computes a wrong gradient for nodes_vector; tree_conv(..., "
+            "right_gradient=True) corrects it"
         )
     helper = LayerHelper("tree_conv", param_attr=param_attr, bias_attr=bias_attr, act=act, name=name)
     dtype = nodes_vector.dtype
@@ -175,16 +176,22 @@ def tdm_sampler(
     tree_dtype: DTypeLike = "int32",
     dtype: DTypeLike = "int32",
 ) -> Any:
-    """For each item and layer of a tree its ancestor and others of the layer: nodes, labels (1, 0) and mask.
+    """Each item's ancestor in each layer of a tree, and other nodes of the layer: nodes, labels (1, 0) and mask.
 
     Args:
-        output_list: give a list with a Variable for each layer, else one Variable for all.
+        output_list: return a list with a Variable for each layer instead of one Variable for all.
     """
     if len(neg_samples_num_list) != len(layer_node_num_list):
-        raise ValueError("The shape of negative samples list must match the shape of layers.")
+        raise ValueError(
+            f"tdm_sampler: neg_samples_num_list has {len(neg_samples_num_list)} entries, layer_node_num_list "
+            f"{len(layer_node_num_list)}; give one number of samples for each layer"
+        )
     for count, nodes in zip(neg_samples_num_list, layer_node_num_list):
         if count >= nodes:
-            raise ValueError(f"tdm_sampler: {count} samples of a layer of {nodes} nodes, its own among them")
+            raise ValueError(
+                f"tdm_sampler: cannot draw {count} negative samples from a layer of {nodes} nodes, one of "
+                "which is positive"
+            )
     helper = LayerHelper("tdm_sampler", tree_layer_attr=tree_layer_attr)
     depth = len(layer_node_num_list)
     zeros = Constant(0)
@@ -213,7 +220,7 @@ def tdm_sampler(
 
 
 def _by_layer(found: list[Variable], counts: Sequence[int], positive: bool) -> tuple[list[Variable], ...]:
-    """Return nodes, labels and mask, each as a list with a Variable for each layer."""
+    """Return nodes, labels and mask, each as a list with one Variable per layer."""
     lists: tuple[list[Variable], ...] = ([], [], [])
     start = 0
     for count in counts:
@@ -229,14 +236,14 @@ def _by_layer(found: list[Variable], counts: Sequence[int], positive: bool) -> t
 def rank_attention(
     input: Variable, rank_offset: Variable, rank_param_shape: Sequence[int], rank_param_attr: object, max_rank: int = 3
 ) -> Variable:
-    """Each row with the rows of its page that rank_offset names, by a matrix for each pair of ranks.
+    """Combine each row with the rows of its page listed in rank_offset, with one matrix for each pair of ranks.
 
     Args:
-        rank_offset: int32 [N, 1 + 2 max_rank]: the row's own rank from 1, then rank and number of each other row; 0 is
-            none.
+        rank_offset: int32 [N, 1 + 2 max_rank]: the row's own rank from 1, then the rank and number of each other row;
+            0 means none.
         rank_param_shape: [width max_rank max_rank, size of the result].
 
-    Fluid: it ran on GPUs only, and only the matrices learn.
+    Fluid: it ran only on GPUs. Only the matrices are trained.
     """
     if input.shape[1] * max_rank * max_rank != rank_param_shape[0]:
         wanted = input.shape[1] * max_rank * max_rank
@@ -244,7 +251,7 @@ def rank_attention(
     helper = LayerHelper("rank_attention")
     param = helper.create_parameter(rank_param_attr, list(rank_param_shape), input.dtype)
     out = helper.create_variable_for_type_inference(input.dtype)
-    helper.create_variable_for_type_inference(input.dtype, stop_gradient=True)  # Fluid makes it, and leaves it unused
+    helper.create_variable_for_type_inference(input.dtype, stop_gradient=True)  # Fluid creates it but does not use it
     helper.append_op(
         type="rank_attention",
         inputs={"X": [input], "RankOffset": [rank_offset], "RankParam": [param]},

@@ -14,7 +14,6 @@ from fluidio.program import (
     Program,
     Variable,
     default_main_program,
-    default_startup_program,
     unique_name,
 )
 
@@ -25,6 +24,20 @@ def _state(name: str, value: float, dtype: str) -> Variable:
     return layers.create_global_var(
         name=unique_name.generate(name), shape=[1], value=value, dtype=dtype, persistable=True
     )
+
+
+class _Schedule:
+    """How the loss scale grows and shrinks: after how many good and bad steps, and by which factors."""
+
+    def __init__(self, after: tuple[int, int], factors: tuple[float, float]) -> None:
+        self._after = [layers.fill_constant(shape=[1], dtype="int32", value=steps) for steps in after]
+        self._counts = [_state(name, 0, "int32") for name in ("num_good_steps", "num_bad_steps")]
+        self._factors = factors
+
+    def update(self, scale: Variable, is_finite: Variable) -> None:
+        """Append the change of the scale after a step."""
+        (good, bad), (grow_after, shrink_after), (grow, shrink) = self._counts, self._after, self._factors
+        update_loss_scaling(is_finite, scale, good, bad, grow_after, shrink_after, grow, shrink)
 
 
 class OptimizerWithMixedPrecision:
@@ -43,31 +56,24 @@ class OptimizerWithMixedPrecision:
     ) -> None:
         self._optimizer = optimizer
         self._amp_lists = amp_lists
-        self._param_grads = None
         self._train_program = default_main_program()
-        self._startup_prog = default_startup_program()
         self._scaled_loss: Variable | None = None
         self._loss_scaling = _state("loss_scaling", init_loss_scaling, "float32")
-        self._use_dynamic_loss_scaling = use_dynamic_loss_scaling
-        if use_dynamic_loss_scaling:
-            self._incr_every_n_steps = layers.fill_constant(shape=[1], dtype="int32", value=incr_every_n_steps)
-            self._decr_every_n_nan_or_inf = layers.fill_constant(
-                shape=[1], dtype="int32", value=decr_every_n_nan_or_inf
-            )
-            self._incr_ratio = incr_ratio
-            self._decr_ratio = decr_ratio
-            self._num_good_steps = _state("num_good_steps", 0, "int32")
-            self._num_bad_steps = _state("num_bad_steps", 0, "int32")
-        if isinstance(optimizer._learning_rate, float):  # made here, so that it is float32 like the parameters
+        self._schedule = (
+            _Schedule((incr_every_n_steps, decr_every_n_nan_or_inf), (incr_ratio, decr_ratio))
+            if use_dynamic_loss_scaling
+            else None
+        )
+        if isinstance(optimizer._learning_rate, float):  # created here, so that it is float32 like the parameters
             rate = _state("learning_rate", optimizer._learning_rate, "float32")
             optimizer._learning_rate_map[self._train_program] = rate
 
     def get_loss_scaling(self) -> Variable:
-        """Return the variable with the factor of the loss."""
+        """Return the variable that holds the loss scale."""
         return self._loss_scaling
 
     def get_scaled_loss(self) -> Variable | None:
-        """Return the loss times the factor, once there is a loss."""
+        """Return the scaled loss, once there is a loss."""
         return self._scaled_loss
 
     def backward(
@@ -79,37 +85,28 @@ class OptimizerWithMixedPrecision:
         callbacks: object = None,
     ) -> list[list[Any]]:
         """Insert casts into the program and append the gradients of the scaled loss; return them unscaled."""
-        rewrite_program(self._train_program, self._amp_lists)
-        self._scaled_loss = loss * self._loss_scaling
-        self._params_grads = self._optimizer.backward(
-            self._scaled_loss, startup_program, parameter_list, no_grad_set, callbacks
-        )
-        update_role_var_grad(self._train_program, self._params_grads)
-        unscaled = []
-        for parameter, grad in self._params_grads:
-            with self._train_program._optimized_guard([parameter, grad]):
-                unscaled.append([parameter, grad / self._loss_scaling])
-        return unscaled
+        program = self._train_program
+        rewrite_program(program, self._amp_lists)
+        self._scaled_loss = scaled = loss * self._loss_scaling
+        pairs = self._optimizer.backward(scaled, startup_program, parameter_list, no_grad_set, callbacks)
+        update_role_var_grad(program, pairs)
+        return [[parameter, self._unscaled(parameter, grad)] for parameter, grad in pairs]
+
+    def _unscaled(self, parameter: Variable, grad: Variable) -> Variable:
+        with self._train_program._optimized_guard([parameter, grad]):
+            found: Variable = grad / self._loss_scaling
+        return found
 
     def apply_gradients(self, scaled_params_grads: Any) -> list[Operator]:
-        """Append updates; with a dynamic factor, a step with non-finite gradients updates with zeros."""
-        if self._use_dynamic_loss_scaling:
-            self._append_scaling([grad for _, grad in scaled_params_grads])
+        """Append updates; with dynamic loss scaling, a step with non-finite gradients updates with zeros."""
+        if self._schedule is not None:
+            self._append_scaling(self._schedule, [grad for _, grad in scaled_params_grads])
         return self._optimizer.apply_gradients(scaled_params_grads)
 
-    def _append_scaling(self, grads: list[Variable]) -> None:
+    def _append_scaling(self, schedule: _Schedule, grads: list[Variable]) -> None:
         sums = layers.concat([layers.reduce_sum(grad) for grad in grads])
         is_finite = layers.isfinite(layers.reduce_sum(sums))
-        update_loss_scaling(
-            is_finite,
-            self._loss_scaling,
-            self._num_good_steps,
-            self._num_bad_steps,
-            self._incr_every_n_steps,
-            self._decr_every_n_nan_or_inf,
-            self._incr_ratio,
-            self._decr_ratio,
-        )
+        schedule.update(self._loss_scaling, is_finite)
         with layers.Switch() as switch:
             with switch.case(is_finite):
                 pass
@@ -141,7 +138,7 @@ def decorate(
 ) -> OptimizerWithMixedPrecision:
     """Return an optimizer for mixed precision: conv2d, matmul and mul in float16, sensitive ops in float32.
 
-    Fluid: it ran on GPUs only. Here it runs everywhere; on the CPU, products are summed in float32.
+    Fluid: it ran only on GPUs. Here it runs everywhere; on the CPU, products are summed in float32.
     """
     return OptimizerWithMixedPrecision(
         optimizer,

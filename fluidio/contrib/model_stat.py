@@ -1,4 +1,4 @@
-"""`contrib.model_stat.summary`: the size and the work of each op of a network, as a table."""
+"""`contrib.model_stat.summary`: a table of the size and cost of each op of a network."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from fluidio.program import Block, Operator, Program
 __all__ = ["summary"]
 
 _KNOWN = (
-    "now supported ops include [Conv, DepthwiseConv, FC(mul), BatchNorm, Pool, "
-    "Activation(sigmoid, tanh, relu, leaky_relu, prelu)]"
+    "counted: Conv, DepthwiseConv, FC (mul), BatchNorm, Pool and the activations sigmoid, tanh, relu, leaky_relu, prelu"
 )
 
 
@@ -25,9 +24,9 @@ class _Row(NamedTuple):
 
 
 def summary(main_prog: Program) -> None:
-    """Print what the ops of a program take in and give, their parameters and floating-point operations.
+    """Print the input and output shapes, parameters and floating-point operations of a program's ops.
 
-    Fluid: biases are not counted except for one of each `mul`; activations count the batch, -1 where it is open.
+    Fluid: biases are not counted except one per `mul`; activations include the batch size, -1 if unknown.
     """
     rows = [row for block in main_prog.blocks for op in block.ops if (row := _row(block, op)) is not None]
     header = ["No.", "TYPE", "INPUT", "OUTPUT", "PARAMs", "FLOPs"]
@@ -67,7 +66,7 @@ def _shape(block: Block, names: list[str]) -> tuple[int, ...]:
 def _conv(block: Block, op: Operator) -> _Counted:
     given, made = _shape(block, op.input("Input")), _shape(block, op.output("Output"))
     filters, *kernel = _shape(block, op.input("Filter"))
-    each = math.prod(kernel) / int(op.attr("groups"))  # Fluid: divided by the groups once more
+    each = math.prod(kernel) / int(op.attr("groups"))  # Fluid: divides by the groups twice
     return given, made, int(filters * each), int(2 * math.prod(made[2:]) * made[1] * each)
 
 

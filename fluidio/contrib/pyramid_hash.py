@@ -1,4 +1,4 @@
-"""`fluid.contrib.layers.search_pyramid_hash`: runs of words as rows of pieces of one long parameter."""
+"""`fluid.contrib.layers.search_pyramid_hash`: embeddings of runs of words, assembled from one long parameter."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def search_pyramid_hash(
     distribute_update_vars: Sequence[str] | None = None,
     dtype: DTypeLike = "float32",
 ) -> Variable:
-    """A row for each run of two to `pyramid_layer` words of a sequence, put together from pieces of a parameter.
+    """A row for each run of two to `pyramid_layer` words of a sequence, assembled from pieces of a parameter.
 
     Args:
         num_emb: width of a row.
         space_len, rand_len: the parameter holds space_len + rand_len numbers; a piece has rand_len of them.
         white_list_len, black_list_len: sizes of the Bloom filters of runs to keep, and of runs to leave out.
-        lr: how far the op itself moves the parameter, as there is no gradient of it.
+        lr: the rate at which the op itself updates the parameter, which has no gradient.
     """
     helper = LayerHelper("search_pyramid_hash", **locals())
     inputs: dict[str, Any] = {"X": input}
@@ -55,7 +55,10 @@ def search_pyramid_hash(
     names = [getattr(attr, "name", None) for attr in (param_attr, param_attr_wl, param_attr_bl) if attr]
     for shared in distribute_update_vars or ():
         if shared not in names:
-            raise ValueError(f"Pyramid Hash layer didn't have parameter {shared}")
+            raise ValueError(
+                f"search_pyramid_hash: distribute_update_vars names {shared!r}, which none of param_attr, "
+                "param_attr_wl and param_attr_bl does"
+            )
     out, drops, words = (helper.create_variable_for_type_inference(dtype) for _ in range(3))
     helper.append_op(
         type="pyramid_hash",

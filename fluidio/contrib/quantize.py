@@ -1,4 +1,4 @@
-"""`contrib.QuantizeTranspiler`: training with rounding to int8, on programs."""
+"""`contrib.QuantizeTranspiler`: train programs with simulated int8."""
 
 from __future__ import annotations
 
@@ -34,11 +34,12 @@ class QuantizeTranspiler:
             "window_size": window_size,
             "moving_rate": moving_rate,
             "weights_last": True,
+            "marks_ops": False,
         }
-        Quantization(**self._options)  # names what is wrong now
+        Quantization(**self._options)  # raises for wrong arguments now
 
     def training_transpile(self, program: Program | None = None, startup_program: Program | None = None) -> None:
-        """Put the rounding into a program, after `minimize`; startup gets what it keeps from step to step."""
+        """Insert rounding into a program, after `minimize`; its persistent state goes to the startup program."""
         program = program or default_main_program()
         startup = (startup_program or default_startup_program()).global_block()
 
@@ -52,7 +53,7 @@ class QuantizeTranspiler:
         insert(program, Quantization(**self._options), start)
 
     def freeze_program(self, program: Program, place: PlaceLike, scope: Scope | None = None) -> None:
-        """Make whole numbers of the weights of a transpiled program for tests."""
+        """Convert the weights of a transpiled test program to integers."""
         freeze(program, scope or global_scope(), Quantization(**self._options))
 
     def convert_to_int8(self, program: Program, place: PlaceLike, scope: Scope | None = None) -> None:

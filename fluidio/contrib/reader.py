@@ -10,14 +10,16 @@ __all__ = ["distributed_batch_reader"]
 
 
 def distributed_batch_reader(batch_reader: Callable[[], Iterable[object]]) -> Callable[[], Iterator[Any]]:
-    """Give trainer PADDLE_TRAINER_ID of PADDLE_TRAINERS_NUM every n-th batch; a rest that does not go round is dropped.
+    """Give trainer PADDLE_TRAINER_ID of PADDLE_TRAINERS_NUM every n-th batch; drop a remainder too small for all.
 
-    Without these variables in the environment there is one trainer, and it gets everything.
+    Without these environment variables there is one trainer, which gets all batches.
     """
     count = int(os.getenv("PADDLE_TRAINERS_NUM", "1"))
     mine = int(os.getenv("PADDLE_TRAINER_ID", "0"))
     if not 0 <= mine < count:
-        raise AssertionError(f"PADDLE_TRAINER_ID={mine} must be in 0 .. PADDLE_TRAINERS_NUM - 1 = {count - 1}")
+        raise AssertionError(
+            f"PADDLE_TRAINER_ID must lie in 0 ... {count - 1} (PADDLE_TRAINERS_NUM is {count}), got {mine}"
+        )
 
     def shared() -> Iterator[Any]:
         kept: Any = None

@@ -11,6 +11,7 @@ from fluidio.dtypes import DTypeLike
 from fluidio.era import era
 from fluidio.initializer import Constant
 from fluidio.layer_helper import LayerHelper
+from fluidio.layers._shape.lookup import padding_row
 from fluidio.param_attr import AttrLike
 from fluidio.program import Variable, unique_name
 from fluidio.program.type_checks import check_variable_and_dtype
@@ -81,11 +82,11 @@ def fused_embedding_seq_pool(
     param_attr: AttrLike = None,
     dtype: DTypeLike = "float32",
 ) -> Variable:
-    """The rows of a table that ids name, summed over each sequence."""
+    """The rows of a table at the ids of each sequence, summed."""
     helper = LayerHelper("fused_embedding_seq_pool", param_attr=param_attr)
     table = helper.create_parameter(helper.param_attr, list(size), dtype)
     out = helper.create_variable_for_type_inference(dtype)
-    padding = -1 if padding_idx is None else padding_idx if padding_idx >= 0 else size[0] + padding_idx
+    padding = padding_row(padding_idx, size[0])
     helper.append_op(
         type="fused_embedding_seq_pool",
         inputs={"Ids": [input], "W": [table]},
@@ -131,9 +132,9 @@ def multiclass_nms2(
 
 
 def ctr_metric_bundle(input: Variable, label: Variable) -> tuple[Variable, ...]:
-    """Running sums for a model of click rates: squared error, absolute error, probability, q, clicks, instances.
+    """Running sums for a click-rate model: squared error, absolute error, probability, q, clicks, instances.
 
-    Each run adds its batch; divide by the instances outside. The label is float32.
+    Each run adds its batch; divide by the instances yourself. The label is float32.
     """
     helper = LayerHelper("ctr_metric_bundle")
     absolute, squared, chance, q, clicks, instances = (

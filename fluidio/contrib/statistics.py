@@ -12,16 +12,14 @@ __all__ = ["memory_usage", "op_freq_statistic"]
 
 
 def memory_usage(program: Program, batch_size: int) -> tuple[float, float, str]:
-    """Estimate the memory that the values of one step take: (lower bound, upper bound, unit).
+    """Estimate the memory of one step's values: (lower bound, upper bound, unit).
 
-    The sum of all ops' outputs, with 5 and 10 per cent on top; values freed early are counted too, as in Fluid.
+    The bounds are the sum of all ops' outputs plus 5 and 10 per cent; as in Fluid, values freed early count too.
     """
     if not isinstance(program, Program):
-        raise TypeError(
-            f"Calculating Memory Usage requires Program as its Parameter. But you passed in {type(program)}"
-        )
+        raise TypeError(f"memory_usage takes a Program, got {type(program).__name__}")
     if batch_size <= 0:
-        raise ValueError("The batch size need to be positive.")
+        raise ValueError(f"memory_usage: batch_size must be above 0, got {batch_size}")
     block = program.global_block()
     names = {name for op in block.ops for name in op.output_arg_names}
     total = 0.0
@@ -41,7 +39,7 @@ def memory_usage(program: Program, batch_size: int) -> tuple[float, float, str]:
 def op_freq_statistic(program: Program) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
     """Return how often each op type occurs, and each pair of ops where one uses the other's result; most first."""
     if not isinstance(program, Program):
-        raise TypeError(f"memory_usage takes a Program, not {type(program).__name__}")
+        raise TypeError(f"op_freq_statistic takes a Program, got {type(program).__name__}")
     block = program.global_block()
     single = Counter(op.type for op in block.ops)
     makers: dict[str, str] = {}

@@ -45,10 +45,10 @@ class Trainer:
     Args:
         train_func: returns the loss, or a list of the loss and metrics.
         optimizer_func: returns the optimizer.
-        param_path: a folder of saved parameters to begin with.
+        param_path: a folder of saved parameters to start from.
         place: where to run.
         parallel: accepted; one place is used.
-        checkpoint_config: keep checkpoints, and go on from the newest one.
+        checkpoint_config: keep checkpoints, and resume from the newest one.
         optimizer: the optimizer itself (Fluid 0.12).
     """
 
@@ -64,9 +64,11 @@ class Trainer:
         optimizer: Any = None,
     ) -> None:
         if checkpoint_config is not None and not isinstance(checkpoint_config, CheckpointConfig):
-            raise TypeError("checkpoint_config must be a CheckpointConfig")
+            raise TypeError(
+                f"Trainer: checkpoint_config must be a CheckpointConfig, got {type(checkpoint_config).__name__}"
+            )
         if parallel:
-            warnings.warn("Trainer(parallel=True) trains on one place here", stacklevel=2)
+            warnings.warn("Trainer(parallel=True) trains on one place in fluidio", stacklevel=2)
         self.parallel = parallel
         self.scope = Scope()
         self.startup_program = Program()
@@ -80,7 +82,7 @@ class Trainer:
             chosen = optimizer if optimizer is not None else optimizer_func
             chosen = chosen if isinstance(chosen, Optimizer) or hasattr(chosen, "minimize") else chosen()
             if not hasattr(chosen, "minimize"):
-                raise TypeError("The optimizer should be an instance of Optimizer")
+                raise TypeError(f"Trainer: optimizer_func must return an optimizer, got {type(chosen).__name__}")
             chosen.minimize(self.train_func_outputs[0])
         self._cluster = find_cluster()
         if self._cluster is not None:
@@ -109,7 +111,7 @@ class Trainer:
         """Train, calling the event handler for every epoch and step.
 
         Args:
-            reader: gives batches of samples; None if the program reads for itself, until EOF.
+            reader: yields batches of samples; None if the program itself reads until EOF.
             feed_order: names of the variables for the columns of a sample, or {name: column}.
         """
         self._stopped = False
@@ -133,7 +135,7 @@ class Trainer:
 
     def _epoch(self, epoch: int, handler: Callable[[Any], None], reader: Any, feeder: DataFeeder | None) -> None:
         if reader is None or feeder is None:
-            raise ValueError("Trainer.train needs a reader and feed_order")
+            raise ValueError("Trainer.train needs reader and feed_order")
         config = self.checkpoint_cfg
         for step, data in enumerate(reader()):
             if self._stopped:
@@ -184,7 +186,13 @@ def _feeds(program: Program, feed_order: object) -> list[Variable]:
     if isinstance(feed_order, (list, tuple)):
         return [block.var(name) for name in feed_order]
     if not isinstance(feed_order, dict):
-        raise TypeError("The 'feed_order' should be either None, list or dict.")
+        raise TypeError(
+            "feed_order must be a list of names, a dict of names and positions, or None; got "
+            f"{type(feed_order).__name__}"
+        )
     if sorted(feed_order.values()) != list(range(len(feed_order))):
-        raise ValueError("The values of 'feed_order' should be a permutation of [0, len(feed_order))")
+        raise ValueError(
+            f"feed_order: the positions must be 0 ... {len(feed_order) - 1}, each once; got "
+            f"{sorted(feed_order.values())}"
+        )
     return [block.var(name) for name in sorted(feed_order, key=lambda name: int(feed_order[name]))]

@@ -74,7 +74,7 @@ def test_a_batch_may_be_padded_beyond_its_longest_sequence() -> None:
     [(2.0, None, 2.0), (None, 7.0, 0.0), (2.0, 7.0, 2.0)],
     ids=["weights", "bias", "both"],
 )
-@pytest.mark.filterwarnings("ignore:the backward biases of basic_lstm")
+@pytest.mark.filterwarnings("ignore:basic_lstm")
 def test_a_backward_bias_without_a_name_takes_param_attr(
     weights: float | None, bias: float | None, expected: float
 ) -> None:

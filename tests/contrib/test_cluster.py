@@ -33,5 +33,5 @@ def test_a_server_knows_its_endpoint_and_runs_a_program_that_waits() -> None:
 
 
 def test_a_role_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="expected TRAINER or PSERVER"):
+    with pytest.raises(ValueError, match="PADDLE_TRAINING_ROLE must be TRAINER or PSERVER"):
         find_cluster({**ENV, "PADDLE_TRAINING_ROLE": "BOSS"})

@@ -162,5 +162,5 @@ def test_training_goes_on_with_the_teacher_after_a_checkpoint(tmp_path: Path, he
 
 def test_a_distiller_of_another_class_is_named() -> None:
     wrong = {**DISTILLED, "distillers": {"map": {"class": "Guess"}}}
-    with pytest.raises(ValueError, match="distiller map: class Guess"):
+    with pytest.raises(ValueError, match="distiller map: .* got Guess"):
         _compressor(minimised=True).config({"compressor": {"epoch": 1, "strategies": ["learn"]}, **wrong})

@@ -101,5 +101,5 @@ def test_a_cell_says_what_is_wrong_with_it() -> None:
     cell = StateCell(inputs={"x": None}, states={"h": state}, out_state="h")
     with pytest.raises(ValueError, match="state_updater"):
         cell.compute_state({})
-    with pytest.raises(ValueError, match="outside"):
+    with pytest.raises(ValueError, match="only inside a decoder"):
         cell.get_state("h")

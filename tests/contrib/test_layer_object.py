@@ -91,5 +91,5 @@ def test_a_layer_says_that_its_base_comes_first() -> None:
         def __init__(self) -> None:
             self.inner = Scaled()
 
-    with fluid.program_guard(fluid.Program(), fluid.Program()), pytest.raises(ValueError, match="called first"):
+    with fluid.program_guard(fluid.Program(), fluid.Program()), pytest.raises(ValueError, match="call super"):
         Early()

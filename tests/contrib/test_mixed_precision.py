@@ -120,5 +120,5 @@ def test_lists_move_custom_ops() -> None:
     assert "conv2d" in lists.black_list
     assert "exp" not in lists.black_list
     assert "tanh" not in lists.gray_list
-    with pytest.raises(ValueError, match="overlap"):
+    with pytest.raises(ValueError, match="both contain mul"):
         mixed_precision.AutoMixedPrecisionLists({"mul"}, {"mul"})

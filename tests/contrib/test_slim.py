@@ -57,7 +57,7 @@ def test_it_trains_and_evaluates_each_epoch() -> None:
 
 
 def test_strategies_are_named_in_a_warning() -> None:
-    with pytest.warns(UserWarning, match="uniform_pruning_strategy left out"):
+    with pytest.warns(UserWarning, match="ignores uniform_pruning_strategy"):
         compressor().config({"compressor": {"epoch": 1, "strategies": ["uniform_pruning_strategy"]}})
 
 
@@ -81,9 +81,9 @@ def test_a_function_can_evaluate() -> None:
 def test_missing_parts_are_named() -> None:
     task = compressor()
     task.train_fetch_list, task.epoch = [], 1
-    with pytest.raises(ValueError, match="no \\('loss'"):
+    with pytest.raises(ValueError, match="a pair \\('loss'"):
         task.run()
-    with pytest.raises(TypeError, match="train_feed_list is a list"):
+    with pytest.raises(TypeError, match="train_feed_list must be a list"):
         Compressor(fluid.CPUPlace(), fluid.Scope(), fluid.Program(), train_feed_list=3)
 
 
@@ -93,5 +93,5 @@ def test_what_shrinks_networks_says_that_it_is_not_here(module: str) -> None:
     with pytest.raises(NotImplementedError, match=f"slim.{module}.Anything"):
         _ = found.Anything
     slim: Any = fluid.contrib.slim
-    with pytest.raises(NotImplementedError, match=r"slim\.nas\.search_agent\.SearchAgent"):
-        slim.nas.SearchAgent()
+    with pytest.raises(NotImplementedError, match=r"slim\.prune\.auto_prune_strategy\.AutoPruneStrategy"):
+        slim.prune.AutoPruneStrategy()

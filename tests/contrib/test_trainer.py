@@ -59,7 +59,7 @@ def test_training_tells_of_epochs_and_steps_and_lowers_the_loss(tmp_path: Path) 
     inferencer = fluid.Inferencer(infer_func=inference, param_path=str(tmp_path / "params"), place=fluid.CPUPlace())
     (out,) = inferencer.infer({"x": np.eye(2, dtype="float32")})
     np.testing.assert_allclose(out, TRUE, atol=0.3)
-    with pytest.raises(ValueError, match="map of"):
+    with pytest.raises(ValueError, match="takes a dict"):
         inferencer.infer([1])  # type: ignore[arg-type]
 
 
@@ -129,9 +129,9 @@ def test_the_model_of_a_trainer_can_be_saved_for_inference(tmp_path: Path) -> No
 def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(TypeError, match="CheckpointConfig"):
         make(checkpoint_config="here")
-    with pytest.raises(AssertionError, match="positive"):
+    with pytest.raises(AssertionError, match="above 0"):
         fluid.CheckpointConfig(step_interval=0)
-    with pytest.raises(ValueError, match="permutation"):
+    with pytest.raises(ValueError, match="the positions must be"):
         make().train(1, print, batches, {"x": 0, "y": 3})
     with pytest.warns(UserWarning, match="one place"):
         make(parallel=True)

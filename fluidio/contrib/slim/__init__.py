@@ -1,4 +1,4 @@
-"""`fluid.contrib.slim`: the Compressor trains, quantises and distils, `quantization` rounds; nothing prunes."""
+"""`fluid.contrib.slim`: the Compressor (training, quantisation, distillation) and `quantization`; no pruning."""
 
 from fluidio.contrib.slim.compressor import Compressor
 

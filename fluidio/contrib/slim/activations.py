@@ -108,7 +108,7 @@ class _Pass:
 
 def _check_graph(graph: object) -> None:
     if not isinstance(graph, IrGraph):
-        raise AssertionError(f"graph must be the instance of IrGraph, it is {graph!r}.")
+        raise AssertionError(f"expected an IrGraph, got {type(graph).__name__}")
 
 
 class AddQuantDequantPass(_Pass):
@@ -139,7 +139,9 @@ class AddQuantDequantPass(_Pass):
         self._skip = [skip_pattern] if isinstance(skip_pattern, str) else list(skip_pattern)
         self._types = frozenset(_ROUNDED if is_full_quantized else quantizable_op_type)
         if not self._types <= {*_ROUNDED}:
-            raise AssertionError(f"{sorted(self._types - {*_ROUNDED})} are not supported for quantization.")
+            raise AssertionError(
+                f"ops of these types cannot be quantized: {', '.join(sorted(self._types - {*_ROUNDED}))}"
+            )
 
     def apply(self, graph: IrGraph) -> IrGraph:
         """Change a graph; its persistent state is initialised in the scope."""
@@ -227,6 +229,6 @@ class OutScaleForInferencePass(_Pass):
         for op, name in _measured(graph.program.global_block()):
             found = scope.find_var(f"{name}@scale")
             if found is None:
-                raise AssertionError(f"{name}@scale is not in the scope: train with OutScaleForTrainingPass first")
+                raise AssertionError(f"the scope has no {name}@scale: train with OutScaleForTrainingPass first")
             op._set_attr("out_threshold", float(np.array(found.get_tensor()).reshape(-1)[0]))
         return graph

@@ -1,4 +1,4 @@
-"""What is recorded about a model's weights and activations while it runs on sample data."""
+"""Measures of a model's weights and activations, taken while it runs on sample data."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ class Measure:
         self._weights: dict[str, dict[str, list[float]]] = {attribute: {} for attribute in self.attributes}
 
     def see_weight(self, name: str, value: Array) -> None:
-        """Look at a weight; most measures need none."""
+        """Record a weight; most measures need none."""
 
     def see(self, name: str, value: Array) -> None:
-        """Look at an activation of one batch."""
+        """Record an activation of one batch."""
         raise NotImplementedError
 
     def finish(self) -> None:
         """Compute the results from everything seen."""
 
     def activations(self, attribute: str) -> dict[str, float]:
-        """Return what was found of all activations."""
+        """Return the results for all activations."""
         return self._activations[attribute]
 
     def of(self, name: str, attribute: str) -> float | list[float]:
-        """Return what was found of an activation, or of each row of a weight."""
+        """Return the result for an activation, or for each row of a weight."""
         found = self._weights[attribute].get(name)
         return self._activations[attribute][name] if found is None else found
 

@@ -67,7 +67,7 @@ class Compressor:
     ) -> None:
         for name, feed in (("train_feed_list", train_feed_list), ("eval_feed_list", eval_feed_list)):
             if feed is not None and not isinstance(feed, (list, tuple, Mapping)):
-                raise TypeError(f"{name} is a list of (key, variable name) pairs, got {type(feed).__name__}")
+                raise TypeError(f"{name} must be a list of pairs (key, variable name), got {type(feed).__name__}")
         self.place, self.scope = place, scope
         self.train_program, self.train_reader = train_program, train_reader
         self.train_feed_list, self.train_fetch_list = _pairs(train_feed_list), _pairs(train_fetch_list)
@@ -85,7 +85,7 @@ class Compressor:
         self.eval_results: dict[str, list[float]] = {}
 
     def config(self, config_file: str | Mapping[str, Any]) -> None:
-        """Take epochs, the checkpoint folder and strategies from a YAML file (or what it holds)."""
+        """Take epochs, the checkpoint folder and strategies from a YAML file (or its parsed content)."""
         content = _yaml(config_file) if isinstance(config_file, str) else config_file
         found = content.get("compressor") or {}
         self.epoch = int(found.get("epoch", self.epoch))
@@ -93,7 +93,9 @@ class Compressor:
         names = found.get("strategies") or list(content.get("strategies") or ())
         self.strategies, left_out = strategies_of(content, names)
         if left_out:
-            warnings.warn(f"Compressor: {', '.join(left_out)} left out: the network keeps its size", stacklevel=2)
+            warnings.warn(
+                f"Compressor ignores {', '.join(left_out)}: fluidio does not change the size of a network", stacklevel=2
+            )
 
     def run(self) -> Program | None:
         """Train and evaluate; return the evaluated program. Results are in `eval_results`, one for each epoch."""
@@ -131,7 +133,9 @@ class Compressor:
             return self.train_program
         fetch = dict(self.train_fetch_list)
         if "loss" not in fetch:
-            raise ValueError(f"train_fetch_list has no ('loss', variable name) to minimise, it has {sorted(fetch)}")
+            raise ValueError(
+                f"train_fetch_list needs a pair ('loss', variable name), the value to minimize; it has {sorted(fetch)}"
+            )
         program, startup = self.train_program.clone(), Program()
         # The same names in every run, so that checkpoints match.
         with program_guard(program, startup), unique_name.guard("compressor_"):
@@ -169,7 +173,7 @@ class Compressor:
 
     def _feeds(self, program: Program, reader: Any, feed_list: list[tuple[str, str]]) -> Iterable[dict[str, Any]]:
         if reader is None:
-            raise ValueError("Compressor: a reader of batches is needed, train_reader or eval_reader is None")
+            raise ValueError("Compressor needs train_reader and eval_reader, but one of them is None")
         feeder = DataFeeder([program.global_block().var(name) for _, name in feed_list], self.place, program)
         for batch in reader():
             if isinstance(batch, Mapping):
@@ -220,5 +224,7 @@ def _yaml(path: str) -> Mapping[str, Any]:
     with open(path, encoding="utf-8") as file:
         content = yaml.safe_load(file)
     if not isinstance(content, Mapping):
-        raise ValueError(f"{path}: a configuration is a mapping with a key `compressor`, got {type(content).__name__}")
+        raise ValueError(
+            f"{path}: the configuration must be a mapping with the key `compressor`, got {type(content).__name__}"
+        )
     return content

@@ -42,6 +42,9 @@ class QuantizationTransformPass:
         quantizable_op_type: Sequence[str] = QUANTIZABLE,
         **functions: object,
     ) -> None:
+        for kind in [quantizable_op_type] if isinstance(quantizable_op_type, str) else quantizable_op_type:
+            if kind not in self._supported_quantizable_op_type:
+                raise AssertionError(f"ops of type {kind!r} cannot be quantized")
         if any(function is not None for function in functions.values()):
             not_supported(f"QuantizationTransformPass({', '.join(functions)})", "leave the functions out")
         self._scope = scope
@@ -55,7 +58,7 @@ class QuantizationTransformPass:
             "op_types": tuple(quantizable_op_type),
             "skip_pattern": [skip_pattern] if isinstance(skip_pattern, str) else list(skip_pattern),
         }
-        Quantization(**self._options)  # names what is wrong now
+        Quantization(**self._options)  # raises for wrong arguments now
 
     def apply(self, graph: IrGraph) -> IrGraph:
         """Change a graph; its persistent state is initialised in the scope."""
@@ -82,8 +85,10 @@ class QuantizationFreezePass:
         weight_quantize_type: str = "abs_max",
         quantizable_op_type: Sequence[str] | None = None,
     ) -> None:
-        assert scope is not None, "The scope cannot be set None."
-        assert place is not None, "The place cannot be set None."
+        assert scope is not None, (
+            "scope is None: pass the scope that holds the parameters, for example fluid.global_scope()"
+        )
+        assert place is not None, "place is None: pass the place where the program runs, for example fluid.CPUPlace()"
         self._scope = scope
         self._how = Quantization(
             weight_bits, activation_bits, weight_type=weight_quantize_type, op_types=quantizable_op_type or QUANTIZABLE
@@ -99,7 +104,9 @@ class ConvertToInt8Pass:
     """Store the weights of a frozen graph as int8."""
 
     def __init__(self, scope: Scope, place: PlaceLike, quantizable_op_type: Sequence[str] | None = None) -> None:
-        assert scope is not None, "The scope cannot be set None."
+        assert scope is not None, (
+            "scope is None: pass the scope that holds the parameters, for example fluid.global_scope()"
+        )
         self._scope = scope
         self._op_types = quantizable_op_type or QUANTIZABLE
 
@@ -109,6 +116,16 @@ class ConvertToInt8Pass:
         return graph
 
 
+_ON_PHONES = {
+    "fake_quantize_abs_max": "quantize",
+    "fake_quantize_range_abs_max": "quantize",
+    "fake_quantize_moving_average_abs_max": "quantize",
+    "fake_channel_wise_quantize_abs_max": "quantize",
+    "fake_dequantize_max_abs": "dequantize",
+    "fake_channel_wise_dequantize_max_abs": "dequantize",
+}
+
+
 class TransformForMobilePass:
     """Give the ops of a frozen graph the names that Paddle Mobile read."""
 
@@ -116,8 +133,6 @@ class TransformForMobilePass:
         """Change a graph: it runs on phones, not here."""
         for block in graph.program.blocks:
             for op in block.ops:
-                for old, new in (("fake_quantize", "quantize"), ("fake_dequantize", "dequantize")):
-                    if op.type.startswith(old):
-                        op.type = new
+                op.type = _ON_PHONES.get(op.type, op.type)
         graph.program.note_change()
         return graph

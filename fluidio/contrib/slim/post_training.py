@@ -35,16 +35,16 @@ class PostTrainingQuantization:
         executor: runs the model on the data.
         scope: holds its variables; the global one by default.
         model_dir, model_filename, params_filename: the model, as in `load_inference_model`.
-        batch_generator: gives batches, one array for each input; or
-        sample_generator: gives samples, which are put together; a last batch that is not full is left out.
-        batch_nums: how many batches to look at; None: all of them.
-        algo: "KL" cuts activations where their spread suffers least, "abs_max" at their largest value; "min_max"
-            notes smallest and largest values as attributes of the ops, and rounds nothing.
+        batch_generator: yields batches, one array for each input; or
+        sample_generator: yields samples, which are batched; a short last batch is left out.
+        batch_nums: how many batches to use; None: all of them.
+        algo: "KL" clips activations where their distribution changes least, "abs_max" at their largest value;
+            "min_max" stores smallest and largest values as attributes of the ops and rounds nothing.
         quantizable_op_type: the types of ops; all that 1.8.5 knows with `is_full_quantize`.
-        activation_quantize_type: "range_abs_max" or "moving_average_abs_max" store what was found; "abs_max" looks
-            at each batch anew when the quantized model runs.
+        activation_quantize_type: "range_abs_max" and "moving_average_abs_max" store the ranges found; "abs_max"
+            finds that of each batch when the quantized model runs.
         weight_quantize_type: one scale for a filter ("abs_max") or for each channel ("channel_wise_abs_max").
-        is_use_cache_file: keep activations in files under `cache_dir` meanwhile, not in memory ("KL" alone).
+        is_use_cache_file: keep activations in files under `cache_dir` meanwhile, not in memory ("KL" only).
     """
 
     def __init__(
@@ -68,9 +68,9 @@ class PostTrainingQuantization:
         is_use_cache_file: bool = False,
         cache_dir: str | os.PathLike[str] = "./temp_post_training",
     ) -> None:
-        _check(executor is not None, "executor must not be None.")
-        _check(model_dir is not None, "model_dir must not be None.")
-        _check(batch_size > 0, f"batch_size must be greater than 0, it is {batch_size}.")
+        _check(executor is not None, "PostTrainingQuantization: executor is None: pass a fluid.Executor")
+        _check(model_dir is not None, "PostTrainingQuantization: model_dir is None: pass the folder of the model")
+        _check(batch_size > 0, f"PostTrainingQuantization: batch_size must be above 0, got {batch_size}")
         _one_of("algo", algo, ["KL", "abs_max", "min_max"])
         activation_types = ["range_abs_max", "moving_average_abs_max", "abs_max"]
         _one_of("activation_quantize_type", activation_quantize_type, activation_types)
@@ -94,7 +94,7 @@ class PostTrainingQuantization:
         self._targets: list[Any] = []
 
     def quantize(self) -> Program:
-        """Run the model on the data; return the quantized program, whose weights the scope holds."""
+        """Run the model on the data; return the quantized program, whose weights are in the scope."""
         program: Program
         with scope_guard(self._scope):
             program, self._feeds, self._targets = load_inference_model(*self._model)
@@ -113,7 +113,7 @@ class PostTrainingQuantization:
         model_filename: str | None = None,
         params_filename: str | None = None,
     ) -> None:
-        """Save what `quantize` made, as `save_inference_model` does."""
+        """Save the quantized model, as `save_inference_model` does."""
         with scope_guard(self._scope):
             save_inference_model(
                 save_model_path,
@@ -126,7 +126,7 @@ class PostTrainingQuantization:
             )
 
     def _calibrate(self, program: Program) -> Measure:
-        """Look at the weights once, and at activations batch by batch."""
+        """Measure the weights once, and activations batch by batch."""
         kinds: dict[str, Measure] = {"KL": Divergence(self._cache), "abs_max": AbsMax(), "min_max": MinMax()}
         measure = kinds[self._algo]
         weights = {v.name for v in program.list_vars() if v.persistable}
@@ -150,7 +150,10 @@ class PostTrainingQuantization:
             count += 1
             if self._batch_nums and count >= self._batch_nums:
                 break
-        _check(count > 0, f"There was no batch to calibrate with; batch_size is {self._batch_size}.")
+        _check(
+            count > 0,
+            f"PostTrainingQuantization: the data gave no batch to calibrate with (batch_size is {self._batch_size})",
+        )
         measure.finish()
         return measure
 
@@ -201,7 +204,10 @@ class PostTrainingQuantization:
             if op.type not in self._types and op.type not in OUT_SCALE_OPS:
                 continue
             names = output_names(op)
-            _check(len(names) == 1, f"{op.type} must have one output to be quantized, it has {names}.")
+            _check(
+                len(names) == 1,
+                f"op {op.type} must have one output to be quantized, it has {len(names)}: {', '.join(names)}",
+            )
             for attribute in found.attributes:
                 op._set_attr(attribute, found.of(names[0], attribute))
             if op.type in self._types:
@@ -214,4 +220,4 @@ def _check(holds: bool, otherwise: str) -> None:
 
 
 def _one_of(argument: str, value: str, known: Sequence[str]) -> None:
-    _check(value in known, f"{argument} must be one of {list(known)}, it is {value!r}.")
+    _check(value in known, f"{argument} must be one of {', '.join(map(str, known))}, got {value!r}")

@@ -8,6 +8,7 @@ from fluidio.contrib.slim.passes import (
     TransformForMobilePass,
 )
 from fluidio.contrib.slim.post_training import PostTrainingQuantization
+from fluidio.contrib.slim.strategies import QuantizationStrategy
 from fluidio.contrib.slim.weight_quantization import WeightQuantization
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "OutScaleForTrainingPass",
     "PostTrainingQuantization",
     "QuantizationFreezePass",
+    "QuantizationStrategy",
     "QuantizationTransformPass",
     "TransformForMobilePass",
     "WeightQuantization",

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from fluidio.contrib.slim.distillers import FSPDistiller, L2Distiller, SoftLabelDistiller
+from fluidio.contrib.slim.graph import GraphWrapper
 from fluidio.contrib.slim.passes import (
     ConvertToInt8Pass,
     QuantizationFreezePass,
     QuantizationTransformPass,
     TransformForMobilePass,
 )
+from fluidio.contrib.slim.teachers import append_constants
 from fluidio.executor import Executor
 from fluidio.io import save_inference_model
-from fluidio.layers import cross_entropy, fsp_matrix, reduce_mean, softmax, square, sums
 from fluidio.places import PlaceLike
-from fluidio.program import Program, Variable, program_guard, unique_name
+from fluidio.program import Program, program_guard, unique_name
 from fluidio.program.ir_graph import Graph, IrGraph
 from fluidio.tensor import Scope
 
@@ -128,15 +130,14 @@ class QuantizationStrategy:
         save_inference_model(path, feeds, fetches, work.exe, program, model_filename="model", params_filename="weights")
 
 
-Distiller = Callable[[Program, dict[str, str]], None]
-"""Adds a distillation loss to a program that holds student and teacher, and fetches it."""
+Distiller = FSPDistiller | L2Distiller | SoftLabelDistiller
 
 
 class DistillationStrategy:
     """Let the network also learn from a teacher in some epochs."""
 
     def __init__(self, distillers: Sequence[Distiller], start_epoch: int = 0, end_epoch: int = 0) -> None:
-        self._distillers = distillers
+        self.distillers = distillers
         self.start_epoch, self.end_epoch = start_epoch, end_epoch
         self._alone: tuple[Program, dict[str, str]] | None = None
 
@@ -154,96 +155,24 @@ class DistillationStrategy:
 
     def _join(self, work: Work) -> None:
         if not work.teachers or work.distiller_optimizer is None:
-            raise ValueError("DistillationStrategy: Compressor needs teacher_programs and distiller_optimizer")
+            raise ValueError("DistillationStrategy: pass teacher_programs and distiller_optimizer to Compressor")
         self._alone = work.trained, work.fetch
         program, startup = work.student.clone(), Program()
-        _add_teacher(program, work.teachers[0])
+        append_constants(program, work.teachers[0])
         fetch = dict(work.fetch)
         if "loss" in fetch:
             fetch["student_loss"] = fetch["loss"]
         with program_guard(program, startup), unique_name.guard("distillation_"):
-            for distiller in self._distillers:
-                distiller(program, fetch)
+            graph = GraphWrapper(program, (), fetch)
+            for distiller in self.distillers:
+                distiller.distiller_loss(graph)
+            fetch = dict(graph.out_nodes)
             work.distiller_optimizer.minimize(program.global_block().var(fetch["loss"]))
         work.exe.run(startup)
         work.trained, work.fetch = program, fetch
 
 
-def _add_teacher(program: Program, teacher: Program) -> None:
-    """Append the teacher's ops; its variables pass no gradient, and variables with the same name are the student's."""
-    if len(teacher.blocks) > 1:
-        raise ValueError(
-            "DistillationStrategy: the teacher has loops or branches; only ops of its main block are joined"
-        )
-    block = program.global_block()
-    for variable in teacher.list_vars():
-        if not block.has_var(variable.name):
-            block._clone_variable(variable, force_persistable=False).stop_gradient = True
-    for op in teacher.global_block().ops:
-        block.append_op(
-            type=op.type,
-            inputs={slot: [block.var(name) for name in op.input(slot)] for slot in op.input_names},
-            outputs={slot: [block.var(name) for name in op.output(slot)] for slot in op.output_names},
-            attrs=dict(op.attrs),
-        )
-
-
-def _add_loss(fetch: dict[str, str], program: Program, key: str, found: Variable, weight: float) -> None:
-    found = found * weight
-    total = found
-    if "loss" in fetch:
-        total = found + program.global_block().var(fetch["loss"])
-    fetch["loss"], fetch[key] = total.name, found.name
-
-
-def _l2(student_feature_map: str, teacher_feature_map: str, distillation_loss_weight: float = 1) -> Distiller:
-    def add(program: Program, fetch: dict[str, str]) -> None:
-        var = program.global_block().var
-        found = reduce_mean(square(var(student_feature_map) - var(teacher_feature_map)))
-        key = f"l2loss_{student_feature_map}_{teacher_feature_map}"
-        _add_loss(fetch, program, key, found, distillation_loss_weight)
-
-    return add
-
-
-def _fsp(
-    student_pairs: Sequence[Sequence[str]], teacher_pairs: Sequence[Sequence[str]], distillation_loss_weight: float = 1
-) -> Distiller:
-    def add(program: Program, fetch: dict[str, str]) -> None:
-        var = program.global_block().var
-        losses = []
-        for (first, last), (teacher_first, teacher_last) in zip(student_pairs, teacher_pairs):
-            ours = fsp_matrix(var(first), var(last))
-            losses.append(reduce_mean(square(ours - fsp_matrix(var(teacher_first), var(teacher_last)))))
-        _add_loss(fetch, program, "fsp_distillation_loss", sums(losses), distillation_loss_weight)
-
-    return add
-
-
-def _soft_label(
-    student_feature_map: str,
-    teacher_feature_map: str,
-    student_temperature: float = 1.0,
-    teacher_temperature: float = 1.0,
-    distillation_loss_weight: float = 1,
-) -> Distiller:
-    def add(program: Program, fetch: dict[str, str]) -> None:
-        var = program.global_block().var
-        ours = softmax(var(student_feature_map) / student_temperature)
-        target = softmax(var(teacher_feature_map) / teacher_temperature)
-        target.stop_gradient = True
-        found = reduce_mean(cross_entropy(ours, target, soft_label=True))
-        key = f"soft_label_loss_{student_feature_map}_{teacher_feature_map}"
-        _add_loss(fetch, program, key, found, distillation_loss_weight)
-
-    return add
-
-
-_DISTILLERS: dict[str, Callable[..., Distiller]] = {
-    "L2Distiller": _l2,
-    "FSPDistiller": _fsp,
-    "SoftLabelDistiller": _soft_label,
-}
+_DISTILLERS: dict[str, type[Any]] = {each.__name__: each for each in (FSPDistiller, L2Distiller, SoftLabelDistiller)}
 
 
 def strategies_of(config: Mapping[str, Any], names: Sequence[str]) -> tuple[list[Strategy], list[str]]:
@@ -268,5 +197,6 @@ def _distiller(name: str, sections: Mapping[str, Any]) -> Distiller:
     options = dict(sections.get(name) or {})
     kind = options.pop("class", None)
     if kind not in _DISTILLERS:
-        raise ValueError(f"distiller {name}: class {kind} is none of {', '.join(_DISTILLERS)}")
-    return _DISTILLERS[kind](**options)
+        raise ValueError(f"distiller {name}: class must be one of {', '.join(_DISTILLERS)}, got {kind}")
+    made: Distiller = _DISTILLERS[kind](**options)
+    return made

@@ -59,22 +59,22 @@ class WeightQuantization:
             quantizable_op_type: the ops whose weights are stored: conv2d, depthwise_conv2d, mul.
             weight_bits: 8 or 16.
             weight_quantize_type: one scale for a weight ("abs_max") or for each channel ("channel_wise_abs_max").
-            generate_test_model: save float32 weights that are rounded alike, too, in the folder `test_model`:
-                this model runs anywhere.
-            threshold_rate: the share of a weight's numbers, the largest, that "abs_max" may cut off.
+            generate_test_model: also save the rounded weights as float32, in the folder `test_model`: this model
+                runs anywhere.
+            threshold_rate: the fraction of a weight's numbers, the largest, that "abs_max" may clip.
         """
         for kind in quantizable_op_type:
             if kind not in self._supported_quantizable_op_type:
                 raise AssertionError(
-                    f"quantizable_op_type: {kind!r} has no weights to quantize; "
-                    f"choose of {self._supported_quantizable_op_type}."
+                    f"quantizable_op_type: ops of type {kind!r} cannot be quantized; choose from "
+                    f"{', '.join(self._supported_quantizable_op_type)}"
                 )
         if weight_bits not in (8, 16):
-            raise AssertionError(f"weight_bits must be 8 or 16, it is {weight_bits!r}.")
+            raise AssertionError(f"weight_bits must be 8 or 16, got {weight_bits!r}")
         if weight_quantize_type not in self._supported_weight_quantize_type:
             raise AssertionError(
-                f"weight_quantize_type must be one of {self._supported_weight_quantize_type}, "
-                f"it is {weight_quantize_type!r}."
+                f"weight_quantize_type must be one of {', '.join(self._supported_weight_quantize_type)}, got "
+                f"{weight_quantize_type!r}"
             )
         per_channel = weight_quantize_type == "channel_wise_abs_max"
         for folder in ("quantized_model", "test_model") if generate_test_model else ("quantized_model",):
@@ -124,7 +124,7 @@ class _Store:
 
 
 def _threshold(weight: NDArray[np.floating], rate: float) -> float:
-    """Return the bound that all but a share of the numbers keep."""
+    """Return the bound that all but a fraction of the numbers respect."""
     sizes = np.abs(weight)
     counts, edges = np.histogram(sizes, bins=_BINS, range=(0, sizes.max()))
     kept = np.cumsum(counts / counts.sum()) >= 1.0 - rate
