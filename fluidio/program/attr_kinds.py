@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import warnings
 from collections.abc import Callable, Mapping
@@ -40,12 +41,37 @@ def typed(op_type: str, attrs: Mapping[str, object]) -> dict[str, Any]:
 
 
 def as_kept(op_type: str, name: str, value: Any) -> Any:
-    """Return what an op keeps of an attribute that is set by hand; TypeError for what none can hold."""
-    if isinstance(value, (dict, set)):
-        raise TypeError(f"op {op_type}: attribute {name} cannot be {value!r}")
-    if not isinstance(value, np.generic):
+    """Return an attribute set with `_set_attr` as the op keeps it; TypeError for a value that no attribute can hold."""
+    if value is None:
+        return False
+    if isinstance(value, VarType):
         return value
-    return value.item() if isinstance(value, float) or not era().checks_layer_arguments else int(value)
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.item() if value.dtype.kind != "b" else int(value.item())
+    if isinstance(value, (list, tuple, range, np.ndarray)):
+        return _kept_list(op_type, name, list(value))
+    if isinstance(value, np.generic):
+        return value.item() if isinstance(value, float) or not era().checks_layer_arguments else int(value)
+    return _kept_one(op_type, name, value)
+
+
+def _kept_one(op_type: str, name: str, value: Any) -> Any:
+    if isinstance(value, (dict, set, list, tuple)):
+        raise TypeError(f"op {op_type}: attribute {name} cannot be {value!r}")
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    if isinstance(value, (int, np.integer, np.bool_)) and not isinstance(value, enum.Enum):
+        return int(value) if -(2**63) <= int(value) < 2**63 else float(value)
+    return value
+
+
+def _kept_list(op_type: str, name: str, items: list[Any]) -> list[Any]:
+    """Return a list as Fluid keeps it: of ints, of floats if there is one, or of strings."""
+    kept = [_kept_one(op_type, name, item) for item in items]
+    texts = sum(isinstance(item, str) for item in kept)
+    if texts not in (0, len(kept)):
+        raise TypeError(f"op {op_type}: attribute {name} cannot be {items!r}: some are texts, some are not")
+    return [float(item) for item in kept] if any(isinstance(item, (float, np.floating)) for item in kept) else kept
 
 
 @functools.cache
@@ -69,20 +95,24 @@ def _typed(op_type: str, name: str, kind: AttrType | None, value: Any) -> Any:
         if kind is AttrType.FLOAT and isinstance(plain, np.floating) and era().checks_layer_arguments:
             found = _cut(name, plain, value)
     if found is None and isinstance(value, np.ndarray):
-        raise TypeError(f"attribute {name} is an array of shape {list(value.shape)}; {kind.name} was expected")
+        raise TypeError(f"attribute {name} must be of type {kind.name}, got an array of shape {list(value.shape)}")
     if found is None:
         expected = "a number" if isinstance(value, str) and kind in _NUMBERS else kind.name
-        raise EnforceNotMet(f"attribute {name} is {value!r}; {expected} was expected")
+        raise EnforceNotMet(f"attribute {name} must be {expected}, got {value!r}")
     return found
 
 
 def _cut(name: str, number: Any, value: object) -> float | None:
-    """Return the whole number that Fluid 1.8.5 makes of a number of NumPy which is no Python float."""
+    """Truncate a NumPy number that is not a Python float to an integer, as Fluid 1.8.5 does."""
     if isinstance(value, float) or not np.isfinite(number):
         return float(number)
     whole = _ONE[AttrType.INT](int(number))
     if whole != number:
-        warnings.warn(f"attribute {name} cuts {value!r} to {whole}, as Fluid 1.8.5 does: pass float(...)", stacklevel=8)
+        warnings.warn(
+            f"attribute {name}: like Fluid 1.8.5, fluidio cuts {value!r} to {whole}; pass float(...) to keep "
+            "the decimals",
+            stacklevel=8,
+        )
     return None if whole is None else float(whole)
 
 
@@ -92,7 +122,7 @@ def _check_kept(op_type: str, name: str, value: object) -> None:
         raise ValueError(f"op {op_type}: attribute {name} cannot be a Variable ({value.name})")
     for item in (value, *value) if isinstance(value, (list, tuple)) else (value,):
         if item is None and item is not value:
-            continue  # a list of None has a type of its own, which no attribute declares
+            continue  # a list of None has its own type, which no attribute declares
         nested = item is not value and isinstance(item, (list, tuple))
         if nested or not isinstance(item, (bool, int, float, str, bytes, list, tuple, range, np.generic, np.ndarray)):
             raise TypeError(f"op {op_type}: attribute {name} cannot be {value!r}")

@@ -47,7 +47,9 @@ def _element(kind: AttrType) -> AttrType:
 
 def _of_value(value: Any) -> AttrType:
     if isinstance(value, (list, tuple)):
-        return AttrType[_of_value(value[0]).name + "S"] if value else AttrType.INTS
+        kinds = {_of_value(item) for item in value}
+        one = AttrType.LONG if AttrType.LONG in kinds else _of_value(value[0]) if value else AttrType.INT
+        return AttrType[one.name + "S"]
     if isinstance(value, Block):
         return AttrType.BLOCK
     if isinstance(value, bool):

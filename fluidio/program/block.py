@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -52,11 +51,12 @@ class Block:
         from fluidio.program.clone import copy_variable
 
         if not isinstance(other, Block):
-            raise TypeError("_copy_param_info_from should be invoked with Block")
+            raise TypeError(f"_copy_param_info_from takes a Block, got {type(other).__name__}")
         for parameter in other.iter_parameters():
             if parameter.name not in self.vars:
                 raise ValueError(
-                    f"_copy_param_info_from should be invoked with same topology: there is no {parameter.name} here"
+                    f"_copy_param_info_from: this block has no variable {parameter.name}, which is a "
+                    "parameter of the other"
                 )
             self.vars[parameter.name] = copy_variable(parameter, self)
         self.program.note_change()
@@ -75,11 +75,11 @@ class Block:
     def var(self, name: str) -> Variable:
         """Return the variable of this block; raise ValueError if there is none."""
         if not isinstance(name, str):
-            raise TypeError(f"var require string as parameter, but get {type(name)} instead.")
+            raise TypeError(f"Block.var: the name of a variable must be a str, got {type(name).__name__}")
         try:
             return self.vars[name]
         except KeyError:
-            raise ValueError(f"var {name} not in this block") from None
+            raise ValueError(f"this block has no variable {name!r}") from None
 
     def has_var(self, name: str) -> bool:
         return name in self.vars
@@ -99,7 +99,7 @@ class Block:
     def _var_recursive(self, name: str) -> Variable:
         found = self._find_var_recursive(name)
         if found is None:
-            raise ValueError(f"Var {name} is not found recursively")
+            raise ValueError(f"neither this block nor an outer one has a variable {name!r}")
         return found
 
     var_recursive = _var_recursive
@@ -116,7 +116,9 @@ class Block:
     def create_var(self, *, name: str | None = None, initializer: Any = None, **options: Any) -> Variable:
         """Create a variable, or return the existing one of that name after checking that the two match."""
         if name is not None and not isinstance(name, (str, bytes)):
-            raise AttributeError(f"the name of a variable is a str, got {name!r}, which has no attribute 'encode'")
+            raise AttributeError(
+                f"Block.create_var: name must be a str, got {type(name).__name__} {name!r}, which has no 'encode'"
+            )
         if name is not None and name in self.vars:
             existing = self.vars[name]
             existing._meets(
@@ -151,13 +153,16 @@ class Block:
         count = self.writers.count(parameter.name)
         if count > 1:
             existing = [op for op in self.ops if parameter.name in op.output_arg_names]
-            raise RuntimeError(f"param {parameter.name} is inited by multiple init ops {existing}")
+            raise RuntimeError(
+                f"{count} ops initialize the parameter {parameter.name}, only one may: "
+                f"{', '.join(op.type for op in existing)}"
+            )
         if not count:
             initializer(parameter, self)
 
     def _rename_var(self, name: str, new_name: str) -> Variable:
         if name not in self.vars:
-            raise ValueError(f"var {name} is not in current block")
+            raise ValueError(f"this block has no variable {name!r}")
         self.rename_vars({name: new_name})
         return self.vars[new_name]
 
@@ -191,7 +196,7 @@ class Block:
 
         twin = declare_again(variable, self)
         if force_persistable and variable.type is not VarType.READER:
-            twin._persistable = True
+            twin._persistable = twin.states_persistable = True
         self.vars[twin.name] = twin
         self.program.note_change()
         return twin
@@ -253,9 +258,9 @@ class Block:
 
     def _remove_op(self, index: int) -> None:
         if index < 0:
-            raise TypeError(f"the number of an op is 0 or more, got {index}")
+            raise TypeError(f"the index of an op must not be negative, got {index}")
         if index >= len(self.ops):
-            raise IndexError(f"block {self.idx} has {len(self.ops)} ops, none at {index}")
+            raise IndexError(f"block {self.idx} has {len(self.ops)} ops and no index {index}")
         del self.ops[index]
         self.program.note_change()
 
@@ -292,8 +297,10 @@ def _check_attrs(op: Operator, attrs: Mapping[str, Any]) -> None:
     for name, value in attrs.items():
         if name not in known:
             if name not in attr_names() and not name.startswith(("_", "@", "op_", "fluidio_")):
+                import difflib  # slow to import, and seldom needed
+
                 near = difflib.get_close_matches(name, known, 2, 0.6)
-                hint = f"close to it: {', '.join(near)}" if near else f"it has {', '.join(known) or 'none'}"
-                warnings.warn(f"op {op.type}: unknown attribute {name!r} is dropped; {hint}", stacklevel=4)
+                hint = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(known) or 'none'}"
+                warnings.warn(f"op {op.type} has no attribute {name!r}: it is ignored; {hint}", stacklevel=4)
         elif isinstance(value, str) and isinstance(known[name], (int, float)):
             InferContext(op).fail(f"attribute {name} is {value!r}; a number was expected")

@@ -24,7 +24,9 @@ _DESCRIPTION = (
     "_shape",
     "_dtype",
     "lod_level",
+    "states_lod_level",
     "_persistable",
+    "states_persistable",
     "error_clip",
     "stop_gradient",
     "is_data",
@@ -92,7 +94,7 @@ def clone_program(program: Program, for_test: bool, drop_training: bool = False)
     twin.current_block_idx = program.current_block_idx
     twin._is_mem_optimized = program._is_mem_optimized
     twin._is_distributed = program._is_distributed
-    if era().clone_keeps_seed:
+    if era().clone_keeps_seed and not for_test:
         twin._seed = program._seed
     # No one wants a test pass that trains: only a strict old era keeps the training ops.
     drop_training = drop_training or (for_test and (era().clone_for_test_prunes or not era().strict))

@@ -25,8 +25,8 @@ def check_consent(op: Operator, deed: str) -> None:
     """
     if op.from_bytes:
         raise EnforceNotMet(
-            f"the op {op.type} of a program that was loaded would {deed}. If you trust where the program comes from, "
-            "say allow_files=True to load_inference_model or Program.parse_from_string"
+            f"the op {op.type} of a loaded program wants to {deed}. If you trust the origin of the program, "
+            "pass allow_files=True to load_inference_model or Program.parse_from_string"
         )
 
 
@@ -46,6 +46,6 @@ def inside(folder: str, name: str) -> str:
     steps = os.path.normpath(name).replace("\\", "/").split("/")
     if os.path.isabs(name) or steps[0] in ("..", ".") or "\0" in name:
         raise ValueError(
-            f"the variable {name!r} would be a file outside of {folder or '.'}: rename it, or use filename="
+            f"the variable {name!r} would be saved outside of {folder or '.'}: rename it, or pass filename="
         )
     return path

@@ -1,4 +1,4 @@
-"""Functions of `fluid.core` on descs and graphs, for code that calls Fluid's C++ by hand."""
+"""Functions of `fluid.core` on descs and graphs, for code that calls Fluid's C++ directly."""
 
 from __future__ import annotations
 
@@ -67,14 +67,21 @@ def prune(
     try:
         wanted = [program.blocks[block].ops[index] for block, index in targets]
     except IndexError as error:
-        raise EnforceNotMet(f"prune: the program has no op at one of {[list(t) for t in targets]}") from error
+        raise EnforceNotMet(
+            f"prune: a target names an op that the program does not have: {[list(t) for t in targets]}"
+        ) from error
     found = pruned(program, wanted, tuple(feeds))
     return ProgramDesc(found), {block.idx: block.idx for block in found.blocks}
 
 
 def prune_backward(desc: ProgramDesc) -> tuple[ProgramDesc, dict[int, int]]:
-    """Return a program without its backward, optimizer and schedule ops, and a mapping of old to new block numbers."""
+    """Return a program without its backward, optimizer and schedule ops, and a mapping of old to new block numbers.
+
+    Fluid: the mapping is empty if the program has no such ops.
+    """
     found = clone_program(desc._program, for_test=False, drop_training=True)
+    if [len(block.ops) for block in found.blocks] == [len(block.ops) for block in desc._program.blocks]:
+        return ProgramDesc(found), {}
     return ProgramDesc(found), {block.idx: block.idx for block in found.blocks}
 
 

@@ -57,7 +57,8 @@ class _Converter:
         except (ValueError, TypeError) as error:
             raise ValueError(
                 f"DataFeeder: the values for {self.name!r} do not form one {self.dtype} array ({error}); "
-                f"samples of unequal length need lod_level >= 1, the variable has lod_level {self.lod_level}"
+                "samples of different lengths need a variable with lod_level >= 1, this one has lod_level "
+                f"{self.lod_level}"
             ) from error
 
     def _fit(self, array: Any) -> Any:
@@ -68,8 +69,8 @@ class _Converter:
             return array.reshape(self.shape)
         except ValueError:
             raise ValueError(
-                f"Reshape error. What is defined in data layer is {list(self.shape)}, but receive {list(array.shape)} "
-                f"for {self.name!r}"
+                f"DataFeeder: values of shape {list(array.shape)} cannot take the shape {list(self.shape)}, "
+                f"which {self.name!r} was declared with"
             ) from None
 
 
@@ -112,7 +113,7 @@ class DataFeeder:
         block = (program or default_main_program()).block(0)
         variables = [block.var(v) if isinstance(v, str) else v for v in feed_list]
         if not all(isinstance(v, Variable) for v in variables):
-            raise TypeError("Feed list should contain a list of variable")
+            raise TypeError("DataFeeder: feed_list must hold Variables or their names")
         self.feed_names = [v.name for v in variables]
         self.feed_dtypes = [v.dtype for v in variables]
         self.feed_shapes = [v.shape for v in variables]
@@ -128,8 +129,8 @@ class DataFeeder:
         for sample in samples:
             if len(sample) != expected:
                 raise AssertionError(
-                    f"The number of fields in data ({len(sample)}) does not match len(feed_list) ({expected}): "
-                    f"the feeder was made for {self.feed_names}"
+                    f"DataFeeder: a sample has {len(sample)} fields, but feed_list has {expected} variables: "
+                    f"{', '.join(self.feed_names)}"
                 )
         columns = list(zip(*samples)) if samples else [()] * expected
         fed = {c.name: c(column) for c, column in zip(self._converters, columns)}
@@ -145,10 +146,7 @@ class DataFeeder:
         batches = list(iterable)
         places = self._places(num_places)
         if len(batches) != places:
-            raise ValueError(
-                f"feed_parallel takes one batch for each of the {places} places, got {len(batches)}: "
-                "the number of batches and of places must agree"
-            )
+            raise ValueError(f"feed_parallel takes one batch for each of the {places} places, got {len(batches)}")
         for batch in batches:
             yield self.feed(batch)
 
@@ -175,8 +173,8 @@ class DataFeeder:
                     group = []
             if group and not drop_last:
                 raise ValueError(
-                    f"The data batch which cannot fit for devices will be dropped is not implementation: "
-                    f"{len(group)} batches are left for {places} places; use drop_last=True"
+                    f"DataFeeder: {len(group)} batches are left at the end for {places} places; pass "
+                    "drop_last=True to drop them"
                 )
 
         return grouped if multi_devices else single

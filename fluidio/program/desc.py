@@ -1,4 +1,4 @@
-"""`core.ProgramDesc` and `core.BlockDesc`: programs as Fluid's C++ exposed them, for building and editing by hand."""
+"""`core.ProgramDesc` and `core.BlockDesc`: programs as Fluid's C++ exposed them, for code that edits them directly."""
 
 from __future__ import annotations
 

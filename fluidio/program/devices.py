@@ -19,9 +19,7 @@ def device_guard(device: str | None = None) -> Iterator[None]:
     """
     name = device if era().checks_layer_arguments else str(device or "").split(":")[0]
     if name not in (None, "", "cpu", "gpu"):
-        raise ValueError(
-            f"The Attr(device) should be 'cpu' or 'gpu', and it can also be empty string or None, got {device!r}"
-        )
+        raise ValueError(f"device_guard takes 'cpu', 'gpu' or None, got {device!r}")
     with op_device.guard(device or ""):
         yield
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from importlib import resources
+from pathlib import Path
 
 __all__ = ["empty_gradient_slots"]
 
@@ -11,7 +11,7 @@ __all__ = ["empty_gradient_slots"]
 @functools.cache
 def empty_gradient_slots() -> dict[str, tuple[list[str], list[str]]]:
     """Return {forward op type: (input slots, output slots)} of its gradient op."""
-    text = resources.files("fluidio.program").joinpath("gradient_slots.txt").read_text("utf-8")
+    text = Path(__file__).with_name("gradient_slots.txt").read_text("utf-8")
     found = {}
     for line in text.splitlines():
         if not line.startswith("#"):

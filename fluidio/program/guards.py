@@ -48,9 +48,9 @@ def program_guard(main_program: Program, startup_program: Program | None = None)
     """Build into other programs inside the block; without a startup program the current one stays."""
     for program in (main_program, startup_program):
         if program is not None and not isinstance(program, Program):
-            raise TypeError(f"program_guard() takes fluid.Program, got {type(program).__name__}")
+            raise TypeError(f"program_guard takes a Program, got {type(program).__name__}")
     if not isinstance(main_program, Program):
-        raise TypeError("program_guard() needs a main program, got None")
+        raise TypeError("program_guard needs a main program, got None")
     with contextlib.ExitStack() as guards:
         guards.enter_context(_main.guard(main_program))
         if startup_program is not None:

@@ -10,8 +10,8 @@ __all__ = ["ImperativeVariable", "refuse_imperative"]
 def refuse_imperative(what: str) -> NoReturn:
     """Raise the error Fluid raises when a static program uses the imperative mode."""
     raise AssertionError(
-        f"{what} works in imperative mode only (fluid.dygraph), which fluidio does not have: a Variable of a static "
-        "program has a value when an Executor runs it; fetch it with exe.run(fetch_list=[...])"
+        f"{what} works only in imperative mode (fluid.dygraph), which fluidio does not have: in a static "
+        "program a Variable gets its value when an Executor runs it; fetch it with exe.run(fetch_list=[...])"
     )
 
 

@@ -38,7 +38,7 @@ class InferContext:
     def input(self, slot: str) -> Variable:
         names = self.op.input(slot)
         if not names:
-            self.fail(f"Input {slot} not found")
+            self.fail(f"input {slot} is missing")
         return self.block._var_recursive(names[0])
 
     def shape(self, slot: str) -> Shape:
@@ -71,7 +71,7 @@ class InferContext:
         if dtype is not None:
             variable._dtype = to_vartype(dtype)
         if lod_level is not None:
-            variable.lod_level = lod_level
+            variable.lod_level, variable.states_lod_level = lod_level, True
         if type is not None:
             variable.type = type
 
@@ -87,14 +87,17 @@ class InferContext:
         for index, name in enumerate(self.op.output(slot)):
             made = self.block._find_var_recursive(name)
             apart = source[:1] == "~" and made is not None and given is not None and made.shape[:1] != given.shape[:1]
-            self.set(slot, lod_level=0 if given is None or apart else given.lod_level, index=index)
+            if given is not None and not apart:
+                self.set(slot, lod_level=given.lod_level, index=index)
+            elif made is not None:
+                made.lod_level = 0
 
     def check_inputs(self, slots: Iterable[str]) -> None:
         """Fail if an input is a name that no block has a variable for."""
         for slot in slots:
             for name in self.op.input(slot):
                 if name != EMPTY and self.block._find_var_recursive(name) is None:
-                    self.fail(f"Input({slot}) is {name!r}, a variable that neither this block nor an outer one has")
+                    self.fail(f"input {slot} is {name!r}, which neither this block nor an outer one has")
 
     def check(self, condition: object, problem: str) -> None:
         if not condition:

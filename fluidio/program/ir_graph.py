@@ -20,7 +20,7 @@ class IrNode:
 
     def __init__(self, node: Node) -> None:
         if not isinstance(node, Node):
-            raise AssertionError(f"node must be the instance of core.Node, it is {node!r}.")
+            raise AssertionError(f"expected a Node, got {type(node).__name__}")
         self.node = node
 
     def name(self) -> str:
@@ -94,13 +94,13 @@ class IrVarNode(IrNode):
 
     def __init__(self, node: Node) -> None:
         if not isinstance(node, Node) or not node.is_var():
-            raise AssertionError("node must be the instance of core.Node and it must be a variable node.")
+            raise AssertionError("IrVarNode takes the Node of a variable")
         super().__init__(node)
 
     def _desc(self) -> VarDesc:
         found = self.node.var()
         if found is None:
-            raise AssertionError(f"The node variable description can not be None: {self.name()}")
+            raise AssertionError(f"the node {self.name()} has no variable")
         return found
 
     def set_shape(self, shape: Sequence[int]) -> None:
@@ -124,7 +124,7 @@ class IrOpNode(IrNode):
 
     def __init__(self, node: Node) -> None:
         if not isinstance(node, Node) or not node.is_op():
-            raise AssertionError("node must be the instance of core.Node and it must be a operator node.")
+            raise AssertionError("IrOpNode takes the Node of an op")
         super().__init__(node)
 
     def _desc(self) -> OpDesc:
@@ -179,7 +179,7 @@ class IrGraph:
 
     def __init__(self, graph: Graph, for_test: bool = False) -> None:
         if not isinstance(graph, Graph):
-            raise AssertionError(f"graph must be the instance of core.Graph, it is {graph!r}.")
+            raise AssertionError(f"IrGraph takes a core.Graph, got {type(graph).__name__}")
         self.graph = graph
         self._for_test = for_test
 
@@ -220,7 +220,7 @@ class IrGraph:
         for node in nodes:
             if node.name() == node_name:
                 return node
-        raise AssertionError(f"Cannot find the target node({node_name})in the giving set.")
+        raise AssertionError(f"no node is called {node_name!r}")
 
     def create_control_dep_var(self) -> IrVarNode:
         return IrVarNode(self.graph.create_control_dep_var())
@@ -292,7 +292,7 @@ class IrGraph:
     def _check_here(self, *nodes: IrNode) -> None:
         for node in nodes:
             if self.graph.retrieve_node(node.id()) is not node.node:
-                raise AssertionError(f"node {node.name()} must be in the graph nodes set.")
+                raise AssertionError(f"the graph does not contain the node {node.name()}")
 
     def safe_remove_nodes(self, remove_nodes: Any) -> None:
         """Remove nodes and their links."""

@@ -228,7 +228,7 @@ class Graph:
 
     def _get(self, name: str) -> Any:
         if name not in self._attrs:
-            raise EnforceNotMet(f"{name} attr not registered for graph.")
+            raise EnforceNotMet(f"the graph has no attribute {name!r}")
         return self._attrs[name]
 
     get_bool = get_double = get_float = get_int = get_string = get_marked_nodes = _get
@@ -269,7 +269,9 @@ def sorted_ops(nodes: Iterable[Node]) -> list[Node]:
             if not waiting[later]:
                 heapq.heappush(ready, (keys[later], later.id(), later))
     if len(found) < len(ops):
-        raise EnforceNotMet(f"the graph has a cycle: {len(ops) - len(found)} of its {len(ops)} ops wait for each other")
+        raise EnforceNotMet(
+            f"the graph has a cycle: {len(ops) - len(found)} of its {len(ops)} ops need each other's outputs"
+        )
     return found
 
 

@@ -22,7 +22,7 @@ _counting = threading.Lock()
 def name_scope(prefix: str | None = None) -> Iterator[None]:
     """Mark the ops built inside with `op_namescope`; names of variables do not change."""
     if not prefix:
-        raise AssertionError("namescope prefix cannot be empty.")
+        raise AssertionError("name_scope: the prefix must not be empty")
     outer = _scopes.get()
     with _counting:
         counts = _counts.setdefault(outer, {})

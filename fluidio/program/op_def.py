@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from fluidio.program.absent_ops import why_absent
+
 if TYPE_CHECKING:
     from fluidio.program.infer import InferContext
     from fluidio.program.operator import Operator
@@ -126,10 +128,9 @@ def find_op(type: str) -> OpDef:
     try:
         return OP_TABLE[type]
     except KeyError:
-        raise ValueError(
-            f'Operator "{type}" has not been registered. `fluidio apis` lists what works; '
-            "ops without a definition here cannot run."
-        ) from None
+        error = ValueError(f'Operator "{type}" has not been registered.')
+        error.add_note(why_absent(type) or "`fluidio apis --ops` lists the ops that fluidio knows.")
+        raise error from None
 
 
 def grad_name(name: str) -> str:

@@ -48,7 +48,7 @@ class OpDesc:
         proto = find_proto(self._op.type)
         declared = proto is not None and any(s.name == name for s in (*proto.inputs, *proto.outputs))
         if name not in slots and not declared:
-            raise EnforceNotMet(f"{kind} {name} cannot be found in Op {self._op.type}; it has {sorted(slots)}")
+            raise EnforceNotMet(f"op {self._op.type} has no {kind.lower()} {name}; it has {sorted(slots)}")
         return list(slots.get(name, ()))
 
     def inputs(self) -> dict[str, list[str]]:
@@ -88,7 +88,7 @@ class OpDesc:
     def attr(self, name: str) -> Any:
         attrs = self._op.attrs if name in self._op.attrs else full_attrs(self._op)
         if name not in attrs:
-            raise EnforceNotMet(f"Attribute {name} is not found in Op {self._op.type}")
+            raise EnforceNotMet(f"op {self._op.type} has no attribute {name}")
         value = attrs[name]
         return value.desc if isinstance(value, Block) else as_stored(value)
 
@@ -103,10 +103,8 @@ class OpDesc:
         return AttrType.BLOCK if hasattr(value, "op_size") else attr_type(self._op.type, name, value)
 
     def _set_attr(self, name: str, value: object) -> None:
-        if isinstance(value, list) and not value and not self._declares(name):
-            raise EnforceNotMet(f"Operator {self._op.type} has no attribute {name}: the type of [] is not known")
-        if isinstance(value, bool) and not self._declares(name):
-            value = int(value)  # as C++ does if the op declares no type
+        if isinstance(value, list) and not value and not (self._declares(name) or self.has_attr(name)):
+            raise EnforceNotMet(f"op {self._op.type} has no attribute {name}, so the type of [] is unknown")
         self._op._set_attr(name, value)
 
     set_attr = _set_attr
@@ -143,7 +141,11 @@ class OpDesc:
 
     def _check_known(self) -> None:
         if find_proto(self._op.type) is None and self._op.type not in OP_TABLE:
-            raise EnforceNotMet(f"Operator {self._op.type} has not been registered")
+            raise EnforceNotMet(f"there is no op {self._op.type!r}")
+
+    def text(self) -> str:
+        """Return the op as the text of its protobuf message."""
+        return self._op.to_string(True)
 
     # -- the whole op -----------------------------------------------------------------------------------------------
 
@@ -204,7 +206,7 @@ def grad_op_descs(op: OpDesc, no_grad: set[str], blocks: Sequence[object]) -> tu
     maker = forward.definition.grad
     if maker is None:
         if forward.type in WITHOUT_GRAD_MAKER:
-            raise EnforceNotMet(f"op {forward.type} has no gradient; set stop_gradient=True for its variables")
+            raise EnforceNotMet(f"op {forward.type} has no gradient; set stop_gradient=True on the Variables it reads")
         return [], {}
     drops = forward.type == "minus"  # Fluid: its maker omits what the others leave empty
     skipped = {name.removesuffix(GRAD_SUFFIX) for name in no_grad if drops and name.endswith(GRAD_SUFFIX)}

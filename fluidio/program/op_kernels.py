@@ -1,9 +1,9 @@
-"""The kernels that Fluid 1.8.5 registers, which test harnesses look through, from one table."""
+"""The kernels that Fluid 1.8.5 registers, which test harnesses inspect, from one table."""
 
 from __future__ import annotations
 
 import functools
-from importlib import resources
+from pathlib import Path
 
 __all__ = ["registered_kernels"]
 
@@ -17,7 +17,7 @@ def registered_kernels() -> dict[str, list[str]]:
 
 @functools.cache
 def _table() -> dict[str, list[str]]:
-    text = resources.files("fluidio.program").joinpath("op_kernels.txt").read_text("utf-8")
+    text = Path(__file__).with_name("op_kernels.txt").read_text("utf-8")
     found: dict[str, list[str]] = {}
     kernels: list[str] = []
     for line in text.splitlines():

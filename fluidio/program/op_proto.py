@@ -11,7 +11,7 @@ import functools
 import json
 from collections import Counter
 from dataclasses import dataclass
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 __all__ = [
@@ -105,7 +105,7 @@ COMMON_ATTRS = (
 @functools.cache
 def all_op_protos() -> dict[str, OpProto]:
     """Return the descriptions of all op types by name."""
-    text = resources.files("fluidio.program").joinpath("op_protos.txt").read_text("utf-8")
+    text = Path(__file__).with_name("op_protos.txt").read_text("utf-8")
     lines = (line for line in text.splitlines() if not line.startswith("#"))
     return {proto.type: proto for proto in map(_parse, lines)}
 
@@ -113,7 +113,9 @@ def all_op_protos() -> dict[str, OpProto]:
 def find_proto(op_type: str) -> OpProto | None:
     """Return the description of an op type, or of a gradient's forward op; None if 1.8.5 does not have it."""
     protos = all_op_protos()
-    return protos.get(op_type) or protos.get(op_type.removesuffix("_grad"))
+    while op_type not in protos and op_type.endswith("_grad"):
+        op_type = op_type.removesuffix("_grad")
+    return protos.get(op_type)
 
 
 @functools.cache

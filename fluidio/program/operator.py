@@ -11,12 +11,14 @@ import numpy as np
 from fluidio.era import era
 from fluidio.errors import EnforceNotMet
 from fluidio.program.attr_kinds import as_kept, typed
+from fluidio.program.attr_rules import check_attrs
 from fluidio.program.attr_values import as_stored
 from fluidio.program.call_site import user_site
 from fluidio.program.infer import InferContext
 from fluidio.program.op_def import OpDef, OpSlot, find_op
 from fluidio.program.op_proto import all_op_protos, find_proto
 from fluidio.program.op_roles import OpRole
+from fluidio.program.shape_rules import check_shapes
 from fluidio.program.variable import Variable
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ Arguments = Mapping[str, "Variable | str | Sequence[Variable | str] | None"]
 
 
 class Operator:
-    """One op of a block. Made by `block.append_op`, never by hand."""
+    """One op of a block. Created by `block.append_op`, never directly."""
 
     OP_ROLE = "op_role"
     from_bytes = False
@@ -72,7 +74,7 @@ class Operator:
         if type is None:
             raise ValueError("`type` to initialized an Operator can not be None.")
         if attrs is not None and not isinstance(attrs, Mapping):
-            raise TypeError(f"'attrs' should be a dict, got {attrs!r}")
+            raise TypeError(f"attrs must be a dict, got {attrs!r}")
         self.block = block
         self.type = type
         self.site = user_site()
@@ -80,6 +82,9 @@ class Operator:
         self.feed_queue: FeedQueue | None = None
         definition = self.definition
         carried = tuple(OpSlot(name, True, True) for name in definition.carried)
+        needed = [slot.name for slot in definition.inputs if not slot.optional]
+        if inputs is None and needed and era().checks_layer_arguments:
+            raise EnforceNotMet(f"op {type}: input {needed[0]} must be given")
         self.slots_in = _arguments("Input", type, (*definition.inputs, *carried), inputs or {})
         self.slots_out = _arguments("Output", type, definition.outputs, outputs or {})
         self.attrs: dict[str, Any] = dict(definition.attrs)
@@ -111,10 +116,13 @@ class Operator:
         context = InferContext(self)
         if not definition.raw:  # readers and control flow name what only the scope holds
             context.check_inputs(slot.name for slot in definition.inputs if not slot.optional)
+        if era().checks_layer_arguments:
+            check_attrs(context)
+            check_shapes(context)
         try:
             definition.infer(context)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            context.fail(f"these inputs do not fit: {type(error).__name__}: {error}", error)
+            context.fail(f"the inputs do not fit together: {type(error).__name__}: {error}", error)
         for slot, source in (definition.lods or {}).items():
             context.share_lod_level(slot, source)
 
@@ -162,10 +170,10 @@ class Operator:
     def attr(self, name: str) -> Any:
         """Return an attribute, or the default that Fluid 1.8.5 gives it."""
         if not isinstance(name, str):
-            raise TypeError(f"the name of an attribute is a str, got {name!r}")
+            raise TypeError(f"the name of an attribute must be a str, got {name!r}")
         attrs = self.attrs if name in self.attrs else self.all_attrs()
         if name not in attrs:
-            raise EnforceNotMet(f"Attribute {name} is not found in Op {self.type}; it has {sorted(attrs)}")
+            raise EnforceNotMet(f"op {self.type} has no attribute {name}; it has {sorted(attrs)}")
         return as_stored(attrs[name])
 
     def has_attr(self, name: str) -> bool:
@@ -201,7 +209,7 @@ class Operator:
 
     def _block_attr(self, name: str) -> Block:
         if name not in self.attrs:
-            raise EnforceNotMet(f"Attribute {name} is not found in Op {self.type}")
+            raise EnforceNotMet(f"op {self.type} has no attribute {name}")
         block: Block = self.attrs[name]
         return block
 
@@ -244,7 +252,7 @@ class Operator:
 
 def _arguments(kind: str, type: str, slots: tuple[OpSlot, ...], given: Arguments) -> dict[str, list[str]]:
     if not isinstance(given, Mapping):
-        raise TypeError(f"op {type}: the {kind.lower()}s are a dict of slots and Variables, got {given!r}")
+        raise TypeError(f"op {type}: {kind.lower()}s must be a dict of slots and Variables, got {given!r}")
     found: dict[str, list[str]] = {}
     known = set()
     for slot in slots:
@@ -253,37 +261,36 @@ def _arguments(kind: str, type: str, slots: tuple[OpSlot, ...], given: Arguments
         if era().checks_layer_arguments:
             _check_given(kind, type, slot, given)
         if isinstance(value, list) and len(value) > 1 and not slot.many:
-            raise ValueError(f"{kind} {slot.name} expects only one input, but {len(value)} are given. (op {type})")
+            raise ValueError(f"op {type}: {kind.lower()} {slot.name} takes one variable, got {len(value)}")
         names = _names(value)
         if kind == "Input" and isinstance(value, list) and not value and not slot.optional:
-            raise EnforceNotMet(f"op {type}: Input({slot.name}) is an empty list; it should not be null.")
+            raise EnforceNotMet(f"op {type}: input {slot.name} is an empty list; it needs at least one Variable")
         if not names and not slot.optional:
             if kind == "Input":
-                raise AssertionError(f"op {type}: Input {slot.name} not found")
-            raise ValueError(f"op {type}: Output {slot.name} not found; the op needs {[s.name for s in slots]}")
+                raise AssertionError(f"op {type}: input {slot.name} is missing")
+            raise ValueError(f"op {type}: output {slot.name} is missing; the op needs {[s.name for s in slots]}")
         if len(names) > 1 and not slot.many:
-            raise ValueError(f"{kind} {slot.name} expects only one input, but {len(names)} are given. (op {type})")
+            raise ValueError(f"op {type}: {kind.lower()} {slot.name} takes one variable, got {len(names)}")
         if names or value is not None:
             found[slot.name] = names
     unknown = [name for name, value in given.items() if name not in known and _names(value)]
     if unknown and _declares_none(type, unknown):
-        warnings.warn(f"op {type} has no {kind.lower()} {unknown}: ignored; it has {sorted(known)}", stacklevel=5)
+        warnings.warn(
+            f"op {type} has no {kind.lower()} {unknown}, so it is ignored; it has {sorted(known)}", stacklevel=5
+        )
     elif unknown:
         raise ValueError(f"op {type} has no {kind.lower()} {unknown}; it has {sorted(known)}")
     return found
 
 
 def _check_given(kind: str, type: str, slot: OpSlot, given: Arguments) -> None:
-    """Refuse what Fluid 1.8 takes for no variable: None in a list, and any tuple."""
+    """Refuse arguments that Fluid 1.8 does not accept as variables: None in a list, and any tuple."""
     value = given.get(slot.name)
     if kind == "Output":
         if not slot.optional and slot.name in given and (value is None or _is_none_in_a_list(value)):
-            raise AttributeError(f"op {type}: Output {slot.name} is None, which has no attribute 'name'")
+            raise AttributeError(f"op {type}: output {slot.name} is None, which has no 'name': pass a Variable")
     elif not _is_argument(value) or (_is_none_in_a_list(value) and not slot.optional):
-        raise TypeError(
-            f"The type of '{slot.name}' in operator {type} should be str, bytes or Variable, or a list of them, "
-            f"got {value!r}"
-        )
+        raise TypeError(f"op {type}: {slot.name} must be a Variable, a name or a list of them, got {value!r}")
 
 
 def _is_argument(value: object) -> bool:
@@ -316,7 +323,7 @@ def _name(value: object) -> str:
         return value.decode()
     if isinstance(value, str):
         return value
-    raise TypeError(f"an op's input or output is a Variable or a name, got a {type(value).__name__}")
+    raise TypeError(f"an input or output of an op must be a Variable or a name, got {type(value).__name__}")
 
 
 def _known(type: str, own: Mapping[str, object], given: dict[str, Any]) -> dict[str, Any]:
@@ -331,12 +338,12 @@ def _known(type: str, own: Mapping[str, object], given: dict[str, Any]) -> dict[
 
 
 def _check_required(type: str, given: Mapping[str, object]) -> None:
-    """Raise for an attribute that has no default and is given as None, or not at all if it is no list."""
+    """Raise for an attribute without default that is given as None, or is missing and not a list."""
     proto = all_op_protos().get(type) if era().checks_layer_arguments else None
     for attr in proto.attrs if proto is not None else ():
         missing = attr.default is None and given.get(attr.name) is None
         if missing and (attr.name in given or not attr.type.name.endswith("S")):
-            raise EnforceNotMet(f"Attribute '{attr.name}' is required!")
+            raise EnforceNotMet(f"attribute {attr.name} must be given")
 
 
 def _clean(attrs: Mapping[str, object]) -> dict[str, Any]:

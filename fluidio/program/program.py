@@ -115,7 +115,7 @@ class Program:
     @random_seed.setter
     def random_seed(self, seed: int) -> None:
         if not isinstance(seed, int):
-            raise ValueError(f"Program.random_seed's input seed must be an integer, but received {type(seed)}.")
+            raise ValueError(f"Program.random_seed must be an int, got {type(seed).__name__}")
         self._seed = seed
 
     # -- contents -----------------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ class Program:
         from fluidio.program.proto import parse_program
 
         if isinstance(binary_str, int):
-            raise TypeError(f"parse_from_string() takes the bytes of a ProgramDesc, got {binary_str!r}")
+            raise TypeError(f"parse_from_string() takes the bytes of a saved program, got {binary_str!r}")
         return parse_program(binary_str, allow_files=allow_files)
 
     # -- what another program knows ----------------------------------------------------------------------------
@@ -202,9 +202,7 @@ class Program:
     @staticmethod
     def _check_source(other: object, method: str) -> None:
         if not isinstance(other, Program):
-            raise TypeError(
-                f"Function Program.{method}() needs to pass in a source Program, but received {type(other)}"
-            )
+            raise TypeError(f"Program.{method}() takes the Program to copy from, got {type(other).__name__}")
 
     def _version(self) -> int:
         """Return the version of Fluid that the program's description is written in."""

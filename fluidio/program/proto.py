@@ -59,8 +59,8 @@ def serialize_block(block: Block) -> bytes:
 def serialize_variable(variable: Variable) -> bytes:
     """Return a variable as VarDesc bytes."""
     out = text_field(1, variable.name) + text_field(2, _var_type(variable))
-    if variable.persistable:
-        out += varint_field(3, 1)
+    if variable.states_persistable:
+        out += varint_field(3, int(variable.persistable))
     if variable.need_check_feed:
         out += varint_field(4, 1)
     return out
@@ -73,7 +73,7 @@ def _var_type(variable: Variable) -> bytes:
     if kind is VarType.SELECTED_ROWS:
         out += text_field(2, tensor)
     elif kind in _DENSE:
-        level = varint_field(2, variable.lod_level) if variable.lod_level else b""
+        level = varint_field(2, variable.lod_level) if variable.states_lod_level else b""
         out += text_field(3 if kind is VarType.LOD_TENSOR else 4, text_field(1, tensor) + level)
     elif kind is VarType.READER:
         slots = b"".join(

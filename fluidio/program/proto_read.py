@@ -31,9 +31,9 @@ def read_program(data: bytes, what: str, allow_files: bool) -> Program:
         elif number in (2, 4) and isinstance(value, Message):
             version = next((signed(int(v)) for n, v in value.fields() if n == 1 and isinstance(v, int)), 0)
     if version >= _TOO_NEW:
-        raise ValueError(f"Unsupported program version: {version}\n")
+        raise ValueError(f"the program was saved in format version {version}, which fluidio does not know\n")
     if not blocks:
-        raise EnforceNotMet(f"cannot parse {what}: it has no block (empty, or another format)")
+        raise EnforceNotMet(f"cannot parse {what}: it has no block, so it is empty or in another format")
     program = Program()
     program.blocks = [Block(program, index) for index in range(len(blocks))]
     parsed = [list(message.fields()) for message in blocks]
@@ -119,7 +119,7 @@ def _var_type(message: Message, options: dict[str, Any]) -> list[Any]:
             for inner, slot in value.fields():
                 if inner == 1 and isinstance(slot, Message):
                     dtype, shape, level = _lod_tensor(slot)
-                    slots.append((tuple(shape), dtype, level))
+                    slots.append((tuple(shape), dtype, level or 0))
     return slots
 
 
@@ -131,8 +131,8 @@ def _kind(message: Message, value: int) -> VarType:
         raise
 
 
-def _lod_tensor(message: Message) -> tuple[VarType, list[int], int]:
-    dtype, level = VarType.FP32, 0
+def _lod_tensor(message: Message) -> tuple[VarType, list[int], int | None]:
+    dtype, level = VarType.FP32, None
     shape: list[int] = []
     for number, value in message.fields():
         if number == 1 and isinstance(value, Message):
@@ -187,8 +187,9 @@ def _op(block: Block, message: Message) -> Operator:
     except Exception as error:  # from checks intended for building ops
         raise EnforceNotMet(f"cannot parse {message.what}: {type(error).__name__}: {error}") from error
     op.site = None
-    for name, content in attrs.items():  # what tools noted on the op: scales of int8 models, for example
-        op.attrs.setdefault(name, content)
+    op.has_defaults = False  # the bytes tell all there is
+    # In the order of the bytes, with what tools noted on the op: scales of int8 models, for example.
+    op.attrs = {**{name: op.attrs.get(name, content) for name, content in attrs.items()}, **op.attrs}
     for name in op.output_arg_names:
         variable = block._find_var_recursive(name)
         if variable is not None:

@@ -51,9 +51,7 @@ def prune(program: Program, targets: Sequence[object], feeds: Sequence[str] = ()
         targets = [targets]
     for feed in feeds:
         if not isinstance(feed, str):
-            raise ValueError(
-                f"All feeded_var_names of Program._prune_with_input() can only be str, but received {type(feed)}."
-            )
+            raise ValueError(f"_prune_with_input: feeded_var_names must hold only str, got {type(feed).__name__}")
     names: set[str] = set()
     target_ops: list[int] = []
     source = program.global_block()
@@ -88,9 +86,7 @@ def check_produced(program: Program, targets: Sequence[Variable | str], feeds: S
             continue
         writers = (op for op in program.global_block().ops if name in op.output_arg_names)
         if all(op._is_optimize_op() for op in writers):
-            raise ValueError(
-                f"The target variable used for pruning should have an associated operator that generates it: {name}."
-            )
+            raise ValueError(f"no op computes the target {name!r}, so the program cannot be pruned to it")
 
 
 def inference_optimize(program: Program, prune_read_op: bool = True) -> Program:

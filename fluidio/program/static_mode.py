@@ -1,6 +1,6 @@
-"""The parts of Fluid's imperative modules that libraries for both modes use beside their static programs.
+"""The parts of Fluid's imperative modules that libraries for both modes use besides their static programs.
 
-They ask whether the mode is on, which it never is, and set up what only imperative scripts use.
+They ask whether the mode is on, which it never is, and set up objects that only imperative scripts use.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ def no_grad(func: Callable[..., Any] | None = None) -> Any:
 
 @contextlib.contextmanager
 def guard(place: object = None) -> Iterator[None]:
-    """Open a context whose layers lead nowhere; whatever computes in the imperative mode raises `NotHere`."""
+    """Open a context that has no effect; anything that computes in imperative mode raises `NotHere`."""
     with program_guard(Program(), Program()):
         yield
 
 
 class StaticModelRunner:
-    """What a saved model would be in the imperative mode: it can be kept, as PaddleHub 1.8 does, but not used."""
+    """A saved model in imperative mode: it can be created and stored, as PaddleHub 1.8 does, but not used."""
 
     def __init__(self, model_dir: str, model_filename: str | None = None, params_filename: str | None = None) -> None:
         self.model_dir = model_dir

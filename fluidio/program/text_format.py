@@ -91,7 +91,8 @@ def _block(block: Block, with_details: bool) -> Iterator[str]:
 def _variable(variable: Variable, with_details: bool) -> Iterator[str]:
     yield f'name: "{variable.name}"'
     yield from _nested("type", _type(variable))
-    yield f"persistable: {_bool(variable.persistable)}"
+    if variable.states_persistable:
+        yield f"persistable: {_bool(variable.persistable)}"
     if variable.need_check_feed:
         yield "need_check_feed: true"
     if with_details:
@@ -108,7 +109,7 @@ def _type(variable: Variable) -> Iterator[str]:
         yield from _nested("selected_rows", _dims(variable.shape, variable.dtype))
     elif variable.type in (VarType.LOD_TENSOR, VarType.LOD_TENSOR_ARRAY):
         name = "lod_tensor" if variable.type is VarType.LOD_TENSOR else "tensor_array"
-        level = None if variable.persistable and not variable.lod_level else variable.lod_level
+        level = variable.lod_level if variable.states_lod_level else None
         yield from _tensor(name, variable.shape, variable.dtype, level)
 
 

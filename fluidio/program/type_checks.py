@@ -1,4 +1,4 @@
-"""The argument checks of Fluid 1.8's layers, which users' layers call too: types and dtypes."""
+"""The type and dtype checks of Fluid 1.8's layers, which users' layers call too."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAMES = {
 
 
 def convert_dtype(dtype: Any) -> str:
-    """Return the name of a dtype that is given as a name, a NumPy dtype or a VarType."""
+    """Return the name of a dtype given as a name, a NumPy dtype or a VarType."""
     if isinstance(dtype, VarType):
         if dtype in _NAMES:
             return _NAMES[dtype]
@@ -34,16 +34,14 @@ def convert_dtype(dtype: Any) -> str:
         name = str(dtype) if isinstance(dtype, str) else np.dtype(dtype).name
         if name in _NAMES.values():
             return name
-    raise ValueError(f"dtype must be any of [{', '.join(_NAMES.values())}], got {dtype!r}")
+    raise ValueError(f"dtype must be one of {', '.join(_NAMES.values())}, got {dtype!r}")
 
 
 def check_type(input: Any, input_name: str, expected_type: Any, op_name: str, extra_message: str = "") -> None:
     """Raise TypeError if an argument is not of an expected type."""
     if not isinstance(input, expected_type):
-        raise TypeError(
-            f"The type of '{input_name}' in {op_name} must be {expected_type}, but received {type(input)}. "
-            f"{extra_message}"
-        )
+        found = type(input).__name__
+        raise TypeError(f"{op_name}: {input_name} must be {_any_of(expected_type)}, got {found}{_more(extra_message)}")
 
 
 def check_dtype(
@@ -52,10 +50,18 @@ def check_dtype(
     """Raise TypeError if a dtype is not among the expected ones."""
     found = convert_dtype(input_dtype)
     if found not in expected_dtype:
-        raise TypeError(
-            f"The data type of '{input_name}' in {op_name} must be {expected_dtype}, but received {found}. "
-            f"{extra_message}"
-        )
+        wanted = _any_of(expected_dtype)
+        raise TypeError(f"{op_name}: {input_name} must have dtype {wanted}, got {found}{_more(extra_message)}")
+
+
+def _any_of(kinds: Any) -> str:
+    listed = kinds if isinstance(kinds, (tuple, list, set, frozenset)) else (kinds,)
+    *most, last = ["None" if kind is type(None) else getattr(kind, "__name__", str(kind)) for kind in listed]
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def _more(message: str) -> str:
+    return f": {message}" if message else ""
 
 
 def check_variable_and_dtype(

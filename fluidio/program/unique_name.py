@@ -26,7 +26,7 @@ class UniqueNameGenerator:
 
     def __call__(self, key: str) -> str:
         if not isinstance(key, str):
-            raise TypeError(f"a name is made of a str, got {key!r} ({type(key).__name__})")
+            raise TypeError(f"unique_name: a name is made from a str, got {type(key).__name__} {key!r}")
         with _counting:  # two threads must not get the same number
             number = self.ids[key]
             self.ids[key] += 1

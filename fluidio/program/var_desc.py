@@ -53,7 +53,7 @@ class VarDesc:
     def set_shape(self, shape: Sequence[int]) -> None:
         self._need_tensor("tensor_desc")
         if isinstance(shape, str):
-            raise TypeError(f"set_shape() takes a list of int, got {shape!r}")
+            raise TypeError(f"set_shape() takes a list of ints, got {shape!r}")
         self._variable._shape = tuple(shape)
         self.note_change()
 
@@ -76,7 +76,7 @@ class VarDesc:
         return self._variable.lod_level
 
     def set_lod_level(self, level: int) -> None:
-        self._variable.lod_level = level
+        self._variable.lod_level, self._variable.states_lod_level = level, True
         self.note_change()
 
     def persistable(self) -> bool:
@@ -135,9 +135,7 @@ class VarDesc:
             self._refuse(what)
 
     def _refuse(self, what: str) -> NoReturn:
-        raise EnforceNotMet(
-            f"Getting '{what}' is not supported by the type of var {self._variable.name} ({self._variable.type.name})."
-        )
+        raise EnforceNotMet(f"the variable {self._variable.name} is a {self._variable.type.name}, which has no {what}")
 
     def note_change(self) -> None:
         self._variable.block.program.note_change()

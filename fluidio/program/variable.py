@@ -25,7 +25,7 @@ __all__ = ["Parameter", "Variable", "check_text_options", "to_dim"]
 class Variable(VariableMath, ImperativeVariable):
     """A value of a program: identified by name, described by shape, dtype and LoD level; its data is in a scope.
 
-    Made by `block.create_var` and by layers. Arithmetic on variables appends ops to the current program.
+    Created by `block.create_var` and by layers. Arithmetic on variables appends ops to the current program.
     """
 
     # Readers and their handles add their own methods (start, reset, decorate_*); any attribute may be set.
@@ -51,14 +51,16 @@ class Variable(VariableMath, ImperativeVariable):
         self.block = block
         self.name = name if name is not None else unique_name.generate("_generated_var")
         if not isinstance(type, VarType):
-            raise TypeError(f"Variable {self.name}: type is {type!r}, a core.VarDesc.VarType was expected")
+            raise TypeError(f"Variable {self.name}: type must be a core.VarDesc.VarType, got {type!r}")
         if lod_level is not None and not isinstance(lod_level, (int, np.integer)):
-            raise TypeError(f"Variable {self.name}: lod_level is {lod_level!r}, a whole number was expected")
+            raise TypeError(f"Variable {self.name}: lod_level must be a whole number, got {lod_level!r}")
         self.type = type
         self._shape: tuple[int, ...] = _shape(shape)
         self._dtype: VarType = VarType.FP32 if dtype is None else to_vartype(dtype)
         self.lod_level = lod_level or 0
         self._persistable = bool(persistable)
+        # Which of them the VarDesc states: those that were given, or set later.
+        self.states_lod_level, self.states_persistable = lod_level is not None, persistable is not None
         self.error_clip = error_clip
         self.stop_gradient = stop_gradient
         self.is_data = is_data
@@ -83,8 +85,8 @@ class Variable(VariableMath, ImperativeVariable):
         for what, old, new in wanted:
             if new is not None and old != new:
                 raise ValueError(
-                    f"Variable {self.name} has been created before. The previous {what} is {old}; the new {what} is "
-                    f"{new}. They are not matched."
+                    f"the block already has a variable {self.name} with {what} {old}: it cannot be created "
+                    f"again with {what} {new}"
                 )
 
     @property
@@ -99,7 +101,7 @@ class Variable(VariableMath, ImperativeVariable):
 
     def _check_tensor(self, what: str) -> None:
         if self.type in _NO_TENSOR:
-            raise EnforceNotMet(f"Variable {self.name} is of type {self.type.name}: it has no {what}")
+            raise EnforceNotMet(f"the variable {self.name} is a {self.type.name}, which has no {what}")
 
     @property
     def persistable(self) -> bool:
@@ -108,8 +110,9 @@ class Variable(VariableMath, ImperativeVariable):
     @persistable.setter
     def persistable(self, value: bool) -> None:
         if isinstance(value, str):
-            raise TypeError(f"persistable is True or False, got {value!r}")
+            raise TypeError(f"persistable must be True or False, got {value!r}")
         self._persistable = bool(value)
+        self.states_persistable = True
         self.block.program._bump_details()
 
     @property
@@ -156,7 +159,7 @@ def check_text_options(throw_on_error: object, with_details: object = False) -> 
     """Raise for options that are not bools, as Fluid did."""
     for name, given in (("throw_on_error", throw_on_error), ("with_details", with_details)):
         if not isinstance(given, bool):
-            raise AssertionError(f"The type of {name} parameter is wrong, expected bool, but received {type(given)}.")
+            raise AssertionError(f"{name} must be True or False, got {type(given).__name__}")
 
 
 # Fluid describes no tensor for these types of variables.
@@ -170,7 +173,7 @@ def _shape(shape: Sequence[int] | None) -> tuple[int, ...]:
 
 
 def to_dim(size: Any) -> int:
-    """Return a dim as an int; TypeError for text and for anything but whole numbers."""
+    """Return a dim as an int; TypeError for anything but whole numbers."""
     one: Any = size.reshape(-1)[0] if isinstance(size, np.ndarray) and size.size == 1 else size
     if isinstance(one, (float, np.floating)) and float(one).is_integer():
         return int(one)
@@ -179,7 +182,7 @@ def to_dim(size: Any) -> int:
         return int(index(one))
     except TypeError:
         kind = ValueError if isinstance(size, (np.ndarray, Variable)) else TypeError  # as in Fluid
-        raise kind(f"a dim of a shape must be a whole number, got {size!r} ({type(size).__name__})") from None
+        raise kind(f"a size in a shape must be a whole number, got {type(size).__name__} {size!r}") from None
 
 
 class Parameter(Variable):
@@ -194,11 +197,11 @@ class Parameter(Variable):
         **options: Any,
     ) -> None:
         if shape is None or dtype is None:
-            raise ValueError("Parameter must set shape and dtype")
+            raise ValueError("a Parameter needs a shape and a dtype")
         if len(shape) == 0:
-            raise ValueError("Parameter shape cannot be empty")
+            raise ValueError("a Parameter needs a shape of at least one dim")
         if any(d < 0 for d in shape):
-            raise ValueError(f"Parameter shape should not be related with batch-size, got {list(shape)}")
+            raise ValueError(f"a Parameter must have a fixed shape, without -1; got {list(shape)}")
         options.setdefault("persistable", True)
         super().__init__(block, type, shape=shape, dtype=dtype, **options)
         self.trainable: bool = options.get("trainable", True)

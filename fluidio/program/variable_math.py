@@ -100,7 +100,7 @@ class VariableMath:
         """
         variable: Any = self
         if not variable.shape or variable.shape[0] < 0:
-            raise TypeError(f"cannot iterate over {variable!r}: the number of rows is known only when the program runs")
+            raise TypeError(f"cannot iterate over {variable!r}: its number of rows is known only when the program runs")
         return (variable[row] for row in range(variable.shape[0]))
 
     def __eq__(self, other: object) -> Any:
@@ -117,7 +117,7 @@ def _current_block(variable: Any) -> Any:
     return variable.block.program.current_block()
 
 
-def _output(block: Any, dtype: VarType, lod_level: int = 0) -> Variable:
+def _output(block: Any, dtype: VarType, lod_level: int | None = None) -> Variable:
     created: Variable = block.create_var(name=unique_name.generate("tmp"), dtype=dtype, lod_level=lod_level)
     return created
 
@@ -186,8 +186,8 @@ def _binary(left: Any, right: Any, op_type: str, reverse: bool = False) -> Varia
         refused = era().numbers_scale and op_type in _AS_SCALE and left.dtype is not VarType.BOOL
         if refused and _is_plain(right, reverse):
             raise AssertionError(
-                f"float value {number} cannot convert to integer: {left.name} is {left.dtype.name}; "
-                f'write {left.name}.astype("float32")'
+                f"{left.name} is {left.dtype.name}, so the number {number} would lose its decimals: write "
+                f'{left.name}.astype("float32")'
             )
         left = left if _keeps_integers(left, number, op_type, reverse) else _cast(left, VarType.FP32)
     if _is_plain(right, reverse) and era().numbers_scale and _is_scale(left, number, op_type, reverse):
@@ -200,12 +200,12 @@ def _number(value: Any, op_type: str) -> float:
     """Return a number, or the only element of an array, as a float."""
     if isinstance(value, (list, tuple, str)) or value is None:
         kind = ValueError if isinstance(value, str) else TypeError
-        raise kind(f"{op_type} of a Variable with {value!r}: use a number or another Variable")
+        raise kind(f"{op_type} of a Variable and {value!r} is not possible: use a number or another Variable")
     return float(value.item() if isinstance(value, np.ndarray) and value.size == 1 else value)
 
 
 def _is_plain(value: object, reverse: bool) -> bool:
-    """Return whether Fluid takes a value for a number: on the right, not NumPy's (but float64)."""
+    """Return whether Fluid accepts a value as a number; on the right, of NumPy's only float64."""
     return reverse or isinstance(value, (int, float))
 
 
@@ -218,13 +218,13 @@ def _is_scale(variable: Any, number: float, op_type: str, reverse: bool) -> bool
 def _keeps_integers(variable: Any, number: float, op_type: str, reverse: bool) -> bool:
     """Return whether a fraction is truncated because the variable is an integer; warn if so.
 
-    Fluid: it does, but for `+ - *`, which refuse it, and where nothing but a division by zero is left.
+    Fluid: does so, except for `+ - *`, which refuse it, and where the result would be a division by zero.
     """
     if op_type in _AS_SCALE or (op_type in _DIVIDES and not reverse and abs(number) < 1):
         return False
     warnings.warn(
-        f"{op_type} of {variable.name} ({variable.dtype.name}) with {number}: Fluid takes {int(number)}, the number "
-        f'without its decimals; write {variable.name}.astype("float32") to keep them',
+        f"{op_type} of {variable.name} ({variable.dtype.name}) and {number}: like Fluid, fluidio uses "
+        f'{int(number)}, without the decimals; write {variable.name}.astype("float32") to keep them',
         stacklevel=4,
     )
     return True

@@ -37,7 +37,7 @@ def _full(variable: Any, item: Any) -> list[Any]:
         items[at : at + 1] = [slice(None)] * (len(variable.shape) - len(items) + 1)
     if len(items) > len(variable.shape):
         error = EnforceNotMet if era().checks_layer_arguments else IndexError
-        raise error(f"{variable.name} has {len(variable.shape)} dims, got {len(items)} indices")
+        raise error(f"{variable.name} has {len(variable.shape)} dims, but got {len(items)} indices")
     return items
 
 
@@ -148,5 +148,5 @@ def _whole(index: Any) -> int:
         return operator.index(index)
     except TypeError:
         raise TypeError(
-            f"a Variable is indexed by integers, slices and Variables of one integer, got {type(index).__name__}"
+            f"a Variable is indexed by ints, slices and Variables of one int, got {type(index).__name__}"
         ) from None

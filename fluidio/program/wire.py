@@ -27,7 +27,7 @@ def text_field(number: int, value: str | bytes) -> bytes:
 
 
 def signed(value: int) -> int:
-    """Return a 64-bit varint as the signed number it stands for."""
+    """Interpret a 64-bit varint as a signed number."""
     return value - (1 << 64) if value >> 63 else value
 
 

@@ -84,3 +84,25 @@ def test_device_guard_marks_ops() -> None:
     assert ops["mean"] == ""
     with pytest.raises(ValueError, match="cpu"), fluid.device_guard("tpu"):
         pass
+
+
+def test_set_attr_keeps_what_cpp_keeps() -> None:
+    op = fluid.layers.reshape(fluid.layers.data("x", [2]), [1, 2]).op
+    assert op is not None
+    for given, kept in [
+        (True, 1),
+        ([True, False], [1, 0]),
+        ([1, 2.5], [1.0, 2.5]),
+        ((1, 2), [1, 2]),
+        (range(3), [0, 1, 2]),
+        (np.array([1, 2]), [1, 2]),
+        (b"ab", "ab"),
+        (None, False),
+        (2**70, float(2**70)),
+        ([1, 2**40], [1, 2**40]),
+    ]:
+        op._set_attr("new", given)
+        assert op.attr("new") == kept
+        assert isinstance(op.attr("new"), type(kept))
+    with pytest.raises(TypeError, match="some are texts"):
+        op._set_attr("new", ["a", 1])

@@ -93,7 +93,7 @@ def test_blocks_find_variables_and_refuse_others() -> None:
     block = fluid.default_main_program().global_block()
     assert (block.idx, block.parent_idx, block.has_var("x"), block.has_var("y")) == (0, -1, True, False)
     assert block.var("x").name == "x"
-    with pytest.raises(ValueError, match="var y not in this block"):
+    with pytest.raises(ValueError, match="no variable 'y'"):
         block.var("y")
     bad: Any = 3
     with pytest.raises(TypeError):

@@ -45,7 +45,7 @@ def test_two_levels_nest() -> None:
 
 
 def test_a_wrong_number_of_fields_is_said() -> None:
-    with pytest.raises(AssertionError, match=r"fields in data \(1\) does not match len\(feed_list\) \(2\)"):
+    with pytest.raises(AssertionError, match=r"1 fields, but feed_list has 2"):
         feeder(fluid.layers.data("x", [2]), fluid.layers.data("y", [1])).feed([([1, 2],)])
 
 
@@ -55,14 +55,14 @@ def test_unequal_lengths_without_lod_are_said() -> None:
 
 
 def test_a_wrong_size_is_a_reshape_error() -> None:
-    with pytest.raises(ValueError, match="Reshape error"):
+    with pytest.raises(ValueError, match="cannot take the shape"):
         feeder(fluid.layers.data("x", [1, 28, 28])).feed([(np.zeros(783),)])
 
 
 def test_the_feed_list_takes_names_and_refuses_others() -> None:
     fluid.layers.data("x", [2])
     assert fluid.DataFeeder(["x"], fluid.CPUPlace()).feed_names == ["x"]
-    with pytest.raises(TypeError, match="list of variable"):
+    with pytest.raises(TypeError, match="must hold Variables"):
         fluid.DataFeeder([3], fluid.CPUPlace())
 
 

@@ -36,7 +36,7 @@ def test_an_op_desc_takes_any_type_arguments_and_attributes() -> None:
     op.set_input("X", ["a", "b"])
     op.set_output("Out", ["c"])
     assert (op.inputs(), op.outputs()) == ({"X": ["a", "b"]}, {"Out": ["c"]})
-    with pytest.raises(EnforceNotMet, match="Input Y cannot be found in Op anything"):
+    with pytest.raises(EnforceNotMet, match="op anything has no input Y"):
         op.input("Y")
     for name, value, kind in (
         ("i", 3, AttrType.INT),
@@ -50,9 +50,9 @@ def test_an_op_desc_takes_any_type_arguments_and_attributes() -> None:
         assert (op.attr(name), op.attr_type(name)) == (value, kind)
     op.remove_attr("i")
     assert not op.has_attr("i")
-    with pytest.raises(EnforceNotMet, match="Attribute i is not found"):
+    with pytest.raises(EnforceNotMet, match="no attribute i"):
         op.attr("i")
-    with pytest.raises(EnforceNotMet, match="has not been registered"):
+    with pytest.raises(EnforceNotMet, match="no op 'anything'"):
         op.check_attrs()
 
 
@@ -84,14 +84,14 @@ def test_a_block_desc_makes_finds_renames_and_removes_variables() -> None:
 
 def test_only_reader_variables_have_many_shapes() -> None:
     var = core.VarDesc("r")
-    with pytest.raises(EnforceNotMet, match="'sub_tensor_number' is not supported by the type of var r"):
+    with pytest.raises(EnforceNotMet, match="variable r is a .* no sub_tensor_number"):
         var.shapes()
     var.set_type(VarType.READER)
     var.set_shapes([[1, 2], [3]])
     var.set_dtypes([VarType.FP64, VarType.INT64])
     var.set_lod_levels([0, 1])
     assert (var.shapes(), var.dtypes(), var.lod_levels()) == ([[1, 2], [3]], [VarType.FP64, VarType.INT64], [0, 1])
-    with pytest.raises(EnforceNotMet, match="'tensor_desc' is not supported"):
+    with pytest.raises(EnforceNotMet, match="no tensor_desc"):
         var.shape()
 
 

@@ -119,7 +119,7 @@ def test_pruning_to_what_no_op_computes_is_refused() -> None:
     hidden, loss = trained()
     main = fluid.default_main_program()
     for target in ("x", "fc_0.w_0", "nowhere"):
-        with pytest.raises(ValueError, match="associated operator"):
+        with pytest.raises(ValueError, match="no op computes the target"):
             main._prune([target])
     assert types(main._prune_with_input([hidden.name], [hidden])) == []
     assert types(main._prune([loss])) == ["mul", "elementwise_add", "mean"]
@@ -135,7 +135,7 @@ def test_an_op_made_by_hand_has_no_attributes_until_they_are_checked() -> None:
     unknown = block.append_op()
     unknown.set_type("no_such_op")
     for method in (unknown.infer_shape, unknown.infer_var_type):
-        with pytest.raises(EnforceNotMet, match="not been registered"):
+        with pytest.raises(EnforceNotMet, match="no op 'no_such_op'"):
             method(block)
 
 
@@ -145,7 +145,7 @@ def test_a_variable_made_by_hand_is_in_its_block() -> None:
     assert block.var("raw") is made
     kept = fluid.framework.Parameter(block, [2], "float32", name="p")
     assert block.all_parameters() == [kept]
-    with pytest.raises(ValueError, match="created before"):
+    with pytest.raises(ValueError, match="already has a variable p"):
         block.create_parameter(name="p", shape=[3], dtype="float32")
 
 
@@ -188,7 +188,7 @@ def test_ops_know_the_device_they_were_built_for() -> None:
         first = fluid.layers.fill_constant([1], "float32", 1.0)
     second = fluid.layers.fill_constant([1], "float32", 1.0)
     assert (op_of(first).attr("op_device"), op_of(second).attr("op_device")) == ("cpu", "")
-    with pytest.raises(ValueError, match="'cpu' or 'gpu'"), fluid.device_guard("xpu"):
+    with pytest.raises(ValueError, match="'cpu', 'gpu'"), fluid.device_guard("xpu"):
         pass
 
 
@@ -206,9 +206,9 @@ def test_switching_names_gives_a_pair_in_1_8_that_can_be_switched_back() -> None
 def test_a_version_above_1_8_5_is_refused_and_in_1_8_one_that_ends_below() -> None:
     with use_era("1.8"):
         fluid.require_version("1.5", "1.8.5")
-        with pytest.raises(Exception, match="1.9 or higher"):
+        with pytest.raises(Exception, match="1.9 or later"):
             fluid.require_version("1.9")
-        with pytest.raises(Exception, match="VersionError"):
+        with pytest.raises(Exception, match="--fluid"):
             fluid.require_version("0.1", "1.0")
     with use_era("1.5"):
         fluid.require_version("0.1", "1.0")

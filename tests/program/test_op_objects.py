@@ -85,10 +85,10 @@ def test_blocks_refuse_what_they_do_not_hold() -> None:
     block = fluid.default_main_program().global_block()
     with pytest.raises(KeyError):
         block._remove_var("nobody")
-    with pytest.raises(IndexError, match="none at 3"):
+    with pytest.raises(IndexError, match="no index 3"):
         block._remove_op(3)
     fluid.layers.fill_constant([1], "float32", 1.0)
-    with pytest.raises(EnforceNotMet, match="sub_block is not found"):
+    with pytest.raises(EnforceNotMet, match="no attribute sub_block"):
         block.ops[0]._block_attr("sub_block")
 
 
@@ -115,7 +115,7 @@ def test_which_ops_have_gradients() -> None:
         True,
     ]
     for ask in (core.has_grad_op_maker, core.has_non_empty_grad_op_maker, core.has_infer_inplace):
-        with pytest.raises(EnforceNotMet, match="no_such_op has not been registered"):
+        with pytest.raises(EnforceNotMet, match="no op 'no_such_op'"):
             ask("no_such_op")
 
 
@@ -167,9 +167,9 @@ def test_numbers_meet_variables_as_in_fluid() -> None:
     feed = {"x": np.array([[1, 2]], "int64"), "y": np.array([[1, 2]], "float32")}
     (total,) = fluid.Executor(fluid.CPUPlace()).run(feed=feed, fetch_list=[y + np.array([1.5])])
     np.testing.assert_array_equal(total, [[2.5, 3.5]])
-    with pytest.raises(AssertionError, match="float value 1.5 cannot convert to integer"):
+    with pytest.raises(AssertionError, match="the number 1.5 would lose its decimals"):
         _ = x + 1.5
-    with pytest.raises(AssertionError, match="float value 1.5 cannot convert to integer"):
+    with pytest.raises(AssertionError, match="the number 1.5 would lose its decimals"):
         _ = 1.5 - x
     with pytest.raises(ValueError, match="use a number"):
         _ = y + "a"
@@ -187,9 +187,9 @@ def test_role_makers_tell_of_themselves() -> None:
 
     role = role_maker.UserDefinedRoleMaker(1, role_maker.Role.SERVER, 2, ["a:1", "b:2"])
     assert role.to_string() == "role: 2, current_id: 1, worker_endpoints: [], server_endpoints: ['a:1', 'b:2']"
-    with pytest.raises(ValueError, match="greater than 0"):
+    with pytest.raises(ValueError, match="worker_endpoints is empty"):
         role_maker.UserDefinedCollectiveRoleMaker(0, [])
-    with pytest.raises(ValueError, match="current_id must be less"):
+    with pytest.raises(ValueError, match="current_id must lie in"):
         role_maker.UserDefinedCollectiveRoleMaker(5, ["a:1"])
 
 
@@ -226,13 +226,13 @@ def test_in_1_8_none_is_no_input() -> None:
         out = block.create_var(name="out", dtype="float32")
         with use_era("1.8"):
             for wrong in ([None], (out,), ()):
-                with pytest.raises(TypeError, match="'X' in operator relu should be str, bytes or Variable"):
+                with pytest.raises(TypeError, match="op relu: X must be a Variable"):
                     block.append_op(type="relu", inputs={"X": wrong}, outputs={"Out": [out]})
             for missing in ({}, {"X": None}):
-                with pytest.raises(AssertionError, match="Input X not found"):
+                with pytest.raises(AssertionError, match="input X is missing"):
                     block.append_op(type="relu", inputs=missing, outputs={"Out": [out]})
             for nothing in (None, [None]):
-                with pytest.raises(AttributeError, match="Output Out is None"):
+                with pytest.raises(AttributeError, match="output Out is None"):
                     block.append_op(type="relu", inputs={"X": out}, outputs={"Out": nothing})
 
 
@@ -247,5 +247,5 @@ def test_in_1_8_a_number_of_numpy_that_is_no_python_float_is_cut_to_a_whole_one(
     with use_era("1.8"):
         assert alpha(np.float64(2.5)) == 2.5
         for value in (np.float32(2.5), np.float16(2.5), np.array([2.5]), np.array(2.5, "float32")):
-            with pytest.warns(UserWarning, match=r"cuts .* to 2, as Fluid 1\.8\.5 does: pass float\("):
+            with pytest.warns(UserWarning, match=r"cuts .* to 2; pass float\("):
                 assert alpha(value) == 2.0

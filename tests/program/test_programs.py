@@ -80,7 +80,7 @@ def test_a_global_seed_is_that_of_the_program_and_of_later_ones(monkeypatch: pyt
 
 
 def test_random_seed_takes_integers_only() -> None:
-    with pytest.raises(ValueError, match="random_seed's input seed must be an integer"):
+    with pytest.raises(ValueError, match="random_seed must be an int"):
         Program().random_seed = 1.5  # type: ignore[assignment]
 
 
@@ -118,13 +118,13 @@ def test_a_variable_declared_twice_must_agree() -> None:
     block = Program().global_block()
     block.create_var(name="a", shape=[2], dtype="float32")
     assert block.create_var(name="a", shape=[2]).shape == (2,)
-    with pytest.raises(ValueError, match="a has been created before.*shape"):
+    with pytest.raises(ValueError, match="already has a variable a with shape"):
         block.create_var(name="a", shape=[3])
 
 
 def test_missing_names_are_errors() -> None:
     block = Program().global_block()
-    with pytest.raises(ValueError, match="var nobody not in this block"):
+    with pytest.raises(ValueError, match="no variable 'nobody'"):
         block.var("nobody")
     with pytest.raises(TypeError):
         block.var(3)  # type: ignore[arg-type]
@@ -134,10 +134,10 @@ def test_missing_names_are_errors() -> None:
     ("arguments", "error", "message"),
     [
         ({"type": None}, ValueError, "can not be None"),
-        ({"type": "no_such_op"}, ValueError, "no_such_op.*has not been registered"),
-        ({"type": "relu", "outputs": {"Out": ["y"]}}, AssertionError, "Input X not found"),
-        ({"type": "relu", "inputs": {"X": ["x", "x"]}, "outputs": {"Out": ["y"]}}, ValueError, "expects only one"),
-        ({"type": "relu", "inputs": {"X": ["x"]}}, ValueError, "Output Out"),
+        ({"type": "no_such_op"}, ValueError, r'(?m)^Operator "no_such_op" has not been registered\.$'),
+        ({"type": "relu", "outputs": {"Out": ["y"]}}, AssertionError, "input X is missing"),
+        ({"type": "relu", "inputs": {"X": ["x", "x"]}, "outputs": {"Out": ["y"]}}, ValueError, "takes one variable"),
+        ({"type": "relu", "inputs": {"X": ["x"]}}, ValueError, "output Out"),
         ({"type": "relu", "inputs": {"X": ["x"]}, "outputs": {"Out": ["y"]}, "attrs": [1]}, TypeError, "attrs"),
     ],
 )
@@ -157,7 +157,7 @@ def test_slots_that_fluids_op_does_not_have_are_ignored() -> None:
 
 @pytest.mark.parametrize("shape", [[], [-1, 3]])
 def test_parameters_need_a_full_shape(shape: list[int]) -> None:
-    with pytest.raises(ValueError, match="Parameter shape"):
+    with pytest.raises(ValueError, match="a Parameter (needs a shape|must have a fixed shape)"):
         Program().global_block().create_parameter(name="w", shape=shape, dtype="float32")
 
 
@@ -191,7 +191,7 @@ def test_a_program_prints_as_the_text_of_its_message() -> None:
     assert text.startswith("blocks {\n  idx: 0\n  parent_idx: -1\n  vars {\n")
     assert '    inputs {\n      parameter: "Y"\n      arguments: "fc_0.w_0"\n    }\n' in text
     assert "stop_gradient" not in text and "trainable: True" in program.to_string(True, with_details=True)
-    with pytest.raises(AssertionError, match="type of with_details parameter is wrong, expected bool"):
+    with pytest.raises(AssertionError, match="with_details must be True or False"):
         program.to_string(True, 1)  # type: ignore[arg-type]
 
 
@@ -226,9 +226,9 @@ def test_a_parsed_program_takes_over_what_bytes_do_not_say() -> None:
     parsed._copy_data_info_from(main)
     assert [p.name for p in parsed.all_parameters()] == [p.name for p in main.all_parameters()]
     assert parsed.global_block().var("x").is_data
-    with pytest.raises(TypeError, match=r"_copy_param_info_from\(\) needs to pass in a source Program"):
+    with pytest.raises(TypeError, match=r"_copy_param_info_from\(\) takes the Program"):
         parsed._copy_param_info_from(3)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="same topology"):
+    with pytest.raises(ValueError, match="parameter of the other"):
         fluid.Program()._copy_param_info_from(main)
 
 
@@ -237,7 +237,7 @@ def test_pruning_says_what_it_takes() -> None:
     main = fluid.default_main_program()
     with pytest.raises(ValueError, match="All targets of .* can only be Variable or Operator, but received .*int"):
         main._prune([1])
-    with pytest.raises(ValueError, match="All feeded_var_names of .* can only be str"):
+    with pytest.raises(ValueError, match="feeded_var_names must hold only str"):
         main._prune_with_input([main.global_block().var("x")], [])  # type: ignore[list-item]
 
 
@@ -246,7 +246,7 @@ def test_ops_tell_their_attributes_with_fluids_defaults() -> None:
     op = fluid.default_main_program().global_block().ops[0]
     assert (op.type, op.attr("force_fp32_output"), op.has_attr("scale_x")) == ("mul", False, True)
     assert op._has_kernel("mul") and not op._has_kernel("while") and not op._is_optimize_op()
-    with pytest.raises(fluid.core.EnforceNotMet, match="Attribute nothing is not found in Op mul"):
+    with pytest.raises(fluid.core.EnforceNotMet, match="op mul has no attribute nothing"):
         op.attr("nothing")
 
 

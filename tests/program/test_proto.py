@@ -129,7 +129,7 @@ def test_noise_is_refused(data: bytes) -> None:
 
 def test_a_program_of_paddle_2_is_refused() -> None:
     block = text_field(1, varint_field(1, 0) + varint_field(2, -1))
-    with pytest.raises(ValueError, match="Unsupported program version: 2000000"):
+    with pytest.raises(ValueError, match="format version 2000000"):
         parse_program(block + text_field(4, varint_field(1, 2_000_000)))
 
 
@@ -156,3 +156,17 @@ def test_what_tools_note_on_ops_comes_back() -> None:
     (again, *_) = parse_program(serialize_program(main)).global_block().ops
     assert {name: again.attr(name) for name in noted} == noted
     assert {*noted} <= {*again.attr_names}
+
+
+def test_a_desc_states_only_what_was_given() -> None:
+    block = fluid.default_main_program().global_block()
+    text = str(block.create_var(name="a", shape=[2], dtype="float32"))
+    assert "persistable" not in text
+    assert "lod_level" not in text
+    text = str(block.create_var(name="b", shape=[2], dtype="float32", persistable=False, lod_level=0))
+    assert "persistable: false" in text
+    assert "lod_level: 0" in text
+    again = Program.parse_from_string(serialize_program(fluid.default_main_program())).global_block()
+    assert [str(again.var(name)) for name in "ab"] == [str(block.var(name)) for name in "ab"]
+    block.var("a").persistable = True
+    assert "persistable: true" in str(block.var("a"))

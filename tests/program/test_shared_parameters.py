@@ -59,7 +59,7 @@ def test_a_second_startup_program_initialises_it_too() -> None:
 
 def test_another_shape_or_dtype_is_refused() -> None:
     _shared_twice()
-    with pytest.raises(ValueError, match=r"w is shared with shape \[4, 4\], but this layer needs \[3, 4\]"):
+    with pytest.raises(ValueError, match=r"w already has shape \[4, 4\], but this layer needs \[3, 4\]"):
         layers.create_parameter([3, 4], "float32", name="w")
-    with pytest.raises(ValueError, match="w is shared with dtype FP32, but this layer needs FP64"):
+    with pytest.raises(ValueError, match="w already has dtype FP32, but this layer needs FP64"):
         layers.create_parameter([4, 4], "float64", name="w")

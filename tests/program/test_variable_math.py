@@ -235,9 +235,9 @@ def test_a_number_over_a_variable_with_several_unknown_dims() -> None:
 
 def test_integers_take_a_fraction_without_its_decimals_and_say_so() -> None:
     x = fluid.data("x", [2, 3], "int64")
-    with pytest.warns(UserWarning, match="with 2.5: Fluid takes 2, .*astype"):
+    with pytest.warns(UserWarning, match="and 2.5: like Fluid, fluidio uses 2, .*astype"):
         less = x < 2.5
-    with pytest.warns(UserWarning, match="Fluid takes 1"):
+    with pytest.warns(UserWarning, match="fluidio uses 1"):
         quotient = x / 1.5
     half = x * 0.5  # refused by 1.8.5
     feed = {"x": np.arange(1, 7).reshape(2, 3)}
