@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections import Counter
 from pathlib import Path
 
 from fluidio.cli.api_table import PHASES, Api, judge, table
+from fluidio.cli.json_output import json_text
 from fluidio.cli.op_table import golden_cases, markdown
 
 __all__ = ["HELP", "add_arguments", "run"]
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     apis = [judge(Api(name, "-")) for name in args.names] if args.names else table()
     shown = [api for api in apis if args.status in (None, api.status)]
     if args.json:
-        print(json.dumps([api.as_dict() for api in shown], indent=1))
+        print(json_text([api.as_dict() for api in shown], indent=1))
         return 0
     width = max((len(api.name) for api in shown), default=0)
     for api in shown:
@@ -53,7 +53,7 @@ def _tell_of_onnx(as_json: bool) -> int:
 
     has, missing = mapped(), unmapped()
     if as_json:
-        print(json.dumps({"mapped": has, "unmapped": missing}, indent=1))
+        print(json_text({"mapped": has, "unmapped": missing}, indent=1))
         return 0
     for name, reason in missing.items():
         print(f"{name:<32} {reason}")

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from fluidio.cli.terminal import one_line
+from fluidio.cli.terminal import one_line, several
 from fluidio.conversion import storage
 from fluidio.conversion.progress import BYTES, note, say, showing
 from fluidio.recordio.files.notes import shard_noted
@@ -47,7 +47,11 @@ def _check(path: Any) -> bool:
     noted = shard_noted(path) if isinstance(path, str) and not found.damage else {}
     changes = list(_changes(path, found.records, noted))
     verdict = "DAMAGED" if found.damage else "CHANGED" if changes else "ok"
-    say(one_line(f"{found.path}: {verdict}: {found.records} good records in {found.chunks} chunks"))
+    say(
+        one_line(
+            f"{found.path}: {verdict}: {several(found.records, 'good record')} in {several(found.chunks, 'chunk')}"
+        )
+    )
     for each in found.notes:
         say(f"  note: {each}")
     for damage in found.damage:
@@ -73,11 +77,13 @@ def _changes(path: str, records: int, noted: dict[str, object]) -> Iterator[str]
 
 
 def _repair(damaged: str, target: str) -> int:
-    saved = repair(damaged, target)
+    storage.make_folder(storage.parent(target))
+    with storage.naming(target):
+        saved = repair(damaged, target)
     for error in saved.damage:
         print(f"left out: {error}")
     print(
-        f"{target}: {saved.records} records in {saved.chunks} chunks saved, "
+        f"{target}: {several(saved.records, 'record')} in {several(saved.chunks, 'chunk')} saved, "
         f"{saved.bytes_lost} of {saved.bytes_kept + saved.bytes_lost} bytes dropped"
     )
     return 0

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from fluidio.cli.terminal import bytes_text, one_line, several
 from fluidio.conversion import storage, templates
 from fluidio.conversion.new_set import named_prefix
 from fluidio.conversion.templates import NAMES
@@ -20,7 +21,11 @@ HELP = "make RecordIO shards in parallel, from a template, a paddle.dataset read
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "fluidio convert SOURCE --output PREFIX [options] [-- TEMPLATE ARGS]  |  --init NAME DIR"
-    parser.epilog = "example: fluidio convert imagenet.py --output out/train --partitions 8 -- --image_dir train"
+    parser.epilog = (
+        "example: fluidio convert imagenet.py --output out/train --partitions 8 -- --image_dir train\n\n"
+        "`fluidio convert FILE --output PREFIX -- --help` lists the options for tables or JSON lines: nulls, text, "
+        "delimiters"
+    )
     sources = "a template (script, folder or module), dataset:mnist.train, or files: Parquet, Arrow, CSV, JSON lines"
     parser.add_argument("source", nargs="*", help=sources)
     _add_options(parser)
@@ -115,7 +120,7 @@ def _dataset(args: argparse.Namespace) -> int:
         paths = convert(folder, reader, args.partitions, name, compressor=args.compressor)
     except RuntimeError as error:  # files of the data set are unavailable; the text says what to do
         raise ConversionError(f"{args.source}: {error}") from error
-    print(f"{paths[0]}: first of {len(paths)} shards")
+    print(f"{paths[0]}: first of {several(len(paths), 'shard')}")
     print(f"read them with paddle.reader.creator.recordio({output + '-*-of-*'!r})")
     return 0
 
@@ -140,7 +145,8 @@ def _template(args: argparse.Namespace) -> int:
     )
     size = sum(shard["bytes"] for shard in manifest["shards"])
     names = ", ".join(slot["name"] for slot in manifest["slots"])
-    print(f"{manifest['records']} records ({names}), {size / 1e6:.1f} MB in {len(manifest['shards'])} shards")
+    made = f"{several(manifest['records'], 'record')} ({names}), {bytes_text(size)}"
+    print(one_line(f"{made} in {several(len(manifest['shards']), 'shard')}"))
     print(f"manifest: {output}{MANIFEST}")
     if before is not None and before == _manifest_of(output) and not args.restart:
         print("Everything was already there from an earlier run; --restart makes it again.")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from fluidio.cli.terminal import several
+
 HELP = "copy files to or from a store: parallel, verified, resumable"
 EXAMPLE = "example: fluidio cp 'out/train-*-of-*' s3://bucket/train/"
 
@@ -23,5 +25,5 @@ def run(args: argparse.Namespace) -> int:
     from fluidio.conversion.progress import terminal
 
     paths = copy(args.files, args.target, workers=args.workers, progress=terminal(quiet=args.quiet))
-    print(f"{len(paths)} files in {args.target}, compared by SHA-256")
+    print(f"{several(len(paths), 'file')} in {args.target}, compared by SHA-256")
     return 0

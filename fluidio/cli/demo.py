@@ -42,7 +42,7 @@ def _place(text: str) -> PlaceLike:
     try:
         return cast(PlaceLike, unwrap(text))
     except TypeError:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither cpu nor gpu:N") from None
+        raise argparse.ArgumentTypeError(f"expected cpu or gpu:N, got {text!r}") from None
 
 
 def run(args: argparse.Namespace) -> int:

@@ -38,7 +38,7 @@ COMMANDS = (
     "doctor",
     "demo",
 )
-_STATUSES = "exit status: 0 success; 1 an error, or damage or differences were found; 2 wrong usage; 130 interrupted"
+_STATUSES = "exit status: 0 success; 1 an error, damage or differences; 2 wrong usage; 130 interrupted"
 _GO_ON = ("convert",)  # finished tasks are kept
 _RUN_SCRIPTS = ("run", "view", "convert", "demo")  # which may colour their own output
 

@@ -6,6 +6,8 @@ import argparse
 import os
 import sys
 
+from fluidio.cli.terminal import several
+
 FORMATS = ("arrow", "npz", "parquet", "recordio", "tfrecord", "webdataset")
 HELP = "turn RecordIO into Parquet, Arrow, TFRecord, WebDataset or npz, and back; MXNet's .rec into RecordIO"
 
@@ -47,5 +49,5 @@ def run(args: argparse.Namespace) -> int:
         workers=args.workers,
         progress=terminal(quiet=args.quiet),
     )
-    print(f"{len(paths)} files in {args.output}, the first is {paths[0]}")
+    print(f"{several(len(paths), 'file')} in {args.output}, the first is {paths[0]}")
     return 0

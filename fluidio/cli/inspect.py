@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 
-from fluidio.cli.terminal import one_line
+from fluidio.cli.json_output import json_text
+from fluidio.cli.terminal import bytes_text, one_line
 from fluidio.conversion import storage
 from fluidio.conversion.inspecting import as_json, names_and_rows
 from fluidio.conversion.progress import BYTES, note, showing
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     with showing(total, unit, if_long=True):
         found = [_survey(path, args) for path in paths]
     if args.json:
-        print(json.dumps(as_json(found), indent=2))
+        print(json_text(as_json(found), indent=2))
     else:
         for group in grouped(found):
             lines = [*describe(group[0], names_and_rows(group[0], args.preview)), *together(group)]
@@ -66,10 +66,8 @@ def together(group: list[Survey]) -> list[str]:
         return []
     records, size = sum(each.records for each in group), sum(each.size for each in group)
     fewest, most = min(each.records for each in group), max(each.records for each in group)
-    line = (
-        f"  total    {len(group)} shards like this one: {records} records ({fewest} to {most} in each), {_bytes(size)}"
-    )
-    return [line, f"           the last is {group[-1].path}"]
+    counted = f"{records} records ({fewest} to {most} in each), {bytes_text(size)}"
+    return [f"  total    {len(group)} shards like this one: {counted}", f"           the last is {group[-1].path}"]
 
 
 def describe(found: Survey, noted: tuple[list[str], list[str]] = ([], [])) -> list[str]:
@@ -82,13 +80,18 @@ def describe(found: Survey, noted: tuple[list[str], list[str]] = ([], [])) -> li
     names, texts = noted
     compressors = ", ".join(f"{count} {name}" for name, count in sorted(found.compressors.items()))
     facts = [
-        ("dialect", ", ".join(found.dialects) or "none (no good chunk)"),
+        ("dialect", ", ".join(found.dialects) or ("none (no good chunk)" if found.size else "none (an empty file)")),
         ("chunks", f"{found.chunks} ({compressors})" if compressors else str(found.chunks)),
         ("records", str(found.records) + ("" if found.verified else " announced (--verify reads them)")),
-        ("size", _bytes(found.size) + (f", {_bytes(found.payload_bytes)} unpacked" if found.payload_bytes else "")),
+        (
+            "size",
+            bytes_text(found.size) + (f", {bytes_text(found.payload_bytes)} unpacked" if found.payload_bytes else ""),
+        ),
         ("content", found.content),
     ]
     lines += [f"  {name:<8} {value}" for name, value in facts]
+    if names and not found.slots:
+        lines.append(f"  columns  {', '.join(names)}, as the manifest says")
     for number, slot in enumerate(found.slots):
         lines.append(f"  slot {number:<3} {names[number] + ': ' if names else ''}{_slot(slot)}")
         if slot.lengths and slot.fewest_rows < slot.most_rows:
@@ -113,6 +116,8 @@ def opening(surveys: list[Survey]) -> list[str]:
     if not readable:
         if any(found.content == "pickles" for found in surveys):
             return ["Pickled samples: read them with paddle.reader.creator.recordio(paths) or recordio.sample_reader."]
+        if all(found.content == "nothing" and not found.damage for found in surveys):
+            return ["There are no records."]
         return ["No tensor records: read the bytes with recordio.File(path)."]
     first = readable[0]
     kind = [(slot.dtype, slot.lod_levels, len(slot.dims)) for slot in first.slots]
@@ -164,12 +169,3 @@ def _lengths(slot: SlotSurvey, verified: bool) -> str:
     whose = "" if verified else f" (of the first {sum(slot.lengths.values()):,} records; --verify reads all)"
     ends = f"{slot.fewest_rows:,} to {slot.most_rows:,}"
     return f"lengths {ends}: a quarter up to {quarter}, half up to {half}, three quarters up to {most}{whose}"
-
-
-def _bytes(size: int) -> str:
-    number = float(size)
-    for unit in ("bytes", "KB", "MB", "GB"):
-        if number < 1000 or unit == "GB":
-            break
-        number /= 1000
-    return f"{number:.0f} {unit}" if unit == "bytes" else f"{number:.1f} {unit}"

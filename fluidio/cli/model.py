@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from typing import Any
 
+from fluidio.cli.json_output import json_text
 from fluidio.cli.model_run import RUN_EXAMPLES, add_diff, add_run, run_diff, run_run
 from fluidio.cli.terminal import one_line
 from fluidio.errors import ModelError
@@ -116,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
         return _RUN[args.verb](args)
     except ModelError as error:
         if getattr(args, "json", False):
-            print(json.dumps({"error": error.what, "problems": error.problems}, indent=1))
+            print(json_text({"error": error.what, "problems": error.problems}, indent=1))
         print(f"fluidio model {args.verb}: {error}", file=sys.stderr)
         return 1
 
@@ -127,7 +127,7 @@ def run_inspect(args: argparse.Namespace) -> int:
 
     found = describe(open_model(args.path, args.model_filename, args.params_filename), not args.quick)
     if args.json:
-        print(json.dumps(found, indent=1))
+        print(json_text(found, indent=1))
     else:
         print("\n".join(map(one_line, text_of(found))))
     return int(bool(found["problems"]))
@@ -150,7 +150,7 @@ def run_export(args: argparse.Namespace) -> int:
     size = sum(tensor.nbytes for tensor in tensors)
     if args.json:
         listed = [{"name": t.name, "dtype": t.dtype.newbyteorder("=").name, "shape": list(t.shape)} for t in tensors]
-        print(json.dumps({"path": args.output, "tensors": listed}, indent=1))
+        print(json_text({"path": args.output, "tensors": listed}, indent=1))
     else:
         print(f"{args.output}: {len(tensors)} tensors, {size:,} bytes")
     return 0
@@ -177,7 +177,7 @@ def _export_onnx(args: argparse.Namespace) -> int:
             tell=pieces.tell,
         )
     if args.json:
-        print(json.dumps(asdict(done), indent=1))
+        print(json_text(asdict(done), indent=1))
         return 0
     ends = f"inputs {', '.join(done.inputs)}, outputs {', '.join(done.outputs)}"
     print(one_line(f"{done.path}: {done.nodes} nodes, {ends}"))
@@ -197,7 +197,7 @@ def _export_paddle(args: argparse.Namespace) -> int:
         paths = export_paddle(
             model, args.output, feeds=_names(args.feeds), targets=_names(args.targets), tell=pieces.tell
         )
-    print(json.dumps({"paths": paths}) if args.json else "\n".join(paths))
+    print(json_text({"paths": paths}) if args.json else "\n".join(paths))
     return 0
 
 
@@ -220,7 +220,7 @@ def run_import(args: argparse.Namespace) -> int:
             tell=pieces.tell,
         )
     if args.json:
-        print(json.dumps(asdict(done), indent=1))
+        print(json_text(asdict(done), indent=1))
         return 0
     print(f"{args.into}: {len(done.written)} tensors written, {len(done.kept)} kept, {len(done.unused)} not used")
     for name in done.unused:

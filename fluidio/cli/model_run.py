@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import zipfile
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fluidio.cli.json_output import json_text
 from fluidio.errors import FluidioError, ModelError
 
 __all__ = ["RUN_EXAMPLES", "add_diff", "add_run", "run_diff", "run_run"]
@@ -53,7 +53,7 @@ def run_run(args: argparse.Namespace) -> int:
     except (FluidioError, ValueError, TypeError) as error:
         if isinstance(error, ModelError) or not args.check:
             raise
-        raise ModelError(f"{args.path}: does not run on random input", str(error).splitlines()) from error
+        raise ModelError(f"{args.path}: the model does not run on random input", str(error).splitlines()) from error
     results = {name: np.array(tensor) for name, tensor in zip(runner.targets, found)}
     _tell(args, runner.targets, found)
     if args.output:
@@ -72,7 +72,7 @@ def _tell(args: argparse.Namespace, names: list[str], found: list[Any]) -> None:
         array = np.array(tensor)
         about.append({"name": name, "shape": list(array.shape), "dtype": str(array.dtype), "lod": tensor.lod()})
     if args.json:
-        print(json.dumps({"path": args.path, "works": True, "outputs": about}, indent=1))
+        print(json_text({"path": args.path, "works": True, "outputs": about}, indent=1))
         return
     if args.check:
         print(f"{args.path}: works")
@@ -107,7 +107,7 @@ def _feed(given: list[str], names: list[str]) -> dict[str, Any]:
             else:
                 arrays[name or next(unnamed, "")] = read_array(Path(path).read_bytes())
         except ValueError as error:
-            raise ModelError(f"{path}: neither an .npy nor an .npz of plain arrays ({error})") from error
+            raise ModelError(f"{path} is neither an .npy nor an .npz of plain arrays ({error})") from error
     return _tensors(arrays, names)
 
 
@@ -148,7 +148,7 @@ def run_diff(args: argparse.Namespace) -> int:
 
     found = diff_models(open_model(args.first), open_model(args.second), args.tolerance)
     if args.json:
-        print(json.dumps(found.as_dict(), indent=1))
+        print(json_text(found.as_dict(), indent=1))
     else:
         print("\n".join([*found.lines(), f"{found.alike} parameters are alike"]))
     return int(not found.same)

@@ -53,7 +53,7 @@ def _scripts(paths: Iterable[str]) -> Iterable[Path]:
         elif path.is_file():
             yield path
         else:
-            raise FileNotFoundError(f"{name}: no such file")
+            raise FileNotFoundError(f"{name}: there is no such file")
 
 
 def _report(script: Path, args: argparse.Namespace) -> int:

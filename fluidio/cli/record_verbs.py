@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import glob
 import itertools
-import json
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from fluidio.cli.terminal import one_line
+from fluidio.cli.json_output import json_text
+from fluidio.cli.terminal import one_line, several
 from fluidio.errors import ConversionError
 from fluidio.recordio.files.paths import expand
 
@@ -21,7 +22,7 @@ def natural(text: str) -> int:
     """Return the number that an argument is: 0 or more."""
     number = int(text)
     if number < 0:
-        raise argparse.ArgumentTypeError(f"{number} is negative")
+        raise argparse.ArgumentTypeError(f"expected a number of at least 0, got {number}")
     return number
 
 
@@ -60,7 +61,7 @@ def _head(parser: argparse.ArgumentParser) -> None:
 
 def _sample(parser: argparse.ArgumentParser) -> None:
     _head(parser)
-    parser.add_argument("--seed", type=natural, default=0)
+    parser.add_argument("--seed", type=natural, default=0, help="another number draws others (default: 0)")
 
 
 def _filter(parser: argparse.ArgumentParser) -> None:
@@ -80,8 +81,8 @@ def _map(parser: argparse.ArgumentParser) -> None:
 
 def _sort(parser: argparse.ArgumentParser) -> None:
     _making(parser)
-    parser.add_argument("--by", required=True, metavar="COLUMN")
-    parser.add_argument("--reverse", action="store_true")
+    parser.add_argument("--by", required=True, metavar="COLUMN", help="of numbers or text; NaN counts as the largest")
+    parser.add_argument("--reverse", action="store_true", help="the largest first")
     parser.add_argument("--memory", type=int, default=256, metavar="MB", help="memory to use (default: 256)")
 
 
@@ -95,7 +96,7 @@ _PARSERS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] 
     "head": ("show the first records", "fluidio records head 'train-*-of-*' -n 3", _head),
     "cat": ("show all records", "fluidio records cat train.recordio --json | jq .label", _cat),
     "count": ("count records without reading them", "fluidio records count 's3://bucket/train-*-of-*'", _looking),
-    "stats": ("figures about columns", "fluidio records stats 'train-*-of-*' --columns label", _looking),
+    "stats": ("show statistics of each column", "fluidio records stats 'train-*-of-*' --columns label", _looking),
     "sample": ("show records drawn at random", "fluidio records sample 'train-*-of-*' -n 5 --seed 1", _sample),
     "filter": (
         "keep the records for which an expression is true",
@@ -108,7 +109,7 @@ _PARSERS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] 
         _select,
     ),
     "map": (
-        "write what a function makes of each row",
+        "apply a function to each row and write the results",
         "fluidio records map my_module:smaller 'train-*-of-*' --output out/train --shards 8",
         _map,
     ),
@@ -127,7 +128,7 @@ def _show(rows: Iterable[dict[str, Any]], as_json: bool, *, at_once: bool = Fals
 
     for number, row in enumerate(rows):
         if as_json:
-            print(json.dumps(plain(row), ensure_ascii=False), flush=at_once)
+            print(json_text(plain(row)), flush=at_once)
         else:
             values = ", ".join(f"{name}={short(value)}" for name, value in row.items())
             print(one_line(f"{number}: {values}"), flush=at_once)
@@ -153,10 +154,11 @@ def _follow(args: argparse.Namespace) -> int:
     from fluidio.conversion.looking import rows_of_records
     from fluidio.recordio import follow
 
-    if len(args.files) != 1:
+    files = [name for path in args.files for name in (expand(path) if glob.has_magic(path) else [path])]
+    if len(files) != 1:
         print("fluidio records: --follow takes one file", file=sys.stderr)
         return 2
-    (path,) = args.files
+    (path,) = files
     records = ((path, number, record) for number, record in enumerate(follow(path)))
     return _show(rows_of_records(records, _columns(args)), args.json, at_once=True)
 
@@ -170,11 +172,11 @@ def _run_count(args: argparse.Namespace) -> int:
         counts = count(paths)
     if args.json:
         for path, number in zip(paths, counts):
-            print(json.dumps({"path": path, "records": number}))
+            print(json_text({"path": path, "records": number}))
     elif len(paths) == 1:
         print(counts[0])
     else:
-        print(f"{sum(counts)} records in {len(paths)} files, {min(counts)} to {max(counts)} in each")
+        print(f"{several(sum(counts), 'record')} in {len(paths)} files, {min(counts)} to {max(counts)} in each")
     return 0
 
 
@@ -185,9 +187,9 @@ def _run_stats(args: argparse.Namespace) -> int:
         found = stats(args.files, _columns(args))
     for each in found:
         if args.json:
-            print(json.dumps(each.as_json()))
+            print(json_text(each.as_json()))
             continue
-        facts = [f"{each.name}: {each.type}, {each.records} records"]
+        facts = [f"{each.name}: {each.type}, {several(each.records, 'record')}"]
         if each.mean is not None:
             least, most = (f"{n:g}" if isinstance(n, float) else str(n) for n in (each.least, each.most))
             facts.append(f"{least} to {most}, mean {each.mean:.6g}, std {each.std:.6g}")
@@ -208,7 +210,9 @@ def _run_sample(args: argparse.Namespace) -> int:
 
 
 def _made(paths: list[str], records: int | None = None, of: int | None = None) -> int:
-    counted = "" if records is None else f"{records} records" + (f" of {of}" if of is not None else "") + " in "
+    counted = (
+        "" if records is None else f"{several(records, 'record')}" + (f" of {of}" if of is not None else "") + " in "
+    )
     print(f"{counted}{shards_made(paths)}")
     return 0
 
@@ -271,13 +275,14 @@ def _run_diff(args: argparse.Namespace) -> int:
     for number, *records in first:
         rows = [None if r is None else row_of_record(r, theirs) for r, theirs in zip(records, slots)]
         if args.json:
-            print(json.dumps({"record": number, "one": plain(rows[0]), "other": plain(rows[1])}, ensure_ascii=False))
+            print(json_text({"record": number, "one": plain(rows[0]), "other": plain(rows[1])}))
         else:
             texts = ["nothing" if row is None else one_line(short(row, 200)) for row in rows]
             print(f"record {number}:\n  - {texts[0]}\n  + {texts[1]}")
     if not args.json:
         shown = f", the first {len(first)} are shown" if differing > len(first) else ""
-        print(f"{differing} records differ{shown}" if differing else "all records are equal")
+        some = "1 record differs" if differing == 1 else f"{differing} records differ"
+        print(f"{some}{shown}" if differing else "all records are equal")
     return int(bool(differing))
 
 

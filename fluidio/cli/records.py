@@ -20,30 +20,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     split = actions.add_parser(
         "split",
         help="split into shards of equal size, in order",
+        description="split into shards of equal size, in order",
         epilog="example: fluidio records split a.recordio --shards 8 --output out/a",
     )
     shuffle = actions.add_parser(
         "shuffle",
         help="shuffle all records, in bounded memory",
+        description="shuffle all records, in bounded memory",
         epilog="example: fluidio records shuffle 'out/a-*' --shards 8 --output mixed/a --seed 1",
     )
     for action in (split, shuffle):
-        action.add_argument("files", nargs="+", metavar="FILE")
+        action.add_argument("files", nargs="+", metavar="FILE", help="paths, URLs, globs or - (standard input)")
         action.add_argument("--output", required=True, metavar="PREFIX", help="PREFIX-00000-of-... are written")
-        action.add_argument("--shards", type=int, required=True, metavar="N")
+        action.add_argument("--shards", type=int, required=True, metavar="N", help="how many")
         action.add_argument("--compressor", choices=_COMPRESSORS, default="snappy", help="default: %(default)s")
-    shuffle.add_argument("--seed", type=natural, default=0)
+    shuffle.add_argument("--seed", type=natural, default=0, help="another number gives another order (default: 0)")
     shuffle.add_argument("--memory", type=int, default=256, metavar="MB", help="memory to use (default: 256)")
     recompress = actions.add_parser(
         "recompress",
-        help="write the same records with another compressor or chunk size",
+        help="write the same records with another compressor or dialect",
+        description="write the same records with another compressor or dialect, file by file",
         epilog="example: fluidio records recompress 'mixed/a-*' --compressor none --output plain/",
     )
-    recompress.add_argument("files", nargs="+", metavar="FILE")
-    recompress.add_argument("--output", required=True, metavar="DIR")
+    recompress.add_argument("files", nargs="+", metavar="FILE", help="paths, URLs or globs; each file becomes one file")
+    recompress.add_argument("--output", required=True, metavar="DIR", help="the folder for the new files")
     recompress.add_argument("--compressor", choices=_COMPRESSORS, required=True)
-    recompress.add_argument("--dialect", choices=["fluid", "go", "elasticdl"])
-    copy = actions.add_parser("cp", help=cp.HELP, epilog=cp.EXAMPLE)
+    recompress.add_argument("--dialect", choices=["fluid", "go", "elasticdl"], help="default: that of each file")
+    copy = actions.add_parser("cp", help=cp.HELP, description=cp.HELP, epilog=cp.EXAMPLE)
     cp.add_arguments(copy)
 
 

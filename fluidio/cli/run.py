@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="after so many seconds without progress, report which thread waits for what (default: 30; 0: never)",
     )
     parser.add_argument(
-        "--fake-data", action="store_true", help="let paddle.dataset make up data when files are missing"
+        "--fake-data", action="store_true", help="let paddle.dataset generate data where its files are missing"
     )
     parser.add_argument("--explain", action="store_true", help="list what was modernised, and on which lines")
     parser.add_argument("--python", choices=("2", "3"), help="treat the script as Python 2 or 3 (default: inferred)")

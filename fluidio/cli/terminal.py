@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import IO, Any
 
-__all__ = ["one_line", "readable", "readable_output"]
+__all__ = ["bytes_text", "one_line", "readable", "readable_output", "several"]
 
 # Control characters but tab and newline, marks that turn the direction of text, bytes of file names that are not UTF-8.
 _UNREADABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -22,6 +22,21 @@ def readable(text: str) -> str:
 def one_line(text: str) -> str:
     """Return a readable text that cannot pretend to be several lines."""
     return readable(text.replace("\n", "\\n"))
+
+
+def several(count: int, noun: str) -> str:
+    """Return "1 record", "2 records"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def bytes_text(size: int) -> str:
+    """Return a number of bytes with three or four digits."""
+    number = float(size)
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if number < 1000 or unit == "GB":
+            break
+        number /= 1000
+    return f"{number:.0f} {unit}" if unit == "bytes" else f"{number:.1f} {unit}"
 
 
 @contextlib.contextmanager

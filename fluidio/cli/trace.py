@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import importlib.resources
-import json
 import sys
 
+from fluidio.cli.json_output import json_text
 from fluidio.pages.traces import Parting, compare, load_trace
 
 HELP = "find where the losses of two runs diverge"
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         print("fluidio trace: the two have no fetched variable to compare", file=sys.stderr)
         return 1
     if args.json:
-        print(json.dumps([dataclasses.asdict(each) for each in found], indent=2))
+        print(json_text([dataclasses.asdict(each) for each in found], indent=2))
     else:
         print("\n".join(map(_line, found)))
     return int(any(each.step is not None or each.counts[0] != each.counts[1] for each in found))

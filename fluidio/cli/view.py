@@ -66,7 +66,7 @@ def _runs(files: list[str]) -> str:
         return compare_page(files)
     trace = load_trace(files[0])
     if "measured" not in trace:
-        raise ModelError(f"{files[0]}: plain numbers, name a second trace to compare them with")
+        raise ModelError(f"{files[0]} is a file of plain numbers: name a second trace to compare it with")
     return run_page(trace)
 
 
@@ -101,5 +101,5 @@ def _script(args: argparse.Namespace) -> str:
 
 def _one(files: list[str]) -> list[str]:
     if len(files) > 1:
-        raise ModelError(f"one program at a time, got {', '.join(files)}")
+        raise ModelError(f"view shows one program at a time, got {', '.join(files)}")
     return files

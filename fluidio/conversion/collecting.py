@@ -64,6 +64,9 @@ def collector_of(
         refuse: is called with a row that has other names.
         for_writing: the rows are written, never taken.
     """
+    deep = next((slot.name for slot in slots if slot.lod_level > 2), None)
+    if deep is not None:
+        raise ConversionError(f"{deep}: lists are three levels deep; recordio.Writer takes any LoD")
     buffers = [buffer_of(slot, max_rows, max_bytes) for slot in slots]
     if compiled is None or any(slot.lod_level and not _width(slot) for slot in slots):
         return _Plain(slots, buffers, refuse, max_rows, max_bytes)

@@ -46,18 +46,18 @@ def block_of(value: Any, declared: Mapping[str, Any] | None = None) -> tuple[lis
             or _is_single(column)
         ):
             raise ConversionError(
-                f"{name}: a column is an array or a list with an item for each row, not {_kind(column)}"
+                f"{name}: a column must be an array or a list with one item for each row, got {_kind(column)}"
             )
     lengths = {name: len(column) for name, column in value.items()}
     if not lengths or len(set(lengths.values())) > 1:
         said = ", ".join(f"{name}: {length}" for name, length in lengths.items())
-        raise ConversionError(f"columns of one length are expected, not {said or 'none'}")
+        raise ConversionError(f"all columns must have the same length, got {said or 'none'}")
     strange = [name for name in value if not isinstance(name, str)]
     if strange:
-        raise ConversionError(f"names are text, not {type(strange[0]).__name__} {strange[0]!r}")
+        raise ConversionError(f"the name of a column must be a str, got {type(strange[0]).__name__} {strange[0]!r}")
     names = list(declared) if declared is not None else list(value)
     if declared is not None and set(names) != set(value):
-        raise ConversionError(f"SCHEMA has {', '.join(names)}, the columns are {', '.join(value)}")
+        raise ConversionError(f"SCHEMA names {', '.join(names)}, but the columns are {', '.join(value)}")
     made = [_column(name, value[name], None if declared is None else declared[name]) for name in names]
     return [slot for slot, _ in made], RecordBlock([column for _, column in made], next(iter(lengths.values())))
 
@@ -76,7 +76,7 @@ def _column(name: str, values: Any, declared: Any) -> tuple[Field, Column]:
     if isinstance(values, np.ndarray) and values.dtype.kind in "US" and values.ndim == 1:
         values = values.tolist()
     if isinstance(values, np.ndarray) and declared in (str, bytes, "str", "bytes") and values.dtype != object:
-        raise ConversionError(f"{name}: an array of {values.dtype}, but SCHEMA says {declared}")
+        raise ConversionError(f"{name} is an array of {values.dtype}, but SCHEMA says {declared}")
     if not isinstance(values, np.ndarray) or values.dtype == object or isinstance(declared, tuple):
         return _from_items(name, list(values), declared)
     if declared is not None:
@@ -103,12 +103,14 @@ def _from_items(name: str, items: list[Any], declared: object) -> tuple[Field, C
 def _from_arrow(value: Any) -> tuple[list[Field], RecordBlock]:
     from fluidio.conversion.formats import arrow
 
+    if not len(value.schema):
+        raise ConversionError("a table without columns, so there would be nothing in the records")
     batches = value.to_batches() if hasattr(value, "to_batches") else [value]
     slots = arrow.slots_of(value.schema)
     for slot in slots:
         tensor_dtype(slot.name, np.dtype(slot.dtype))
     if not batches:
-        raise ConversionError("a table without rows: leave it out")
+        raise ConversionError("this table has no rows: leave it out")
     return slots, RecordBlock.concat([arrow.to_block(batch, slots) for batch in batches])
 
 
@@ -128,11 +130,13 @@ def _series(series: Any, name: str) -> Any:
     """Return a pandas column as an array, or as a list if it holds objects."""
     array = series.to_numpy()
     if array.dtype.kind in "mM":
-        raise ConversionError(f"{name}: a tensor cannot hold {array.dtype}: convert it, e.g. to int64 or str")
+        raise ConversionError(f"{name}: a tensor cannot hold {array.dtype}: convert it, for example to int64 or str")
     nullable = array.dtype == object or not isinstance(series.dtype, np.dtype)  # Int64 and others have an NA
     missing = int(series.isna().sum()) if nullable else 0
     if missing:
-        raise ConversionError(f"{name}: {missing} values are missing; tensors have none: drop or replace them first")
+        raise ConversionError(
+            f"{name}: {missing} values are missing, which tensors cannot express; drop or replace them first"
+        )
     return array if array.dtype != object else list(array)
 
 

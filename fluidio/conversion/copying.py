@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
+import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import IO, Any
@@ -18,6 +20,7 @@ from fluidio.recordio.files.paths import expand
 from fluidio.recordio.files.shard_sets import shard_of
 from fluidio.recordio.files.sidecar import open_index, put_index
 from fluidio.recordio.files.source import is_url
+from fluidio.recordio.files.steady import replaced_since
 
 __all__ = ["copy"]
 
@@ -38,6 +41,8 @@ def copy(sources: Iterable[str], target: str, *, workers: int = 4, progress: IO[
     """
     paths = expand(list(sources), notes=True)
     paths += notes_beside(paths)
+    if folders := [path for path in paths if not is_url(path) and os.path.isdir(path)]:
+        raise ConversionError(f"{folders[0]} is a folder: name its files, for example {folders[0].rstrip('/')}/*")
     folder = target.rstrip("/") or "/"
     names = [storage.name_of(path) for path in paths]
     if len(set(names)) != len(names):
@@ -45,28 +50,51 @@ def copy(sources: Iterable[str], target: str, *, workers: int = 4, progress: IO[
     storage.make_folder(folder)
     storage.tidy(folder)
     shown = Progress(len(paths), "files", progress)
+    check = replaced_since(paths)
     targets = [storage.join(folder, name) for name in names]
-    under_way: dict[str, tuple[int, int]] = {}
+    under_way = _UnderWay()
     with sole_makers(targets), ThreadPoolExecutor(max(1, workers), "fluidio-copy") as pool:
         refuse_strangers(targets)
-        same = _clear(list(pool.map(_is_there, paths, targets)), paths, targets)
         try:
+            there = pool.map(_is_there, paths, targets, itertools.repeat(under_way))
+            same = _clear(list(there), paths, targets)
             for notes in (True, False):
                 pairs = [(path, to) for path, to in zip(paths, targets) if _is_note(path) is notes]
                 jobs = {pool.submit(_copy_one, path, to, to in same, under_way): path for path, to in pairs}
                 _wait(jobs, under_way, shown)
-        except BaseException:
+            check()
+        except BaseException as error:
+            under_way.stopped = isinstance(error, KeyboardInterrupt)
             pool.shutdown(cancel_futures=True)
             raise
     shown.finish()
     return targets
 
 
+class _UnderWay(dict[str, tuple[int, int]]):
+    """The bytes copied and the sizes of unfinished copies; when it is `stopped`, they end."""
+
+    stopped = False
+
+    def check(self, count: int = 0) -> None:
+        if self.stopped:
+            raise KeyboardInterrupt
+
+    def reporting(self, source: str, expected: int) -> Callable[[int], None]:
+        """Return a function that takes the number of bytes of one copy."""
+
+        def report(count: int) -> None:
+            self.check()
+            self[source] = count, expected
+
+        return report
+
+
 def _is_note(path: str) -> bool:
     return path.endswith((MANIFEST, SLOTS))
 
 
-def _wait(jobs: dict[Future[tuple[int, bool]], str], under_way: dict[str, tuple[int, int]], shown: Progress) -> None:
+def _wait(jobs: dict[Future[tuple[int, bool]], str], under_way: _UnderWay, shown: Progress) -> None:
     """Show the progress of copies until all are done."""
     while jobs:
         for job in wait(jobs, _GLANCE, FIRST_COMPLETED).done:
@@ -78,17 +106,19 @@ def _wait(jobs: dict[Future[tuple[int, bool]], str], under_way: dict[str, tuple[
         shown.tell()
 
 
-def _state(under_way: dict[str, tuple[int, int]]) -> tuple[int, int, float]:
+def _state(under_way: _UnderWay) -> tuple[int, int, float]:
     """Return rows (none), bytes, and the unfinished copies' total in files."""
     states = list(under_way.values())
     return 0, sum(done for done, _ in states), sum(min(done / max(size, 1), 0.99) for done, size in states)
 
 
-def _is_there(source: str, target: str) -> bool | None:
+def _is_there(source: str, target: str, under_way: _UnderWay) -> bool | None:
     """Return whether a target has the content of its source; None if it does not exist."""
     if not storage.exists(target):
         return None
-    return storage.size(target) == _size(source) and storage.digest(target) == storage.digest(source)
+    if storage.size(target) != _size(source):
+        return False
+    return storage.digest(target, under_way.check) == storage.digest(source, under_way.check)
 
 
 def _clear(there: list[bool | None], paths: list[str], targets: list[str]) -> set[str]:
@@ -110,14 +140,12 @@ def _clear(there: list[bool | None], paths: list[str], targets: list[str]) -> se
     return {target for same, target in zip(there, targets) if same}
 
 
-def _copy_one(source: str, target: str, kept: bool, under_way: dict[str, tuple[int, int]]) -> tuple[int, bool]:
+def _copy_one(source: str, target: str, kept: bool, under_way: _UnderWay) -> tuple[int, bool]:
     expected = _size(source)
     if kept:
         return expected, True
 
-    def report(count: int) -> None:
-        under_way[source] = count, expected
-
+    report = under_way.reporting(source, expected)
     disk = storage.on_disk(target)
     if disk is not None and expected > resuming.CHECKPOINT:
         size, digest = resuming.copy_to_disk(source, disk, report)
@@ -125,7 +153,7 @@ def _copy_one(source: str, target: str, kept: bool, under_way: dict[str, tuple[i
         size, digest = uploading.copy_to_s3(source, target, expected, report)
     else:
         size, digest = _copy_whole(source, target, report)
-    if storage.digest(target) != (size, digest):
+    if storage.digest(target, under_way.check) != (size, digest):
         storage.remove(target)
         raise ConversionError(f"{target}: the data read back differs from {source}; it was removed")
     if is_url(target) and not _is_note(target):

@@ -24,7 +24,9 @@ def find_reader(name: str, args: Sequence[str] = ()) -> Callable[[], Iterable[An
         module = importlib.import_module(f"fluidio.dataset.{module_name}")
         function = getattr(module, function_name)
     except (ImportError, AttributeError) as error:
-        raise ConversionError(f"{name}: expected dataset:MODULE.FUNCTION, e.g. dataset:mnist.train: {error}") from error
+        raise ConversionError(
+            f"{name}: expected dataset:MODULE.FUNCTION, for example dataset:mnist.train: {error}"
+        ) from error
     values = dict(map(_parse, args))
     parameters = inspect.signature(function).parameters
     unknown = values.keys() - parameters.keys()
@@ -39,7 +41,7 @@ def find_reader(name: str, args: Sequence[str] = ()) -> Callable[[], Iterable[An
         values[key] = make()
     reader = function(**values)
     if not callable(reader):
-        raise ConversionError(f"{name} is not a reader: it returned a {type(reader).__name__}")
+        raise ConversionError(f"{name} is not a reader: it returned {type(reader).__name__}")
     found: Callable[..., Any] = reader
     return found
 

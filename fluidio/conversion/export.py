@@ -8,8 +8,8 @@ import tarfile
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Iterator, Sequence
+from concurrent.futures import as_completed
 from typing import IO, Any
 
 from fluidio.conversion import formats, pool, storage
@@ -21,6 +21,7 @@ from fluidio.recordio.files.notes import MANIFEST, SLOTS, slots_beside
 from fluidio.recordio.files.paths import expand
 from fluidio.recordio.files.schema import Field
 from fluidio.recordio.files.shard_sets import shard_of
+from fluidio.recordio.files.steady import replaced_since
 
 __all__ = ["SLOTS", "export"]
 
@@ -75,30 +76,42 @@ def export(
         raise ConversionError("two sources have the same name and would become the same file: export them separately")
     same = [path for path, out in zip(paths, outputs) if os.path.abspath(path) == os.path.abspath(out)]
     if same:
-        raise ConversionError(f"{same[0]} would be written onto itself: choose another folder")
+        raise ConversionError(f"{same[0]} would be overwritten by itself: choose another folder")
     found: list[Field] = []
     counts: dict[str, int] = {}
     shown = Progress(len(paths), "files", progress)
-    count = min(workers, len(paths))
-    executing = pool.local(count) if count > 1 else ThreadPoolExecutor(1)
     beside = storage.join(output, SLOTS)
-    with staging(outputs) as staged, executing as executor:
-        futures = {}
+    check = replaced_since(paths)
+    with staging(outputs) as staged:
+        jobs: list[_Job] = []
         for path, out in zip(paths, staged):
             reading = _name_of(source or formats.of_path(path))
-            job = executor.submit(_export_one, path, reading, out, to, list(names) if names else None, nulls, beside)
-            futures[job] = path, out
-        for future in as_completed(futures):
-            path, out = futures[future]
-            counts[out], listed = future.result()
+            jobs.append((path, reading, out, to, list(names) if names else None, nulls, beside))
+        for (path, _, out, *_), (counts[out], listed) in _exported(jobs, min(workers, len(paths))):
             shown.step(counts[out], storage.size(path))
             slots = schema.from_json(listed)
             if not target.keeps_slots and slots:
                 _compare(path, slots, found or slots, "those of the other files")
             found = found or slots
+        check()
         place(staged, outputs, [counts[out] for out in staged], None if target.keeps_slots else found)
     shown.finish()
     return outputs
+
+
+_Job = tuple[str, str, str, str, list[str] | None, str | None, str]
+
+
+def _exported(jobs: Sequence[_Job], workers: int) -> Iterator[tuple[_Job, tuple[int, Any]]]:
+    """Yield each job when it is done, with its result."""
+    if workers < 2:  # in this thread, which an interrupt reaches
+        for job in jobs:
+            yield job, _export_one(*job)
+        return
+    with pool.local(workers) as executor:
+        futures = {executor.submit(_export_one, *job): job for job in jobs}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
 
 
 def _name_of(wanted: formats.Format) -> str:
@@ -149,6 +162,6 @@ def _compare(path: str, slots: list[Field], others: list[Field], whose: str) -> 
     """Raise for slots that one `fluidio-slots.json` cannot describe together with others."""
     if len(slots) != len(others) or not all(a.alike(b) for a, b in zip(slots, others)):
         raise ConversionError(
-            f"{path}: its slots are {'; '.join(map(str, slots))}; {whose} are {'; '.join(map(str, others))}: "
-            "export each kind of files into a folder of its own"
+            f"{path}: its slots are {'; '.join(map(str, slots))}, but {whose} are "
+            f"{'; '.join(map(str, others))}: export each kind of file into its own folder"
         )

@@ -63,7 +63,7 @@ def generate(
             `OUT/` takes the template's name.
         workers: processes on this machine; one per processor by default.
         args: the template's `sys.argv[1:]`.
-        inputs: files that the template reads, if you like: earlier work is not kept if they have changed since.
+        inputs: files that the template reads (optional); earlier work is discarded if they have changed.
         executor: runs the tasks instead of local processes: an Executor, or "module:factory".
         restart: discard earlier work for this output.
         progress: a text stream for the progress line.
@@ -72,17 +72,23 @@ def generate(
         ConversionError: a row or the template is wrong (with task and row), or other work is in the way.
     """
     if partitions < 1:
-        raise ValueError(f"partitions is {partitions}, it should be at least 1")
+        raise ValueError(f"partitions must be at least 1, got {partitions}")
     found = templates.find(template, args)
     with templates.running(found) as functions:
         try:
             tasks = functions.task_number()
         except (Exception, SystemExit) as error:
+            if isinstance(error, SystemExit) and not error.code:
+                raise  # the template's own --help
+            if isinstance(error, SystemExit) and error.code == 2:  # argparse has said why
+                raise ConversionError(f"{found.name} does not take these arguments: {' '.join(args)}") from error
             raise ConversionError(f"{found.name}: task_number(): {type(error).__name__}: {error}") from error
     if isinstance(tasks, np.integer):
         tasks = int(tasks)
     if not isinstance(tasks, int) or tasks < 1:
-        raise ConversionError(f"{found.name}: task_number() returned {tasks!r}, it should be a number from 1 on")
+        raise ConversionError(
+            f"{found.name}: task_number() must return a whole number of at least 1, it returned {tasks!r}"
+        )
     output = named_prefix(output, template)
     read = tuple(storage.identity(path) for path in inputs)
     output = output if is_url(output) else os.path.abspath(output)
@@ -97,7 +103,8 @@ def generate(
             notes = _run(job, workers or os.cpu_count() or 1, executor, shown)
         except BaseException:
             if executor is None and not is_url(job.output) and not _has_notes(job):
-                storage.remove_folder(job.parts)  # nothing to go on with: a mended template may begin anew
+                storage.remove_folder(job.parts)  # nothing to keep: a corrected template may start over
+            storage.tidy(job.parts)
             raise
         manifest = _manifest(job, notes)
         write_manifest(job.output, manifest, job.parts)
@@ -120,8 +127,9 @@ def _prepare(job: Job, restart: bool) -> dict[str, Any] | None:
     if manifest is not None:
         if manifest.get("fingerprint") != job.fingerprint:
             raise ConversionError(
-                f"{job.output}{MANIFEST}: the output already holds the result of another conversion (script, "
-                "arguments, input files or partitions differ); choose another output, or --restart to replace it"
+                f"{job.output}{MANIFEST}: the output already holds the result of another conversion (another "
+                "script, other arguments, input files or partitions); choose another output, or pass "
+                "--restart to replace it"
             )
         if all(_is_whole(job, number, note) for number, note in enumerate(manifest["shards"])):
             storage.remove_folder(job.parts)
@@ -151,15 +159,16 @@ def _claim(job: Job) -> None:
     if storage.exists(path):
         if json.loads(storage.read(path)).get("fingerprint") != job.fingerprint:
             raise ConversionError(
-                f"{job.parts}: unfinished work of another conversion (script, arguments, input files or partitions "
-                "differ); --restart discards it; make sure that no other machine is working on it"
+                f"{job.parts}: this is the unfinished work of another conversion (another script, other "
+                "arguments, input files or partitions). If no other machine is working on it, pass --restart "
+                "to discard it"
             )
         return
     strangers = shards_there(job.output)
     if strangers:
         raise ConversionError(
-            f"{job.output}: {len(strangers)} shards are there already, e.g. {strangers[0]}, and no manifest lists "
-            "them; choose another output, or --restart to replace them"
+            f"{job.output}: there are already {len(strangers)} shards, for example {strangers[0]}, that no "
+            "manifest lists; choose another output, or pass --restart to replace them"
         )
     storage.make_folder(job.parts)
     storage.write(path, json.dumps({"fingerprint": job.fingerprint, "template": job.template.name}).encode())
@@ -184,8 +193,9 @@ def _run(job: Job, workers: int, executor: Executor | str | None, progress: Prog
             deaths = deaths + 1 if len(run.tasks) + len(run.shards) == before else 0
             if deaths >= _DEATHS:
                 raise ConversionError(
-                    f"{job.template.name}: worker processes were killed {deaths} times in a row (out of memory, or a "
-                    "crash in the template); finished work is kept; run the same command again to continue"
+                    f"{job.template.name}: worker processes were killed {deaths} times in a row (out of "
+                    "memory, or a crash in the template). Finished work is kept: run the same command again "
+                    "to continue"
                 ) from error
 
 
@@ -252,20 +262,22 @@ class _Run:
         return [shard for shard in shards if not self._missing[shard]]
 
     def _compare(self, note: Note) -> None:
-        if not note["slots"]:
-            return
+        if not note["slots"] or not note["rows"]:
+            return  # the types of no rows are a guess
         first = self._first = self._first or note
+        here, there = (each.get("where", f"task {each['task']}") for each in (note, first))
         ours, theirs = schema.from_json(note["slots"]), schema.from_json(first["slots"])
         if len(ours) != len(theirs) or not all(a.alike(b) and a.text == b.text for a, b in zip(ours, theirs)):
             raise ConversionError(
-                f"{self.job.template.name}: the rows of task {note['task']} have {'; '.join(map(str, ours))}, those of "
-                f"task {first['task']} {'; '.join(map(str, theirs))}: all tasks must yield the same names, in the same "
-                "order, with the same types (a SCHEMA in the template fixes them)"
+                f"{self.job.template.name}: the rows of {here} have {'; '.join(map(str, ours))}, but those of {there} "
+                f"have {'; '.join(map(str, theirs))}: all tasks must yield the same names in the same order with "
+                "the same types (a SCHEMA in the template fixes them)"
             )
 
 
 def _manifest(job: Job, notes: dict[str, list[Note]]) -> dict[str, Any]:
-    slots: list[Note] = next((note["slots"] for note in notes["tasks"] if note["slots"]), [])
+    listed = sorted((note for note in notes["tasks"] if note["slots"]), key=lambda note: not note["rows"])
+    slots: list[Note] = listed[0]["slots"] if listed else []
     return {
         "format": FORMAT,
         "fingerprint": job.fingerprint,

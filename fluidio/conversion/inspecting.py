@@ -23,10 +23,12 @@ def as_json(surveys: Sequence[Survey]) -> list[dict[str, Any]]:
 
 def names_and_rows(found: Survey, preview: int) -> tuple[list[str], list[str]]:
     """Return the slot names described beside a file, and its first records by these names."""
-    if found.content != "tensors" or found.damage or "<" in found.path:
+    if found.content not in ("tensors", "nothing") or found.damage or "<" in found.path:
         return [], []
     try:
         slots = slots_beside(found.path)
+        if found.content == "nothing":
+            return [slot.name for slot in slots or ()], []
         if slots is None or len(slots) != len(found.slots):
             return [], []
         if found.peeked:  # a row would need the whole chunk

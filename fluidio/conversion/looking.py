@@ -13,6 +13,7 @@ import numpy as np
 
 from fluidio import pickles
 from fluidio.conversion.formats import of_name
+from fluidio.conversion.formats.recordio import content_of, sample_row, sample_rows
 from fluidio.conversion.formats.records import records_of
 from fluidio.conversion.pictures import picture
 from fluidio.conversion.reading import value_of
@@ -20,11 +21,12 @@ from fluidio.errors import ConversionError
 from fluidio.recordio.decode.block import RecordBlock
 from fluidio.recordio.files.notes import slots_beside
 from fluidio.recordio.files.schema import Field
+from fluidio.recordio.files.steady import steadily
 from fluidio.recordio.format.tensor_codec import decode_record
 from fluidio.tensor.array import Array
 from fluidio.tensor.lod import LoD
 
-__all__ = ["blocks_with_slots", "choose", "plain", "row_of_record", "rows", "rows_of_records", "short"]
+__all__ = ["blocks_with_slots", "choose", "names_of", "plain", "row_of_record", "rows", "rows_of_records", "short"]
 
 
 def blocks_with_slots(path: str) -> tuple[list[Field], Iterator[RecordBlock]]:
@@ -53,8 +55,7 @@ def row_of_record(record: bytes, slots: Sequence[Field] | None = None) -> dict[s
         sample = pickles.loads(record)
     except (pickle.UnpicklingError, EOFError, ValueError):
         return {"record": record}
-    values = sample if isinstance(sample, tuple) else (sample,)
-    return {slots[n].name if slots else f"slot_{n}": value for n, value in enumerate(values)}
+    return sample_row(sample, slots)
 
 
 def _field(number: int, array: Array, lod: LoD) -> Field:
@@ -71,14 +72,11 @@ def rows_of_records(
     for path, _, record in records:
         if path not in noted:
             noted[path] = slots_beside(path)
-        row = row_of_record(record, noted[path])
-        if columns is not None and (missing := [name for name in columns if name not in row]):
-            raise ConversionError(f"{path}: there is no column {missing[0]}; it has {', '.join(row)}")
-        yield row if columns is None else {name: row[name] for name in columns}
+        yield _chosen(path, row_of_record(record, noted[path]), columns)
 
 
 def rows(paths: Sequence[str], columns: Collection[str] | None = None) -> Generator[dict[str, Any], None, None]:
-    """Yield the rows of some files.
+    """Yield the rows of some files; pickled samples of any form are rows, too.
 
     Args:
         columns: the names of the requested columns; others are not decoded.
@@ -86,7 +84,11 @@ def rows(paths: Sequence[str], columns: Collection[str] | None = None) -> Genera
     Raises:
         ConversionError: a name does not exist.
     """
-    for path in paths:
+    for path in steadily(paths):
+        if content_of(path) == "samples":
+            for row in sample_rows(path, slots_beside(path)):
+                yield _chosen(path, row, columns)
+            continue
         slots, blocks = blocks_with_slots(path)
         chosen = choose(path, slots, columns)
         for block in blocks:
@@ -94,6 +96,21 @@ def rows(paths: Sequence[str], columns: Collection[str] | None = None) -> Genera
             wanted = [slots[number] for number in chosen]
             for record in records_of([part]) if chosen else itertools.repeat((), len(block)):
                 yield {slot.name: value_of(slot, array, lod) for slot, (array, lod) in zip(wanted, record)}
+
+
+def names_of(path: str) -> list[str]:
+    """Return the names of a file's slots; [] if it has no records."""
+    if content_of(path) == "samples":
+        return list(next(sample_rows(path, slots_beside(path))))
+    return [slot.name for slot in blocks_with_slots(path)[0]]
+
+
+def _chosen(path: str, row: dict[str, Any], columns: Collection[str] | None) -> dict[str, Any]:
+    if columns is None:
+        return row
+    if missing := [name for name in columns if name not in row]:
+        raise ConversionError(f"{path}: there is no column {missing[0]}; it has {', '.join(row)}")
+    return {name: row[name] for name in columns}
 
 
 def choose(path: str, slots: Sequence[Field], columns: Collection[str] | None) -> list[int]:
@@ -108,7 +125,7 @@ def choose(path: str, slots: Sequence[Field], columns: Collection[str] | None) -
 
 
 def plain(value: object) -> Any:
-    """Return a value as JSON can hold it; bytes that are not text become {"base64": ...}."""
+    """Return a value as JSON can hold it; bytes that are not text become {"base64": ...}, other types their text."""
     if isinstance(value, bytes):
         try:
             return value.decode()
@@ -120,7 +137,7 @@ def plain(value: object) -> Any:
         return [plain(item) for item in value]
     if isinstance(value, dict):
         return {str(name): plain(item) for name, item in value.items()}
-    return value
+    return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
 
 
 def short(value: object, limit: int = 60) -> str:

@@ -88,7 +88,7 @@ class NewSet:
             storage.remove(sidecar_path(path))
 
     def finish(self, counts: Sequence[int], slots: Sequence[Field] | None) -> None:
-        """Replace the old set with the new one, whose shards have so many records."""
+        """Replace the old set with the new one; `records` gives the number of each shard."""
         shards = [shard_entry(path, count, self._digests[path]) for path, count in zip(self.targets, counts)]
         manifest = {"records": sum(counts), "slots": schema.to_json(slots or []), "shards": shards}
         if self._remote:
@@ -99,7 +99,7 @@ class NewSet:
         for path in self.staged:
             _sync(path)
         noted = os.path.join(self._folder, storage.name_of(self.output))
-        write_manifest(noted, manifest)  # a full disk must not be noticed when the old set is gone
+        write_manifest(noted, manifest)  # find out about a full disk before the old set is gone
         with uninterrupted():
             remove_set(self.output)
             for path, target in zip([noted + MANIFEST, *self.staged], [self.output + MANIFEST, *self.targets]):
@@ -144,7 +144,7 @@ def sole_maker(output: str) -> Iterator[None]:
     with claimed(output) as ours:
         if not ours:
             raise ConversionError(
-                f"{output}: another process is making this set: wait for it, or choose another output"
+                f"{output}: another process is writing this set: wait for it, or choose another output"
             )
         yield
 
@@ -171,8 +171,8 @@ def _refuse_strangers(output: str, count: int, suffix: str = "") -> None:
     strangers = [name for name in shards_there(output, suffix) if name not in listed and not name.endswith(last)]
     if strangers:
         raise ConversionError(
-            f"{output}: {len(strangers)} shards of another set are there, e.g. {strangers[0]}, and no manifest lists "
-            "them: remove them or choose another output"
+            f"{output}: there are already {len(strangers)} shards of another set, for example {strangers[0]}, "
+            "that no manifest lists: remove them or choose another output"
         )
 
 
@@ -187,7 +187,7 @@ def shards_there(output: str, suffix: str = "") -> list[str]:
 
 
 def listed_shards(output: str) -> dict[str, dict[str, Any]]:
-    """Return what a manifest says of the shards of its own prefix, by their names."""
+    """Return a manifest's entries for shards of its own prefix, by name."""
     entries = [entry for entry in (read_manifest(output) or {}).get("shards", []) if isinstance(entry, dict)]
     named = {str(entry.get("name", "")): entry for entry in entries}
     ours = storage.name_of(output)
@@ -205,7 +205,7 @@ def remove_set(output: str, *, everything: bool = False) -> None:
 
 
 def shard_entry(path: str, records: int, digest: tuple[int, str | None]) -> dict[str, Any]:
-    """Return what a manifest says of a shard: readers compare the bytes, `fluidio check` everything."""
+    """Return a shard's entry for a manifest: readers compare the bytes, `fluidio check` everything."""
     size, sha256 = digest
     entry = {"name": storage.name_of(path), "records": records, "bytes": size}
     return entry if sha256 is None else {**entry, "sha256": sha256}

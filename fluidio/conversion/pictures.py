@@ -8,7 +8,7 @@ __all__ = ["picture"]
 
 
 def picture(data: bytes) -> str | None:
-    """Return e.g. "PNG 640x480"; None for an unknown format."""
+    """Return, for example, "PNG 640x480"; None for an unknown format."""
     if data.startswith(b"\x89PNG\r\n\x1a\n") and len(data) >= 24:
         return "PNG {}x{}".format(*struct.unpack(">II", data[16:24]))
     if data[:6] in (b"GIF87a", b"GIF89a") and len(data) >= 10:

@@ -23,19 +23,23 @@ __all__ = ["as_executor", "from_name", "given", "local"]
 
 @contextlib.contextmanager
 def local(workers: int, shared: SharedProgress | None = None) -> Iterator[Executor]:
-    """Yield a pool of `workers` processes, which always ends with the block.
+    """Yield a pool of `workers` processes, which always ends with the block; an interrupt ends what they are doing.
 
     Args:
         shared: where the workers record their progress.
     """
     if workers < 1:
-        raise ValueError(f"workers is {workers}, it should be at least 1")
+        raise ValueError(f"workers must be at least 1, got {workers}")
     with warnings.catch_warnings():
         # See fluidio.flow.processes: the children touch none of the parent's locks.
         warnings.filterwarnings("ignore", message=r".*multi-threaded.*fork", category=DeprecationWarning)
         pool = ProcessPoolExecutor(workers, processes.context(), _start_worker, (os.getpid(), shared))
         try:
             yield pool
+        except KeyboardInterrupt:
+            for process in list((pool._processes or {}).values()):
+                process.terminate()
+            raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
@@ -64,7 +68,9 @@ def from_name(name: str) -> Iterator[Executor]:
     """
     module, _, factory = name.partition(":")
     if not module or not factory:
-        raise ConversionError(f"--executor {name!r}: expected module:factory, e.g. mpi4py.futures:MPIPoolExecutor")
+        raise ConversionError(
+            f"--executor {name!r}: expected module:factory, for example mpi4py.futures:MPIPoolExecutor"
+        )
     sys.path.insert(0, os.getcwd())
     try:
         make = getattr(importlib.import_module(module), factory)
@@ -95,8 +101,8 @@ def as_executor(what: Any, whose: str = "executor") -> Executor:
         what = what.get_executor()
     if not isinstance(what, Executor) and not _has_futures(what):
         raise ConversionError(
-            f"{whose} is a {type(what).__name__}; a concurrent.futures.Executor is expected, e.g. what "
-            "Client(...).get_executor() of Dask returns"
+            f"{whose} must be a concurrent.futures.Executor (for Dask, what Client(...).get_executor() "
+            f"returns), got {type(what).__name__}"
         )
     found: Executor = what
     return found

@@ -31,7 +31,7 @@ def read_rows(output: str) -> Iterator[dict[str, Any]]:
     """
     manifest = read_manifest(output)
     if manifest is None:
-        raise ConversionError(f"{output}: there is no manifest, so names and types of the rows are unknown")
+        raise ConversionError(f"{output}: there is no manifest, so the names and types of the rows are unknown")
     slots = schema.from_json(manifest["slots"])
     for shard in manifest["shards"]:
         yield from rows_of(storage.join(storage.parent(output), shard["name"]), slots)

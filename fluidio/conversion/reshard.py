@@ -24,6 +24,7 @@ from fluidio.recordio.files.part_files import temporary_folder
 from fluidio.recordio.files.paths import expand
 from fluidio.recordio.files.shard_sets import shard_name
 from fluidio.recordio.files.source import is_url
+from fluidio.recordio.files.steady import replaced_since, steadily
 from fluidio.recordio.files.tasks import Task
 from fluidio.recordio.format.chunk import Chunk
 from fluidio.recordio.format.chunks import ChunkReader
@@ -46,8 +47,11 @@ def _dialect(paths: list[Any]) -> Dialect:
     return next((chunk.dialect for chunk in _chunks(paths)), FLUID)
 
 
-def _writer(target: object, dialect: Dialect, compressor: str) -> Writer:
-    return Writer(target, compressor, 1000, dialect=dialect, max_chunk_bytes=_CHUNK)
+def _writer(target: object, dialect: Dialect | str, compressor: str) -> Writer:
+    try:
+        return Writer(target, compressor, 1000, dialect=dialect, max_chunk_bytes=_CHUNK)
+    except ValueError as error:  # a compressor that the dialect does not have
+        raise ConversionError(f"{error}: choose another compressor or dialect") from error
 
 
 def _targets(output: str, shards: int, sources: list[Any]) -> list[str]:
@@ -56,7 +60,7 @@ def _targets(output: str, shards: int, sources: list[Any]) -> list[str]:
     taken = {_place(path) for path in sources}
     for target in targets:
         if _place(target) in taken:
-            raise ConversionError(f"{target} would be written onto itself: choose another output")
+            raise ConversionError(f"{target} would be overwritten by itself: choose another output")
     return targets
 
 
@@ -67,14 +71,16 @@ def _place(path: str | PathLike[str]) -> Any:
 def split(sources: object, output: str, shards: int, *, compressor: str = "snappy") -> list[str]:
     """Write the records of some files into `output-00000-of-...`: consecutive ranges of nearly one size."""
     if shards < 1:
-        raise ValueError(f"shards is {shards}, it should be at least 1")
+        raise ValueError(f"shards must be at least 1, got {shards}")
     paths = _sources(sources)
     output = named_prefix(output, paths[0] if isinstance(paths[0], str) else "data")
     targets = _targets(output, shards, paths)
+    check = replaced_since(paths)
     dialect = _dialect(paths)
     tasks = partition(paths, 1, 0)
     with making(output, shards) as new:
         counts = _deal_out(_records(tasks), sum(map(len, tasks)), new, dialect, compressor)
+        check()
         new.finish(counts, slots_of(paths))
     return targets
 
@@ -82,7 +88,7 @@ def split(sources: object, output: str, shards: int, *, compressor: str = "snapp
 def _sources(sources: object) -> list[Any]:
     paths = expand(sources)
     if not paths:
-        raise ConversionError("there are no files to read: give at least one")
+        raise ConversionError("there are no files to read: name at least one")
     return paths
 
 
@@ -116,26 +122,25 @@ def recompress_all(
     storage.make_folder(storage.parent(targets[0]))
     storage.tidy(storage.parent(targets[0]))
     with staging(targets) as staged:
-        done = [recompress(path, out, compressor, dialect=dialect) for path, out in zip(paths, staged)]
+        sources = zip(steadily(paths), staged, strict=True)
+        done = [recompress(path, out, compressor, dialect=dialect) for path, out in sources]
         place(staged, targets, [records for _, _, records in done], slots_of(paths))
     return [(before, after) for before, after, _ in done]
 
 
 def recompress(source: str, target: str, compressor: str, *, dialect: str | None = None) -> tuple[int, int, int]:
     """Write the records of a file with another compressor (or dialect); return both sizes and the number of records."""
-    with ChunkReader(source) as reader, storage.writing(target) as file:
+    with ChunkReader(source) as reader, storage.writing(target) as file, ExitStack() as stack:
         writer: Writer | None = None
         for chunk in reader:
             if writer is None:
-                writer = _writer(file, chunk.dialect, compressor) if dialect is None else None
-                writer = writer or Writer(file, compressor, 1000, dialect=dialect, max_chunk_bytes=_CHUNK)
+                wanted = chunk.dialect if dialect is None else dialect
+                writer = stack.enter_context(_writer(file, wanted, compressor))
             records = chunk.records()
             note(len(records))
             for record in records:
                 writer.write(record)
             writer.flush()  # chunks stay as they were
-        if writer is not None:
-            writer.close()
     return storage.size(source), storage.size(target), writer.num_records if writer is not None else 0
 
 
@@ -151,12 +156,13 @@ def shuffle(
         memory: bytes of records to hold at a time.
     """
     if shards < 1:
-        raise ValueError(f"shards is {shards}, it should be at least 1")
+        raise ValueError(f"shards must be at least 1, got {shards}")
     if memory < 1 << 16:
-        raise ValueError(f"memory is {memory} bytes, it should be at least 65536")
+        raise ValueError(f"memory must be at least 65536 bytes, got {memory}")
     paths = _sources(sources)
     output = named_prefix(output, paths[0] if isinstance(paths[0], str) else "data")
     targets = _targets(output, shards, paths)
+    check = replaced_since(paths)
     dialect = _dialect(paths)
     total = sum(len(chunk.payload) for chunk in _chunks(paths))
     # A bucket in memory costs the records plus Python object overhead; a factor of two covers random variation.
@@ -168,6 +174,7 @@ def shuffle(
             names = [os.path.join(folder, str(number)) for number in range(buckets)]
             count = _scatter(paths, names, random)
             counts = _deal_out(_permuted(names, random), count, new, dialect, compressor)
+        check()
         new.finish(counts, slots_of(paths))
     return targets
 

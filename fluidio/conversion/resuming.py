@@ -70,7 +70,7 @@ def copy_to_disk(source: str, target: str, report: Callable[[int], object]) -> t
             size = _copy(file, out, found, start, report, note, identity)
         if identity != _identity(source):
             storage.remove(note)
-            raise ConversionError(f"{source} changed while it was copied: run it again")
+            raise ConversionError(f"{source} changed while it was being copied: run the command again")
         out.flush()
         os.fsync(out.fileno())
         os.replace(part, target)

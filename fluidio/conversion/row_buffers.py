@@ -256,9 +256,17 @@ def _as_rows(value: object, dtype: DType, shape: tuple[int, ...], of_arrays: boo
 def _check_whole(value: Any) -> None:
     """Raise for whole numbers that NumPy rounded because they are mixed with fractions."""
     for item in value if isinstance(value, (list, tuple)) else ():
-        whole = item.item() if isinstance(item, (np.integer, np.ndarray)) else item
-        if type(whole) is int and whole != float(whole):
+        if isinstance(item, (list, tuple)):
+            _check_whole(item)
+        elif not _is_float64(item):
             raise ConversionError(f"{item} is not a float64, but other numbers of the list are")
+
+
+def _is_float64(item: object) -> bool:
+    """Return whether a number, or each one of an array, is the same as a float64."""
+    if isinstance(item, (np.integer, np.ndarray)):
+        return is_exact(np.asarray(item, np.float64), np.asarray(item))
+    return type(item) is not int or item == float(item)
 
 
 class _Nested:

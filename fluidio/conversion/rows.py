@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import copy
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +19,7 @@ from fluidio.recordio.files.schema import Field
 from fluidio.recordio.write.writer import Writer
 from fluidio.tensor.array import DType
 
-__all__ = ["RowBuffer", "cast", "slots_of", "tells_its_type", "tensor_dtype"]
+__all__ = ["RowBuffer", "cast", "slots_of", "tells_its_type", "tensor_dtype", "typical_row"]
 
 Declared = Mapping[str, Any]
 _SCALARS: dict[type, tuple[str, str]] = {bool: ("bool", "bool"), int: ("int64", "int"), float: ("float64", "float")}
@@ -35,7 +38,9 @@ class RowBuffer:
     def __init__(self, slots: list[Field], max_rows: int, max_bytes: int, *, for_writing: bool = False) -> None:
         self._names = tuple(slot.name for slot in slots)
         self._keys = frozenset(self._names)
-        self._collector = collector_of(slots, self._refuse, max_rows, max_bytes, for_writing=for_writing)
+        # Without a reference to this buffer: collectors in C take no part in the search for cycles.
+        refuse = partial(_refuse, self._names)
+        self._collector = collector_of(slots, refuse, max_rows, max_bytes, for_writing=for_writing)
 
     @property
     def rows(self) -> int:
@@ -51,7 +56,7 @@ class RowBuffer:
         if type(row) is dict:
             return self._collector.add(row)
         if row.keys() != self._keys:
-            self._refuse(row)
+            _refuse(self._names, row)
         return self._collector.add({name: row[name] for name in self._names})
 
     def fill(self, rows: Iterator[object]) -> bool | tuple[object]:
@@ -70,15 +75,14 @@ class RowBuffer:
         """Write the rows so far and start over."""
         self._collector.write(writer)
 
-    def _refuse(self, row: Mapping[str, object]) -> None:
-        raise ConversionError(_key_problem(self._names, row))
 
-
-def _key_problem(names: tuple[str, ...], row: Mapping[str, object]) -> str:
+def _refuse(names: tuple[str, ...], row: Mapping[str, object]) -> None:
+    """Raise for a row that has other names."""
     missing = [name for name in names if name not in row]
     extra = [str(name) for name in row if name not in names]
     said = [f"{word} {', '.join(found)}" for word, found in (("lacks", missing), ("has the new", extra)) if found]
-    return f"the row {' and '.join(said)}; all rows need the names of the first: {', '.join(names)}"
+    problem = f"the row {' and '.join(said)}; all rows need the names of the first: {', '.join(names)}"
+    raise ConversionError(problem)
 
 
 def slots_of(row: object, declared: Declared | None = None) -> list[Field]:
@@ -88,16 +92,17 @@ def slots_of(row: object, declared: Declared | None = None) -> list[Field]:
         declared: name -> dtype or (dtype, lod_level), in the order of the slots; rows decide without it.
     """
     if not isinstance(row, Mapping):
-        raise ConversionError(f"a row is a dict of names and values, not {short(row)}")
+        raise ConversionError(f"a row must be a dict of names and values, got {short(row)}")
     if not row:
-        raise ConversionError("the first row has no names, so there would be nothing in the records")
+        raise ConversionError("the first row is an empty dict, so the records would hold nothing")
     if declared is None:
         return [_found(name, value) for name, value in row.items()]
     if not isinstance(declared, Mapping):
-        raise ConversionError(f'SCHEMA is {short(declared)}; a dict is expected, e.g. {{"x": "float32"}}')
+        raise ConversionError(f'SCHEMA must be a dict, for example {{"x": "float32"}}; got {short(declared)}')
     if row.keys() != declared.keys():
         raise ConversionError(
-            f"SCHEMA has {', '.join(declared)}, the row {', '.join(map(str, row))}: it names all or none"
+            f"SCHEMA names {', '.join(declared)}, but the row has {', '.join(map(str, row))}: SCHEMA must "
+            "name all of them or none"
         )
     return [_found(name, row[name], declared) for name in declared]
 
@@ -114,7 +119,7 @@ def _found(name: str, value: object, declared: Declared | None = None) -> Field:
 
 def _slot(name: str, value: object) -> Field:
     if not isinstance(name, str):
-        raise ConversionError(f"names are text, not {short(name)}")
+        raise ConversionError(f"the name of a column must be a str, got {short(name)}")
     kind = type(value)
     if kind in _SCALARS:
         dtype, label = _SCALARS[kind]
@@ -126,24 +131,60 @@ def _slot(name: str, value: object) -> Field:
         return Field(name, dtype, value.shape) if value.shape else Field(name, dtype, (1,), kind="scalar")
     if isinstance(value, (list, tuple)):
         return _list_slot(name, value)
-    raise ConversionError(f"{name}: {short(value)} cannot be a tensor; use numbers, bytes, str, lists or arrays")
+    raise ConversionError(f"{name}: {short(value)} cannot become a tensor; use numbers, bytes, str, lists or arrays")
 
 
 def tells_its_type(value: object) -> bool:
-    """Return whether a value of a row says what its slot holds; empty lists, and lists of them, do not."""
+    """Return whether a value determines what its slot holds; empty lists, and lists of them, do not."""
     return not isinstance(value, (list, tuple)) or any(map(tells_its_type, value))
+
+
+def _is_mapping(value: object) -> bool:
+    return isinstance(value, Mapping)
+
+
+def typical_row(
+    rows: Iterator[Any],
+    most: int = 1000,
+    reading: Callable[[int], None] = lambda number: None,
+    is_row: Callable[[object], bool] = _is_mapping,
+) -> tuple[dict[str, Any], Iterator[Any]]:
+    """Return a row that determines all types, and all rows; if the first has empty lists, later ones are used.
+
+    Args:
+        most: how many rows may be used.
+        reading: called with the number of each row before it is requested.
+        is_row: returns whether an item is a row; nothing after another item is used.
+
+    Returns:
+        The row ({} if the first is no row), and an iterator over all of them, the first included.
+    """
+    read = list(itertools.islice(rows, 1))
+    told = dict(read[0]) if read and is_row(read[0]) else {}
+    while not all(map(tells_its_type, told.values())) and len(read) < most:
+        read[-1] = copy.deepcopy(read[-1])  # whoever makes the rows may fill the same lists and arrays again
+        reading(len(read))
+        more = list(itertools.islice(rows, 1))
+        read += more
+        if not more or not is_row(more[0]):
+            break
+        told.update((name, more[0][name]) for name in told if not tells_its_type(told[name]) and name in more[0])
+    reading(0)
+    return told, itertools.chain(read, rows)
 
 
 def _list_slot(name: str, value: Any) -> Field:
     if not len(value):
-        raise ConversionError(f"{name}: the first lists are all empty, so their type is unknown: name it in SCHEMA")
+        raise ConversionError(f"{name}: the first lists are all empty, so their type is unknown: declare it in SCHEMA")
     first = value[0]
     if isinstance(first, _TEXTS):
         return Field(name, "uint8", (1,), 2, None, "strings" if isinstance(first, str) else "byte strings")
     if isinstance(first, (list, tuple)):
         inner = _list_slot(name, next((item for item in value if len(item)), ()))
         if inner.lod_level != 1:
-            raise ConversionError(f"{name}: lists are three levels deep; recordio.Writer takes any LoD")
+            raise ConversionError(
+                f"{name}: lists are nested three levels deep, one too many; recordio.Writer takes any LoD"
+            )
         return Field(name, inner.dtype, inner.shape, 2, None, "lists")
     if isinstance(first, np.ndarray) and first.ndim:
         return Field(name, tensor_dtype(name, first.dtype), first.shape, 1, None, "arrays")
@@ -166,7 +207,9 @@ def _declared(name: str, said: Any, value: Any) -> Field:
         return Field(name, dtype, (1,), 2, None, "lists" if numbers or dtype != "uint8" else "byte strings")
     if isinstance(value, _TEXTS) and (level == 1 or not isinstance(value, memoryview)):
         if level == 0 or dtype != "uint8":
-            raise ConversionError(f"{name}: {short(value)}, but SCHEMA says {dtype}; use str or bytes there")
+            raise ConversionError(
+                f"{name}: SCHEMA says {dtype}, but the value is {short(value)}; use str or bytes there"
+            )
         return Field(name, dtype, (1,), 1, None, "bytes")
     shape = np.shape(value)
     if level == 1:
@@ -180,7 +223,7 @@ def _said(name: str, said: Any) -> tuple[Any, int]:
     """Return the dtype (or str, or bytes) and the LoD level of an entry of SCHEMA."""
     entry = said if isinstance(said, tuple) else (said, 0)
     if len(entry) != 2 or entry[1] not in (0, 1, 2):
-        raise ConversionError(f"{name}: SCHEMA says {said!r}; a dtype or (dtype, LoD 0, 1 or 2) is expected")
+        raise ConversionError(f"{name}: SCHEMA must give a dtype, or (dtype, LoD level 0, 1 or 2); got {said!r}")
     texts = {"str": str, "bytes": bytes, str: str, bytes: bytes}
     try:
         return texts[entry[0]] if entry[0] in texts else np.dtype(entry[0]), entry[1]
@@ -201,5 +244,5 @@ def tensor_dtype(name: str, dtype: DType) -> str:
     except (ValueError, TypeError, KeyError):
         held = False
     if not held:
-        raise ConversionError(f"{name}: a tensor cannot hold {dtype}: convert it, e.g. to int64 or float32")
+        raise ConversionError(f"{name}: a tensor cannot hold {dtype}: convert it, for example to int64 or float32")
     return dtype.newbyteorder("=").name

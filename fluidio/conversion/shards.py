@@ -62,7 +62,7 @@ def convert(
         ['out/numbers-00000-of-00001', 'out/numbers-00001-of-00001']
     """
     if num_shards < 1 or num_shards > 100_000:
-        raise ValueError(f"num_shards is {num_shards}, it should be 1 ... 100000")
+        raise ValueError(f"num_shards must lie in 1 ... 100000, got {num_shards}")
     samples: Iterable[Any] = reader()
     if max_lines_to_shuffle > 1:
         samples = _shuffled(samples, max_lines_to_shuffle, random.Random(seed))
@@ -90,7 +90,9 @@ def _write(samples: Iterable[object], paths: list[str], compressor: str) -> list
     """Distribute samples and return how many each file got."""
     most = room_for_files(len(paths))
     if most < len(paths):
-        raise OSError(f"{len(paths)} shards need as many open files, but only {most} can be open: take fewer shards")
+        raise OSError(
+            f"{len(paths)} shards need as many open files, but this process may open only {most}: use fewer shards"
+        )
     room = max(64 << 10, min(4 << 20, _MEMORY // len(paths)))
     with contextlib.ExitStack() as stack:
         writers = [
@@ -130,4 +132,4 @@ def check_sample(sample: Any, noted: set[type]) -> None:
     for other in strange - noted:
         noted.add(other)
         text = "arrays of objects" if other is np.ndarray else f"values of type {other.__module__}.{other.__qualname__}"
-        warnings.warn(f"{text} are pickled as they are: reading them back needs allow_pickle=True", stacklevel=4)
+        warnings.warn(f"{text} are pickled as they are, so reading them needs allow_pickle=True", stacklevel=4)

@@ -13,13 +13,15 @@ from fluidio.conversion.looking import blocks_with_slots, choose
 from fluidio.conversion.progress import note
 from fluidio.recordio.decode.block import Column
 from fluidio.recordio.files.schema import Field
+from fluidio.recordio.files.steady import steadily
+from fluidio.tensor.array import Array
 
 __all__ = ["ColumnStats", "stats"]
 
 
 @dataclass
 class ColumnStats:
-    """One column. `least`, `most`, `mean` and `std` are of its numbers; lengths are of text, lists and sequences."""
+    """One column. `least`, `most`, `mean` and `std` are of its numbers, lengths are `len()` of its text and lists."""
 
     name: str
     type: str
@@ -51,14 +53,24 @@ class _Gathered:
         stats = self.stats
         stats.records += column.num_records
         if self.slot.lod_level or self.slot.rows is None:
-            heights = np.diff(column.offsets())
-            if len(heights):
-                stats.shortest = min(int(heights.min()), stats.shortest if stats.shortest is not None else 1 << 62)
-                stats.longest = max(int(heights.max()), stats.longest or 0)
-                self._lengths += int(heights.sum())
+            lengths = self._lengths_of(column)
+            if len(lengths):
+                stats.shortest = min(int(lengths.min()), stats.shortest if stats.shortest is not None else 1 << 62)
+                stats.longest = max(int(lengths.max()), stats.longest or 0)
+                self._lengths += int(lengths.sum())
                 stats.mean_length = self._lengths / stats.records
         if not self.slot.text and column.data.size:
             self._values(column.data)
+
+    def _lengths_of(self, column: Column) -> Array:
+        """Return the `len()` of each row: characters of text, items of a list, bytes, rows of a sequence."""
+        if len(column.lod) > 1:
+            return np.diff(column.lod[0][column.sequences()])
+        if self.slot.text != "str":
+            return np.diff(column.offsets())
+        begins = np.zeros(len(column.data) + 1, np.int64)
+        np.cumsum((column.data.reshape(-1) & 0xC0) != 0x80, out=begins[1:])
+        return np.diff(begins[column.offsets()])
 
     def _values(self, data: Any) -> None:
         stats, values = self.stats, data.astype(np.float64).reshape(-1)
@@ -85,7 +97,7 @@ class _Gathered:
 def stats(paths: Sequence[str], columns: Collection[str] | None = None) -> list[ColumnStats]:
     """Return figures about all columns of some files, or only about the named ones, without decoding the others."""
     gathered: dict[str, _Gathered] = {}
-    for path in paths:
+    for path in steadily(paths):
         slots, blocks = blocks_with_slots(path)
         chosen = choose(path, slots, columns)
         for block in blocks:

@@ -8,7 +8,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO, Any, cast
 
 from fluidio.errors import ConversionError
@@ -189,13 +189,18 @@ def writing(path: str, staging: str | None = None) -> Iterator[IO[bytes]]:
         yield file
 
 
-def digest(path: str) -> tuple[int, str]:
-    """Return size and SHA-256 of a file."""
+def digest(path: str, report: Callable[[int], object] = lambda count: None) -> tuple[int, str]:
+    """Return size and SHA-256 of a file.
+
+    Args:
+        report: called with the number of bytes read.
+    """
     found, count = hashlib.sha256(), 0
     with opened(path) as file:
         while data := file.read(_PIECE):
             found.update(data)
             count += len(data)
+            report(count)
     return count, found.hexdigest()
 
 

@@ -58,15 +58,17 @@ def find(script_or_module: str, args: Iterable[str] = ()) -> Template:
     if os.path.isfile(path):
         if os.path.splitext(path)[1] not in (".py", ""):
             raise ConversionError(
-                f"{path} is not a template, whose name must end with .py; Parquet, Arrow, CSV and JSON lines (.jsonl) "
-                "need none, and `fluidio export` reads npz, TFRecord, WebDataset and MXNet's .rec"
+                f"{path} is not a template: the name of one ends with .py. Parquet, Arrow, CSV and JSON lines "
+                "(.jsonl) need none; `fluidio export` reads npz, TFRecord, WebDataset and MXNet's .rec"
             )
         with open(path, encoding="utf-8") as file:
             source = file.read()
         digest = hashlib.sha256(source.encode()).hexdigest()
         return Template(os.path.abspath(path), source, tuple(args), digest, uuid.uuid4().hex)
     if path.endswith(".py") or os.sep in path:
-        raise FileNotFoundError(f"there is no template {path}; `fluidio convert --init imagenet DIR` makes one to edit")
+        raise FileNotFoundError(
+            f"there is no template {path}; `fluidio convert --init imagenet DIR` creates one to edit"
+        )
     with _path_of("."):
         try:
             spec = importlib.util.find_spec(path)
@@ -128,7 +130,8 @@ def _function(template: Template, module: types.ModuleType, name: str) -> Callab
     found = getattr(module, name, None) or getattr(module, f"mindrecord_{name}", None)
     if not callable(found):
         raise ConversionError(
-            f"{template.name}: a template needs the functions task_number() and dict_data(task_id); {name} is missing"
+            f"{template.name}: a template needs the functions task_number() and dict_data(task_id), but "
+            f"{name} is missing"
         )
     function: Callable[..., Any] = found
     return function

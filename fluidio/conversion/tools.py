@@ -15,11 +15,11 @@ import numpy as np
 
 from fluidio.conversion import storage
 from fluidio.conversion.formats import of_name
-from fluidio.conversion.looking import blocks_with_slots, choose, rows
+from fluidio.conversion.looking import blocks_with_slots, choose, names_of, rows
 from fluidio.conversion.new_set import making, named_prefix
 from fluidio.conversion.progress import note
 from fluidio.conversion.reshard import split
-from fluidio.conversion.rows import RowBuffer, slots_of
+from fluidio.conversion.rows import RowBuffer, slots_of, tells_its_type, typical_row
 from fluidio.conversion.sorting import Keyed, in_order
 from fluidio.errors import ConversionError
 from fluidio.recordio import File, Writer
@@ -29,6 +29,7 @@ from fluidio.recordio.files.part_files import temporary_folder
 from fluidio.recordio.files.schema import Field
 from fluidio.recordio.files.sidecar import open_index
 from fluidio.recordio.files.source import is_url
+from fluidio.recordio.files.steady import steadily
 from fluidio.recordio.format.chunks import ChunkReader
 from fluidio.recordio.format.dialects import FLUID, Dialect
 
@@ -40,7 +41,7 @@ _CHUNK = 4 << 20
 
 def count(paths: Sequence[str]) -> list[int]:
     """Return the number of records of each file, from headers or indexes alone."""
-    return [_count(path) for path in paths]
+    return [_count(path) for path in steadily(paths)]
 
 
 def _count(path: str) -> int:
@@ -55,7 +56,7 @@ def sample(paths: Sequence[str], size: int, seed: int = 0) -> Iterator[tuple[str
     total = sum(counts)
     chosen = np.sort(np.random.default_rng(seed).choice(total, min(size, total), replace=False))
     ends = np.cumsum(counts)
-    for number, path in enumerate(paths):
+    for number, path in enumerate(steadily(paths)):
         before = int(ends[number]) - counts[number]
         mine = chosen[(chosen >= before) & (chosen < ends[number])] - before
         if len(mine):
@@ -84,11 +85,10 @@ def filtered(paths: Sequence[str], expression: str, output: str, shards: int = 1
 
     def chosen() -> Iterator[bytes]:
         nonlocal seen, kept
-        for path in paths:
-            slots, _ = blocks_with_slots(path)
-            known = [slot.name for slot in slots]
+        for path in steadily(paths):
+            known = names_of(path)
             used = set(_names(code))
-            names = known if "row" in used - set(known) else [name for name in known if name in used]
+            names = None if "row" in used - set(known) else [name for name in known if name in used]
             for record, row in zip(_records([path]), rows([path], names), strict=True):
                 seen += 1
                 note(1)
@@ -120,12 +120,12 @@ def select(paths: Sequence[str], columns: Sequence[str], output: str, shards: in
     """Write records with some columns only, in this order."""
     if not columns or len(set(columns)) < len(columns):
         problem = "name at least one column" if not columns else f"a column is named twice in {', '.join(columns)}"
-        raise ConversionError(f"{problem}; a set has columns of different names")
+        raise ConversionError(f"{problem}; the columns of a set need different names")
     slots, _ = blocks_with_slots(paths[0])
     wanted = [slots[number] for number in choose(paths[0], slots, columns)]
 
     def blocks() -> Iterator[RecordBlock]:
-        for path in paths:
+        for path in steadily(paths):
             theirs, found = blocks_with_slots(path)
             chosen = choose(path, theirs, columns)
             for block in found:
@@ -145,24 +145,30 @@ def mapped(paths: Sequence[str], function: str | Callable[[dict[str, Any]], Any]
         The new paths and the number of rows.
     """
     call = _function(function) if isinstance(function, str) else function
-    buffer: RowBuffer | None = None
     slots: list[Field] = []
     total = 0
 
     def blocks() -> Iterator[RecordBlock]:
-        nonlocal buffer, total
-        for row in _made(call, paths):
-            if buffer is None:
-                slots.extend(slots_of(row))
-                buffer = RowBuffer(slots, 1000, _CHUNK)
+        nonlocal total
+        first, made = typical_row(_made(call, paths))
+        if first:
+            slots.extend(_slots_made(first, notes.slots_of(paths)))
+        buffer = RowBuffer(slots, 1000, _CHUNK)
+        for row in made:
             total += 1
             if buffer.add(row):
                 yield buffer.take()
-        if buffer is not None and buffer.rows:
+        if buffer.rows:
             yield buffer.take()
 
     made = _write_blocks(blocks(), output, shards, paths, slots)
     return made, total
+
+
+def _slots_made(row: Mapping[str, Any], before: Sequence[Field] | None) -> list[Field]:
+    """Return the slots of what a function made; where it has made only empty lists, those it was given."""
+    same = {slot.name: slot for slot in before or () if not tells_its_type(row.get(slot.name))}
+    return [same.get(name) or slots_of({name: value})[0] for name, value in row.items()]
 
 
 def _made(call: Callable[[dict[str, Any]], Any], paths: Sequence[str]) -> Iterator[Mapping[str, Any]]:
@@ -175,7 +181,9 @@ def _made(call: Callable[[dict[str, Any]], Any], paths: Sequence[str]) -> Iterat
         several = isinstance(result, Iterable) and not isinstance(result, (Mapping, str, bytes))
         for made in result if several else () if result is None else (result,):
             if not isinstance(made, Mapping):
-                raise ConversionError(f"row {number}: the function gave {type(made).__name__}, not a dict or None")
+                raise ConversionError(
+                    f"row {number}: the function must return a dict or None, it returned {type(made).__name__}"
+                )
             yield made
 
 
@@ -209,7 +217,7 @@ def merge(paths: Sequence[str], output: str, shards: int = 1) -> list[str]:
     for path, layout in found[1:]:
         if layout != found[0][1]:
             said = f"records of {', '.join(layout)}, those of {found[0][0]} are {', '.join(found[0][1])}"
-            raise ConversionError(f"{path}: {said}; no reader takes both from one file")
+            raise ConversionError(f"{path}: {said}; a file can hold only one of the two")
     return split(list(paths), output, shards)
 
 
@@ -240,12 +248,16 @@ def _keyed(paths: Sequence[str], column: str) -> Iterator[Keyed]:
     for record, row in zip(_records(paths), rows(paths, [column]), strict=True):
         note(1)
         key = row[column]
-        if isinstance(key, (np.ndarray, list)):
-            raise ConversionError(f"{column} holds several values in a record: sort by a column of numbers or text")
+        if isinstance(key, (np.ndarray, list, tuple)):
+            raise ConversionError(
+                f"{column} holds several values in a record: sort by a column with one number or text"
+            )
+        if not isinstance(key, (str, bytes, int, float, np.bool_, np.integer, np.floating)):
+            raise ConversionError(f"{column} holds {type(key).__name__}: sort by a column of numbers or text")
         kinds.add(type(key) if isinstance(key, (str, bytes)) else float)
         if len(kinds) > 1:
             said = " and ".join(sorted(_KINDS[kind] for kind in kinds))
-            raise ConversionError(f"{column} holds {said}: nothing orders them")
+            raise ConversionError(f"{column} holds {said}, which have no order")
         key = key.item() if isinstance(key, np.generic) else key
         yield (False, key) if key == key else (True, 0.0), record
 
@@ -271,7 +283,7 @@ def diff(one: Sequence[str], other: Sequence[str], limit: int = 10) -> tuple[int
 
 
 def _records(paths: Iterable[str]) -> Iterator[bytes]:
-    for path in paths:
+    for path in steadily(paths):
         with ChunkReader(path) as reader:
             for chunk in reader:
                 yield from chunk.records()
@@ -325,7 +337,7 @@ def _fill(
             new.placed(0)
             new.finish([total], slots())
         return new.targets
-    with temporary_folder(_place(output)) as folder:
+    with temporary_folder(_place(output)) as folder, storage.naming(folder):
         whole = os.path.join(folder, "all")
         _written(whole, fill, dialect)
         noted = slots()

@@ -10,7 +10,6 @@ moment leaves tasks that are noted and complete, and tasks to be run again.
 from __future__ import annotations
 
 import contextlib
-import copy
 import hashlib
 import itertools
 import json
@@ -23,7 +22,7 @@ import numpy as np
 from fluidio.conversion import storage
 from fluidio.conversion import template as templates
 from fluidio.conversion.columns import block_of, is_columns
-from fluidio.conversion.rows import RowBuffer, slots_of, tells_its_type
+from fluidio.conversion.rows import RowBuffer, slots_of, typical_row
 from fluidio.conversion.shared_progress import telling
 from fluidio.errors import ConversionError
 from fluidio.recordio import RecordBlock, Writer
@@ -48,7 +47,7 @@ class Job:
     Attributes:
         output: the prefix of the shard paths.
         tasks, partitions: how many of each.
-        inputs: what tells whether the files that are read have changed.
+        inputs: values that change with the files that are read.
         chunk_records, chunk_bytes: when a chunk is full.
     """
 
@@ -127,6 +126,7 @@ def run_task(job: Job, task: int) -> Note:
         raise ConversionError(f"{row.where}, row {row.number}: {_text(error)}") from error
     note = {
         "task": task,
+        "where": row.where.removeprefix(f"{job.template.name}: "),
         "rows": sum(part.rows for part in outputs),
         "slots": schema.to_json(slots),
         "parts": [part.note() for part in outputs],
@@ -146,7 +146,7 @@ class _Counter:
 
     @property
     def reached(self) -> int:
-        """The number, with the rows that a buffer is taking at this moment; another thread may ask."""
+        """The number, including rows a buffer is just taking; another thread may ask."""
         filling = self._filling
         return self.number if filling is None else max(self.number, filling[0] + filling[1].rows)
 
@@ -234,7 +234,7 @@ def _write_rows(
             found = slots or slots_of(example or values, functions.schema)
         if not slots:
             slots = found
-            for part in outputs:
+            for part in outputs if max(slot.lod_level for slot in slots) < 3 else ():
                 part.buffer = RowBuffer(slots, job.chunk_records, job.chunk_bytes, for_writing=True)
         if block is not None:
             for number, part in enumerate(outputs):
@@ -243,9 +243,11 @@ def _write_rows(
             row.number += len(block)
             continue
         if not isinstance(values, Mapping):
-            raise ConversionError(f"a row is a dict of names and values, not {type(values).__name__}")
+            raise ConversionError(f"a row must be a dict of names and values, got {type(values).__name__}")
         part = outputs[row.number % count]
-        if part.buffer is not None and part.buffer.add(values):
+        if part.buffer is None:
+            raise ConversionError("a row after columns of lists three levels deep: only columns can hold those")
+        if part.buffer.add(values):
             part.write()
         row.number += 1
     for part in outputs:
@@ -254,20 +256,12 @@ def _write_rows(
 
 
 def _example(rows: Iterator[Any], row: _Counter, most: int) -> tuple[dict[str, Any], Iterator[Any]]:
-    """Return a row that tells all types, and all rows: where the first has empty lists, the next ones are asked."""
-    read = list(itertools.islice(rows, 1))
-    is_row = bool(read) and isinstance(read[0], Mapping) and not is_columns(read[0])
-    told = dict(read[0]) if is_row else {}
-    while not all(map(tells_its_type, told.values())) and len(read) < most:
-        read[-1] = copy.deepcopy(read[-1])  # a template may fill the same lists and arrays again and again
-        row.number = len(read)
-        more = list(itertools.islice(rows, 1))
-        read += more
-        if not more or not isinstance(more[0], Mapping):
-            break
-        told.update((name, more[0][name]) for name in told if not tells_its_type(told[name]) and name in more[0])
-    row.number = 0
-    return told, itertools.chain(read, rows)
+    """Return a row that determines all types, and all rows; if the first has empty lists, later ones are used."""
+
+    def reading(number: int) -> None:
+        row.number = number
+
+    return typical_row(rows, most, reading, lambda value: isinstance(value, Mapping) and not is_columns(value))
 
 
 def _collected(rows: Iterator[Any], outputs: list[_Part], row: _Counter) -> Iterator[Any]:
@@ -288,7 +282,7 @@ def _collected(rows: Iterator[Any], outputs: list[_Part], row: _Counter) -> Iter
 def _compare(slots: list[Field], found: list[Field]) -> None:
     if len(slots) != len(found) or not all(a.alike(b) and a.text == b.text for a, b in zip(slots, found)):
         raise ConversionError(
-            f"these columns are {'; '.join(map(str, found))}, the ones before were {'; '.join(map(str, slots))}"
+            f"these columns are {'; '.join(map(str, found))}, but the ones before were {'; '.join(map(str, slots))}"
         )
 
 
@@ -329,7 +323,10 @@ def build_shard(job: Job, shard: int) -> Note:
     notes = [read_note(job, "task", task) for task in tasks]
     found = [part for note in notes if note for part in note["parts"] if part["shard"] == shard]
     if len(found) != len(tasks):
-        raise ConversionError(f"{job.parts}: notes of tasks vanished while {job.shard(shard)} was made: run it again")
+        raise ConversionError(
+            f"{job.parts}: notes about tasks disappeared while {job.shard(shard)} was being written: run the "
+            "command again"
+        )
     target = job.shard(shard)
     try:
         with storage.writing(target, job.parts) as file:
@@ -337,9 +334,13 @@ def build_shard(job: Job, shard: int) -> Note:
             for part in found:
                 storage.copy_file(job.part(shard, part["task"]), out)
     except OSError as error:
-        raise ConversionError(f"{target}: cannot be written: {error}; its {len(tasks)} tasks are kept") from error
+        raise ConversionError(
+            f"{target} cannot be written: {error}. The work of its {len(tasks)} tasks is kept: run the command again"
+        ) from error
     if out.size != sum(part["bytes"] for part in found):
-        raise ConversionError(f"{target}: {out.size} bytes were joined, its parts have another size: run it again")
+        raise ConversionError(
+            f"{target}: {out.size} bytes were joined, but its parts have another size: run the command again"
+        )
     if is_url(target):
         _put_index(target, found)
     result = {

@@ -95,12 +95,12 @@ def test_a_missing_name_of_a_module_comes_with_advice_that_exists(module: Any) -
         for word in re.findall(r"(?:layers|contrib|fluid)(?:\.\w+)+", advice):
             assert resolve(word if word.startswith("fluid.") else f"fluid.{word}") is not None
     assert not hasattr(module, "nothing_like_that")
-    with pytest.raises(NotHere, match=r"nothing_like_that is not supported by fluidio: no name here is like it"):
+    with pytest.raises(NotHere, match=r"nothing_like_that is not supported by fluidio: there is no similar name"):
         getattr(module, "nothing_like" + "_that")
 
 
 def test_a_misspelt_layer_is_told_its_right_name() -> None:
-    with pytest.raises(NotHere, match="close to it: sequence_softmax"):
+    with pytest.raises(NotHere, match="did you mean sequence_softmax"):
         getattr(layers, "sequence_" + "sofmax")
 
 

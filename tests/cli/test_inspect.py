@@ -88,7 +88,7 @@ def test_pickles_text_and_bytes(capsys: pytest.CaptureFixture[str]) -> None:
     assert "'hello fluid'" in out
     _, out = inspect(capsys, str(DATA / "badtensor_short_data.recordio"))
     assert "content  bytes" in out
-    assert "not tensors: tensor of shape (1, 4) float32 needs 16 bytes" in out
+    assert "not tensors: a tensor of shape (1, 4) float32 at" in out
 
 
 def test_damage_is_shown_and_gives_status_1(capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,7 +146,7 @@ def test_repair_saves_the_good_chunks(tmp_path: Path, capsys: pytest.CaptureFixt
         records = list(whole)
         assert list(file) == records[:10] + records[20:]
     assert main(["check", "--repair", str(DATA / "raw_none_basic.recordio"), str(target)]) == 1
-    assert "exists: name a new file" in capsys.readouterr().err
+    assert "exists already: name a new file" in capsys.readouterr().err
     assert sorted(tmp_path.iterdir()) == [target]
 
 

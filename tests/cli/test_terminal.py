@@ -87,7 +87,7 @@ def test_a_file_name_that_is_not_utf_8(tmp_path: Path, capsys: pytest.CaptureFix
     with Writer(path) as writer:
         writer.write(b"abc")
     assert main(["check", path]) == 0
-    assert capsys.readouterr().out.splitlines()[0].endswith("\\udcff\\n.recordio: ok: 1 good records in 1 chunks")
+    assert capsys.readouterr().out.splitlines()[0].endswith("\\udcff\\n.recordio: ok: 1 good record in 1 chunk")
 
 
 def test_a_stream_without_such_letters_gets_escapes(monkeypatch: pytest.MonkeyPatch) -> None:

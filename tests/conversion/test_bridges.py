@@ -138,7 +138,7 @@ def test_a_copy_asks_for_the_rank_where_it_is(files: str, torch: Any, monkeypatc
 def test_a_rank_needs_its_world(files: str, torch: Any, given: Any) -> None:
     from fluidio.torch import IterableRecords
 
-    with pytest.raises(ValueError, match="give both or neither"):
+    with pytest.raises(ValueError, match="rank and world_size together"):
         IterableRecords(files, 8, **given)
 
 

@@ -128,7 +128,7 @@ def test_a_wrong_executor_says_what_is_expected(
     for name, message in (
         ("nothing", "module:factory"),
         ("os:nothing", "nothing"),
-        ("os:getpid", "os:getpid is a int; a concurrent.futures.Executor is expected"),
+        ("os:getpid", "os:getpid must be a concurrent.futures.Executor"),
     ):
         assert main([*command, name]) == 1
         assert message in capsys.readouterr().err
@@ -164,6 +164,6 @@ def test_a_client_is_asked_for_its_executor(
     (tmp_path / "my_client.py").write_text(CLIENT)
     command = ["convert", script, "--output", str(tmp_path / "n"), "--quiet", "--executor"]
     assert main([*command, "my_client:Other", "--", "2", "3"]) == 1
-    assert "my_client:Other is a Other; a concurrent.futures.Executor is expected" in capsys.readouterr().err
+    assert "my_client:Other must be a concurrent.futures.Executor" in capsys.readouterr().err
     assert main([*command, "my_client:Client", "--", "2", "3"]) == 0
     assert capsys.readouterr().out.startswith("closed\n161 records")

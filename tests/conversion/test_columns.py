@@ -58,7 +58,7 @@ def test_rows_and_columns_give_the_same_records(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "text"),
     [
-        (Columns(), "columns of one length"),
+        (Columns(), "the same length"),
         (Columns(a=np.zeros(2), b=np.zeros(3)), "a: 2, b: 3"),
         (Columns(a=np.zeros(2, "uint16")), "a: a tensor cannot hold uint16"),
         (Columns(a=["x", 3]), "a: "),

@@ -80,10 +80,10 @@ def test_each_record_once_or_an_error_with_tools_side_by_side(seed: int, tmp_pat
 
 
 def check(output: str, contents: list[list[int]]) -> list[int] | None:
-    """Read the set: it is one that somebody made, or there is an error."""
+    """Read the set: it is one that somebody made, or there is an error, or a warning that shards were replaced."""
     try:
         found = content_of(output)
-    except (FluidioError, OSError):
+    except (FluidioError, OSError, UserWarning):
         return None
     assert found in contents
     return found

@@ -164,7 +164,9 @@ def test_a_value_that_cannot_stand_for_a_null_is_refused(tmp_path: Path) -> None
     pq.write_table(pa.table({"n": [1, None], "l": [[1], None]}), tmp_path / "null.parquet")
     with pytest.raises(ConversionError, match="n: 'many' cannot stand for a null of int64"):
         export(str(tmp_path / "null.parquet"), "recordio", str(tmp_path / "out"), nulls="many")
-    with pytest.raises(ConversionError, match="l: a null of list.* has no value to put in its place: use --nulls drop"):
+    with pytest.raises(
+        ConversionError, match="l: there is no value to replace a null of type list.*: use --nulls drop"
+    ):
         export(str(tmp_path / "null.parquet"), "recordio", str(tmp_path / "out"), nulls="3")
 
 
@@ -209,7 +211,7 @@ def test_damage_in_a_tfrecord_is_found(shards: str, tmp_path: Path) -> None:
         damaged = bytearray(data)
         damaged[position] ^= 1
         path.write_bytes(damaged)
-        with pytest.raises(ConversionError, match=f"record 0: wrong {problem}"):
+        with pytest.raises(ConversionError, match=f"record 0: the {problem} is wrong"):
             list(tfrecord.read_records(str(path)))
     path.write_bytes(data[:-3])
     with pytest.raises(ConversionError, match="are left"):
@@ -250,10 +252,10 @@ def test_the_slots_of_a_folder_are_not_replaced_by_others(name: str, shards: str
     generate(write(tmp_path, OTHER), str(tmp_path / "other" / "y"), 1, workers=1)
     other = str(tmp_path / "other" / "y-00000-of-00000")
     export(shards, name, str(tmp_path / "there"))
-    with pytest.raises(ConversionError, match=f"y-00000-of-00000: its slots are label: .*; those of .*{SLOTS} are"):
+    with pytest.raises(ConversionError, match=f"y-00000-of-00000: its slots are label: .*, but those of .*{SLOTS} are"):
         export(other, name, str(tmp_path / "there"))
     assert len(export(str(tmp_path / "there" / "*"), "recordio", str(tmp_path / "back"))) == 2
-    with pytest.raises(ConversionError, match="export each kind of files into a folder of its own"):
+    with pytest.raises(ConversionError, match="export each kind of file into its own folder"):
         export([shards, other], name, str(tmp_path / "mixed"))
 
 
@@ -266,8 +268,8 @@ def parquet(tmp_path: Path, column: Any) -> str:
 
 
 COLUMNS = [
-    (lambda pa: pa.array([[1, None, 3]]), "x: 1 items of lists are null"),
-    (lambda pa: pa.array([[[1], None]]), "x: 1 items of lists are null"),
+    (lambda pa: pa.array([[1, None, 3]]), "x: 1 items inside lists are null"),
+    (lambda pa: pa.array([[[1], None]]), "x: 1 items inside lists are null"),
     (lambda pa: pa.array([1, 65535], pa.uint16()), "x: a tensor cannot hold uint16"),
     (lambda pa: pa.array([1], pa.uint64()), "x: a tensor cannot hold uint64"),
 ]

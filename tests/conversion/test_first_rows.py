@@ -47,7 +47,9 @@ def test_an_error_behind_the_first_empty_list_names_its_row(tmp_path: Path) -> N
 
 def test_a_schema_with_other_names_says_both(tmp_path: Path) -> None:
     made = template("yield {'x': [], 'y': 1}", "SCHEMA = {'x': ('int64', 1)}")
-    with pytest.raises(ConversionError, match="SCHEMA has x, the row x, y: it names all or none"):
+    with pytest.raises(
+        ConversionError, match="SCHEMA names x, but the row has x, y: SCHEMA must name all of them or none"
+    ):
         generate(write(tmp_path, made), str(tmp_path / "x"), 1, workers=1)
 
 

@@ -147,11 +147,11 @@ def test_frames_that_would_lose_something_are_refused(text: str, pd: Any) -> Non
 @pytest.mark.parametrize(
     ("columns", "declared", "text"),
     [
-        (Columns(a="xy"), None, "a: a column is an array or a list"),
-        (Columns(a={1, 2}), None, "a: a column is an array or a list"),
+        (Columns(a="xy"), None, "a: a column must be an array or a list"),
+        (Columns(a={1, 2}), None, "a: a column must be an array or a list"),
         (Columns(a=np.array(3)), None, "an array of no dims"),
         (Columns(a=np.arange(2)), {"a": "str"}, "an array of int64, but SCHEMA says str"),
-        (Columns(dict[Any, Any]({1: np.arange(2)})), None, "names are text, not int 1"),
+        (Columns(dict[Any, Any]({1: np.arange(2)})), None, "the name of a column must be a str, got int 1"),
     ],
 )
 def test_what_is_no_column_is_refused(columns: Any, declared: Any, text: str) -> None:

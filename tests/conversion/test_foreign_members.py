@@ -53,10 +53,10 @@ def test_what_other_systems_leave_is_no_sample(tmp_path: Path) -> None:
 
 REFUSED = {
     "twice": [("0.jpg", JPG), ("0.jpg", JPG + b"2")],
-    "which the first one has not": [("0.jpg", JPG), ("1.jpg", JPG), ("1.cls", b"5")],
-    "int is expected": [("0.cls", b"5"), ("1.cls", b"x")],
-    "str is expected": [("0.txt", b"text"), ("1.txt", b"\xff\xfe")],
-    "array is expected": [("0.a.npy", npy([1.5])), ("1.a.bin", b"x")],
+    "which the first record lacks": [("0.jpg", JPG), ("1.jpg", JPG), ("1.cls", b"5")],
+    "expected int": [("0.cls", b"5"), ("1.cls", b"x")],
+    "expected str": [("0.txt", b"text"), ("1.txt", b"\xff\xfe")],
+    "expected array": [("0.a.npy", npy([1.5])), ("1.a.bin", b"x")],
     "is int64 in the first": [("0.a.npy", npy([1])), ("1.a.npy", npy([3.7]))],
     "is float32 in the first": [("0.a.npy", npy(np.array([1], "f4"))), ("1.a.npy", npy([0.1]))],
     "cannot hold": [("0.cls", b"1"), ("1.cls", b"9" * 30)],
@@ -90,9 +90,9 @@ def floats(name: str, *values: float) -> bytes:
 
 
 EXAMPLES = {
-    "which the first one has not": [[ints("a", 1)], [ints("a", 1), ints("b", 2)]],
+    "which the first record lacks": [[ints("a", 1)], [ints("a", 1), ints("b", 2)]],
     "is int64 in the first": [[ints("a", 1)], [floats("a", 3.5)]],
-    "int64 is expected": [[ints("a", 1)], [tfrecord._features_of_strings("a", [b"12345678"])]],
+    "expected int64": [[ints("a", 1)], [tfrecord._features_of_strings("a", [b"12345678"])]],
 }
 
 

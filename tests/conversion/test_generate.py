@@ -179,11 +179,11 @@ BAD_ROWS = [
     ("{'x': row} if row < 5 else {'x': 'text'}", "task 0, row 5: x: str 'text', but the first row holds int64"),
     ("{'x': np.zeros(3)} if row < 5 else {'x': np.zeros(4)}", r"row 5: x: an array of shape \(4,\)"),
     ("{'x': np.zeros(3, 'f4')} if row < 5 else {'x': np.zeros(3)}", "row 5: x: an array of float64"),
-    ("{'x': None}", "row 0: x: NoneType None cannot be a tensor"),
+    ("{'x': None}", "row 0: x: NoneType None cannot become a tensor"),
     ("{'x': 2**70 if row == 4 else 1}", "row 4: x: 1180591620717411303424 does not fit 64 bits"),
     ("{'x': []}", "row 0: x: the first lists are all empty"),
     ("{'x': np.zeros(2, 'u4')}", "row 0: x: a tensor cannot hold uint32"),
-    ("[1] if row < 2 else 1 / 0", "row 0: a row is a dict"),
+    ("[1] if row < 2 else 1 / 0", "row 0: a row must be a dict"),
     ("{'x': 1 // (row - 7)}", "row 7: ZeroDivisionError"),
     ("{'x': 1} if row < 3 else exit(2)", "task 0, row 3: SystemExit: 2"),
 ]
@@ -200,7 +200,7 @@ def test_a_bad_row_is_named_with_its_task(tmp_path: Path, row: str, message: str
 
 def test_tasks_of_different_schema_are_named(tmp_path: Path) -> None:
     text = "def task_number():\n    return 2\ndef dict_data(task):\n    yield {'x': 1} if task else {'x': 0.5}\n"
-    with pytest.raises(ConversionError, match=r"rows of task . have x: .* those of task . x: "):
+    with pytest.raises(ConversionError, match=r"rows of task . have x: .* those of task . have x: "):
         generate(write(tmp_path, text), str(tmp_path / "n"), 1, workers=1)
 
 

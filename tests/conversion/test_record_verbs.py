@@ -19,7 +19,7 @@ from fluidio.conversion import generate, looking, read_rows, sorting
 from fluidio.conversion.stats import stats
 from fluidio.conversion.tools import diff, merge, sorted_by
 from fluidio.errors import ConversionError
-from fluidio.recordio import File, Writer, load
+from fluidio.recordio import File, Writer, iter_batches, load
 from fluidio.recordio.files.paths import expand
 from tests.conversion.templates import write
 
@@ -85,7 +85,7 @@ def test_stats_are_those_of_numpy(data: str, capsys: pytest.CaptureFixture[str])
     assert score.mean == pytest.approx(scores.mean())
     assert score.std == pytest.approx(scores.std())
     assert (found["ids"].shortest, found["ids"].longest) == (1, 3)
-    assert (found["name"].shortest, found["name"].longest, found["name"].mean) == (3, 4, None)
+    assert (found["name"].shortest, found["name"].longest, found["name"].mean) == (2, 3, None)
     assert main(["records", "stats", data, "--columns", "label"]) == 0
     assert capsys.readouterr().out.startswith("label: int64 (1, 1), 40 records, 0 to 6, mean 2.8")
 
@@ -145,8 +145,8 @@ def test_columns_are_selected_once(
     [
         ("of_script", "expected module:function or script.py:function"),
         ("nowhere.py:f", "ModuleNotFoundError: No module named 'nowhere'"),
-        ("SCRIPT:number", "row 0: the function gave int, not a dict or None"),
-        ("SCRIPT:numbers", "row 0: the function gave int, not a dict or None"),
+        ("SCRIPT:number", "row 0: the function must return a dict or None, it returned int"),
+        ("SCRIPT:numbers", "row 0: the function must return a dict or None, it returned int"),
         ("SCRIPT:value", "is not a function"),
     ],
 )
@@ -166,7 +166,7 @@ def test_negative_numbers_are_wrong_usage(words: list[str], data: str, capsys: p
     with pytest.raises(SystemExit) as end:
         main(["records", *words, data])
     assert end.value.code == 2
-    assert "-1 is negative" in capsys.readouterr().err
+    assert "at least 0, got -1" in capsys.readouterr().err
 
 
 def test_select_and_map_make_new_columns(data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,7 +269,7 @@ def test_records_that_no_reader_takes_together_are_not_merged(tmp_path: Path) ->
         writer.write(b"bytes")
     Writer(tmp_path / "empty").close()
     for other in "bc":
-        with pytest.raises(ConversionError, match="no reader takes both from one file"):
+        with pytest.raises(ConversionError, match="a file can hold only one of the two"):
             merge([str(tmp_path / "a"), str(tmp_path / other)], str(tmp_path / "both"))
     made = merge([str(tmp_path / name) for name in ("a", "empty", "a")], str(tmp_path / "both"))
     assert [len(column.data) for column in load(made)] == [6]
@@ -296,13 +296,14 @@ def test_sort_puts_what_is_not_a_number_behind_all_numbers(reverse: bool, memory
     assert repr(found[::-1] if reverse else found) == "[-inf, 0.0, 1.0, 2.0, inf, nan, nan]"
 
 
+@pytest.mark.filterwarnings("ignore:.*descriptions differ")
 def test_sort_refuses_numbers_among_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for number, source in enumerate(["[{'k': 1}]", "[{'k': 'one'}]"]):
         text = f"def task_number():\n    return 1\n\ndef dict_data(task):\n    yield from {source}\n"
         generate(write(tmp_path, text), str(tmp_path / f"k{number}"), 1, workers=1)
     files = [str(path) for path in sorted(tmp_path.glob("k*-of-*"))]
     assert main(["records", "sort", *files, "--by", "k", "--output", str(tmp_path / "sorted")]) == 1
-    assert "k holds numbers and text: nothing orders them" in capsys.readouterr().err
+    assert "k holds numbers and text, which have no order" in capsys.readouterr().err
 
 
 def test_stats_keep_the_digits_of_whole_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -319,3 +320,49 @@ def test_stats_of_the_largest_numbers(tmp_path: Path) -> None:
     (found,) = stats([path, path])
     assert (found.least, found.most, found.std) == (1e308, 1.7e308, math.inf)
     assert found.mean == pytest.approx(1.4e308)
+
+
+KINDS: list[tuple[str, str, list[Any]]] = [
+    ("1", "np.int64(2)", [1, 2]),
+    ("0.5", "np.float64(1.5)", [0.5, 1.5]),
+    ("'é'", "b'x'", ["é".encode(), b"x"]),
+    ("['é']", "[b'x', b'']", [["é".encode()], [b"x", b""]]),
+    ("[1, 2]", "[np.array([3])]", [[1, 2], [3]]),
+    ("True", "np.bool_(False)", [True, False]),
+    ("1", "np.array([2])", [[1], [2]]),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "values"), KINDS)
+def test_sets_of_one_name_and_several_python_types_keep_it(
+    one: str, other: str, values: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in (("a", one), ("b", other)):
+        text = (
+            f"import numpy as np\ndef task_number(): return 1\ndef dict_data(task): yield {{'v': {value}, 'n': 'é'}}\n"
+        )
+        generate(write(tmp_path, text), str(tmp_path / name), 1, workers=1)
+    sets = [str(tmp_path / "a-*-of-*"), str(tmp_path / "b-*-of-*")]
+    assert main(["records", "merge", *sets, "--output", str(tmp_path / "both")]) == 0
+    found = list(read_rows(str(tmp_path / "both")))
+    assert [row["n"] for row in found] == ["é", "é"]
+    plain = [row["v"].reshape(-1).tolist() if isinstance(row["v"], np.ndarray) else row["v"] for row in found]
+    assert plain == values
+    (batch,) = iter_batches(sets, 5, named=True)
+    assert list(batch) == ["v", "n"] and batch["n"] == ["é", "é"]
+
+
+def test_lengths_are_what_len_gives(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"s": "Zoë 名", "b": b"\0\1", "l": [1, 2, 3], "t": ["é", "", "x"], "n": [[1], [], [2, 3], [4]]},
+        {"s": "", "b": b"", "l": [], "t": [], "n": [[]]},
+        {"s": "😀", "b": b"123", "l": [7], "t": ["long text"], "n": []},
+    ]
+    generate(
+        write(tmp_path, f"def task_number(): return 1\ndef dict_data(task): yield from {rows!r}\n"),
+        str(tmp_path / "x"),
+        1,
+    )
+    for each in stats(expand(str(tmp_path / "x-*-of-*"))):
+        lengths = [len(row[each.name]) for row in rows]
+        assert (each.shortest, each.longest, each.mean_length) == (min(lengths), max(lengths), sum(lengths) / 3)

@@ -178,7 +178,7 @@ def test_a_source_that_changes_under_way_is_refused(source: str, tmp_path: Path)
         if count == 4 * MB:
             os.utime(source, (1, 1))
 
-    with pytest.raises(ConversionError, match="changed while it was copied"):
+    with pytest.raises(ConversionError, match="changed while it was being copied"):
         resuming.copy_to_disk(source, str(tmp_path / "to" / "big"), told)
     copy([source], str(tmp_path / "to"))
     assert (tmp_path / "to" / "big").read_bytes() == CONTENT

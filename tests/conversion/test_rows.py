@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import io
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,19 @@ def there_and_back(rows: list[dict[str, Any]], chunk: int, schema: Any = None) -
     return list(rows_of(out, slots))
 
 
+def test_a_buffer_is_freed_with_its_last_reference() -> None:
+    buffer = RowBuffer(slots_of({"x": "text"}), 10, 1 << 20)
+    buffer.add({"x": "y" * 1000})
+    seen = weakref.ref(buffer)
+    gc.collect()
+    gc.disable()
+    try:
+        del buffer
+        assert seen() is None
+    finally:
+        gc.enable()
+
+
 @given(st.data())
 def test_every_kind_of_value_comes_back(data: st.DataObject) -> None:
     names = data.draw(st.lists(st.sampled_from(sorted(VALUES)), min_size=1, max_size=4, unique=True))
@@ -65,6 +80,28 @@ def test_arrays_come_back_bit_by_bit(dtype: str) -> None:
     assert all(
         a["x"].dtype == b["x"].dtype and np.array_equal(a["x"], b["x"]) for a, b in zip(found, rows, strict=True)
     )
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(1,), (2,), (2, 3), (1, 1)])
+def test_lists_of_arrays_come_back_bit_by_bit(dtype: str, shape: tuple[int, ...]) -> None:
+    random = np.random.default_rng(0)
+    rows = [{"x": [(random.normal(size=shape) * 50).astype(dtype) for _ in range(count)]} for count in (2, 0, 1, 3)]
+    found = there_and_back(rows, 3)
+    for row, expected in zip(found, rows, strict=True):
+        assert [(a.dtype, a.tolist()) for a in row["x"]] == [(a.dtype, a.tolist()) for a in expected["x"]]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [np.array([2**53 + 1, 1]), np.array([0.5, 1])],
+        [[2**53 + 1, 1], [0.5, 1]],
+    ],
+)
+def test_arrays_among_fractions_do_not_lose_whole_numbers(value: Any) -> None:
+    with pytest.raises(ConversionError, match="not a float64"):
+        there_and_back([{"x": [np.array([0.5, 1.5])]}, {"x": value}], 3)
 
 
 def test_an_array_that_is_filled_again_is_stored_as_it_was() -> None:
@@ -114,8 +151,8 @@ def test_a_schema_is_followed(schema: Any, value: Any, found: Any) -> None:
         (("int64", 1), [2**63], f"x: {2**63} does not fit int64"),
         ("float32", 1e300, "x: a number of float64 does not fit float32"),
         ("int64", 1.5, "x: numbers of float64, but SCHEMA says int64"),
-        ("nonsense", 1, "x: SCHEMA says 'nonsense': data type 'nonsense' not understood"),
-        (("int64", 1, 2), 1, r"x: SCHEMA says \('int64', 1, 2\); a dtype or"),
+        ("nonsense", 1, "x: SCHEMA says 'nonsense': .*'nonsense'"),
+        (("int64", 1, 2), 1, r"x: SCHEMA must give a dtype, or .* got \('int64', 1, 2\)"),
         ("uint16", 1, "x: a tensor cannot hold uint16"),
     ],
 )
@@ -125,7 +162,7 @@ def test_what_does_not_fit_a_schema_is_refused(schema: Any, value: Any, text: st
 
 
 def test_a_schema_is_a_dict() -> None:
-    with pytest.raises(ConversionError, match="SCHEMA is list .*; a dict is expected"):
+    with pytest.raises(ConversionError, match="SCHEMA must be a dict, .* got list"):
         slots_of({"x": 1}, ["x"])  # type: ignore[arg-type]
 
 

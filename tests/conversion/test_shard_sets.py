@@ -43,7 +43,7 @@ def names(paths: list[Any]) -> list[str]:
 def test_a_mixed_set_is_refused(tmp_path: Path) -> None:
     touch(tmp_path, "x-00000-of-00000", "x-00000-of-00001", "x-00001-of-00001", "y-00000-of-00000")
     for pattern in ("x-*-of-*", "*"):
-        with pytest.raises(RecordIOError, match=r"2 shard sets are mixed.*x-\*-of-00000 and .*x-\*-of-00001"):
+        with pytest.raises(RecordIOError, match=r"files of 2 shard sets.*x-\*-of-00000 and .*x-\*-of-00001"):
             expand(str(tmp_path / pattern))
     with pytest.raises(RecordIOError, match="mixed"):  # a shell expanded it
         expand(sorted(map(str, tmp_path.iterdir())))
@@ -59,6 +59,37 @@ def test_an_incomplete_set_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RecordIOError, match="missing"):
         expand(str(tmp_path / "x-0000[12]-of-*"))
     assert len(expand([str(tmp_path / "x-00000-of-00003")])) == 1  # named
+
+
+def test_an_incomplete_set_that_a_shell_found_is_told(tmp_path: Path) -> None:
+    touch(tmp_path, "x-00000-of-00003", "x-00002-of-00003", "x-00003-of-00003", "y-00000-of-00002.parquet")
+    touch(tmp_path, "y-00001-of-00002.parquet")
+    with pytest.warns(UserWarning, match="3 of 4 shards are given, and .*x-00001-of-00003 is not there"):
+        assert len(expand(sorted(map(str, tmp_path.glob("x-*"))))) == 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(expand([str(tmp_path / "x-00000-of-00003")])) == 1
+        assert len(expand(sorted(map(str, tmp_path.glob("y-*"))))) == 2  # of 2, as others count
+        touch(tmp_path, "x-00001-of-00003")
+        assert len(expand(sorted(map(str, tmp_path.glob("x-*")))[1:])) == 3  # these are wanted
+
+
+def test_brackets_may_be_part_of_a_name(tmp_path: Path) -> None:
+    touch(tmp_path, "s[1]-00000-of-00001", "s[1]-00001-of-00001", "s1-00000-of-00000")
+    assert names(expand(str(tmp_path / "s[1]-0*"))) == ["s1-00000-of-00000"]  # as everywhere
+    (tmp_path / "s1-00000-of-00000").unlink()
+    assert names(expand(str(tmp_path / "s[1]-*-of-*"))) == ["s[1]-00000-of-00001", "s[1]-00001-of-00001"]
+    (tmp_path / "s[1]-00001-of-00001").unlink()
+    with pytest.raises(RecordIOError, match="is missing"):
+        expand(str(tmp_path / "s[1]-*-of-*"))
+
+
+def test_a_prefix_without_a_glob_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    touch(tmp_path, "x-00000-of-00001", "x-00001-of-00001")
+    assert main(["records", "count", str(tmp_path / "x")]) == 1
+    assert f"there is no such file; its shards are {tmp_path / 'x'}-*-of-*" in capsys.readouterr().err
+    assert main(["records", "count", str(tmp_path / "y")]) == 1
+    assert "No such file or directory" in capsys.readouterr().err
 
 
 def test_sets_of_other_formats_may_count_their_files(tmp_path: Path) -> None:
@@ -160,7 +191,7 @@ def test_a_failure_keeps_the_old_set(maker: str, tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize("maker", MAKERS)
 def test_shards_that_no_manifest_lists_are_not_written_beside(maker: str, tmp_path: Path) -> None:
     touch(tmp_path, "x-00000-of-00007")
-    with pytest.raises(ConversionError, match="1 shards of another set are there, e.g. x-00000-of-00007"):
+    with pytest.raises(ConversionError, match="1 shards of another set, for example x-00000-of-00007"):
         MAKERS[maker](str(tmp_path / "x"), 2, range(4))
     assert (tmp_path / "x-00000-of-00007").exists()
     assert not (tmp_path / "x-00000-of-00001").exists()
@@ -189,16 +220,16 @@ def test_a_conversion_into_fewer_partitions_removes_the_others(tmp_path: Path) -
     generate(script, output, 2, workers=1, args=["3", "5"], restart=True)
     assert names(expand(f"{output}-*")) == ["x-00000-of-00001", "x-00001-of-00001"]
     touch(tmp_path / "out", "z-00000-of-00003")
-    with pytest.raises(ConversionError, match="1 shards are there already, e.g. z-00000-of-00003"):
+    with pytest.raises(ConversionError, match="1 shards, for example z-00000-of-00003"):
         generate(script, str(tmp_path / "out" / "z"), 2, workers=1, args=["3", "5"])
 
 
 def test_only_one_process_makes_a_set(tmp_path: Path) -> None:
     output = str(tmp_path / "x")
     with making(output, 2):
-        with pytest.raises(ConversionError, match="another process is making this set"):
+        with pytest.raises(ConversionError, match="another process is writing this set"):
             samples(output, 3, range(5))
-        with pytest.raises(ConversionError, match="another process is making this set"):
+        with pytest.raises(ConversionError, match="another process is writing this set"):
             generate(write(tmp_path, NUMBERS), output, 2, workers=1, args=["1", "1"])
     samples(output, 3, range(5))
     assert content_of(output) == list(range(5))
@@ -298,7 +329,7 @@ READERS: dict[str, Callable[[str], object]] = {
 
 @pytest.mark.parametrize("reader", READERS)
 def test_readers_tell_that_a_shard_has_changed(cut_set: str, reader: str) -> None:
-    with pytest.warns(UserWarning, match=r"x-00001-of-00001 has \d+ bytes and \d+ in its manifest: it was cut"):
+    with pytest.warns(UserWarning, match=r"x-00001-of-00001 has \d+ bytes and \d+ in its manifest: the file was cut"):
         READERS[reader](cut_set)
 
 

@@ -172,8 +172,22 @@ def test_batches_have_names_and_text(made: str, tmp_path: Path) -> None:
         writer.write_block([np.zeros((3, 2)), np.ones((3, 1))])
     assert list(next(iter(iter_batches(str(tmp_path / "plain"), 3, named=True)))) == ["slot_0", "slot_1"]
     (tmp_path / "fluidio-slots.json").write_text('[{"name": "a", "dtype": "float64", "shape": [2]}]')
-    with pytest.raises(RecordIOError, match="records of 2 slots, but 1 are told: a"):
+    with pytest.raises(RecordIOError, match="the records have 2 slots, but the names of 1 are given: a"):
         next(iter(iter_batches(str(tmp_path / "plain"), 3, named=True)))
+
+
+def test_an_empty_set_has_the_columns_of_its_manifest(made: str, tmp_path: Path) -> None:
+    assert main(["records", "filter", "label < 0", made, "--output", str(tmp_path / "none")]) == 0
+    found = load(str(tmp_path / "none-*-of-*"), named=True)
+    assert [(name, column.data.dtype.name, len(column.lod), column.num_records) for name, column in found.items()] == [
+        ("name", "uint8", 1, 0),
+        ("label", "int64", 0, 0),
+        ("picture", "uint8", 1, 0),
+        ("tags", "uint8", 2, 0),
+        ("w", "float64", 0, 0),
+    ]
+    assert len(load(str(tmp_path / "none-*-of-*"))) == 5
+    assert list(iter_batches(str(tmp_path / "none-*-of-*"), 3, named=True)) == []
 
 
 def test_torch_gets_names_and_text(made: str) -> None:

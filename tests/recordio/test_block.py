@@ -65,7 +65,7 @@ def test_the_block_tells_columns_how_many_records_there_are() -> None:
     block = RecordBlock([Column(np.zeros((20, 1)))], 10)
     assert block.columns[0].rows_per_record == 2
     assert block.slice(3, 5).columns[0].data.shape == (4, 1)
-    with pytest.raises(ValueError, match="cannot be 7 records"):
+    with pytest.raises(ValueError, match="cannot be divided into 7 records"):
         RecordBlock([Column(np.zeros((20, 1)))], 7)
 
 

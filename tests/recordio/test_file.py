@@ -140,7 +140,7 @@ def test_a_tfrecord_is_told_by_its_checksum() -> None:
 def test_missing_files_and_directories_are_plain_errors(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         File(tmp_path / "missing")
-    with pytest.raises(IsADirectoryError, match="is a directory: name its files"):
+    with pytest.raises(IsADirectoryError, match="is a folder: name its files"):
         File(tmp_path)
     with pytest.raises(ValueError, match="mode"):
         File(tmp_path / "a", "x")  # type: ignore[arg-type]
@@ -196,7 +196,7 @@ def test_a_file_that_changed_under_us_is_noticed(tmp_path: Path) -> None:
         os.truncate(path, 30)
         with pytest.raises(RecordIOError):
             file.get(5)
-        with pytest.raises(RecordIOError, match="shorter"):
+        with pytest.raises(RecordIOError, match="shortened"):
             file.get(1)
 
 

@@ -67,7 +67,7 @@ def test_what_a_killed_writer_tore_is_passed_over_when_it_is_repaired(tmp_path: 
             file.write(path.read_bytes()[:30])
 
     steps = Steps(append(path, b"1"), tear, append(path, b"2"))
-    with pytest.warns(UserWarning, match="unfinished chunk were cut off"):
+    with pytest.warns(UserWarning, match="of an unfinished chunk"):
         assert list(follow(str(path), stop=steps)) == [b"1", b"2"]
 
 

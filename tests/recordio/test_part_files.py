@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,7 +15,8 @@ import pytest
 from fluidio.conversion.copying import copy
 from fluidio.conversion.reshard import split
 from fluidio.recordio import File, Writer
-from fluidio.recordio.files.part_files import create_part, is_part, remove_dead_parts, temporary_folder
+from fluidio.recordio.files import part_files
+from fluidio.recordio.files.part_files import claimed, create_part, is_part, remove_dead_parts, temporary_folder
 from fluidio.recordio.files.paths import expand
 from fluidio.recordio.files.repair import repair
 from fluidio.recordio.files.sidecar import open_index, sidecar_path
@@ -157,3 +161,73 @@ def test_a_manifest_among_names_that_a_shell_expanded_is_no_data(tmp_path: Path)
     assert expand(names) == [good]
     assert expand(names, notes=True) == names
     assert expand(names[1]) == [names[1]]
+
+
+@pytest.fixture
+def someone_cleans_up(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Have somebody who takes a new file for dead lock it before its owner does; yield the names of such files."""
+    found: list[str] = []
+    held: list[int] = []
+    real = part_files.lock
+
+    def late(descriptor: int) -> bool | None:
+        path = os.readlink(f"/proc/self/fd/{descriptor}")
+        if not held:
+            found.append(path)
+            held.append(os.open(path, os.O_RDONLY))
+            assert real(held[0])
+            return real(descriptor)
+        if held[0] >= 0:
+            (shutil.rmtree if os.path.isdir(found[0]) else os.unlink)(found[0])
+            os.close(held[0])
+            held[0] = -1
+        return real(descriptor)
+
+    monkeypatch.setattr(part_files, "lock", late)
+    yield found
+    if held and held[0] >= 0:
+        os.close(held[0])
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="no /proc to look up names")
+def test_a_new_file_that_is_taken_for_dead_is_given_up(tmp_path: Path, someone_cleans_up: list[str]) -> None:
+    path, descriptor = create_part(str(tmp_path / "x"))
+    os.close(descriptor)
+    assert someone_cleans_up and path not in someone_cleans_up
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="no /proc to look up names")
+def test_a_new_folder_that_is_taken_for_dead_is_given_up(tmp_path: Path, someone_cleans_up: list[str]) -> None:
+    with temporary_folder(str(tmp_path)) as folder:
+        assert someone_cleans_up and folder not in someone_cleans_up
+        assert os.path.isdir(folder)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="no /proc to look up names")
+def test_a_claim_that_is_taken_for_dead_is_tried_again(tmp_path: Path, someone_cleans_up: list[str]) -> None:
+    with claimed(str(tmp_path / "x")) as ours:
+        assert someone_cleans_up and ours
+
+
+def test_many_threads_may_begin_files_in_one_folder(tmp_path: Path) -> None:
+    """The first one looks for dead files there while the others create theirs."""
+    for number in range(20):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with ThreadPoolExecutor(8) as pool:
+            parts = list(pool.map(create_part, [str(folder / str(each)) for each in range(8)]))
+        assert sorted(os.listdir(folder)) == sorted(os.path.basename(path) for path, _ in parts)
+        for _, descriptor in parts:
+            os.close(descriptor)
+
+
+def test_errors_name_what_the_user_named(tmp_path: Path) -> None:
+    """The names of hidden files tell nobody anything."""
+    missing = str(tmp_path / "missing" / "x")
+    with pytest.raises(FileNotFoundError) as part:
+        create_part(missing)
+    with pytest.raises(FileNotFoundError) as lock, claimed(missing):
+        pass
+    with pytest.raises(FileNotFoundError) as folder, temporary_folder(str(tmp_path / "missing")):
+        pass
+    assert [each.value.filename for each in (part, lock, folder)] == [missing, missing, str(tmp_path / "missing")]

@@ -45,7 +45,7 @@ def test_a_saved_pass_goes_on(files: str, shuffle: Any, taken: int, part: Any) -
 
 def test_a_state_of_another_order_is_refused(files: str) -> None:
     state = iter_batches(files, 7, seed=1).state_dict()
-    with pytest.raises(ValueError, match="the state is of seed=1, these batches have seed=2"):
+    with pytest.raises(ValueError, match="saved with seed=1, but these batches have seed=2"):
         iter_batches(files, 7, seed=2).load_state_dict(state)
 
 
@@ -105,9 +105,11 @@ def one_run(
 def test_the_states_of_all_parts_are_needed(files: str) -> None:
     states = [iter_batches(files, 7, part=(number, 3)).state_dict() for number in range(3)]
     for wrong in (states[:2], [*states, states[0]], []):
-        with pytest.raises(ValueError, match="the states of all parts are expected"):
+        with pytest.raises(ValueError, match="expected the states of all parts"):
             iter_batches(files, 7, part=(0, 2)).load_state_dict(wrong)
-    with pytest.raises(ValueError, match="the state is of part=\\[1, 3\\], these batches have part=\\[1, 2\\]"):
+    with pytest.raises(
+        ValueError, match="the state was saved with part=\\[1, 3\\], but these batches have part=\\[1, 2\\]"
+    ):
         iter_batches(files, 7, part=(1, 2)).load_state_dict(states[1])
 
 

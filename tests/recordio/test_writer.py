@@ -153,15 +153,15 @@ def test_samples_of_a_reader_become_records(tmp_path: Path) -> None:
     assert dense.data.tolist() == [[i, i, i] for i in range(25)]
     assert label.data.tolist() == [[i] for i in range(25)]
     assert np.diff(words.lod[0]).tolist() == [i % 4 for i in range(25)]
-    with Writer(io.BytesIO()) as writer, pytest.raises(ValueError, match="unequal shape"):
+    with Writer(io.BytesIO()) as writer, pytest.raises(ValueError, match="different shapes"):
         writer.write_samples([(np.zeros(2),), (np.zeros(3),)])
 
 
 @pytest.mark.parametrize(
     ("second", "problem"),
     [
-        ((np.zeros(2, np.float32),), "a sample of 1 values after samples of 2"),
-        ((np.zeros(3, np.float32), 1), "unequal shape"),
+        ((np.zeros(2, np.float32),), "this sample has 1 values, earlier samples have 2"),
+        ((np.zeros(3, np.float32), 1), "different shapes"),
         ((np.zeros(2, np.complex64), 1), "slot 0: complex64 values after float32"),
         (([1.0, 2.0], 2), ""),
     ],
@@ -234,7 +234,7 @@ def test_append_repairs_a_tail_cut_anywhere(tmp_path: Path, compressor: str) -> 
         if length == half:
             writer = Writer(path, mode="a")
         else:
-            with pytest.warns(UserWarning, match="cut off to append"):
+            with pytest.warns(UserWarning, match="in order to append"):
                 writer = Writer(path, mode="a")
         with writer:
             writer.write(b"new")

@@ -51,7 +51,7 @@ def test_a_file_may_change_its_compressor() -> None:
 
 @pytest.mark.parametrize("dialect", ["go", "elasticdl"])
 def test_other_dialects_have_no_zstd(dialect: str) -> None:
-    with pytest.raises(ValueError, match="knows the compressors none, snappy, gzip, not 'zstd'"):
+    with pytest.raises(ValueError, match="has the compressors none, snappy, gzip, got 'zstd'"):
         written("zstd", [b"a"], dialect)
 
 
@@ -67,7 +67,7 @@ def sealed(stored: bytes) -> bytes:
 @pytest.mark.parametrize("size", [0, 1, 4, 1 << 20, 1 << 29, 1 << 40, (1 << 64) - 1])
 def test_a_size_that_lies_is_refused(size: int) -> None:
     frame = written("zstd", [b"abc" * 100])[HEADER_SIZE + 8 :]
-    with pytest.raises(RecordIOError, match="zstd data became|does not decompress|more than the limit"):
+    with pytest.raises(RecordIOError, match="zstd data became|cannot be decompressed|above the limit"):
         read(sealed(struct.pack("<Q", size) + frame))
 
 

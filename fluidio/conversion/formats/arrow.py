@@ -52,8 +52,8 @@ def _array(pa: ModuleType, column: Column, slot: Field) -> Any:
     flat = np.ascontiguousarray(column.data).reshape(-1)
     if slot.lod_level and (len(column.lod[0]) - 1 != column.num_records or column.sequence_offsets is not None):
         raise ConversionError(
-            f"{slot.name}: records hold several sequences each; write one record for each sequence (one row), or "
-            "export to npz, which keeps them"
+            f"{slot.name}: a record holds several sequences, which a table cannot; write one record for each "
+            "sequence, or export to npz, which keeps them together"
         )
     if slot.is_text:
         return _strings(pa, slot, flat, column.lod[0])
@@ -70,7 +70,9 @@ def _array(pa: ModuleType, column: Column, slot: Field) -> Any:
         values = _fixed(pa, values, width, len(column.data))
         return pa.ListArray.from_arrays(pa.array(_small(column.offsets())), values)
     if column.rows_per_record != slot.rows and column.num_records:
-        raise ConversionError(f"{slot.name}: {column.rows_per_record} rows in some records, {slot.rows} in others")
+        raise ConversionError(
+            f"{slot.name}: records have different numbers of rows, {column.rows_per_record} and {slot.rows}"
+        )
     return _fixed(pa, values, width * slot.rows, column.num_records)
 
 
@@ -92,12 +94,12 @@ def _strings(pa: ModuleType, slot: Field, data: Any, offsets: Any) -> Any:
     try:
         return array.cast(pa.string())
     except pa.ArrowInvalid as error:
-        raise ConversionError(f"{slot.name}: the slots say text, but it is not UTF-8: {error}") from error
+        raise ConversionError(f"{slot.name}: the slots say text, but a value is not UTF-8: {error}") from error
 
 
 def _small(offsets: Any) -> Any:
     if int(offsets[-1]) >= 1 << 31:
-        raise ConversionError("a chunk with more than 2^31 items: recompress the file with smaller chunks first")
+        raise ConversionError("a chunk holds more than 2^31 items: recompress the file with smaller chunks first")
     return np.ascontiguousarray(offsets, np.int32)
 
 
@@ -107,6 +109,8 @@ def _small(offsets: Any) -> Any:
 def to_block(batch: Any, slots: list[Field], nulls: str | None = None) -> RecordBlock:
     """Return a pyarrow RecordBatch as a block; `nulls` as in `without_nulls`, None refuses them."""
     pa = _pyarrow()
+    if not slots and batch.num_rows:
+        raise ConversionError("a table without columns, so there would be nothing in the records")
     batch = plain_batch(batch) if nulls is None else without_nulls(batch, nulls)
     columns = []
     for slot in slots:
@@ -160,7 +164,9 @@ def _items(pa: Any, array: Any, slot: Field) -> Any:
 
 def _refuse_inner(slot: Field, items: Any) -> None:
     if items.null_count:
-        raise ConversionError(f"{slot.name}: {items.null_count} items of lists are null; tensors have no null")
+        raise ConversionError(
+            f"{slot.name}: {items.null_count} items inside lists are null, which tensors cannot express"
+        )
 
 
 def _bytes_of(pa: Any, array: Any) -> tuple[Any, Any]:
@@ -212,7 +218,9 @@ def _guess(field: Any) -> Field:
     except (NotImplementedError, TypeError):
         dtype = np.dtype(object)
     if dtype.hasobject or dtype.kind not in "biuf":
-        raise ConversionError(f"{field.name}: a column of {field.type} cannot be a tensor; convert or drop it first")
+        raise ConversionError(
+            f"{field.name}: a column of type {field.type} cannot become a tensor; convert or drop it first"
+        )
     number = {"int64": "int", "float64": "float", "bool": "bool"}.get(dtype.name, "scalar")
     label = "array" if shape or level > 1 else "list" if level else number
     return Field(field.name, dtype.name, shape or (1,), level, None if level else 1, "lists" if level == 2 else label)
@@ -255,8 +263,7 @@ def _write(path: str, slots: list[Field], blocks: Iterable[RecordBlock], open_wr
                     writer = open_writer(file, batch.schema)
                 writer.write_batch(batch)
             if writer is None:
-                pa = _pyarrow()
-                writer = open_writer(file, pa.schema([], metadata={_KEY: json.dumps(schema.to_json(slots))}))
+                writer = open_writer(file, to_batch(schema.empty_block(slots), slots).schema)
         finally:
             if writer is not None:
                 writer.close()

@@ -2,8 +2,8 @@
 
     word 0xced7230a   word: 3 bits of kind, 29 bits of length   data, padded to four bytes
 
-A record that holds the first word itself is stored in parts (kinds 1, 2, ..., 3), cut where the word stood. The data of
-an image begin with 24 bytes: the number of labels, one label, and two numbers; several labels follow them.
+A record that contains the first word itself is stored in parts (kinds 1, 2, ..., 3), split where the word was. The
+data of an image begin with 24 bytes: the number of labels, one label, and two numbers; several labels follow them.
 """
 
 from __future__ import annotations
@@ -54,21 +54,23 @@ def _part(path: str, number: int, file: Any, head: bytes, left: int) -> tuple[in
         raise ConversionError(f"{path}: record {number}: the file ends inside a record")
     magic, word = _words.unpack(head)
     if magic != _MAGIC:
-        raise ConversionError(f"{path}: record {number} begins with {magic:#010x}, not {_MAGIC:#010x}")
+        raise ConversionError(f"{path}: record {number} must begin with {_MAGIC:#010x}, but begins with {magic:#010x}")
     kind, length = word >> 29, word & ((1 << 29) - 1)
     if kind > _LAST or length > left:
-        raise ConversionError(f"{path}: record {number}: {length} bytes announced, {left} are left")
+        raise ConversionError(f"{path}: record {number} claims {length} bytes, but only {left} are left")
     data: bytes = file.read(-(-length // 4) * 4)
     return kind, data[:length]
 
 
 def _row(path: str, number: int, record: bytes) -> dict[str, Any]:
     if len(record) < _image.size:
-        raise ConversionError(f"{path}: record {number} has {len(record)} bytes; images have a header of {_image.size}")
+        raise ConversionError(
+            f"{path}: record {number} has only {len(record)} bytes; the header of an image alone has {_image.size}"
+        )
     count, label, index, _ = _image.unpack_from(record)
     end = _image.size + 4 * count
     if end > len(record):
-        raise ConversionError(f"{path}: record {number}: {count} labels announced in {len(record)} bytes")
+        raise ConversionError(f"{path}: record {number} claims {count} labels, too many for its {len(record)} bytes")
     labels = np.frombuffer(record, "<f4", count, _image.size)
     return {"label": labels if count else np.float32(label), "id": _signed(index), "image": record[end:]}
 
@@ -103,4 +105,4 @@ def _blocks(first: dict[str, Any], rows: Iterator[dict[str, Any]], slots: list[F
 
 def write(path: str, slots: list[Field], blocks: Iterable[RecordBlock]) -> None:
     """Refuse: fluidio reads this format only."""
-    raise ConversionError("MXNet's format is read only: choose another one")
+    raise ConversionError("fluidio reads MXNet's format but does not write it: choose another format")

@@ -56,7 +56,7 @@ def read(path: str, slots: list[Field] | None) -> tuple[list[Field], Iterator[Re
         rows = {name: len(array) if array.ndim else 1 for name, array in arrays.items()}
         if len(set(rows.values())) > 1:
             said = ", ".join(f"{name}: {count} rows" for name, count in rows.items())
-            raise ConversionError(f"{path}: {said}; arrays of equal length are expected, a row of each is a record")
+            raise ConversionError(f"{path}: {said}; all arrays must have the same length, with one row for each record")
         columns = [Column(array if array.ndim > 1 else array.reshape(-1, 1)) for array in arrays.values()]
         block = RecordBlock(columns)
         return slots or schema.of_block(block, list(arrays)), iter([block])

@@ -40,16 +40,16 @@ def without_nulls(batch: Any, nulls: str) -> Any:
 
 def _value(pa: ModuleType, name: str, kind: object, text: str) -> Any:
     if pa.types.is_nested(kind):
-        raise ConversionError(f"{name}: a null of {kind} has no value to put in its place: use --nulls drop")
+        raise ConversionError(f"{name}: there is no value to replace a null of type {kind}: use --nulls drop")
     try:
         return pa.scalar(text).cast(kind)
     except pa.ArrowInvalid as error:
-        raise ConversionError(f"{name}: {text!r} cannot stand for a null of {kind}: {error}") from error
+        raise ConversionError(f"{name}: {text!r} cannot replace a null of type {kind}: {error}") from error
 
 
 def refuse(name: str, count: int) -> None:
     """Raise for nulls of a column."""
     raise ConversionError(
-        f"{name}: {count} values are null; tensors have no null: --nulls drop leaves such rows out, --nulls VALUE puts "
-        "a value in their place (for `fluidio convert` after a `--`)"
+        f"{name}: {count} values are null, which tensors cannot express: --nulls drop skips such rows, "
+        "--nulls VALUE replaces the nulls (with `fluidio convert`, after `--`)"
     )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from fluidio import pickles
 from fluidio.conversion import storage
-from fluidio.conversion.rows import RowBuffer, slots_of, tensor_dtype
+from fluidio.conversion.rows import RowBuffer, slots_of, tensor_dtype, typical_row
 from fluidio.errors import ConversionError, RecordIOError, UnsafePickleError
 from fluidio.recordio import BlockReader, Column, File, Writer, sample_reader
 from fluidio.recordio.decode.block import RecordBlock
@@ -21,7 +21,7 @@ from fluidio.recordio.files.schema import Field
 from fluidio.recordio.format.chunks import ChunkReader
 from fluidio.recordio.format.tensor_codec import decode_record
 
-__all__ = ["read", "write"]
+__all__ = ["content_of", "read", "sample_row", "sample_rows", "write"]
 
 
 def write(path: str, slots: list[Field], blocks: Iterable[RecordBlock]) -> None:
@@ -49,7 +49,7 @@ def read(path: str, slots: list[Field] | None) -> tuple[list[Field], Iterator[Re
     Args:
         slots: known slots (from a manifest), else slot_0, slot_1, ... inferred from the first records.
     """
-    content = _content(path)
+    content = content_of(path)
     if content == "samples":
         found, blocks = _samples(path, slots)
     else:
@@ -63,7 +63,7 @@ def read(path: str, slots: list[Field] | None) -> tuple[list[Field], Iterator[Re
         return found, blocks
     if [(s.dtype, s.shape, s.lod_level) for s in slots] != [(s.dtype, s.shape, s.lod_level) for s in found]:
         raise ConversionError(
-            f"{path}: its records are {'; '.join(map(str, found))}, but the slots say {'; '.join(map(str, slots))}"
+            f"{path}: its records hold {'; '.join(map(str, found))}, but the slots say {'; '.join(map(str, slots))}"
         )
     return slots, blocks
 
@@ -71,7 +71,7 @@ def read(path: str, slots: list[Field] | None) -> tuple[list[Field], Iterator[Re
 _RECORD = Field("record", "uint8", (1,), 1, None, "record")
 
 
-def _content(path: str) -> str:
+def content_of(path: str) -> str:
     """Return the kind of the first record: tensors, a pickled sample, or bytes."""
     with File(path) as file:
         record = next(iter(file), None)
@@ -108,20 +108,25 @@ def _bytes(path: str) -> Iterator[RecordBlock]:
 
 
 def _samples(path: str, slots: list[Field] | None) -> tuple[list[Field], Iterator[RecordBlock]]:
-    rows = _rows(path, slots)
-    first = next(rows)
+    first, rows = typical_row(sample_rows(path, slots))
     try:
         found = slots_of(first)
     except ConversionError as error:
         raise ConversionError(f"{path}: record 0: {error}") from error
-    return found, _filled(path, found, itertools.chain([first], rows))
+    return found, _filled(path, found, rows)
 
 
-def _rows(path: str, slots: list[Field] | None) -> Iterator[dict[str, Any]]:
+def sample_rows(path: str, slots: list[Field] | None) -> Iterator[dict[str, Any]]:
+    """Yield the pickled samples of a file as rows, by the names of the slots where there are as many."""
     for sample in sample_reader(path)():
-        values: Any = sample if isinstance(sample, tuple) else (sample,)
-        names = [slot.name for slot in slots] if slots else [f"slot_{number}" for number in range(len(values))]
-        yield dict(zip(names, values))
+        yield sample_row(sample, slots)
+
+
+def sample_row(sample: object, slots: Sequence[Field] | None) -> dict[str, Any]:
+    """Return one sample as a row."""
+    values = sample if isinstance(sample, tuple) else (sample,)
+    known = slots is not None and len(slots) == len(values)
+    return {slots[n].name if slots and known else f"slot_{n}": value for n, value in enumerate(values)}
 
 
 def _filled(path: str, slots: list[Field], rows: Iterable[dict[str, Any]]) -> Iterator[RecordBlock]:

@@ -54,8 +54,8 @@ def converted(values: Array, slot: Field, path: str) -> Array:
         found = back = np.zeros(0)
     if back.shape != values.shape or not ((back == values) | ((back != back) & (values != values))).all():
         raise ConversionError(
-            f"{path}: {slot.name} is {slot.dtype} in the first record, and {values.dtype} with values that "
-            f"{slot.dtype} cannot hold in another"
+            f"{path}: {slot.name} is {slot.dtype} in the first record, but {values.dtype} in another, with "
+            f"values that {slot.dtype} cannot hold"
         )
     return found
 
@@ -64,7 +64,10 @@ def check_names(record: Iterable[str], names: set[str] | None, path: str) -> Non
     """Refuse a record with values that the first one did not have: they would be lost."""
     more = sorted(set(record) - names) if names is not None else []
     if more:
-        raise ConversionError(f"{path}: a record has {', '.join(more)}, which the first one has not: all must have it")
+        raise ConversionError(
+            f"{path}: a record has {', '.join(more)}, which the first record lacks; all records must have the "
+            "same slots"
+        )
 
 
 def shaped(flat: Array, slot: Field) -> Array:

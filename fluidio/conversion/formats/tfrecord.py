@@ -2,7 +2,7 @@
 
 Integers go to int64_list, float16 and float32 to float_list, bytes (and dense uint8 arrays) to bytes_list; float64 has
 no list of its own and is stored as raw bytes. A list of strings is a bytes_list of several; other levels of sequences
-beyond the first stand in `NAME/lod_0`, ...
+beyond the first are stored in `NAME/lod_0`, ...
 """
 
 from __future__ import annotations
@@ -45,14 +45,16 @@ def read_records(path: str) -> Iterator[bytes]:
                 raise ConversionError(f"{path}: record {number}: the file ends inside a record")
             length, crc = _head.unpack(head)
             if masked_crc32c(head[:8]) != crc:
-                raise ConversionError(f"{path}: record {number}: wrong checksum of its length; is it TFRecord?")
+                raise ConversionError(
+                    f"{path}: record {number}: the checksum of its length is wrong; is this a TFRecord file?"
+                )
             if length + 4 > left:
-                raise ConversionError(f"{path}: record {number}: {length} bytes announced, {left} are left")
+                raise ConversionError(f"{path}: record {number} claims {length} bytes, but only {left} are left")
             data = file.read(length)
             (crc,) = _crc.unpack(file.read(4))
             left -= length + 4
             if masked_crc32c(data) != crc:
-                raise ConversionError(f"{path}: record {number}: wrong checksum of its data")
+                raise ConversionError(f"{path}: record {number}: the checksum of its data is wrong")
             yield data
             number += 1
 
@@ -252,9 +254,9 @@ def _decode(features: dict[str, Any], slots: list[Field], path: str) -> Record:
             continue
         if isinstance(values, list):
             if len(values) > 1:
-                raise ConversionError(f"{path}: {slot.name} holds {len(values)} strings in an example, one is expected")
+                raise ConversionError(f"{path}: {slot.name} holds {len(values)} strings in one example, expected one")
             if slot.dtype in ("int64", "float32"):  # never written as bytes
-                raise ConversionError(f"{path}: {slot.name} holds a string in an example, {slot.dtype} is expected")
+                raise ConversionError(f"{path}: {slot.name} holds a string in one example, expected {slot.dtype}")
             values = np.frombuffer(b"".join(values), np.dtype(slot.dtype).newbyteorder("<"))
         array = shaped(converted(values, slot, path), slot)
         lod: tuple[Any, ...] = ()

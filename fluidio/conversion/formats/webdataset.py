@@ -1,7 +1,7 @@
 """WebDataset tar files: the slots of record 17 of `x.tar` are the members `x-000000017.NAME.EXTENSION`.
 
-Text is `.txt`, a picture keeps its format (`.jpg`, `.png`, ...), other bytes are `.bin`, a whole number is `.cls`, a
-list of texts is `.json`, and everything else is `.npy`.
+Text is `.txt`, a picture keeps its format (`.jpg`, `.png`, ...), other bytes are `.bin`, an integer is `.cls`, a list
+of texts is `.json`, and everything else is `.npy`.
 """
 
 from __future__ import annotations
@@ -108,11 +108,11 @@ def _samples(path: str) -> Iterator[dict[str, Any]]:
                 continue
             folder, _, base = member.name.rpartition("/")
             stem, _, rest = base.partition(".")
-            if not stem:  # what other systems leave: .DS_Store, ._NAME
+            if not stem:  # leftovers of other systems: .DS_Store, ._NAME
                 continue
             if not member.isfile():
                 raise ConversionError(
-                    f"{path}: {member.name} is a link or a device: pack files (tar --hard-dereference)"
+                    f"{path}: {member.name} is a link or a device: pack the files themselves (tar --hard-dereference)"
                 )
             key = f"{folder}/{stem}"
             if key != current and sample:
@@ -124,7 +124,7 @@ def _samples(path: str) -> Iterator[dict[str, Any]]:
             name = name or extension
             name = rest if name in sample else name
             if name in sample:
-                raise ConversionError(f"{path}: {member.name} is there twice")
+                raise ConversionError(f"{path} contains {member.name} twice")
             sample[name] = _parse(extension, content.read() if content is not None else b"")
         if sample:
             yield sample
@@ -160,11 +160,11 @@ def _decode(sample: dict[str, Any], slots: list[Field], path: str) -> Record:
     record: list[tuple[Array, Any]] = []
     for slot in slots:
         if slot.name not in sample:
-            raise ConversionError(f"{path}: a sample has no member {slot.name}; it has {', '.join(sample)}")
+            raise ConversionError(f"{path}: one sample has no member {slot.name}; it has {', '.join(sample)}")
         value = sample[slot.name]
         if not _fits(value, slot):
             found = f"{type(value).__name__} {str(value)[:40]!r}"
-            raise ConversionError(f"{path}: {slot.name} of a sample holds {found}, {slot.kind} is expected")
+            raise ConversionError(f"{path}: {slot.name} of one sample holds {found}, expected {slot.kind}")
         if isinstance(value, list):
             record.append(_strings(value))
             continue

@@ -18,7 +18,7 @@ def copy(name: str, folder: str) -> str:
     os.makedirs(folder, exist_ok=True)
     target = os.path.join(folder, f"{_FILES[name]}.py")
     if os.path.exists(target):
-        raise FileExistsError(f"{target} exists; choose another folder")
+        raise FileExistsError(f"{target} exists already: choose another folder")
     shutil.copyfile(os.path.join(os.path.dirname(__file__), f"{_FILES[name]}.py"), target)
     return target
 

@@ -1,4 +1,4 @@
-"""A CSV file with a head line; columns become slots.
+"""A CSV file with a header line; columns become slots.
 
 fluidio convert csv_rows.py --output OUT/train --partitions 8 -- --csv_file rows.csv --label label --tasks 8
 

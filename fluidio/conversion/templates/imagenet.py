@@ -3,7 +3,7 @@
 fluidio convert imagenet.py --output OUT/train --partitions 64 -- --label_file labels.txt --image_dir train
 
 Every folder is a task. A line of the label file is `n02119789 0`; more columns are allowed. A record holds the name
-of the file, the label, and the file's bytes as they are. Both arguments are paths or URLs.
+of the file, the label, and the unchanged bytes of the file. Both arguments are paths or URLs.
 """
 
 import argparse

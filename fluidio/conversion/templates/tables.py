@@ -3,14 +3,15 @@
 fluidio convert tables.py --output OUT/train --partitions 8 -- --files a.parquet b.csv
 
 Every file (a path or URL; CSV may end with .gz) is a task. `fluidio convert a.parquet b.csv --output OUT/train` is the
-same. `--nulls drop` leaves rows with nulls out, `--nulls VALUE` puts a value in their place. Numbers in CSV files are
-numbers: `--text zip,phone` keeps columns as they are written, leading zeros included.
+same. `--nulls drop` drops rows with nulls, `--nulls VALUE` replaces nulls with a value. Numbers in CSV files are
+numbers: `--text zip,phone` keeps columns as they are written, including leading zeros. Dates and times are text.
 """
 
 import argparse
 import contextlib
 import functools
 import gzip
+import itertools
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -31,7 +32,18 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--files", nargs="+", required=True)
     parser.add_argument("--nulls", metavar="drop|VALUE")
     parser.add_argument("--text", metavar="NAME,...", default="", help="columns of CSV files that are text")
+    parser.add_argument(
+        "--delimiter", metavar="C", type=character, help="between the columns of CSV files (default: a comma)"
+    )
     return parser.parse_args()
+
+
+def character(text: str) -> str:
+    """Return a delimiter; `\\t` stands for a tab."""
+    found = "\t" if text == "\\t" else text
+    if len(found) != 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not one character")
+    return found
 
 
 def task_number() -> int:
@@ -55,13 +67,23 @@ def batches(task_id: int) -> Iterator[Any]:
         return
     with opened(path) as file:
         if name.endswith((".parquet", ".pq")):
-            yield from pyarrow.parquet.ParquetFile(file).iter_batches(8192)
+            table = pyarrow.parquet.ParquetFile(file)
+            schema, found = table.schema_arrow, table.iter_batches(8192)
         else:
             reader = pyarrow.ipc.open_file(file)
-            for number in range(reader.num_record_batches):
-                batch = reader.get_batch(number)
-                batch.validate(full=True)  # Arrow believes the offsets in a file
-                yield batch
+            schema, found = reader.schema, ipc_batches(reader)
+        first = next(found, None)
+        if first is not None:
+            yield from itertools.chain([first], found)
+        elif len(schema) and pyarrow.null() not in schema.types:  # its names
+            yield pyarrow.RecordBatch.from_pylist([], schema)
+
+
+def ipc_batches(reader: Any) -> Iterator[Any]:
+    for number in range(reader.num_record_batches):
+        batch = reader.get_batch(number)
+        batch.validate(full=True)  # Arrow believes the offsets in a file
+        yield batch
 
 
 def csv(path: str) -> Iterator[Any]:
@@ -69,6 +91,9 @@ def csv(path: str) -> Iterator[Any]:
     names = [name for name in arguments().text.split(",") if name]
     suspects: set[str] = set()
     with csv_reader(path, names) as reader:
+        check_delimiter(reader.schema.names, names)
+        text = names + [field.name for field in reader.schema if pyarrow.types.is_temporal(field.type)]
+    with csv_reader(path, text) as reader:
         missing = [name for name in names if name not in reader.schema.names]
         if missing:
             raise ValueError(f"there is no column {missing[0]}; --text names some of {', '.join(reader.schema.names)}")
@@ -82,6 +107,16 @@ def csv(path: str) -> Iterator[Any]:
         refuse_rounding(path, sorted(suspects))
 
 
+def check_delimiter(columns: list[str], text: list[str]) -> None:
+    """Refuse a file whose only column holds what may stand between columns."""
+    found = next((mark for mark in ";\t|" if mark in columns[0]), None) if len(columns) == 1 else None
+    if found is not None and arguments().delimiter is None and columns[0] not in text:
+        raise ValueError(
+            f"its only column is called {columns[0]!r}: `-- --delimiter '{found}'` says what is between the columns, "
+            f"`-- --text {columns[0]!r}` that this is one"
+        )
+
+
 @contextlib.contextmanager
 def csv_reader(path: str, text: list[str], **options: Any) -> Iterator[Any]:
     """Open a CSV file whose columns `text` stay as they are written."""
@@ -91,7 +126,7 @@ def csv_reader(path: str, text: list[str], **options: Any) -> Iterator[Any]:
             gzip.open(file) if name.endswith(".gz") else file,
             read_options=pyarrow.csv.ReadOptions(block_size=8 << 20),
             parse_options=pyarrow.csv.ParseOptions(
-                delimiter="\t" if ".tsv" in name[-7:] else ",", newlines_in_values=True
+                delimiter=arguments().delimiter or ("\t" if ".tsv" in name[-7:] else ","), newlines_in_values=True
             ),
             convert_options=pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(text, pyarrow.string()), **options),
         )

@@ -3,7 +3,7 @@
 fluidio convert tfrecord.py --output OUT/train --partitions 8 -- --files data.tfrecord --tasks_per_file 4
 
 A file (a path or URL) is split into tasks by row: task K takes the rows with number % tasks_per_file == K. Features of
-one number or text become numbers and bytes, longer ones arrays or lists. Where the length of a feature varies say so:
+one number or text become numbers and bytes, longer ones arrays or lists. If the length of a feature varies, say so:
 SCHEMA = {"ids": ("int64", 1), "label": "int64", "text": "bytes", "words": ("bytes", 2)}
 """
 

@@ -141,7 +141,8 @@ class Lane:
         """Return the next chunk's records, and whether they are exactly the chunk that was loaded."""
         fits = loaded is not None and self.open().offer(loaded)
         found = self.read_chunk()
-        return found, fits and not (found and isinstance(found[-1], Exception)) and not self.open().inside_chunk
+        whole = bool(found) and not isinstance(found[-1], Exception)
+        return found, fits and whole and not self.open().inside_chunk
 
     def forget_plan(self) -> None:
         """Restart planning at the next record."""

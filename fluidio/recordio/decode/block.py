@@ -56,7 +56,7 @@ class Column:
         if record_offsets is None:
             self.rows_per_record = len(data) // num_records if num_records else 0
             if self.rows_per_record * num_records != len(data):
-                raise ValueError(f"{len(data)} rows cannot be {num_records} records of one height")
+                raise ValueError(f"{len(data)} rows cannot be divided into {num_records} records of equal height")
 
     @property
     def layout(self) -> Layout:
@@ -272,7 +272,7 @@ class RecordBlock:
 def _recount(column: Column, num_records: int) -> Column:
     """Return a column with its number of records set, once the block knows it."""
     if column.record_offsets is not None:
-        raise ValueError(f"a column of {column.num_records} records in a block of {num_records}")
+        raise ValueError(f"a column has {column.num_records} records, but the block has {num_records}")
     return Column(column.data, None, column.lod, sequence_offsets=column.sequence_offsets, num_records=num_records)
 
 

@@ -215,6 +215,8 @@ class BlockReader:
 
     def hop(self, offset: int) -> Hop | None:
         """Return the chunk at `offset` by its header; None if the header is implausible."""
+        if self._stop is not None and self._position >= self._stop:  # maybe inside a chunk
+            return Hop(offset, offset, 0, True)
         return self._chunks.hop(offset)
 
     def load(self, offset: int) -> Loaded | None:

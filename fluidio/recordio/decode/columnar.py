@@ -134,13 +134,13 @@ class Decoder:
         tensors, position = decode_record(payload, begin, end)
         for slot, (array, lod) in enumerate(tensors):
             if array.ndim == 0:
-                raise CodecError(f"tensor {slot} has no dims, so it cannot be stacked")
+                raise CodecError(f"tensor {slot} has no dims, so it cannot be part of a batch")
             if self._innermost_first and not lod_problem(lod[::-1], array.shape[0]):
                 tensors[slot] = (array, lod[::-1])
             elif problem := lod_problem(lod, array.shape[0]):
-                raise CodecError(f"the LoD of tensor {slot} does not fit its {array.shape[0]} rows: {problem}")
+                raise CodecError(f"the LoD of tensor {slot} does not match its {array.shape[0]} rows: {problem}")
         if position != end:
-            self._warn(f"{end - position} bytes after the last tensor of a record, ignored")
+            self._warn(f"{end - position} bytes after the last tensor of a record are ignored")
         return tensors
 
     def _look_for_reversed_lod(self, payload: memoryview, table: RecordTable, start: int) -> None:
@@ -162,7 +162,7 @@ class Decoder:
                 rows = array.shape[0] if array.ndim else 0
                 if len(lod) > 1 and lod_problem(lod, rows) and not lod_problem(lod[::-1], rows):
                     self._innermost_first = True
-                    self._warn("LoD levels are stored innermost first (a bug of Fluid 0.12), put in order")
+                    self._warn("LoD levels are stored innermost first (a bug of Fluid 0.12); fluidio reverses them")
                     return
 
     def _warn(self, text: str) -> None:

@@ -19,12 +19,15 @@ from fluidio.recordio.blocks.shuffle import permuted
 from fluidio.recordio.decode.block import Column, RecordBlock
 from fluidio.recordio.decode.buffers import Pool
 from fluidio.recordio.decode.spans import Part, gather
+from fluidio.recordio.files import schema
 from fluidio.recordio.files.index import build_index
 from fluidio.recordio.files.named import names_of
+from fluidio.recordio.files.notes import slots_of
 from fluidio.recordio.files.paths import expand
 from fluidio.recordio.files.ranges import after, chunk_tasks, count_batches, partition
 from fluidio.recordio.files.resumable import Batches
 from fluidio.recordio.files.source import is_url, opened
+from fluidio.recordio.files.steady import replaced_since
 from fluidio.recordio.files.tasks import Task
 from fluidio.recordio.format.chunks import OnError
 from fluidio.recordio.write.encode import is_dense
@@ -46,6 +49,8 @@ def load(
 ) -> Any:
     """Return all records of some files of tensor records: a tuple with one Column for each slot.
 
+    Without any records there are the empty columns that a manifest describes, or none.
+
     Args:
         paths: a path, glob, URL, file object or Task, or a list of them.
         threads: number of threads that read ahead; None chooses, 0 reads only in the caller's thread.
@@ -58,7 +63,7 @@ def load(
     """
     files = expand(paths)
     blocks = iter_blocks(files, on_error=on_error, verify_inner=verify_inner, threads=threads)
-    columns = _all(blocks, files)
+    columns = _all(blocks, files) or schema.empty_block(slots_of(files) or []).columns
     return columns if not named else names_of(files)(columns)
 
 
@@ -217,12 +222,17 @@ def iter_parts(
     opened = SharedFiles(buffers, on_error, verify_inner)
     remote = order is not None and any(is_url(task.path) for task in files)
     engine = Engine("recordio", count)
+    check = replaced_since(files)
     try:
         engine.begin(
             [opened.lane(file, _ahead(file, threads, remote)) for file in files], 2 * count + 1 if remote else 1
         )
         while (part := engine.next()) is not None:
             yield part
+        check()
+    except RecordIOError:
+        check()  # a chunk that is not where it was is no damage then
+        raise
     finally:
         engine.stop()
         opened.close()

@@ -71,7 +71,7 @@ class File:
         sidecar: bool | None = None,
     ) -> None:
         if mode not in ("r", "w", "a"):
-            raise ValueError(f'mode is "r", "w" or "a", not {mode!r}')
+            raise ValueError(f'mode must be "r", "w" or "a", got {mode!r}')
         self.mode = mode
         self.encoding = encoding
         self._on_error = on_error
@@ -149,7 +149,7 @@ class File:
         self._reading()
         index += self._start if index >= 0 else self._stop
         if not self._start <= index < self._stop:
-            raise IndexError(f"record {index - self._start} of {self.name}, which has {self._stop - self._start}")
+            raise IndexError(f"{self.name} has {self._stop - self._start} records and no record {index - self._start}")
         edges = self._edges
         chunk = bisect.bisect_right(edges, index) - 1
         spots = self._spots.get(chunk)
@@ -166,7 +166,7 @@ class File:
         if spots.data is None:
             record = self._source.read(start, stop - start)
             if len(record) != stop - start:
-                raise RecordIOError("the file became shorter while it was read", path=self.name, offset=start)
+                raise RecordIOError("the file was shortened while it was being read", path=self.name, offset=start)
         else:
             record = spots.data[start:stop]
         return record if self.encoding is None else record.decode(self.encoding)
@@ -238,7 +238,7 @@ class File:
             self._source.prefetch(reader.offset, int(self._index.ends[number]) - reader.offset)
         chunk = reader.next()
         if chunk is None or chunk.table.count != self._index.counts[number] or chunk.end != self._index.ends[number]:
-            raise RecordIOError("the file is not the one that was indexed", path=self.name, chunk=number)
+            raise RecordIOError("this is not the file that was indexed", path=self.name, chunk=number)
         return chunk
 
     def __iter__(self) -> Iterator[Any]:

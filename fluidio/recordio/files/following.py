@@ -129,9 +129,11 @@ class _GrowingFile:
                 return False
         before, self.size = self.size, os.fstat(self._descriptor).st_size
         if self.size < offset:
-            raise RecordIOError(f"was cut to {self.size} bytes while it was followed", path=self.name, offset=offset)
+            raise RecordIOError(
+                f"the file was cut to {self.size} bytes while it was being followed", path=self.name, offset=offset
+            )
         if self.size == before and not self._is_still():
-            raise RecordIOError("was replaced by another file while it was followed", path=self.name, offset=offset)
+            raise RecordIOError("the file was replaced while it was being followed", path=self.name, offset=offset)
         return self.size > before
 
     def _is_still(self) -> bool:

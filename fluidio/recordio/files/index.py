@@ -50,7 +50,7 @@ class ChunkIndex:
     def locate(self, record: int) -> tuple[int, int]:
         """Return (chunk number, record in that chunk) of a record; the end gives the last chunk's end."""
         if not 0 <= record <= self.num_records:
-            raise IndexError(f"record {record} of a file with {self.num_records} records")
+            raise IndexError(f"the file has {self.num_records} records and no record {record}")
         chunk = bisect.bisect_right(self._edges, record) - 1
         return chunk, record - self._edges[chunk]
 

@@ -37,7 +37,9 @@ class Names:
             return {f"slot_{number}": value for number, value in enumerate(values)}
         names = [slot.name for slot in self.slots]
         if len(names) != len(values):
-            problem = f"records of {len(values)} slots, but {len(names)} are told: {', '.join(names)}"
+            problem = (
+                f"the records have {len(values)} slots, but the names of {len(names)} are given: {', '.join(names)}"
+            )
             raise RecordIOError(problem, path=self._source)
         return dict(zip(names, values))
 

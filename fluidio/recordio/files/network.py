@@ -56,7 +56,7 @@ def fetch(store: Any, path: str, start: int, size: int, url: str) -> bytes:
             data = inner.cat_file(path, start=start, end=start + size)
     if len(data) != size:
         raise RecordIOError(
-            f"the server sent {len(data)} bytes of {size} at byte {start}", path=url, hint="run it again"
+            f"the server sent only {len(data)} of {size} bytes at byte {start}", path=url, hint="run it again"
         )
     return data
 
@@ -76,7 +76,7 @@ async def _fetch_http(store: Any, path: str, start: int, size: int, url: str) ->
         whole = answer.status != 206
         if (whole and start) or not (whole or answer.headers.get("Content-Range", "").startswith(f"bytes {start}-")):
             raise RecordIOError(
-                "the server ignores ranges or sends others",
+                "the server does not answer requests for a range of bytes",
                 path=url,
                 hint="download the file or pass an open file object",
             )
@@ -84,7 +84,7 @@ async def _fetch_http(store: Any, path: str, start: int, size: int, url: str) ->
         async for piece in answer.content.iter_chunked(_PIECE):
             data += piece
             if len(data) > size and not whole:
-                raise RecordIOError(f"the server sends more than {size} bytes at byte {start}", path=url)
+                raise RecordIOError(f"the server sent more than {size} bytes at byte {start}", path=url)
             if len(data) >= size:
                 break
         return bytes(data[:size])
@@ -165,7 +165,7 @@ def _problem(error: BaseException) -> tuple[str, str] | None:
     """Return the problem and the remedy for errors recognisable by their class name."""
     name = type(error).__name__
     if name == "ClientConnectorDNSError" or "gaierror" in name:
-        return f"there is no such host: {_words(error)}", "check the address, or the network"
+        return f"there is no such host: {_words(error)}", "check the address and the network"
     if isinstance(error, ConnectionRefusedError) or name in ("ClientConnectorError", "EndpointConnectionError"):
         return f"connection refused: {_words(error)}", "is the address right, and the server running?"
     if isinstance(error, TimeoutError) or "Timeout" in name:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -35,10 +36,12 @@ def read_manifest(output: str) -> dict[str, Any] | None:
     path = output + MANIFEST
     found = _json(path)
     if found is not None and not isinstance(found, dict):
-        raise ConversionError(f"{path}: not a manifest: a {type(found).__name__}, an object is expected")
+        raise ConversionError(f"{path} is not a manifest: it must hold an object, it holds a {type(found).__name__}")
     shards = (found or {}).get("shards", [])
     if not isinstance(shards, list):
-        raise ConversionError(f"{path}: not a manifest: its shards are a {type(shards).__name__}, a list is expected")
+        raise ConversionError(
+            f"{path} is not a manifest: its shards must be a list, they are a {type(shards).__name__}"
+        )
     for shard in shards:
         _check_name(shard, path)
     return found
@@ -48,7 +51,7 @@ def _check_name(shard: object, path: str) -> None:
     """Refuse a shard that is not a file beside its manifest: listed files are read, and replaced by the next set."""
     name = shard.get("name") if isinstance(shard, dict) else None
     if not isinstance(name, str) or name in ("", ".", "..") or re.search(r"[/\\\0]", name):
-        raise ConversionError(f"{path}: not a manifest: a shard is called {name!r}, a file's name is expected")
+        raise ConversionError(f"{path} is not a manifest: a shard must have a file name, this one is called {name!r}")
 
 
 def shard_noted(path: str) -> dict[str, object]:
@@ -78,22 +81,27 @@ def slots_beside(path: str) -> list[Field] | None:
 
 
 def slots_of(paths: Iterable[object]) -> list[Field] | None:
-    """Return the slots that all files share, None if they differ; each shard set is looked up once."""
-    asked: set[str] = set()
-    noted: list[Field] | None = None
+    """Return the slots that describe all files, None if nothing does; each shard set is looked up once.
+
+    If only some files have a description, or descriptions differ, a warning says so.
+    """
+    asked: dict[str, list[Field] | None] = {}
     for path in paths:
         path = path.path if isinstance(path, Task) else path
         if not isinstance(path, str):
             return None
         shard = shard_of(path)
         whose = shard.prefix if shard is not None else path
-        if whose in asked:
-            continue
-        found = slots_beside(path)
-        if found is None or (asked and found != noted):
+        if whose not in asked:
+            asked[whose] = slots_beside(path)
+    (first, noted), *others = asked.items() if asked else [("", None)]
+    for other, found in others:
+        both = None if noted is None or found is None else schema.of_both(noted, found)
+        if both is None and (noted or found):
+            what = "only one of them has a description" if noted is None or found is None else "descriptions differ"
+            warnings.warn(f"{first} and {other}: {what}, so names and text of their slots are left out", stacklevel=3)
             return None
-        asked.add(whose)
-        noted = found
+        noted = both
     return noted
 
 
@@ -111,7 +119,7 @@ def _json(path: str) -> Any:
     except (ValueError, RecursionError) as error:
         if path.startswith("http"):  # a page in place of a 404
             return None
-        raise ConversionError(f"{path}: not JSON: {error}") from error
+        raise ConversionError(f"{path} is not JSON: {error}") from error
 
 
 def _bytes(path: str) -> bytes:

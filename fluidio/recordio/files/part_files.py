@@ -17,6 +17,7 @@ import os
 import re
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
@@ -41,6 +42,7 @@ _PART = re.compile(r"\..*\.part-\d+-\d+|\..*\.fluidio-lock", re.DOTALL)
 _EARLIER = re.compile(r".*-\d{5,}-of-\d{5,}\.part-\d+", re.DOTALL)
 _FOLDER = re.compile(r"\.fluidio-\d+-\d+")
 _LONGEST = 255  # bytes in a name
+_TRIES, _MOMENT = 10, 0.01  # seconds
 _swept: set[str] = set()
 
 
@@ -75,10 +77,11 @@ def create_part(target: str, *, folder: str | None = None) -> tuple[str, int]:
             descriptor = os.open(path, flags, 0o666)
         except FileExistsError:
             continue  # left by a dead process with our number
-        lock(descriptor)
-        if _is_still(path, descriptor):
+        except OSError as error:
+            raise _about(error, target) from None
+        if lock(descriptor) is not False and _is_still(path, descriptor):
             return path, descriptor
-        os.close(descriptor)  # removed as dead before it was locked
+        os.close(descriptor)  # taken for dead and removed before it was locked
 
 
 @contextlib.contextmanager
@@ -110,13 +113,39 @@ def writing_whole(
 def temporary_folder(parent: str) -> Iterator[str]:
     """Yield a hidden folder that is removed at the end of the block; those of dead processes are removed first."""
     remove_dead_parts(parent)
-    path = os.path.join(parent, f".fluidio-{os.getpid()}-{next(_numbers)}")
-    os.mkdir(path, 0o700)
+    path, descriptor = _create_folder(parent)
     try:
-        with _locked_folder(path):
-            yield path
+        yield path
     finally:
-        shutil.rmtree(path)
+        try:
+            shutil.rmtree(path)
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+
+
+def _create_folder(parent: str) -> tuple[str, int | None]:
+    """Create a temporary folder, locked, and return its path and descriptor (None on Windows)."""
+    while True:
+        path = os.path.join(parent, f".fluidio-{os.getpid()}-{next(_numbers)}")
+        try:
+            os.mkdir(path, 0o700)
+        except FileExistsError:
+            continue  # left by a dead process with our number
+        except OSError as error:
+            raise _about(error, parent) from None
+        if sys.platform == "win32":
+            return path, None
+        with contextlib.suppress(FileNotFoundError):
+            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+            if lock(descriptor) is not False and _is_still(path, descriptor):
+                return path, descriptor
+            os.close(descriptor)  # taken for dead and removed before it was locked
+
+
+def _about(error: OSError, path: str) -> OSError:
+    """Return an error of a hidden file or folder with the name that its user gave."""
+    return OSError(error.errno, error.strerror, path)
 
 
 @contextlib.contextmanager
@@ -125,9 +154,12 @@ def claimed(target: str) -> Iterator[bool]:
     folder, name = os.path.split(target)
     path = os.path.join(folder, hidden_name(name, ".fluidio-lock"))
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
         try:
-            if lock(descriptor) is False:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
+        except OSError as error:
+            raise _about(error, target) from None
+        try:
+            if not _is_ours_soon(descriptor):
                 yield False
                 return
             if not _is_still(path, descriptor):
@@ -190,6 +222,15 @@ def lock(descriptor: int) -> bool | None:
     return True
 
 
+def _is_ours_soon(descriptor: int) -> bool:
+    """Lock an open file, which somebody who looks for dead ones may hold for a moment."""
+    for _ in range(_TRIES):
+        if lock(descriptor) is not False:
+            return True
+        time.sleep(_MOMENT)
+    return False
+
+
 def unlock(descriptor: int) -> None:
     """Release a lock, even if a forked process still has the file open."""
     if sys.platform != "win32":
@@ -204,16 +245,3 @@ def _is_still(path: str, descriptor: int) -> bool:
         return False
     ours = os.fstat(descriptor)
     return (found.st_dev, found.st_ino) == (ours.st_dev, ours.st_ino)
-
-
-@contextlib.contextmanager
-def _locked_folder(path: str) -> Iterator[None]:
-    if sys.platform == "win32":
-        yield
-        return
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
-    try:
-        lock(descriptor)
-        yield
-    finally:
-        os.close(descriptor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import warnings
@@ -49,6 +50,10 @@ def expand(paths: Any, *, commas: bool = False, notes: bool = False, compare: bo
         found = [[name for name in names if not _is_note(name)] for names in found]
     named = [name for part, names in zip(parts, found) if _is_named(part, names) for name in names]
     shard_sets.check_names(named)
+    for missing, given, count in shard_sets.incomplete(
+        (os.fspath(name) for name in named if not is_url(name)), os.path.exists
+    ):
+        warnings.warn(f"{given} of {count} shards are given, and {missing} is not there", stacklevel=3)
     together = [name for names in found for name in names]
     if compare:
         _tell_changes((name for name in together if isinstance(name, str)), sizes)
@@ -87,7 +92,9 @@ def _tell_changes(paths: Iterable[str], sizes: dict[str, int]) -> None:
     if changed:
         others = f" (and {len(changed) - 1} more)" if len(changed) > 1 else ""
         warnings.warn(
-            f"{changed[0]}{others}: it was cut, continued or replaced since; `fluidio check` tells more", stacklevel=4
+            f"{changed[0]}{others}: the file was cut, continued or replaced since the set was written; "
+            "`fluidio check` tells more",
+            stacklevel=4,
         )
 
 
@@ -98,6 +105,7 @@ def _expand_one(path: Any, notes: bool, sizes: dict[str, int]) -> list[Any]:
     if not is_url(name) and is_pipe(name):
         return [spooled(name)]
     if not glob.has_magic(name) or (not is_url(name) and os.path.exists(name)):
+        _refuse_prefix(name)
         return [name]
     if is_url(name):
         filesystem, inner = filesystem_of(name)
@@ -107,11 +115,21 @@ def _expand_one(path: Any, notes: bool, sizes: dict[str, int]) -> list[Any]:
         matches = list(told)
     else:
         matches = glob.glob(name)
+        if not matches and glob.glob(as_written := name.replace("[", "[[]")):  # brackets that are part of a name
+            name, matches = as_written, glob.glob(as_written)
     found = sorted(match for match in matches if _is_whole(match, name) and (notes or not _is_note(match)))
     if not found:
         raise FileNotFoundError(f"no file matches {name!r}")
     shard_sets.check_matches(found, name, _listed, _is_ours)
     return found
+
+
+def _refuse_prefix(name: str) -> None:
+    """Raise if a file is not there, but shards are for which it is the prefix."""
+    if is_url(name) or os.path.exists(name):
+        return
+    if any(shard_sets.shard_of(path) for path in glob.glob(f"{glob.escape(name)}-*-of-*")):
+        raise FileNotFoundError(errno.ENOENT, f"there is no such file; its shards are {name}-*-of-*", name)
 
 
 def _listed(prefix: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -16,7 +17,7 @@ _spools: dict[str, tempfile.TemporaryDirectory[str]] = {}
 
 
 def is_pipe(path: str) -> bool:
-    """Return whether a path is `-` or a pipe, e.g. what `<(command)` of a shell gives."""
+    """Return whether a path is `-` or a pipe, such as a shell's `<(command)`."""
     if path == "-":
         return True
     try:
@@ -34,7 +35,9 @@ def open_pipe(path: str) -> Any:
     if path != "-":
         return open(path, "rb")
     if sys.stdin is None or sys.stdin.isatty():
-        raise OSError("- is standard input, and nothing is piped into it: `zcat x.gz | fluidio inspect -`")
+        raise OSError(
+            "`-` is standard input, but nothing is piped into it; write, for example, `zcat x.gz | fluidio inspect -`"
+        )
     return sys.stdin.buffer
 
 
@@ -46,8 +49,14 @@ def spooled(path: str) -> str:
     source = open_pipe(path)
     folder = tempfile.TemporaryDirectory(prefix="fluidio-")
     copy = os.path.join(folder.name, name)
-    with open(copy, "wb") as spool:
-        shutil.copyfileobj(source, spool, 1 << 20)
+    try:
+        with open(copy, "wb") as spool:
+            shutil.copyfileobj(source, spool, 1 << 20)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        problem = f"{error.strerror} while copying {path} there; set TMPDIR to use another folder"
+        raise OSError(error.errno, problem, folder.name) from error
     if path != "-":
         source.close()
     _spools[path if path == "-" else copy] = folder

@@ -34,7 +34,7 @@ def tasks(files: object, records_per_task: int, *, on_error: OnError = "raise") 
 def partition(files: object, n: int, i: int, *, on_error: OnError = "raise") -> list[Task]:
     """Return part `i` of `n`: consecutive records; sizes differ by at most one, and the parts cover all records."""
     if not 0 <= i < n:
-        raise ValueError(f"part {i} of {n} does not exist")
+        raise ValueError(f"there are {n} parts and no part {i}")
     wholes = list(_whole(files, on_error))
     total = sum(stop - start for _, _, start, stop in wholes)
     low, high = total * i // n, total * (i + 1) // n
@@ -96,7 +96,7 @@ def _whole(files: object, on_error: OnError) -> Iterator[tuple[str, ChunkIndex, 
             index = open_index(path, on_error=on_error)
             yield path, index, 0, index.num_records
         else:
-            raise TypeError(f"a range of records needs a path or URL to go with, not a {type(item).__name__}")
+            raise TypeError(f"a range of records needs a path or URL, got {type(item).__name__}")
 
 
 def _task(path: str, index: ChunkIndex, start: int, stop: int) -> Task:

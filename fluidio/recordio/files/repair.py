@@ -36,7 +36,7 @@ def repair(damaged: object, target: str | os.PathLike[str]) -> Salvage:
     """
     target = os.fspath(target)
     if os.path.exists(target):
-        raise FileExistsError(f"{target} exists: name a new file")
+        raise FileExistsError(f"{target} exists already: name a new file")
     source = open_source(damaged)
     out = Salvage()
     try:

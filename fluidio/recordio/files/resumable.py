@@ -106,7 +106,9 @@ class Batches(Iterator[Any]):
         self._check(state)
         mine = self._part and list(self._part)
         if state.get("part") != mine:
-            raise ValueError(f"the state is of part={state.get('part')!r}, these batches have part={mine!r}")
+            raise ValueError(
+                f"the state was saved with part={state.get('part')!r}, but these batches have part={mine!r}"
+            )
         self.close()
         self._done, self._rest = int(state["batches"]), None
         self._shared = list(state["rest"]) if "rest" in state else None
@@ -115,7 +117,9 @@ class Batches(Iterator[Any]):
     def _check(self, state: State) -> None:
         for name, value in self._facts.items():
             if state.get(name) != value:
-                raise ValueError(f"the state is of {name}={state.get(name)!r}, these batches have {name}={value!r}")
+                raise ValueError(
+                    f"the state was saved with {name}={state.get(name)!r}, but these batches have {name}={value!r}"
+                )
 
     def _of_all(self, states: list[State]) -> State:
         """Return the state of this part that follows from the states of all parts at one moment."""
@@ -125,7 +129,7 @@ class Batches(Iterator[Any]):
         count = places[0][1] if places else 0
         if sorted(places) != [(number, count) for number in range(count)] or not places:
             said = ", ".join(f"{number} of {of}" for number, of in sorted(places))
-            raise ValueError(f"the states of all parts are expected, each once; these are parts {said or 'of nothing'}")
+            raise ValueError(f"expected the states of all parts, each once; got those of parts {said or 'none'}")
         states = [state for _, state in sorted(zip(places, states), key=lambda pair: pair[0])]
         part = self._part or (0, 1)
         if count == part[1]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from fluidio.errors import ConversionError
-from fluidio.recordio.decode.block import RecordBlock
+from fluidio.recordio.decode.block import Column, RecordBlock
 
-__all__ = ["Field", "from_json", "of_block", "to_json"]
+__all__ = ["Field", "empty_block", "from_json", "of_block", "of_both", "to_json"]
 
 _TEXTS = ("bytes", "str", "strings", "byte strings", "record")
 
@@ -69,7 +69,7 @@ class Field:
 def of_block(block: RecordBlock, names: Sequence[str] | None = None) -> list[Field]:
     """Return the slots of a block, with the given names or slot_0, slot_1, ..."""
     if names is not None and len(names) != len(block.columns):
-        raise ConversionError(f"{len(names)} names for records of {len(block.columns)} tensors: {', '.join(names)}")
+        raise ConversionError(f"got {len(names)} names for records of {len(block.columns)} tensors: {', '.join(names)}")
     return [
         Field(
             names[number] if names is not None else f"slot_{number}",
@@ -80,6 +80,36 @@ def of_block(block: RecordBlock, names: Sequence[str] | None = None) -> list[Fie
         )
         for number, column in enumerate(block.columns)
     ]
+
+
+def of_both(slots: Sequence[Field], others: Sequence[Field]) -> list[Field] | None:
+    """Return the slots that describe records of either kind; None if their names or tensors differ."""
+    if len(slots) != len(others) or not all(a.alike(b) for a, b in zip(slots, others)):
+        return None
+    found = [_common(a, b) for a, b in zip(slots, others)]
+    return None if any(("record" in (a.kind, b.kind)) and a != b for a, b in zip(slots, others)) else found
+
+
+def _common(a: Field, b: Field) -> Field:
+    """Return the slot of values that two templates called by different Python types: int and int64, str and bytes."""
+    rows = a.rows if a.rows == b.rows else None
+    if a.kind == b.kind:
+        return replace(a, rows=rows)
+    texts = {a.text, b.text}
+    if "" not in texts:
+        return replace(a, rows=rows, kind="byte strings" if a.lod_level > 1 else "bytes")
+    number = texts == {""} and not a.lod_level and rows == 1 and not {a.kind, b.kind} & {"array", "cast"}
+    return replace(a, rows=rows, kind="scalar" if number else "array")
+
+
+def empty_block(slots: Sequence[Field]) -> RecordBlock:
+    """Return a block of no records with these slots."""
+    columns = []
+    for slot in slots:
+        none = np.empty((0, *(max(dim, 0) for dim in slot.shape)), slot.dtype)
+        edges = np.zeros(1, np.int64) if slot.lod_level or slot.rows is None else None
+        columns.append(Column(none, edges, (np.zeros(1, np.int64),) * slot.lod_level, num_records=0))
+    return RecordBlock(columns, 0)
 
 
 def to_json(slots: Sequence[Field]) -> list[dict[str, Any]]:
@@ -102,10 +132,10 @@ def _checked(slot: Field) -> Field:
     """Return a slot that somebody else described if its values have the types they should have."""
     for value, wanted in ((slot.name, str), (slot.dtype, str), (slot.kind, str), (slot.lod_level, int)):
         if type(value) is not wanted:
-            raise TypeError(f"{value!r} where a{'n' if wanted is int else ''} {wanted.__name__} is expected")
+            raise TypeError(f"expected a{'n' if wanted is int else ''} {wanted.__name__}, found {value!r}")
     sizes = [slot.lod_level, *slot.shape, *([] if slot.rows is None else [slot.rows])]
     if slot.lod_level < 0 or not all(type(size) is int and -1 <= size < 1 << 63 for size in sizes):
-        raise ValueError(f"{slot.name}: sizes are {sizes}, whole numbers of 64 bits are expected")
+        raise ValueError(f"{slot.name}: sizes must be whole numbers of 64 bits, found {sizes}")
     if np.dtype(slot.dtype).hasobject or np.dtype(slot.dtype).fields:
         raise TypeError(f"{slot.name}: {slot.dtype} is not a numeric dtype")
     return slot

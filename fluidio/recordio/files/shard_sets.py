@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from fluidio.errors import RecordIOError
 
-__all__ = ["Shard", "check_matches", "check_names", "file_name", "shard_name", "shard_of"]
+__all__ = ["Shard", "check_matches", "check_names", "file_name", "incomplete", "shard_name", "shard_of"]
 
 _SHARD = re.compile(r"(?P<prefix>.*)-(?P<index>\d{5,6})-of-(?P<last>\d{5,6})(?P<suffix>(\.\w+)*)", re.DOTALL)
 _COUNTED = (".tfrecord", ".tfrecords", ".parquet", ".arrow", ".tar", ".npz", ".array_record")
@@ -69,7 +69,7 @@ def check_matches(
         missing = next((name for name in names if _would_match(name, pattern)), None)
         if missing is not None:
             raise RecordIOError(
-                f"{len(there)} of {count} shards are there; {missing} is missing",
+                f"only {len(there)} of {count} shards are there; {missing} is missing",
                 path=pattern,
                 hint="make or copy the set again, or name the files that you want one by one",
             )
@@ -79,6 +79,19 @@ def check_names(paths: Iterable[str]) -> None:
     """Refuse a list of names that mixes sets of one prefix; a part of a set may be named."""
     for (prefix, suffix), shards in _grouped(paths).items():
         _refuse_mixed(prefix, suffix, shards)
+
+
+def incomplete(paths: Iterable[str], exists: Callable[[str], bool]) -> Iterator[tuple[str, int, int]]:
+    """Yield (first missing shard, shards given, shards of the set) for sets that a shell's glob found incomplete.
+
+    Several shards are given, all that exist; who names only some of them wants only those.
+    """
+    for (prefix, suffix), shards in _grouped(paths).items():
+        there, last = {shard.index for shard in shards}, shards[0].last
+        count = last if suffix.endswith(_COUNTED) and last not in there else last + 1
+        missing = [f"{prefix}-{i:05d}-of-{last:05d}{suffix}" for i in range(count) if i not in there]
+        if len(there) > 1 and missing and not any(map(exists, missing)):
+            yield missing[0], len(there), count
 
 
 def _grouped(paths: Iterable[str]) -> dict[tuple[str, str], list[Shard]]:
@@ -94,7 +107,7 @@ def _refuse_mixed(prefix: str, suffix: str, shards: list[Shard]) -> None:
     if len(lasts) > 1:
         sets = " and ".join(f"{prefix}-*-of-{last:05d}{suffix}" for last in lasts)
         raise RecordIOError(
-            f"files of {len(lasts)} shard sets are mixed, so records may be there twice: {sets}",
+            f"these are files of {len(lasts)} shard sets, so records may appear twice: {sets}",
             hint="name the one that you want, and remove the other",
         )
 

@@ -128,7 +128,7 @@ def _get(path: str, limit: int) -> bytes:
 
 def _put(path: str, data: bytes) -> None:
     if path.startswith("http"):
-        raise NotImplementedError("web servers are read only")
+        raise NotImplementedError("fluidio cannot write to web servers")
     if is_url(path):
         filesystem, inner = filesystem_of(path)
         filesystem.pipe_file(inner, data)

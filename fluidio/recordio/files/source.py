@@ -52,7 +52,8 @@ class LocalSource:
             _pread(self._fd, 1, 0)  # raises for a directory
         except IsADirectoryError:
             self.close()
-            raise IsADirectoryError(f"{self.name} is a directory: name its files, e.g. {self.name}/*") from None
+            problem = f"{self.name} is a folder: name its files, for example {self.name.rstrip('/')}/*"
+            raise IsADirectoryError(problem) from None
         except OSError:
             self.close()
             raise
@@ -99,7 +100,7 @@ class LocalSource:
         self._parked = False
         found = os.fstat(self._fd)
         if (found.st_dev, found.st_ino) != self._identity:
-            raise RecordIOError("the file was replaced while it was read", path=self.name)
+            raise RecordIOError("the file was replaced while it was being read", path=self.name)
 
     def close(self) -> None:
         if self._open:
@@ -200,10 +201,10 @@ class RemoteSource:
         self._path = path
         info = self._fs.info(self._path)
         if info.get("type") == "directory":
-            raise IsADirectoryError(f"{url} is a directory: name its files, e.g. {url.rstrip('/')}/*")
+            raise IsADirectoryError(f"{url} is a folder: name its files, for example {url.rstrip('/')}/*")
         if info.get("size") is None:
             raise RecordIOError(
-                "the server does not report the size, so ranges cannot be read",
+                "the server does not tell the size of the file, so ranges of it cannot be read",
                 path=url,
                 hint="download the file or pass an open file object",
             )

@@ -32,7 +32,7 @@ def read_zipped_arrays(file: str | BinaryIO) -> dict[str, Any]:
     with _one_kind_of_error():
         found = np.load(file, allow_pickle=False)
         if isinstance(found, np.ndarray):
-            raise ValueError("a single array; an .npz has names")
+            raise ValueError("this is a single array, but an .npz holds arrays with names")
         with found as stored:
             for entry in stored.zip.infolist():
                 _check(entry, stored.zip)
@@ -68,8 +68,9 @@ def _check(entry: zipfile.ZipInfo, archive: zipfile.ZipFile) -> None:
     limit = chunk_limit(entry.compress_size)
     if entry.file_size > limit:
         raise ValueError(
-            f"{entry.filename}: {entry.compress_size} bytes would become {entry.file_size}, and {limit} are the limit; "
-            "if you trust the file, raise it with recordio.set_chunk_limit or FLUIDIO_CHUNK_LIMIT"
+            f"{entry.filename} would grow from {entry.compress_size} to {entry.file_size} bytes, above the "
+            f"limit of {limit}; if you trust the file, raise the limit with recordio.set_chunk_limit or "
+            "FLUIDIO_CHUNK_LIMIT"
         )
     with archive.open(entry) as member:
         _check_header(member, entry.filename, entry.file_size)
@@ -80,7 +81,7 @@ def _check_header(file: IO[bytes], name: str, size: int) -> None:
     version = np.lib.format.read_magic(file)
     read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(version)
     if read is None:
-        raise ValueError(f"{name}: format {version} of NumPy holds no plain arrays")
+        raise ValueError(f"{name}: version {version} of NumPy's format holds no plain arrays")
     shape, _, dtype = read(file)
     if min(shape, default=0) < 0 or math.prod(map(int, shape)) * max(dtype.itemsize, 1) > size:
-        raise ValueError(f"{name}: {dtype} of shape {shape} in {size} bytes")
+        raise ValueError(f"{name}: {dtype} of shape {shape} does not match {size} bytes")

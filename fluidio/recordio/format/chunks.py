@@ -68,7 +68,7 @@ class ChunkReader:
         buffers: Pool | None = None,
     ) -> None:
         if on_error not in ("raise", "skip"):
-            raise ValueError(f'on_error is "raise" or "skip", not {on_error!r}')
+            raise ValueError(f'on_error must be "raise" or "skip", got {on_error!r}')
         self.source: ByteSource = open_source(what)
         self._owned = self.source is not what
         self.on_error = on_error
@@ -97,7 +97,7 @@ class ChunkReader:
                 self.empty.report()
                 return None
             if left < 4:
-                warnings.warn(f"{self.source.name}: {left} stray bytes after the last chunk, ignored", stacklevel=2)
+                warnings.warn(f"{self.source.name}: {left} stray bytes after the last chunk are ignored", stacklevel=2)
                 self.offset = self.source.size
                 return None
             chunk, self.loaded = self.loaded, None
@@ -171,7 +171,7 @@ class ChunkReader:
         compressor = dialect.compressors.get(header.compressor)
         if compressor is None:
             known = ", ".join(map(str, dialect.compressors))
-            raise CodecError(f"compressor {header.compressor} is unknown ({dialect.title} has {known})")
+            raise CodecError(f"unknown compressor {header.compressor} ({dialect.title} has {known})")
         payload = compressor.decompress(stored, self._buffers, self.verify_inner)
         return Chunk(self.number, offset, dialect, header, payload, split(payload, header.num_records))
 
@@ -188,7 +188,7 @@ class ChunkReader:
                 stored = self._buffers.view(header.size)
                 found = self._fetch(offset, stored, dialect.checksum)
                 if found is None:
-                    raise self._error("the file became shorter while it was read", offset, kind=CutTailError)
+                    raise self._error("the file was shortened while it was being read", offset, kind=CutTailError)
                 checksum = found
             if checksum == header.checksum:
                 return dialect, header, stored
@@ -253,12 +253,12 @@ class ChunkReader:
         """Count the chunks before the first one read here, so that errors can give chunk numbers."""
         offset, base = 0, self._base
         self._base = 0
-        dialect = self.dialect or DIALECTS[0]
         while offset < base:
             head = self.source.read(offset, HEADER_SIZE)
             if len(head) < HEADER_SIZE or head[:4] != MAGIC:
                 break
-            offset += HEADER_SIZE + dialect.parse(head).size
+            ends = [offset + HEADER_SIZE + dialect.parse(head).size for dialect in self._candidates()]
+            offset = next((end for end in ends if end == base or self.source.read(end, 4) == MAGIC), base)
             self.number += 1
 
     def _error(

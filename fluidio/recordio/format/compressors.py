@@ -85,7 +85,9 @@ def _stream_blocks(stored: memoryview) -> Blocks:
 
 def _parse_stream(stored: memoryview) -> Blocks:
     if stored[:7] != STREAM_MAGIC:
-        raise CodecError(f"snappy stream starts with {bytes(stored[:7])!r}, not {STREAM_MAGIC!r}")
+        raise CodecError(
+            f"a snappy stream must start with {STREAM_MAGIC!r}, this one starts with {bytes(stored[:7])!r}"
+        )
     size = len(stored)
     blocks = []
     position = 7
@@ -98,7 +100,9 @@ def _parse_stream(stored: memoryview) -> Blocks:
         if flag == 0x73 and stored[position - 7 : position] == STREAM_MAGIC:
             continue  # concatenated streams repeat the magic
         if not 0 < length <= STREAM_BLOCK or length > size - position:
-            raise CodecError(f"snappy block at +{position - 7} has length {length}, {size - position} bytes are left")
+            raise CodecError(
+                f"the snappy block at +{position - 7} claims {length} bytes, but {size - position} are left"
+            )
         blocks.append((flag, crc, position, position + length))
         position += length
     return blocks
@@ -122,7 +126,7 @@ def _fill_blocks(stored: memoryview, blocks: Blocks, limit: int, buffers: Pool, 
         for (_, crc, start, _), size in zip(blocks, sizes):
             found = masked_crc32c(target[end : end + size])
             if found != crc:
-                raise CodecError(f"snappy block at +{start}: checksum {found:#010x}, block says {crc:#010x}")
+                raise CodecError(f"the snappy block at +{start} has checksum {found:#010x}, but claims {crc:#010x}")
             end += size
     return target[: sum(sizes)]
 
@@ -147,8 +151,8 @@ def check_limit(size: int, stored: memoryview) -> None:
     """Raise if a chunk would become too large."""
     if size > (limit := chunk_limit(len(stored))):
         raise CodecError(
-            f"{len(stored)} stored bytes would become {size}, more than the limit of {limit} bytes for a chunk; "
-            "if you trust the file, raise it with recordio.set_chunk_limit or FLUIDIO_CHUNK_LIMIT"
+            f"{len(stored)} stored bytes would become {size}, above the limit of {limit} bytes for a chunk; "
+            "if you trust the file, raise the limit with recordio.set_chunk_limit or FLUIDIO_CHUNK_LIMIT"
         )
 
 
@@ -158,7 +162,7 @@ def _decompress_blocks(stored: memoryview, blocks: Blocks, limit: int, target: m
         table = np.array(blocks, np.int64)  # a copy: sizes take the place of the checksums
         done = compiled.decompress(stored, table, limit, target)
         if done < len(blocks):
-            raise CodecError(f"snappy block at +{blocks[done][2]} does not decompress")
+            raise CodecError(f"the snappy block at +{blocks[done][2]} cannot be decompressed")
         found: list[int] = table[:, 1].tolist()
         return found
     sizes = []
@@ -172,7 +176,7 @@ def _decompress_blocks(stored: memoryview, blocks: Blocks, limit: int, target: m
             else:
                 target[end : end + size] = stored[start:stop]
         except cramjam.DecompressionError as error:
-            raise CodecError(f"snappy block at +{start} does not decompress: {error}") from error
+            raise CodecError(f"the snappy block at +{start} cannot be decompressed: {error}") from error
         sizes.append(size)
         end += size
     return sizes
@@ -208,7 +212,7 @@ FRAME_BLOCK = 65536
 
 def _frames(stored: memoryview) -> Blocks:
     if stored[:10] != FRAME_MAGIC:
-        raise CodecError(f"snappy frames start with {bytes(stored[:10])!r}, not {FRAME_MAGIC!r}")
+        raise CodecError(f"snappy frames must start with {FRAME_MAGIC!r}, these start with {bytes(stored[:10])!r}")
     size = len(stored)
     blocks = []
     position = 0
@@ -220,18 +224,20 @@ def _frames(stored: memoryview) -> Blocks:
         position += 4
         stop = position + length
         if stop > size:
-            raise CodecError(f"snappy frame at +{position - 4} has length {length}, {size - position} bytes are left")
+            raise CodecError(
+                f"the snappy frame at +{position - 4} claims {length} bytes, but {size - position} are left"
+            )
         if kind <= 1:
             if not 4 <= length <= FRAME_BLOCK + FRAME_BLOCK // 6 + 36 or (kind == 1 and length > FRAME_BLOCK + 4):
-                raise CodecError(f"snappy frame at +{position - 4} has length {length}")
+                raise CodecError(f"the snappy frame at +{position - 4} claims {length} bytes, which is impossible")
             crc = int.from_bytes(stored[position : position + 4], "little")
             if length > 4:
                 blocks.append((1 - kind, crc, position + 4, stop))
         elif kind == 0xFF:
             if stored[position - 4 : stop] != FRAME_MAGIC:
-                raise CodecError(f"snappy frame at +{position - 4}: bad stream identifier")
+                raise CodecError(f"the snappy frame at +{position - 4} has a wrong stream identifier")
         elif kind < 0x80:
-            raise CodecError(f"snappy frame at +{position - 4} has the unknown type {kind:#x}")
+            raise CodecError(f"the snappy frame at +{position - 4} has the unknown type {kind:#x}")
         position = stop
     return blocks
 
@@ -260,13 +266,13 @@ def _decompress_raw(stored: memoryview, buffers: Pool, verify: bool) -> memoryvi
     try:
         size = cramjam.snappy.decompress_raw_len(stored)
         if size > _most(stored):  # a false size must not cause an allocation
-            raise CodecError(f"raw snappy block of {len(stored)} bytes claims {size} bytes")
+            raise CodecError(f"a raw snappy block of {len(stored)} bytes claims {size} bytes")
     except cramjam.DecompressionError as error:
-        raise CodecError(f"raw snappy block does not decompress: {error}") from error
+        raise CodecError(f"the raw snappy block cannot be decompressed: {error}") from error
     check_limit(size, stored)
     target = buffers.view(size)
     if size and _decompress_blocks(stored, [(1, 0, 0, len(stored))], size, target) != [size]:
-        raise CodecError("raw snappy block is shorter than its header says")
+        raise CodecError("the raw snappy block is shorter than its header says")
     return target
 
 
@@ -305,14 +311,14 @@ def _inflate_member(stored: memoryview, position: int, piece: int, room: int) ->
     try:
         while not member.eof and room > 0:
             if position >= len(stored):
-                raise CodecError("gzip data is cut")
+                raise CodecError("the gzip data is incomplete")
             taken = stored[position : position + piece]
             parts.append(member.decompress(taken, room))
             room -= len(parts[-1])
             position += len(taken) - len(member.unused_data)
             piece *= 2
     except (zlib.error, _inflate.error) as error:
-        raise CodecError(f"gzip data does not decompress: {error}") from error
+        raise CodecError(f"the gzip data cannot be decompressed: {error}") from error
     return parts, position
 
 

@@ -67,7 +67,7 @@ class Dialect:
             if wanted == compressor.name or (wanted == "snappy" and compressor.name in _SNAPPY_FORMS):
                 return number
         known = ", ".join(_plain_name(c) for c in self.compressors.values())
-        raise ValueError(f"{self.title} knows the compressors {known}, not {name!r}")
+        raise ValueError(f"{self.title} has the compressors {known}, got {name!r}")
 
     def __repr__(self) -> str:
         return f"Dialect({self.name})"

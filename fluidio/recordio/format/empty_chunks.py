@@ -36,11 +36,11 @@ class EmptyChunks:
             return False
         self._count += 1
         if self._count == 1:
-            warnings.warn(f"{self._source.name}: an empty chunk at byte {offset}, skipped", stacklevel=4)
+            warnings.warn(f"{self._source.name}: skipped an empty chunk at byte {offset}", stacklevel=4)
         return True
 
     def report(self) -> None:
         """Report the total at the end, if more than one."""
         if self._count > 1:
-            warnings.warn(f"{self._source.name}: {self._count} empty chunks, skipped", stacklevel=4)
+            warnings.warn(f"{self._source.name}: skipped {self._count} empty chunks", stacklevel=4)
         self._count = 0

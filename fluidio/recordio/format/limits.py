@@ -12,7 +12,7 @@ _USUAL_RATIO = 4  # a chunk that expands no more than this is always read, howev
 def _from_environment() -> int:
     text = os.environ.get("FLUIDIO_CHUNK_LIMIT", "")
     if text and not text.isdigit():
-        raise ValueError(f"FLUIDIO_CHUNK_LIMIT is a number of bytes, not {text!r}")
+        raise ValueError(f"FLUIDIO_CHUNK_LIMIT must be a number of bytes, got {text!r}")
     return int(text) if text else 1 << 30
 
 

@@ -44,9 +44,11 @@ def split(payload: memoryview, count: int) -> RecordTable:
     """
     size = len(payload)
     if count <= 0:
-        raise CodecError("the header announces no records, yet there is a payload")
+        raise CodecError("the header claims no records, but there is a payload")
     if count > size // 4:
-        raise CodecError(f"{count} records announced, the payload of {size} bytes can hold at most {size // 4}")
+        raise CodecError(
+            f"the header claims {count} records, but a payload of {size} bytes can hold at most {size // 4}"
+        )
     stride = 4 + int.from_bytes(payload[:4], "little")
     if stride * count == size and _same_lengths(payload, count, stride):
         return RecordTable(count, stride, _EMPTY, _EMPTY)
@@ -65,5 +67,5 @@ def _walk(payload: memoryview, count: int, size: int) -> RecordTable:
     if end > size:
         raise CodecError(f"record {count - 1} ends at +{end}, past the payload of {size} bytes")
     if end != size:
-        raise CodecError(f"{count} records end at +{end}, the payload has {size} bytes")
+        raise CodecError(f"{count} records end at +{end}, but the payload has {size} bytes")
     return RecordTable(count, None, edges[:-1] + 4, edges[1:])

@@ -126,24 +126,24 @@ def parse_head(data: Bytes, offset: int = 0, end: int | None = None) -> TensorHe
     end = len(data) if end is None else end
     version, levels = _unpack(_version_levels, data, offset, end, "LoDTensor head")
     if version != 0:
-        raise CodecError(f"LoDTensor version {version} at +{offset}: only version 0 is supported")
+        raise CodecError(f"the LoDTensor at +{offset} has version {version}; fluidio reads version 0")
     position = offset + 12
     if levels > (end - position) // 8:
-        raise CodecError(f"{levels} LoD levels at +{offset}: more than {end - position} bytes can hold")
+        raise CodecError(f"{levels} LoD levels at +{offset} are more than {end - position} bytes can hold")
     lod = []
     for _ in range(levels):
         (nbytes,) = _unpack(_u64, data, position, end, "LoD level")
         position += 8
         if nbytes % 8 or nbytes > end - position:
-            raise CodecError(f"LoD level of {nbytes} bytes at +{position}: {end - position} bytes are left")
+            raise CodecError(f"a LoD level at +{position} claims {nbytes} bytes, but {end - position} are left")
         lod.append(np.frombuffer(data, "<i8", nbytes // 8, position).astype(np.int64))
         position += nbytes
     version, desc_size = _unpack(_version_size, data, position, end, "tensor head")
     if version != 0:
-        raise CodecError(f"tensor version {version} at +{position}: only version 0 is supported")
+        raise CodecError(f"the tensor at +{position} has version {version}; fluidio reads version 0")
     position += 8
     if not 0 <= desc_size <= end - position:
-        raise CodecError(f"TensorDesc of {desc_size} bytes at +{position}: {end - position} bytes are left")
+        raise CodecError(f"the TensorDesc at +{position} claims {desc_size} bytes, but {end - position} are left")
     desc = bytes(data[position : position + desc_size])
     try:
         dtype, dims = _parse_desc(desc) if desc_size <= _USUAL_DESC else _parse_desc.__wrapped__(desc)
@@ -157,7 +157,7 @@ def parse_head(data: Bytes, offset: int = 0, end: int | None = None) -> TensorHe
         raise CodecError(f"tensor of shape {dims} at +{position}: more than {MOST_EMPTY} items of no bytes")
     if nbytes > end - position:
         raise CodecError(
-            f"tensor of shape {dims} {dtype.name} needs {nbytes} bytes at +{position}, {end - position} are left"
+            f"a tensor of shape {dims} {dtype.name} at +{position} needs {nbytes} bytes, but {end - position} are left"
         )
     return TensorHead(tuple(lod), dtype, dims, position, position + nbytes)
 
@@ -177,7 +177,7 @@ def decode_record(data: Bytes, start: int = 0, end: int | None = None) -> tuple[
     end = len(data) if end is None else end
     (count,) = _unpack(_u32, data, start, end, "number of tensors")
     if count > (end - start) // 20:
-        raise CodecError(f"{count} tensors announced in a record of {end - start} bytes")
+        raise CodecError(f"a record of {end - start} bytes claims {count} tensors")
     position = start + 4
     tensors = []
     for _ in range(count):
@@ -188,7 +188,7 @@ def decode_record(data: Bytes, start: int = 0, end: int | None = None) -> tuple[
 
 def _unpack(form: struct.Struct, data: Bytes, offset: int, end: int, what: str) -> tuple[int, ...]:
     if offset + form.size > end:
-        raise CodecError(f"{what} at +{offset} needs {form.size} bytes, {end - offset} are left")
+        raise CodecError(f"{what} at +{offset} needs {form.size} bytes, but {end - offset} are left")
     return form.unpack_from(data, offset)
 
 

@@ -25,7 +25,7 @@ _size = struct.Struct("<Q")
 
 def _decompress(stored: memoryview, buffers: Pool, verify: bool) -> memoryview:
     if len(stored) < _size.size:
-        raise CodecError(f"zstd data has {len(stored)} bytes, its size alone has {_size.size}")
+        raise CodecError(f"zstd data has {len(stored)} bytes, but its size alone needs {_size.size}")
     (size,) = _size.unpack_from(stored)
     check_limit(size, stored)
     frame = stored[_size.size :]
@@ -37,11 +37,11 @@ def _decompress(stored: memoryview, buffers: Pool, verify: bool) -> memoryview:
             found = cramjam.zstd.decompress_into(frame, array)
         except cramjam.DecompressionError as error:
             if room == size or "whole buffer" not in str(error):
-                raise CodecError(f"zstd data does not decompress: {error}") from error
+                raise CodecError(f"zstd data cannot be decompressed: {error}") from error
             room = min(size, 8 * room)
             continue
         if found != size:
-            raise CodecError(f"zstd data became {found} bytes, it says {size}")
+            raise CodecError(f"zstd data became {found} bytes, but claims {size}")
         return target[:size]
 
 

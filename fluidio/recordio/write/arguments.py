@@ -24,23 +24,23 @@ def copied(record: object) -> bytes:
     if isinstance(record, (bytes, bytearray, memoryview, array, mmap)):
         return bytes(record)
     hint = "write_tensors() and write_block() take arrays" if isinstance(record, np.ndarray) else "encode it first"
-    raise TypeError(f"a record is bytes or str, not {type(record).__name__}: {hint}")
+    raise TypeError(f"a record must be bytes or str, got {type(record).__name__}: {hint}")
 
 
 def columns_of(columns: object) -> list[Column]:
     if isinstance(columns, (np.ndarray, Column, str, bytes)) or not isinstance(columns, Iterable):
         raise TypeError(
-            f"write_block() takes a list with an array for each slot, not {type(columns).__name__}: "
+            f"write_block() takes a list with one array for each slot, got {type(columns).__name__}: "
             "write_block([array]) writes records of one slot"
         )
     found = [what if isinstance(what, Column) else unmasked(what) for what in columns]
     plain = [each for each in found if not isinstance(each, Column)]
     for each in plain:
         if not each.ndim:
-            raise TypeError(f"a column has a row for each record; a single {each.dtype} is none")
+            raise TypeError(f"a column needs one row for each record, got a single {each.dtype}")
     if len({len(each) for each in plain}) > 1:
         said = ", ".join(str(len(each)) for each in plain)
-        raise ValueError(f"columns of {said} rows; Column(array, num_records=N) puts several into a record")
+        raise ValueError(f"the columns have {said} rows; Column(array, num_records=N) puts several rows into a record")
     return [each if isinstance(each, Column) else Column(each) for each in found]
 
 
@@ -52,14 +52,14 @@ def checked_tensor(pair: object) -> tuple[Array, LoD]:
         ValueError: the LoD does not match the rows.
     """
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        raise TypeError(f"write_tensors() takes (array, LoD) pairs, not {type(pair).__name__}: write (array, ())")
+        raise TypeError(f"write_tensors() takes pairs (array, LoD), got {type(pair).__name__}: write (array, ())")
     array, levels = pair
     if not hasattr(array, "dtype"):
-        raise TypeError(f"write_tensors() takes arrays, not {type(array).__name__}: write (np.array(...), ())")
+        raise TypeError(f"write_tensors() takes arrays, got {type(array).__name__}: write (np.array(...), ())")
     array = unmasked(array)
     check_dtype(array)
     if not array.ndim:
-        raise TypeError("an array without dims cannot be in a batch: write array.reshape(1)")
+        raise TypeError("an array without dims cannot be part of a batch: write array.reshape(1)")
     lod = from_offsets(levels or ())
     wrong = problem(lod, len(array))
     if wrong or (lod and lod[-1][-1] != len(array)):
@@ -75,7 +75,9 @@ def check_dtype(data: Array) -> None:
     """
     dtype = np.dtype(data.dtype).newbyteorder("=")
     if dtype not in TENSOR_DTYPES:
-        raise TypeError(f"a tensor cannot hold {data.dtype}: convert it, e.g. to {_WIDER.get(dtype.name, 'float32')}")
+        raise TypeError(
+            f"a tensor cannot hold {data.dtype}: convert it, for example to {_WIDER.get(dtype.name, 'float32')}"
+        )
 
 
 def check_columns(block: RecordBlock) -> None:

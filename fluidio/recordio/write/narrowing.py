@@ -21,13 +21,14 @@ def narrowed(where: str, array: Array, dtype: DType) -> Array:
     if array.dtype == dtype or not array.size:
         return array.astype(dtype, copy=False)
     if not np.can_cast(array.dtype, dtype, "same_kind"):
-        raise ValueError(f"{where}: {array.dtype} values after {dtype}: say which with dtypes=")
+        raise ValueError(f"{where}: {array.dtype} values after {dtype} values: choose one with dtypes=")
     if array.dtype.kind in "iu" and dtype.kind in "iu" and not np.can_cast(array.dtype, dtype):
         limits = np.iinfo(dtype)
         for value in (int(array.min()), int(array.max())):
             if not limits.min <= value <= limits.max:
                 raise ValueError(
-                    f"{where}: {value} after values of {dtype}, which cannot hold it: say which with dtypes="
+                    f"{where}: {value} does not fit {dtype}, the dtype of the values before: choose a wider "
+                    "one with dtypes="
                 )
     try:
         with np.errstate(over="raise"):
@@ -35,8 +36,9 @@ def narrowed(where: str, array: Array, dtype: DType) -> Array:
     except FloatingPointError:
         found = None
     if found is None or not is_exact(found, array):
-        problem = f"a {array.dtype} after values of {dtype}, which cannot hold it: say which with dtypes="
-        raise ValueError(f"{where}: {problem}")
+        raise ValueError(
+            f"{where}: {dtype}, the dtype of the values before, cannot hold this {array.dtype}: use dtypes="
+        )
     return found
 
 
@@ -56,5 +58,5 @@ def unmasked(value: object) -> Array:
         TypeError: some of its items are masked; tensors have no mask, so they would come back as numbers.
     """
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-        raise TypeError("an array with masked items; tensors have no mask: fill them first")
+        raise TypeError("the array has masked items, which tensors cannot express: fill them first")
     return np.asarray(value)

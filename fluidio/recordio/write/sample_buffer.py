@@ -54,10 +54,10 @@ class SampleBuffer:
             try:
                 found = len(sample)
             except TypeError:
-                raise TypeError(f"a sample is a tuple with a value for each slot, not {sample!r:.40}") from None
+                raise TypeError(f"a sample must be a tuple with one value for each slot, got {sample!r:.40}") from None
             if found != width:
                 if width:
-                    raise ValueError(f"a sample of {found} values after samples of {width}")
+                    raise ValueError(f"this sample has {found} values, earlier samples have {width}")
                 puts = self._begin(sample)
                 width = len(puts)
             for put, value in zip(puts, sample):
@@ -83,7 +83,7 @@ class SampleBuffer:
         dtype = self._dtypes[number] if self._dtypes is not None else None
         level = self._lod_levels[number] if number < len(self._lod_levels) else 0
         if level > 1:
-            raise ValueError(f"slot {number}: samples can have lod_level 0 or 1; use a DataFeeder for {level}")
+            raise ValueError(f"slot {number}: samples can have lod_level 0 or 1; for {level}, use a DataFeeder")
         if level:
             return _Sequences(number, dtype)
         if isinstance(first, (int, float, np.generic)):
@@ -120,7 +120,9 @@ def _check_mixed(number: int, values: Sequence[Any], data: Array) -> None:
         large = np.flatnonzero(np.abs(data) >= _EXACT)
     for row in large.tolist():
         if isinstance(values[row], (int, np.integer)) and int(values[row]) != int(data[row]):
-            raise ValueError(f"slot {number}: {values[row]} among floats, but no float can hold it: use dtypes=")
+            raise ValueError(
+                f"slot {number}: {values[row]} does not fit a float, the dtype of its other values: use dtypes="
+            )
 
 
 class _Arrays:
@@ -139,8 +141,8 @@ class _Arrays:
                 value = unmasked(value)
             if value.shape != shape:
                 raise ValueError(
-                    f"slot {number}: samples of unequal shape, {shape} and {value.shape}; "
-                    "sequences need lod_levels=1 for their slot"
+                    f"slot {number}: samples have different shapes, {shape} and {value.shape}; for sequences, "
+                    "pass lod_levels=1 for this slot"
                 )
             if value.dtype is not dtype and not convert:
                 value = narrowed(f"slot {number}", value, dtype)
@@ -165,7 +167,7 @@ class _Sequences:
     def put(self, row: int, value: Any) -> None:
         array = np.array(unmasked(value), self._dtype)
         if not array.ndim:
-            raise ValueError(f"slot {self._number}: a sequence is expected (lod_levels=1), not {array.item()!r}")
+            raise ValueError(f"slot {self._number}: expected a sequence (lod_levels=1), got {array.item()!r}")
         if self._dtype is None and array.size:
             if isinstance(value, (list, tuple)):
                 _check_mixed(self._number, value, array)
@@ -187,6 +189,6 @@ def _alike(number: int, arrays: list[Array]) -> list[Array]:
     """Return sequences whose items have the same shape; empty ones take the shape of the others."""
     shapes = {array.shape[1:] for array in arrays if len(array)}
     if len(shapes) > 1:
-        raise ValueError(f"slot {number}: items of unequal shape, {' and '.join(map(str, sorted(shapes)))}")
+        raise ValueError(f"slot {number}: items have different shapes, {' and '.join(map(str, sorted(shapes)))}")
     shape = shapes.pop() if shapes else (1,)
     return [array if len(array) else array.reshape(0, *shape) for array in arrays]

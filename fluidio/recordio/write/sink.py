@@ -91,7 +91,7 @@ class LocalSink:
             self.dialect, end, tail = find_tail(source)
             if tail is not None:
                 lost = source.size - end
-                warnings.warn(f"{tail}; {lost} bytes of an unfinished chunk were cut off to append", stacklevel=6)
+                warnings.warn(f"{tail}; cut off {lost} bytes of an unfinished chunk in order to append", stacklevel=6)
                 os.ftruncate(self._fd, end)
         finally:
             source.close()
@@ -180,7 +180,7 @@ class StreamSink:
 
     def write(self, header: bytes, stored: Any) -> None:
         if self.broken:  # it may not support truncation
-            hint = "begin it anew, or write to a path: there an interrupted chunk is taken back"
+            hint = "start it again, or write to a path, where an interrupted chunk is removed"
             raise RecordIOError("a write was interrupted in the middle of a chunk", path=self.name, hint=hint)
         self._unfinished = True
         self._stream.write(header)
@@ -213,11 +213,11 @@ def open_sink(what: object, mode: str, atomic: bool) -> Sink:
         if not is_url(path):
             return LocalSink(path, mode, atomic)
         if mode == "a":
-            raise ValueError(f"{path}: appending needs a local file")
+            raise ValueError(f"{path}: appending works only on local files")
         filesystem, inner = filesystem_of(path)
         return StreamSink(filesystem.open(inner, "wb"), path, owned=True)
     if hasattr(what, "write"):
         if mode == "a":
-            raise ValueError("appending needs a path, not a file object")
+            raise ValueError("appending needs a path, got a file object")
         return StreamSink(what, str(getattr(what, "name", f"<{type(what).__name__}>")), owned=False)
     raise TypeError(f"expected a path, a URL or a binary file object, got {type(what).__name__}")

@@ -74,9 +74,9 @@ class Writer:
         threads: int = 0,
     ) -> None:
         if mode not in ("w", "a"):
-            raise ValueError(f'mode is "w" or "a", not {mode!r}')
+            raise ValueError(f'mode must be "w" or "a", got {mode!r}')
         if atomic and mode == "a":
-            raise ValueError('atomic=True replaces the file, so it cannot be used with mode="a"')
+            raise ValueError('atomic=True replaces the file, so it excludes mode="a"')
         wanted = None if dialect is None else dialect_of(dialect)
         known = wanted or FLUID
         self._compressor_name = _compressor_name(compressor)
@@ -86,7 +86,7 @@ class Writer:
         found = self._sink.dialect
         if wanted is not None and found is not None and found is not wanted:
             self._sink.close(keep=True)
-            raise ValueError(f"{self.name} is in the dialect {found.name}: it cannot be continued in {wanted.name}")
+            raise ValueError(f"{self.name} is in the dialect {found.name}, so it cannot be continued in {wanted.name}")
         self.dialect = found or known
         self._compressor_id = self.dialect.compressor_id(self._compressor_name)
         self._compressor = self.dialect.compressors[self._compressor_id]
@@ -127,7 +127,7 @@ class Writer:
         self._undo = (self._chunk, len(self._pieces), count, before)
         if before + size > self._max_bytes:
             if size > _HARD_LIMIT:
-                raise ValueError(f"a record of {size} bytes: the format holds at most {_HARD_LIMIT}")
+                raise ValueError(f"the record has {size} bytes, but the format holds at most {_HARD_LIMIT}")
             if count:
                 self._end_chunk()
                 count = before = 0
@@ -173,7 +173,7 @@ class Writer:
             self._recover()
         sizes = record_sizes(block)
         if len(sizes) and int(sizes.max()) > _HARD_LIMIT:
-            raise ValueError(f"a record of {int(sizes.max())} bytes: the format holds at most {_HARD_LIMIT}")
+            raise ValueError(f"a record has {int(sizes.max())} bytes, but the format holds at most {_HARD_LIMIT}")
         ends = np.cumsum(sizes)
         if not len(ends) or ends[-1] < _LARGE or self._pool is not None or not isinstance(self._sink, LocalSink):
             self._cut(block, ends)
@@ -315,7 +315,7 @@ class Writer:
 
     def _store(self, stored: Any, count: int) -> None:
         if len(stored) > _LARGEST:
-            raise ValueError(f"a chunk of {len(stored)} bytes does not fit its 32-bit size: set max_chunk_bytes")
+            raise ValueError(f"a chunk of {len(stored)} bytes does not fit its 32-bit size: lower max_chunk_bytes")
         header = Header(count, self.dialect.checksum(stored), self._compressor_id, len(stored))
         self._write(self.dialect.pack(header), stored)
         self._chunk_counts.append(count)
@@ -387,7 +387,7 @@ class Writer:
 
 def _refuse_ours(compressor: str) -> None:
     if compressor.lower() == "zstd" and era().strict:
-        raise ValueError("Fluid cannot read zstd, and strict=True asks for files that it can: use snappy")
+        raise ValueError("strict=True writes only files that Fluid can read, and Fluid cannot read zstd: use snappy")
 
 
 def _compressor_name(compressor: str | int) -> str:
@@ -395,5 +395,5 @@ def _compressor_name(compressor: str | int) -> str:
         return compressor
     names = {0: "none", 1: "snappy", 2: "gzip"}
     if compressor not in names:
-        raise ValueError(f"compressor {compressor!r}: 0 (none), 1 (snappy) or a name")
+        raise ValueError(f"compressor must be 0 (none), 1 (snappy) or a name, got {compressor!r}")
     return names[int(compressor)]
