@@ -6,18 +6,21 @@ two parameter servers)
 For each model: samples/s of one and of two trainers with batches of 256 each, their ratio, the same for DDP, and the
 same for fluidio started by mpiexec (if the extra `mpi` is installed). The rounds alternate; medians are shown. Also the
 bytes a trainer sends in a step relative to the bytes of its gradients, counted at the loopback device of a separate
-network namespace if one can be created.
+network namespace if one can be created, and the milliseconds that the exchange adds to a step: two trainers alternate
+between steps with it and steps without. The ratio depends on how fast an engine computes, the milliseconds do not.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import statistics
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +37,8 @@ def data(model: str) -> dict[str, Any]:
     return {"x": rng.random(shape).astype("float32"), "y": rng.integers(0, CLASSES, (BATCH, 1))}
 
 
-def fluidio_step(model: str, rank: int, size: int, endpoints: str) -> Any:
-    """Build the model with fluidio; return a function that trains one step."""
+def fluidio_steps(model: str, rank: int, size: int, endpoints: str) -> Any:
+    """Build the model with fluidio; return a function that trains one step, and one that does so without the others."""
     import fluidio as fluid
 
     L = fluid.layers
@@ -53,17 +56,18 @@ def fluidio_step(model: str, rank: int, size: int, endpoints: str) -> Any:
     loss = L.mean(L.softmax_with_cross_entropy(L.fc(out, CLASSES), y))
     fluid.optimizer.SGD(0.01).minimize(loss)
     main, startup = fluid.default_main_program(), fluid.default_startup_program()
+    own = main.clone()
     if size > 1:
         config = fluid.DistributeTranspilerConfig()
         config.mode = "nccl2"
         fluid.DistributeTranspiler(config).transpile(rank, trainers=endpoints)
     exe = fluid.Executor(fluid.CPUPlace())
     exe.run(startup)
-    return lambda: exe.run(main, feed=batch, fetch_list=[loss])
+    return tuple(partial(exe.run, program, feed=batch, fetch_list=[loss.name]) for program in (main, own))
 
 
-def torch_step(model: str, rank: int, size: int, endpoints: str) -> Any:
-    """Build the same model with PyTorch; return a function that trains one step."""
+def torch_steps(model: str, rank: int, size: int, endpoints: str) -> Any:
+    """Build the same model with PyTorch; return the same two functions."""
     import torch
     import torch.distributed as dist
     from torch import nn
@@ -98,22 +102,40 @@ def torch_step(model: str, rank: int, size: int, endpoints: str) -> Any:
         criterion(net(x), y).backward()
         optimizer.step()
 
-    return step
+    def own_step() -> None:
+        with net.no_sync() if size > 1 else contextlib.nullcontext():
+            step()
+
+    return step, own_step
 
 
 def worker(args: argparse.Namespace) -> None:
     """Train and print the seconds of the measured steps."""
     rank = int(os.environ.get("OMPI_COMM_WORLD_RANK", args.rank))
-    make = torch_step if args.engine == "torch" else fluidio_step
-    step = make(args.model, rank, args.size, args.endpoints)
+    make = torch_steps if args.engine == "torch" else fluidio_steps
+    step, own_step = make(args.model, rank, args.size, args.endpoints)
     for _ in range(5):
         step()
     sent = _sent()
     began = time.perf_counter()
     for _ in range(args.steps):
         step()
-    seconds = time.perf_counter() - began
-    print(json.dumps({"seconds": seconds, "sent": _sent() - sent}), flush=True)
+    found = {"seconds": time.perf_counter() - began, "sent": _sent() - sent}
+    found["added"] = _added(step, own_step, args.steps) if args.size > 1 else 0.0
+    print(json.dumps(found), flush=True)
+
+
+def _added(step: Any, own_step: Any, pairs: int) -> float:
+    """Return the milliseconds that the exchange adds to a step."""
+    differences = []
+    for _ in range(pairs):
+        step()  # the trainers are level after it
+        began = time.perf_counter()
+        own_step()
+        between = time.perf_counter()
+        step()
+        differences.append((time.perf_counter() - between) - (between - began))
+    return 1000 * statistics.median(differences)
 
 
 def _sent() -> int:
@@ -125,15 +147,16 @@ def _sent() -> int:
     return 0
 
 
-def rate(engine: str, model: str, size: int, args: argparse.Namespace) -> tuple[float, float]:
-    """Return samples/s of all trainers together, and the bytes that one of them sends in a step."""
+def rate(engine: str, model: str, size: int, args: argparse.Namespace) -> tuple[float, float, float]:
+    """Return samples/s of all trainers together, what one sends in a step, and what the exchange adds to it."""
     words = ["--job", "--engine", engine, "--model", model, "--size", str(size), "--steps", str(args.steps)]
     command = [*_private_network(), sys.executable, str(_HERE), *words, "--reference", args.reference]
     env = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(_HERE.parent.parent)}
     done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, timeout=600, check=True)
     found = json.loads(done.stdout.strip().splitlines()[-1])
     slowest = max(one["seconds"] for one in found)
-    return BATCH * size * args.steps / slowest, max(one["sent"] for one in found) / args.steps / size
+    sent, added = (max(one.get(key, 0) for one in found) for key in ("sent", "added"))
+    return BATCH * size * args.steps / slowest, sent / args.steps / size, added
 
 
 def _private_network() -> list[str]:
@@ -204,7 +227,7 @@ def gradient_bytes(model: str) -> int:
         fluid.unique_name.guard(),
         fluid.scope_guard(fluid.Scope()),
     ):
-        fluidio_step(model, 0, 1, "")
+        fluidio_steps(model, 0, 1, "")
         return sum(4 * int(np.prod(p.shape)) for p in fluid.default_main_program().all_parameters())
 
 
@@ -239,20 +262,20 @@ def compare(args: argparse.Namespace) -> None:
         size = gradient_bytes(model)
         rounds = [{engine: _both(engine, model, args) for engine in engines} for _ in range(args.rounds)]
         for engine in engines:
-            one, two, sent = (statistics.median(found[engine][n] for found in rounds) for n in range(3))
+            one, two, sent, added = (statistics.median(found[engine][n] for found in rounds) for n in range(4))
             ratio = statistics.median(found[engine][1] / found[engine][0] for found in rounds)
             rates = f"1 trainer {one:9,.0f}/s   2 trainers {two:9,.0f}/s   ratio {ratio:.2f}"
             share = f"   sent by each / gradient {sent / size:.2f}" if sent else ""
+            share += f"   exchange adds {added:.1f} ms" if added else ""
             print(f"{model:7} {_NAMES.get(engine, engine):13} {rates}{share}", flush=True)
 
 
 _NAMES = {"fluidio": "fluidio, Gloo", "mpi": "fluidio, MPI", "torch": "PyTorch DDP", "fluid": "Fluid 1.8.5"}
 
 
-def _both(engine: str, model: str, args: argparse.Namespace) -> tuple[float, float, float]:
-    """Return samples/s of one trainer and of two, and the bytes that each of the two sends."""
-    one, (two, sent) = rate(engine, model, 1, args)[0], rate(engine, model, 2, args)
-    return one, two, sent
+def _both(engine: str, model: str, args: argparse.Namespace) -> tuple[float, ...]:
+    """Return samples/s of one trainer and of two, what each of the two sends, and what the exchange adds to a step."""
+    return rate(engine, model, 1, args)[0], *rate(engine, model, 2, args)
 
 
 if __name__ == "__main__":

@@ -2,11 +2,12 @@
 
 import shutil
 import sys
+from importlib.machinery import ModuleSpec
 from unittest.mock import MagicMock
 
 # Its picture datasets, which are not used here, want the torchvision of PyTorch's CUDA build.
 for name in ("torchvision", "torchvision.datasets", "torchvision.transforms", "torchvision.transforms.functional"):
-    sys.modules[name] = MagicMock()
+    sys.modules[name] = MagicMock(__spec__=ModuleSpec(name, None))
 sys.modules["torchvision.datasets"].VisionDataset = object
 
 import torch

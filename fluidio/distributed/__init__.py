@@ -8,7 +8,7 @@ from fluidio.distributed.communicator import Communicator, Member, Work
 from fluidio.distributed.environment import describe_launch, export_paddle_variables, find_launch, trainer_count
 from fluidio.distributed.group import Group, Intent, signature_of
 from fluidio.distributed.membership import Membership, parse_endpoints
-from fluidio.distributed.process import declare, fail, group, is_alone, leave, membership, serve
+from fluidio.distributed.process import declare, declare_launched, fail, group, is_alone, leave, membership, serve
 
 __all__ = [
     "Communicator",
@@ -18,6 +18,7 @@ __all__ = [
     "Membership",
     "Work",
     "declare",
+    "declare_launched",
     "describe_launch",
     "export_paddle_variables",
     "fail",

@@ -1,7 +1,7 @@
 """Detect a process started on its own: a script that names other trainers, without anything saying which it is.
 
 Processes of one job differ in their environment or their arguments. If neither identifies this one, it is most likely
-an old script run by hand: it waits only a few seconds for the others, then trains alone.
+an old script run on its own: it waits only a few seconds for the others, then trains alone.
 """
 
 from __future__ import annotations

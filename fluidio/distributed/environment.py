@@ -92,7 +92,7 @@ def _number(env: Mapping[str, str], name: str) -> int:
     except ValueError:
         number = -1
     if number < 0:
-        raise ValueError(f"{name}={env[name]!r} in the environment: expected a number, 0 or more")
+        raise ValueError(f"{name}={env[name]!r} in the environment: expected a number of at least 0")
     return number
 
 
@@ -114,7 +114,7 @@ def export_paddle_variables(env: MutableMapping[str, str] = os.environ) -> None:
     Missing endpoints are made up: they serve only as names, because the engine meets elsewhere.
     """
     launch = find_launch(env)
-    if launch is None or launch.by.startswith("PADDLE") or launch.size < 2:
+    if launch is None or launch.by.startswith("PADDLE"):
         return
     endpoints = ",".join(f"trainer-{rank}:0" for rank in range(launch.size))
     defaults = {
@@ -123,9 +123,9 @@ def export_paddle_variables(env: MutableMapping[str, str] = os.environ) -> None:
         "PADDLE_TRAINERS": str(launch.size),
         "PADDLE_TRAINER_ENDPOINTS": endpoints,
         "PADDLE_CURRENT_ENDPOINT": f"trainer-{launch.rank}:0",
-        "PADDLE_TRAINING_ROLE": "TRAINER",
-        "TRAINING_ROLE": "TRAINER",
     }
+    if launch.size > 1:  # a script that finds a role looks for servers, too
+        defaults |= {"PADDLE_TRAINING_ROLE": "TRAINER", "TRAINING_ROLE": "TRAINER"}
     for name, value in defaults.items():
         env.setdefault(name, value)
 
@@ -134,7 +134,10 @@ def describe_launch(env: Mapping[str, str] = os.environ) -> str:
     """Return one line that says how this process was started and which engine it would use."""
     if is_switched_off(env):
         return "every process trains alone (FLUIDIO_DISTRIBUTED=off)"
-    launch = find_launch(env)
+    try:
+        launch = find_launch(env)
+    except ValueError as error:
+        return f"started in an unknown way: {error}"
     if launch is None:
         return "started alone; trainers started by hand meet through torch.distributed at their first endpoint"
     engine = {"mpi": "MPI (mpi4py)", "torch": "torch.distributed (Gloo)"}[launch.engine]

@@ -7,7 +7,7 @@ import datetime
 import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
@@ -133,8 +133,8 @@ class GlooCommunicator:
         return taken
 
     def give_up(self, reason: str) -> None:
-        _give_up(self._meeting, self.members[self.rank], reason)
-        self._release()
+        with _giving_up(self._meeting, self.members[self.rank], reason):
+            self._release()
 
     def close(self) -> None:
         _leave(self._meeting, self.members[self.rank])
@@ -257,19 +257,25 @@ class _LastOne(Alone):
         self._meeting = meeting
 
     def give_up(self, reason: str) -> None:
-        _give_up(self._meeting, self.members[0], reason)
+        with _giving_up(self._meeting, self.members[0], reason):
+            pass
 
     def close(self) -> None:
         _leave(self._meeting, self.members[0])
 
 
-def _give_up(meeting: Meeting, me: Member, reason: str) -> None:
+@contextlib.contextmanager
+def _giving_up(meeting: Meeting, me: Member, reason: str) -> Iterator[None]:
+    """Store the reason, let the others notice in the block, and stay until they have read it if it is stored here."""
     if meeting.is_silent:
+        yield
         return
-    try:
+    with contextlib.suppress(RuntimeError):  # a meeting point that is gone has the same effect
         meeting.bounded(partial(meeting.put, "failed", me.trainer, f"gave up: {reason}"))
-    except RuntimeError:
-        return  # the meeting point is gone, which has the same effect
+    yield
+    with contextlib.suppress(RuntimeError):
+        if meeting.holds:
+            meeting.outstay(meeting.trainers, step_limit(), patience=ANSWER_LIMIT)
     meeting.close()
 
 

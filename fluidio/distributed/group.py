@@ -111,8 +111,8 @@ class Group:
         if (announced.intent, announced.signature) != (intent, signature):
             self.fail("it began a training step and did not finish it")
             raise DistributedError(
-                "this trainer began a training step, which failed, and the others wait for its gradients: it cannot "
-                "do anything else with them. End the process when a step fails."
+                "this trainer's training step failed while the others wait for its gradients, so it can do "
+                "nothing else with them: end the process when a step fails"
             )
         announced.work.wait()
         return announced.said
@@ -121,8 +121,8 @@ class Group:
         """Wait for the others, and return the communicator of those that remain."""
         if self._left:
             raise DistributedError(
-                "this trainer has left the others (exe.close() or fleet.stop_worker() was called) and cannot train "
-                "with them any more"
+                "this trainer has left the others (exe.close() or fleet.stop_worker() was called) and cannot "
+                "train with them any more"
             )
         if self.size == 1:
             return self._communicator
@@ -174,8 +174,8 @@ class Group:
         """Let the others run one step without this trainer, which has no data for it but stays."""
         if self.tables:
             raise DistributedError(
-                "a trainer cannot sit out (open_files(..., join=True)) while tables are divided among the trainers: "
-                "the others need its rows"
+                "open_files(..., join=True) lets a trainer sit out, which is impossible while tables are "
+                "divided among the trainers: the others need its rows"
             )
         self.meet(Intent.SIT_OUT)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import math
 import os
 import socket
 import threading
@@ -72,8 +73,8 @@ class Meeting:
             if hold:
                 problem = f"cannot hold the meeting point {self.address}: {_first_line(error)}"
                 raise DistributedError(
-                    f"{problem}. Is another program, or an earlier run, still there, or is "
-                    "the address not one of this machine?"
+                    f"{problem}. Is another program, or an earlier run, still using the address, or does the "
+                    "address belong to another machine?"
                 ) from error
             raise NobodyCame(
                 f"the process that answers at the meeting point {self.address} is neither a trainer nor a "
@@ -120,8 +121,8 @@ class Meeting:
             if self._store.add(f"claims/{trainer}", 1) > 1:
                 self.await_key("member", trainer, limit)
                 raise DistributedError(
-                    f"two processes say that they are trainer {trainer}: {self._member(trainer)} and {me}; give each "
-                    "another trainer_id (PADDLE_TRAINER_ID)"
+                    f"two processes claim to be trainer {trainer}: {self._member(trainer)} and {me}; give "
+                    "each its own trainer_id (PADDLE_TRAINER_ID)"
                 )
             self.put("member", trainer, f"{me.host}|{me.pid}|{trainers}")
             self._start_beating(trainer)
@@ -180,8 +181,8 @@ class Meeting:
                 if self.holds:
                     time.sleep(2 * _BEAT)  # the others read what this process stores before they say the same
                 raise DistributedError(
-                    f"{self._member(trainer)} was told that there are {told} trainers, and this process that there "
-                    f"are {trainers}: give all processes of a job the same number (arguments or PADDLE_TRAINERS_NUM)",
+                    f"{self._member(trainer)} expects {told} trainers, but this process expects {trainers}: "
+                    "give all processes of a job the same number (in the script or as PADDLE_TRAINERS_NUM)",
                     trainers=[trainer],
                 )
 
@@ -221,7 +222,8 @@ class Meeting:
                 if reason:
                     found.append((member, reason))
         gone = [pair for pair in found if "gave up" not in pair[1]]
-        return gone or found
+        first = [pair for pair in found if "gave up: DistributedError" not in pair[1]]  # not for another's sake
+        return gone or first or found
 
     def _reason(self, member: Member, beat: str, exchange: int, late: bool) -> str:
         trainer = member.trainer
@@ -230,17 +232,23 @@ class Meeting:
         if failed := self.get("failed", trainer):
             return failed
         if self.get("beat", trainer) == beat:
-            return "is gone: it gives no sign of life"
+            return "is gone: it does not respond"
         if late and int(self.get("at", trainer) or 0) < exchange:
-            return "lives, but does not come to the exchange"
+            return "responds, but does not take part in the exchange"
         return ""
 
-    def outstay(self, trainers: int, limit: float) -> list[str]:
-        """Wait until all trainers have left; return what is known about those that did not leave normally."""
+    def outstay(self, trainers: int, limit: float, patience: float = math.inf) -> list[str]:
+        """Wait until all trainers have left; return what is known about those that did not leave normally.
+
+        Args:
+            limit: the seconds without a heartbeat after which a trainer counts as dead.
+            patience: the seconds after which this process goes, whoever remains.
+        """
+        end = time.monotonic() + patience
         seen: dict[int, tuple[str, float]] = {}
         troubles: list[str] = []
         waiting = list(range(trainers))
-        while waiting:
+        while waiting and time.monotonic() < end:
             now = time.monotonic()
             for trainer in waiting[:]:
                 beat, since = self.get("beat", trainer), now
@@ -258,7 +266,7 @@ class Meeting:
         """Return None for a trainer at work, "" for one that left, else what happened to it."""
         if self.get("left", trainer):
             return ""
-        return self.get("failed", trainer) or ("is gone: it gives no sign of life" if silent else None)
+        return self.get("failed", trainer) or ("is gone: it does not respond" if silent else None)
 
 
 class Inquiry(Generic[T]):

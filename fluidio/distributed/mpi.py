@@ -38,15 +38,15 @@ def join(membership: Membership, launch: Launch) -> Communicator:
     """Meet the other trainers among the processes of mpiexec."""
     if launch.size < membership.trainers:
         raise DistributedError(
-            f"mpiexec started {launch.size} processes, and the script says {membership.trainers} trainers: start as "
-            "many processes as trainers (and parameter servers)"
+            f"mpiexec started {launch.size} processes, but the script asks for {membership.trainers} "
+            "trainers: start one process for each trainer (and parameter server)"
         )
     comm = _divide(import_mpi(), _TRAINER, membership.trainer)
     found: list[tuple[int, str, int]] = comm.allgather((membership.trainer, _host(), os.getpid()))
     ids = [trainer for trainer, _, _ in found]
     if ids != list(range(membership.trainers)):
         raise DistributedError(
-            f"the processes of mpiexec say that they are trainers {ids}; expected each of 0 to "
+            f"the processes of mpiexec claim to be trainers {ids}; expected each of 0 ... "
             f"{membership.trainers - 1} once (`fluidio run` sets PADDLE_TRAINER_ID)"
         )
     return MpiCommunicator(comm, [Member(*item) for item in found])

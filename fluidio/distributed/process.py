@@ -15,11 +15,11 @@ from fluidio.distributed.communicator import Alone, Communicator, Member
 from fluidio.distributed.environment import Launch, find_launch, is_switched_off
 from fluidio.distributed.group import Group
 from fluidio.distributed.limits import goes_alone, joining_limit
-from fluidio.distributed.membership import Membership
+from fluidio.distributed.membership import Membership, parse_endpoints
 from fluidio.distributed.patience import says_whom_it_waits_for
 from fluidio.errors import DistributedError, MissingDependencyError, NobodyCame
 
-__all__ = ["declare", "fail", "group", "is_alone", "leave", "membership", "serve"]
+__all__ = ["declare", "declare_launched", "fail", "group", "is_alone", "leave", "membership", "serve"]
 
 # Threads of meeting.py and gloo.py that talk to the store, and how long an exiting process waits for them.
 _STORE_THREADS = ("fluidio-meeting", "fluidio-signs-of-life", "fluidio-waits")
@@ -37,9 +37,18 @@ def declare(declared: Membership) -> None:
         _membership = declared
     elif (declared.trainer, declared.trainers) != (_membership.trainer, _membership.trainers):
         raise DistributedError(
-            f"this process is trainer {_membership.trainer} of {_membership.trainers} already and cannot become "
-            f"trainer {declared.trainer} of {declared.trainers}"
+            f"this process is already trainer {_membership.trainer} of {_membership.trainers} and cannot "
+            f"become trainer {declared.trainer} of {declared.trainers}"
         )
+
+
+def declare_launched() -> None:
+    """Take this process's part from its launcher if the script has not declared it."""
+    launch = find_launch()
+    if _membership is None and launch is not None and launch.size > 1:
+        endpoints = parse_endpoints(os.environ.get("PADDLE_TRAINER_ENDPOINTS", ""))
+        own = endpoints[launch.rank] if launch.rank < len(endpoints) else ""
+        declare(Membership(launch.rank, launch.size, endpoints, own))
 
 
 def membership() -> Membership | None:
@@ -102,8 +111,8 @@ def _join_by(declared: Membership, launch: Launch | None) -> Communicator:
         return mpi.join(declared, launch)
     if launch is not None and launch.size != declared.trainers:
         raise DistributedError(
-            f"{launch.by} started {launch.size} processes, and the script says {declared.trainers} trainers: start "
-            "as many processes as trainers"
+            f"{launch.by} started {launch.size} processes, but the script asks for {declared.trainers} "
+            "trainers: start one process for each trainer"
         )
     from fluidio.distributed import gloo
 
@@ -120,8 +129,8 @@ def serve(declared: Membership, model: str = "") -> None:
     is_single = declared.trainers < 2 or is_switched_off()
     if model and (is_single or (launch is not None and not launch.by.startswith("PADDLE"))):
         raise DistributedError(
-            f"{model} was loaded on a parameter server, which holds no parameters and cannot tell the trainers about "
-            "it here: load it in the trainers, with fluid.io.load_persistables after the startup program"
+            f"{model} was loaded on a parameter server, which holds no parameters here: load it in the "
+            "trainers, with fluid.io.load_persistables after the startup program"
         )
     if is_single:
         print("fluidio: one trainer needs no parameter server: this one exits", file=sys.stderr)
@@ -147,7 +156,7 @@ def fail(error: BaseException) -> None:
     if _group is None or (isinstance(error, SystemExit) and not error.code):
         return
     text = str(error).strip().partition("\n")[0]
-    _group.fail(f"{type(error).__name__}: {text}"[:300])
+    _group.fail(f"{type(error).__name__}{text and f': {text}'}"[:300])
 
 
 def _end_together() -> None:

@@ -293,8 +293,8 @@ def train_together(
         declare(Membership(trainer, trainers, tuple(endpoints), own))
     elif (declared.trainer, declared.trainers) != (trainer, trainers):
         raise DistributedError(
-            f"num_trainers={trainers}, trainer_id={trainer} were given; DistributeTranspiler was told that this is "
-            f"trainer {declared.trainer} of {declared.trainers}"
+            f"num_trainers={trainers}, trainer_id={trainer} contradict DistributeTranspiler, which was told "
+            f"that this is trainer {declared.trainer} of {declared.trainers}"
         )
     if local:
         average_parameters(program)

@@ -27,8 +27,8 @@ def serve(declared: Membership, launch: Launch | None, model: str = "") -> None:
             missing = meeting.missing(declared.trainers, meeting_limit())
     if missing:
         raise DistributedError(
-            f"parameter server {declared.endpoint}: trainers {missing} did not come within {meeting_limit():g} s "
-            "(FLUIDIO_START_TIMEOUT)"
+            f"parameter server {declared.endpoint}: trainers {missing} did not arrive within "
+            f"{meeting_limit():g} s (FLUIDIO_START_TIMEOUT)"
         )
     try:
         troubles = _outstay(meeting, declared)

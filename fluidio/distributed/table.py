@@ -60,8 +60,8 @@ class Table:
     def _own(self) -> Any:
         if self.part is None:
             raise EnforceNotMet(
-                f"the table {self.name} was divided among the trainers, and this one has left them: read or save it "
-                "before exe.close()"
+                f"the table {self.name} is divided among the trainers, and this trainer has left them: read "
+                "or save the table before exe.close()"
             )
         return self.part
 
@@ -114,7 +114,9 @@ class Table:
         """Take this trainer's rows from a whole table."""
         array = np.asarray(whole)
         if array.shape != self.shape:
-            raise EnforceNotMet(f"the table {self.name} has shape {list(self.shape)}, not {list(array.shape)}")
+            raise EnforceNotMet(
+                f"the table {self.name} has shape {list(self.shape)}, but the array has {list(array.shape)}"
+            )
         self.part = array[self.index :: self.parts].astype(self.part.dtype)
         self.version += 1
         self._given = array if self.parts > 1 else None

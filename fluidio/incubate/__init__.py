@@ -1,6 +1,6 @@
-"""`fluid.incubate`: fleet with one worker, and the generators of slot data.
+"""`fluid.incubate`: fleet, and the generators of slot data.
 
-Both are imported when they are asked for: a generator that a data set starts as a process needs no executor.
+Both are imported on demand: a generator that a data set starts as a process needs no executor.
 """
 
 import importlib

@@ -22,16 +22,16 @@ class DataGenerator:
         self._slots: list[tuple[str, str]] | None = None
 
     def set_batch(self, batch_size: int) -> None:
-        """Set how many samples `generate_batch` gets at once."""
+        """Set how many samples `generate_batch` gets at a time."""
         self.batch_size_ = batch_size
 
     def generate_sample(self, line: str | None) -> Callable[[], Iterable[Any]]:
         raise NotImplementedError(
-            "override generate_sample to return a function that yields [(name, [value, ...]), ...]"
+            "define generate_sample(line): it returns a function that yields [(name, [value, ...]), ...]"
         )
 
     def generate_batch(self, samples: list[Any]) -> Callable[[], Iterable[Any]]:
-        """Return a function that yields the samples of a batch; as they are unless overridden."""
+        """Return a function that yields the samples of a batch, unchanged unless overridden."""
 
         def plain() -> Iterator[Any]:
             yield from samples
@@ -39,11 +39,11 @@ class DataGenerator:
         return plain
 
     def run_from_memory(self) -> None:
-        """Print what `generate_sample(None)` yields."""
+        """Print the samples of `generate_sample(None)`."""
         self._run([None], sys.stdout)
 
     def run_from_stdin(self) -> None:
-        """Print what `generate_sample` yields for each line of the standard input."""
+        """Print the samples of `generate_sample` for each line of standard input."""
         self._run(sys.stdin, sys.stdout)
 
     def _run(self, lines: Iterable[str | None], out: TextIO) -> None:
@@ -64,19 +64,24 @@ class DataGenerator:
             out.write(self._gen_str(sample))
 
     def _gen_str(self, line: object) -> str:
-        raise NotImplementedError("use MultiSlotDataGenerator or MultiSlotStringDataGenerator")
+        raise NotImplementedError(
+            "DataGenerator cannot write samples itself: derive from MultiSlotDataGenerator or "
+            "MultiSlotStringDataGenerator"
+        )
 
 
 def _checked(line: object) -> Sample:
     if not isinstance(line, (list, tuple)):
-        raise ValueError("a sample must be a list or tuple of slots, e.g. [('words', [1926, 8, 17]), ('label', [1])]")
+        raise ValueError(
+            "a sample must be a list or tuple of slots, for example [('words', [1926, 8, 17]), ('label', [1])]"
+        )
     for name, values in line:
         if not isinstance(name, str):
             raise ValueError(f"a slot's name must be a str, got {type(name).__name__}")
         if not isinstance(values, (list, tuple)):
             raise ValueError(f"slot {name}: the values must be a list or tuple, got {type(values).__name__}")
         if not values:
-            raise ValueError(f"slot {name}: the values must not be empty; pad them")
+            raise ValueError(f"slot {name}: the values must not be empty: pad them")
     return line
 
 
@@ -89,22 +94,22 @@ class MultiSlotStringDataGenerator(DataGenerator):
 
 
 class MultiSlotDataGenerator(DataGenerator):
-    """Slots of numbers; a slot that had ints and gets a float is of floats from then on."""
+    """Slots of numbers; a slot of ints that gets a float is one of floats from then on."""
 
     def _gen_str(self, line: object) -> str:
         sample = _checked(line)
         if self._slots is None:
             self._slots = [(name, "uint64") for name, _ in sample]
         if len(sample) != len(self._slots):
-            raise ValueError(
-                f"the slots of two samples are inconsistent: {len(sample)} slots, before {len(self._slots)}"
-            )
+            raise ValueError(f"this sample has {len(sample)} slots, earlier samples have {len(self._slots)}")
         words = []
         for index, (name, values) in enumerate(sample):
             if name != self._slots[index][0]:
-                raise ValueError(f"the slots of two samples do not match: {name}, before {self._slots[index][0]}")
+                raise ValueError(
+                    f"slot {index} of this sample is called {name}, in earlier samples {self._slots[index][0]}"
+                )
             if not all(isinstance(value, (int, float)) for value in values):
-                raise ValueError(f"slot {name}: the values must be ints or floats")
+                raise ValueError(f"slot {name}: the values must be int or float")
             if any(isinstance(value, float) for value in values):
                 self._slots[index] = (name, "float")
             words.append(f"{len(values)} {' '.join(map(str, values))}")

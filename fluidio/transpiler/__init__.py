@@ -1,4 +1,4 @@
-"""`fluid.transpiler`: what rewrote programs for clusters and for memory, as far as one machine needs it."""
+"""`fluid.transpiler`: rewrite programs for clusters; Fluid's memory optimisations, which have no effect here."""
 
 from fluidio.transpiler.dispatcher import HashName, RoundRobin
 from fluidio.transpiler.distribute import DistributeTranspiler, DistributeTranspilerConfig

@@ -30,7 +30,7 @@ class Collective:
         """Let the trainers at `endpoints`, of which this is number `rank`, train together."""
         names = endpoints.split(",") if isinstance(endpoints, str) else list(endpoints)
         if current_endpoint not in names:
-            raise ValueError(f"current endpoint {current_endpoint} is not in {names}")
+            raise ValueError(f"current_endpoint {current_endpoint} is not one of the endpoints {names}")
         if len(names) > 1:
             main = main_program or default_main_program()
             train_together(main, rank, len(names), names, local=self._local)
@@ -38,7 +38,7 @@ class Collective:
 
 
 class GradAllReduce(Collective):
-    """Every step takes the mean of all trainers' gradients."""
+    """Every step uses the mean of all trainers' gradients."""
 
     def __init__(self, nrings: int = 2) -> None:
         super().__init__(nrings)
@@ -46,7 +46,7 @@ class GradAllReduce(Collective):
 
 
 class LocalSGD(Collective):
-    """Every trainer applies its own gradients; then all take the mean of their parameters."""
+    """Every trainer applies its own gradients; then all use the mean of their parameters."""
 
     _local = True
 
@@ -56,7 +56,7 @@ class LocalSGD(Collective):
 
 
 class SingleProcessMultiThread(GradAllReduce):
-    """One process needs no exchange; several places of it are CompiledProgram's."""
+    """One process needs no exchange; use CompiledProgram for several places."""
 
     def transpile(self, startup_program: Any = None, main_program: Any = None, *args: Any, **options: Any) -> None:
-        """Leave the programs as they are."""
+        """Leave the programs unchanged."""

@@ -1,4 +1,4 @@
-"""`fluid.communicator`: what sent gradients in the background."""
+"""`fluid.communicator`: Fluid's sender of gradients in the background."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Communicator"]
 
 
 class Communicator:
-    """Scripts start it before training and stop it afterwards; it knows which of both came last.
+    """Scripts start it before training and stop it afterwards; it records whether it is running.
 
     Fluid: its threads sent gradients and received parameters while an asynchronous or geo trainer went on. Here every
     step exchanges gradients itself.
@@ -24,7 +24,7 @@ class Communicator:
         envs: Mapping[str, str] | None = None,
     ) -> None:
         if not isinstance(program, Program):
-            raise AssertionError(f"Communicator: expected the Program of a trainer, found {type(program).__name__}")
+            raise AssertionError(f"Communicator takes the Program of a trainer, got {type(program).__name__}")
         self._program = program
         self._is_running = False
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from fluidio.transpiler.dispatcher import RoundRobin
-
 __all__ = ["DistributeTranspilerConfig", "DistributedMode", "ServerRuntimeConfig"]
 
 
@@ -20,7 +18,7 @@ class DistributedMode:
 
 
 class ServerRuntimeConfig:
-    """Threads of a parameter server; kept, and without effect."""
+    """Threads of a parameter server; stored without effect."""
 
     def __init__(self) -> None:
         self._rpc_send_thread_num = _threads("send")
@@ -35,33 +33,34 @@ def _threads(task: str) -> int:
 class DistributeTranspilerConfig:
     """Options of the transpiler.
 
-    `mode`, `sync_mode`, `geo_sgd_mode` and `collective_mode` say how trainers work together; what divided parameters
-    between servers and tuned their network is kept, and has no effect.
+    `mode`, `sync_mode`, `geo_sgd_mode` and `collective_mode` determine how trainers work together. Options for
+    dividing parameters between servers and tuning their network are stored without effect.
 
     Two are ours: `half_gradients` sends float32 gradients as float16; `clip_mean` lets `set_gradient_clip` clip the
     mean of all trainers in pserver mode too, where trainers of Fluid clip their own gradients before it.
     """
 
+    slice_var_up = True
+    split_method: Any = None
+    min_block_size = 8192
+    enable_dc_asgd = False
+    mode = "pserver"
+    print_log = False
+    wait_port = True
+    half_async = False
+    completely_not_async = False
+    geo_sgd_mode = False
+    geo_sgd_need_push_nums = 100
+    nccl_comm_num = 1
+    use_hierarchical_allreduce = False
+    hierarchical_allreduce_inter_nranks = 0
+    collective_mode: Any = None
+    half_gradients = False
+    clip_mean = False
+
     def __init__(self) -> None:
-        self.slice_var_up = True
-        self.split_method: Any = RoundRobin
-        self.min_block_size = 8192
-        self.enable_dc_asgd = False
-        self.mode = "pserver"
-        self.print_log = False
-        self.wait_port = True
         self._sync_mode = True
-        self.half_async = False
-        self.completely_not_async = False
         self._runtime_split_send_recv = False
-        self.geo_sgd_mode = False
-        self.geo_sgd_need_push_nums = 100
-        self.nccl_comm_num = 1
-        self.use_hierarchical_allreduce = False
-        self.hierarchical_allreduce_inter_nranks = 0
-        self.collective_mode: Any = None
-        self.half_gradients = False
-        self.clip_mean = False
 
     @property
     def sync_mode(self) -> bool:
@@ -83,9 +82,9 @@ class DistributeTranspilerConfig:
 
     def _check(self, name: str, value: object, other: str, other_value: bool) -> None:
         if value is None:
-            raise ValueError(f"{name} can't be None")
+            raise ValueError(f"{name} must not be None")
         if value and other_value:
-            raise ValueError(f"{name} and {other} cannot both be true: set {other} = False first")
+            raise ValueError(f"{name} and {other} exclude each other: set {other} = False first")
 
     def waits(self) -> bool:
         """Return whether Fluid's trainers would wait for each other in every step."""

@@ -102,9 +102,9 @@ def wait_server_ready(endpoints: Sequence[str]) -> None:
     Fluid: it waited forever, as this does; interrupt it with Ctrl-C.
     """
     if isinstance(endpoints, str):
-        raise AssertionError(f"endpoints is a list of 'host:port', got {endpoints!r}")
+        raise AssertionError(f"wait_server_ready takes a list of 'host:port', got {endpoints!r}")
     while missing := [end for end in endpoints if not _listens(end)]:
-        print(f"server not ready, wait 3 sec to retry...\nnot ready endpoints:{missing}", file=sys.stderr, flush=True)
+        print(f"still waiting for {', '.join(missing)}: trying again every 3 seconds", file=sys.stderr, flush=True)
         time.sleep(3)
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from typing import Any
 
 __all__ = ["HashName", "PSDispatcher", "RoundRobin"]
 
 
 class PSDispatcher:
-    """Base class: `dispatch(variables)` returns one endpoint for each."""
+    """Base class: `dispatch(variables)` of a subclass returns one endpoint for each."""
 
     def __init__(self, pserver_endpoints: Sequence[str]) -> None:
         self._eps = list(pserver_endpoints)
@@ -22,8 +23,9 @@ class PSDispatcher:
     def reset(self) -> None:
         self._step = 0
 
-    def dispatch(self, varlist: Sequence[object]) -> list[str]:
-        raise NotImplementedError("Interface has not been implemented.")
+    def dispatch(self, varlist: Sequence[object]) -> Any:
+        """Return nothing: the base class knows no order."""
+        return None
 
 
 class HashName(PSDispatcher):

@@ -19,6 +19,7 @@ from fluidio.distributed.rewrite import (
 )
 from fluidio.program import Program, Variable, default_main_program, default_startup_program
 from fluidio.transpiler.config import DistributedMode, DistributeTranspilerConfig, ServerRuntimeConfig
+from fluidio.transpiler.dispatcher import RoundRobin
 
 __all__ = [
     "DistributeTranspiler",
@@ -43,6 +44,7 @@ class DistributeTranspiler:
 
     def __init__(self, config: DistributeTranspilerConfig | None = None) -> None:
         self.config = config or DistributeTranspilerConfig()
+        self.config.split_method = self.config.split_method or RoundRobin
         self._program: Program | None = None
         self._startup: Program | None = None
         self._servers: tuple[str, ...] = ()
@@ -73,7 +75,9 @@ class DistributeTranspiler:
         if unknown:
             raise TypeError(f"DistributeTranspiler.transpile has no argument {', '.join(unknown)}")
         if self.config.mode not in _MODES:
-            raise ValueError(f"DistributeTranspilerConfig.mode {self.config.mode!r}: expected {', '.join(_MODES)}")
+            raise ValueError(
+                f"DistributeTranspilerConfig.mode must be one of {', '.join(_MODES)}, got {self.config.mode!r}"
+            )
         self._program = program or default_main_program()
         self._startup = startup_program or default_startup_program()
         self._declare(trainer_id, pservers, trainers, current_endpoint)
@@ -84,7 +88,7 @@ class DistributeTranspiler:
             return
         if not self.config.waits() or not (sync_mode or self.config.completely_not_async):
             mode = "geo" if self.config.geo_sgd_mode else "asynchronous"
-            warnings.warn(f"DistributeTranspiler: {mode} mode runs in sync here", stacklevel=2)
+            warnings.warn(f"DistributeTranspiler: fluidio runs {mode} mode as sync", stacklevel=2)
         if is_alone():
             return
         if self.config.mode == "collective" and self.config.collective_mode == "local_sgd":
@@ -101,9 +105,9 @@ class DistributeTranspiler:
         first = self.config.mode == "pserver" and not self.config.clip_mean
         if first and clipped_gradients(block, gradients) != gradients:
             warnings.warn(
-                "DistributeTranspiler: as with Fluid's parameter servers, set_gradient_clip clips the gradients of "
-                "each trainer before their mean; DistributeTranspilerConfig.clip_mean = True clips the mean, and so "
-                "does an optimizer with grad_clip=",
+                "DistributeTranspiler: like Fluid's parameter servers, fluidio applies set_gradient_clip to "
+                "the gradients of each trainer, before their mean; to clip the mean, set "
+                "DistributeTranspilerConfig.clip_mean = True or pass grad_clip= to the optimizer",
                 stacklevel=3,
             )
         return first
@@ -123,8 +127,8 @@ class DistributeTranspiler:
 
     def _warn_alone(self) -> None:
         warnings.warn(
-            f"DistributeTranspiler: {self._trainers} trainers were asked for; this process trains alone, without "
-            "exchanging gradients with the others (FLUIDIO_DISTRIBUTED=off)",
+            "DistributeTranspiler: this process trains alone and exchanges no gradients, although the script "
+            f"asks for {self._trainers} trainers (FLUIDIO_DISTRIBUTED=off)",
             stacklevel=3,
         )
 

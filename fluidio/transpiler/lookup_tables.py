@@ -23,7 +23,7 @@ def find_distributed_lookup_table(program: Program) -> str | None:
     """
     marked = {op.input("W")[0]: op for op in _lookups(program) if op.attrs.get("is_distributed")}
     if len(marked) > 1:
-        raise RuntimeError(f"all distributed lookup_table_ops should have only one table, not {', '.join(marked)}")
+        raise RuntimeError(f"only one table can be distributed, but several embeddings are marked: {', '.join(marked)}")
     return next(iter(marked), None)
 
 

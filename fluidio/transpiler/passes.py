@@ -31,7 +31,9 @@ def _note(name: str) -> None:
     global _warned
     if not _warned:
         _warned = True
-        warnings.warn(f"{name} has nothing to do: values are freed after their last use anyway", stacklevel=3)
+        warnings.warn(
+            f"{name} has nothing to do in fluidio: values are freed after their last use anyway", stacklevel=3
+        )
 
 
 class InferenceTranspiler:
@@ -44,6 +46,6 @@ class InferenceTranspiler:
     def transpile(self, program: Program, place: object, scope: object = None) -> None:
         """Check the arguments as Fluid did."""
         if not isinstance(program, Program):
-            raise TypeError("program should be as Program type")
+            raise TypeError("program must be a fluid.Program")
         if not hasattr(place, "_type") and "Place" not in type(place).__name__:
-            raise TypeError("place should be as CPUPlace/CUDAPlace type")
+            raise TypeError("place must be a CPUPlace or a CUDAPlace")

@@ -102,9 +102,9 @@ def test_a_process_that_knows_its_part_does_not(by_itself: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("variables", "problem"),
     [
-        ({"PADDLE_TRAINERS_NUM": "2"}, "PADDLE_TRAINERS_NUM=2 is in the environment, and PADDLE_TRAINER_ID is not"),
-        ({"PADDLE_TRAINER_ENDPOINTS": "a:1,b:1"}, "PADDLE_TRAINER_ENDPOINTS is in the environment, and"),
-        ({"PADDLE_TRAINER_ID": "1"}, "PADDLE_TRAINER_ID=1 is in the environment, and neither"),
+        ({"PADDLE_TRAINERS_NUM": "2"}, "PADDLE_TRAINERS_NUM=2 but no PADDLE_TRAINER_ID"),
+        ({"PADDLE_TRAINER_ENDPOINTS": "a:1,b:1"}, "PADDLE_TRAINER_ENDPOINTS but no"),
+        ({"PADDLE_TRAINER_ID": "1"}, "PADDLE_TRAINER_ID=1, but neither"),
         ({"PADDLE_TRAINERS_NUM": "1"}, ""),
         ({"PADDLE_TRAINER_ID": "0"}, ""),
         ({"PADDLE_TRAINER_ID": "1", "PADDLE_TRAINERS_NUM": "2"}, ""),

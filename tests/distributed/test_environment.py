@@ -39,6 +39,7 @@ PADDLE = {"PADDLE_TRAINER_ID": "1", "PADDLE_TRAINER_ENDPOINTS": "a:1,b:2"}
             f"process 2 of 3, started by a Kubernetes indexed job: {GLOO} job-0.svc",
         ),
         ({**MPI, "FLUIDIO_DISTRIBUTED": "off"}, "every process trains alone"),
+        ({**TORCHRUN, "RANK": "one"}, "started in an unknown way: RANK='one' in the environment: expected a number"),
     ],
 )
 def test_the_doctor_says_who_started_the_process(env: dict[str, str], text: str) -> None:
@@ -66,6 +67,13 @@ def test_scripts_find_paddles_variables_whoever_started_them(env: dict[str, str]
     assert told["PADDLE_CURRENT_ENDPOINT"] in told["PADDLE_TRAINER_ENDPOINTS"].split(",")
     assert trainer_count(told) == trainer_count(env)
     assert find_launch(told) == find_launch(env)
+
+
+def test_one_process_of_a_launcher_has_an_endpoint_and_no_role() -> None:
+    told = {**TORCHRUN, "RANK": "0", "WORLD_SIZE": "1"}
+    export_paddle_variables(told)
+    assert told["PADDLE_TRAINERS_NUM"] == "1" and told["PADDLE_TRAINER_ENDPOINTS"] == "trainer-0:0"
+    assert "TRAINING_ROLE" not in told and "PADDLE_TRAINING_ROLE" not in told
 
 
 def test_the_guides_variables_say_which_trainer_this_is() -> None:

@@ -68,9 +68,10 @@ def test_trainers_of_mpiexec_with_fewer_steps_leave(tmp_path: Path) -> None:
     [
         ("kill", "100", "is gone"),
         pytest.param("stop", "8", "is gone", marks=pytest.mark.slow),
-        pytest.param("sleep", "8", "lives, but does not come", marks=pytest.mark.slow),
+        pytest.param("sleep", "8", "responds, but does not take part", marks=pytest.mark.slow),
         pytest.param("raise", "100", "gave up: ValueError: a mistake in the script", marks=pytest.mark.slow),
         pytest.param("exit", "100", "gave up: SystemExit: no data", marks=pytest.mark.slow),
+        pytest.param("interrupt", "100", "gave up: KeyboardInterrupt", marks=pytest.mark.slow),
     ],
 )
 def test_a_trainer_that_is_lost_is_an_error_that_names_it(action: str, limit: str, reason: str, tmp_path: Path) -> None:
@@ -85,6 +86,20 @@ def test_a_trainer_that_is_lost_is_an_error_that_names_it(action: str, limit: st
         )
         assert named, ended[trainer].output
         assert len(np.load(tmp_path / f"trainer-{trainer}.npy")) == 3  # the step that failed was not applied
+
+
+@needs_torch
+@pytest.mark.slow
+def test_the_mistake_of_the_trainer_that_holds_the_meeting_point_is_told_to_the_others(tmp_path: Path) -> None:
+    for trainer, ended in enumerate(run(tmp_path, "5,5,5", "0", "raise", "2")):
+        last = ended.output.strip().splitlines()[-1]
+        if trainer:
+            assert re.search(
+                r"Error: trainer 0 on \S+ \(pid \d+\) gave up: ValueError: a mistake in the script\.", last
+            )
+            assert last.count("gave up") == 1
+        else:
+            assert last == "ValueError: a mistake in the script"
 
 
 @needs_torch
@@ -131,7 +146,7 @@ def test_two_trainers_with_one_id_are_told_so(tmp_path: Path) -> None:
         ended = job.wait(60)
     assert all(one.status == 1 for one in ended)
     text = ended[0].output + ended[1].output
-    assert "cannot hold the meeting point" in text or "two processes say that they are trainer 0" in text
+    assert "cannot hold the meeting point" in text or "two processes claim to be trainer 0" in text
 
 
 @needs_torch
@@ -143,5 +158,5 @@ def test_processes_told_different_numbers_of_trainers_are_told_so(monkeypatch: p
     with ThreadPoolExecutor() as pool:
         entering = [pool.submit(holder.enter, 0, 2, 60), pool.submit(other.enter, 1, 3, 60)]
     for call, told in zip(entering, (3, 2)):
-        with pytest.raises(DistributedError, match=f"was told that there are {told} trainers, and this process that"):
+        with pytest.raises(DistributedError, match=f"expects {told} trainers, but this process expects"):
             call.result()

@@ -66,12 +66,12 @@ def test_the_environment_says_who_is_who(
 @pytest.mark.parametrize(
     ("make", "error", "text"),
     [
-        (lambda: roles.UserDefinedRoleMaker(server_endpoints="a:1"), TypeError, "string list"),
-        (lambda: roles.UserDefinedRoleMaker(-1, Role.WORKER, 1, ["a:1"]), ValueError, "greater than or equal to 0"),
+        (lambda: roles.UserDefinedRoleMaker(server_endpoints="a:1"), TypeError, "list of strings"),
+        (lambda: roles.UserDefinedRoleMaker(-1, Role.WORKER, 1, ["a:1"]), ValueError, "must not be negative"),
         (lambda: roles.UserDefinedRoleMaker(0, 7, 1, ["a:1"]), TypeError, "role must be"),
         (lambda: roles.UserDefinedRoleMaker(0, Role.WORKER, 0, ["a:1"]), ValueError, "worker_num"),
-        (lambda: roles.UserDefinedCollectiveRoleMaker(0, "a:1"), TypeError, "string list"),
-        (lambda: servers.DistributedTranspiler().init("worker"), TypeError, "RoleMakerBase"),
+        (lambda: roles.UserDefinedCollectiveRoleMaker(0, "a:1"), TypeError, "list of strings"),
+        (lambda: servers.DistributedTranspiler().init("worker"), TypeError, "takes a role maker"),
         (lambda: servers.DistributedTranspiler().worker_num(), RuntimeError, "fleet.init"),
     ],
 )
@@ -123,7 +123,7 @@ def test_strategies_that_do_not_wait_run_in_sync_and_say_so(name: str) -> None:
     strategy = getattr(servers.StrategyFactory, f"create_{name}_strategy")()
     fleet = servers.DistributedTranspiler()
     fleet.init(roles.UserDefinedRoleMaker(0, Role.WORKER, 2, ["127.0.0.1:6174"]))
-    with pytest.warns(UserWarning, match="runs in sync here"):
+    with pytest.warns(UserWarning, match="as sync"):
         fleet.distributed_optimizer(fluid.optimizer.SGD(0.1), strategy).minimize(build())
     with pytest.raises(TypeError, match="strategy must be"):
         fleet.distributed_optimizer(fluid.optimizer.SGD(0.1), {"sync": True})
@@ -133,9 +133,9 @@ def test_a_strategy_takes_its_parts_whole_or_by_field() -> None:
     strategy = servers.StrategyFactory.create_sync_strategy()
     strategy.set_program_config({"min_block_size": 1})
     assert strategy.get_program_config().min_block_size == 1
-    with pytest.raises(ValueError, match="doesn't have key: speed"):
+    with pytest.raises(ValueError, match="'speed'"):
         strategy.set_build_strategy({"speed": 1})
-    with pytest.raises(TypeError, match="only accept"):
+    with pytest.raises(TypeError, match="must be a dict or ExecutionStrategy"):
         strategy.set_execute_strategy(3)
 
 

@@ -41,7 +41,7 @@ def test_a_role_without_servers_checks_its_endpoints(endpoints: Any, error: type
 
 def test_a_config_waits_or_divides_at_run_time() -> None:
     config = DistributeTranspilerConfig()
-    with pytest.raises(ValueError, match="can't be None"):
+    with pytest.raises(ValueError, match="must not be None"):
         config.sync_mode = None  # type: ignore[assignment]
     with pytest.raises(ValueError, match="sync_mode = False first"):
         config.runtime_split_send_recv = True
@@ -82,11 +82,11 @@ def test_options_of_trainers_are_set_by_name(capsys: pytest.CaptureFixture[str])
         "communicator_thread_pool_size": "5",
         "communicator_send_queue_size": "1",
     }
-    assert "communicator_send_queue_size is CPU_NUM = 1" in capsys.readouterr().out
+    assert "communicator_send_queue_size follows CPU_NUM, 1" in capsys.readouterr().out
     assert "communicator_thread_pool_size" in repr(strategy.get_trainer_runtime_config())
-    with pytest.raises(ValueError, match="doesn't have key: speed"):
+    with pytest.raises(ValueError, match="'speed'"):
         strategy.set_trainer_runtime_config({"speed": 1})
-    with pytest.raises(TypeError, match="only accept"):
+    with pytest.raises(TypeError, match="must be a dict or ServerRuntimeConfig"):
         strategy.set_server_runtime_config(None)
     config = ServerRuntimeConfig()
     strategy.set_server_runtime_config(config)
@@ -111,13 +111,13 @@ def test_an_optimizer_is_not_wrapped_twice(wrap: Any) -> None:
     strategy = collective.DistributedStrategy()
     strategy.forward_recompute, strategy.recompute_checkpoints = True, ["x"]
     optimizer = collective.CollectiveOptimizer(wrap(fluid.optimizer.Adam()), strategy)
-    with pytest.raises(ValueError, match="when you set DistStrategy.forward_recompute"):
+    with pytest.raises(ValueError, match="DistributedStrategy.forward_recompute"):
         optimizer.minimize(None)
     strategy.recompute_checkpoints = []
     with pytest.raises(ValueError, match="recompute_checkpoints"):
         optimizer.minimize(None)
     strategy.recompute_checkpoints = "x"  # type: ignore[assignment]
-    with pytest.raises(ValueError, match="should be a List"):
+    with pytest.raises(ValueError, match="must be a list"):
         collective.CollectiveOptimizer(fluid.optimizer.Adam(), strategy)
 
 
@@ -131,7 +131,7 @@ def test_minimize_takes_the_names_of_every_version() -> None:
         arguments: dict[str, Any] = {name: loss}
         _, pairs = fleet.distributed_optimizer(fluid.optimizer.SGD(0.1)).minimize(**arguments)
         assert len(pairs) >= 2
-    with fluid.use_era("1.8"), pytest.raises(TypeError, match="loss with list"):
+    with fluid.use_era("1.8"), pytest.raises(TypeError, match="loss must not be a list"):
         fleet.distributed_optimizer(fluid.optimizer.SGD(0.1)).minimize(loss=[])
 
 
@@ -139,7 +139,7 @@ def test_minimize_takes_the_names_of_every_version() -> None:
 def test_only_an_executor_saves_programs(fleet: Any, error: type[Exception], tmp_path: Path) -> None:
     exe = fluid.Executor(fluid.CPUPlace())
     compiled = fluid.CompiledProgram(fluid.default_main_program())
-    with pytest.raises(error, match="Executor type"):
+    with pytest.raises(error, match="must be a fluid.Executor"):
         fleet.save_persistables("executor", str(tmp_path))
-    with pytest.raises(error, match="Program type"):
+    with pytest.raises(error, match="must be a fluid.Program"):
         fleet.save_inference_model(exe, str(tmp_path), ["x"], [], main_program=compiled)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -93,12 +94,12 @@ def test_trainers_of_torchrun_equal_fluid(optimizer: str, tmp_path: Path) -> Non
     check(tmp_path, optimizer)
 
 
-def joined(tmp_path: Path, parts: int) -> dict[str, Any]:
-    """Train one process on the batches of all trainers."""
-    alone = tmp_path / f"alone-{parts}"
+def joined(tmp_path: Path, parts: int, *seed: str) -> dict[str, Any]:
+    """Train one process on the batches of all trainers, with a seed in another order of their rows."""
+    alone = tmp_path / f"alone-{parts}{''.join(seed)}"
     alone.mkdir()
     with Job() as job:
-        job.start(fluidio_run("cases.py", alone, str(parts)))
+        job.start(fluidio_run("cases.py", alone, str(parts), *seed))
         (ended,) = job.wait()
     assert ended.status == 0, ended.output
     return dict(np.load(alone / "trainer-0.npz"))
@@ -123,6 +124,27 @@ def test_many_trainers_equal_one_process_on_the_joined_batches(trainers: int, tm
         for ended in job.wait():
             assert ended.status == 0, ended.output
     compare(tmp_path, trainers, joined(tmp_path, trainers))
+
+
+def strays(found: Mapping[str, Any], expected: dict[str, Any]) -> int:
+    """Return how many values are more than one millionth of themselves away."""
+    return sum(int((abs(found[name] - value) > 1e-6 * abs(value)).sum()) for name, value in expected.items())
+
+
+@needs_torch
+@pytest.mark.slow
+def test_two_trainers_are_as_close_to_one_process_as_it_is_to_itself_with_its_rows_in_another_order(
+    tmp_path: Path,
+) -> None:
+    names = endpoints(2)
+    with Job() as job:
+        for trainer in (0, 1):
+            job.start(fluidio_run("cases.py", tmp_path, "2"), paddle_variables(trainer, names))
+        for ended in job.wait():
+            assert ended.status == 0, ended.output
+    expected = joined(tmp_path, 2)
+    reordered = [strays(joined(tmp_path, 2, seed), expected) for seed in ("1", "2", "3")]
+    assert 0 < strays(np.load(tmp_path / "trainer-0.npz"), expected) <= max(reordered) < 60
 
 
 @needs_torch

@@ -55,6 +55,29 @@ def book(script: str) -> Callable[[list[str], str], list[Start]]:
     return starts
 
 
+def word2vec(ends: list[str], out: str) -> list[Start]:
+    ports = [end.split(":")[1] for end in ends]
+    env = {"PADDLE_PORT": ",".join(ports), "PADDLE_PSERVERS": "127.0.0.1,127.0.0.1", "POD_IP": "127.0.0.1"}
+    env["PADDLE_TRAINERS_NUM"] = "2"
+    servers = [{**env, "TRAINING_ROLE": "PSERVER", "CUR_PORT": port} for port in ports]
+    trainers = [{**env, "TRAINING_ROLE": "TRAINER", "PADDLE_TRAINER_ID": str(i)} for i in (0, 1)]
+    return [Start("word2vec.py", ["--out", out], one) for one in (*servers, *trainers)]
+
+
+def by_environment(script: str) -> Callable[[list[str], str], list[Start]]:
+    def starts(ends: list[str], out: str) -> list[Start]:
+        env = {"PADDLE_PSERVER_ENDPOINTS": ",".join(ends), "PADDLE_TRAINERS": "2"}
+        servers = [{**env, "PADDLE_TRAINING_ROLE": "PSERVER", "CURRENT_ENDPOINT": end} for end in ends]
+        trainers = [{**env, "PADDLE_TRAINING_ROLE": "TRAINER", "PADDLE_TRAINER_ID": str(i)} for i in (0, 1)]
+        return [Start(script, [out], one) for one in (*servers, *trainers)]
+
+    return starts
+
+
+def in_processes(method: str) -> Callable[[list[str], str], list[Start]]:
+    return lambda ends, out: [Start("in_processes.py", [out, ",".join(ends), method])]
+
+
 def first_examples(ends: list[str], out: str) -> list[Start]:
     env = {"PSERVERS": ",".join(ends), "TRAINERS": "2"}
     servers = [{**env, "TRAINING_ROLE": "PSERVER", "SERVER_ENDPOINT": end} for end in ends]
@@ -62,12 +85,12 @@ def first_examples(ends: list[str], out: str) -> list[Start]:
     return [Start("old_env.py", [out], one) for one in (*servers, *trainers)]
 
 
-def fleet_files(kind: str) -> Callable[[list[str], str], list[Start]]:
+def fleet_files(script: str, *words: str) -> Callable[[list[str], str], list[Start]]:
     def starts(ends: list[str], out: str) -> list[Start]:
         env = {"PADDLE_PSERVERS_IP_PORT_LIST": ",".join(ends), "PADDLE_TRAINERS_NUM": "2", "POD_IP": "127.0.0.1"}
         servers = [{**env, "TRAINING_ROLE": "PSERVER", "PADDLE_PORT": end.split(":")[1]} for end in ends]
         trainers = [{**env, "TRAINING_ROLE": "TRAINER", "PADDLE_TRAINER_ID": str(i)} for i in (0, 1)]
-        return [Start("fleet_dataset.py", [out, kind], one) for one in (*servers, *trainers)]
+        return [Start(script, [out, *words], one) for one in (*servers, *trainers)]
 
     return starts
 
@@ -99,8 +122,8 @@ JOBS: dict[str, Callable[[list[str], str], list[Start]]] = {
     "n-grams": book("ngram_env.py"),
     "trainer api": book("trainer_api.py"),
     "first examples": first_examples,
-    "files of a fleet": fleet_files("QueueDataset"),
-    "memory of a fleet": fleet_files("InMemoryDataset"),
+    "files of a fleet": fleet_files("fleet_dataset.py", "QueueDataset"),
+    "memory of a fleet": fleet_files("fleet_dataset.py", "InMemoryDataset"),
     "roles of a fleet": fleet_roles("sync"),
     "geo": fleet_roles("geo"),
     "half async": fleet_roles("half"),
@@ -109,6 +132,13 @@ JOBS: dict[str, Callable[[list[str], str], list[Start]]] = {
     "grad all-reduce": collective("grad_allreduce.py", "grad"),
     "local sgd": collective("grad_allreduce.py", "local"),
     "nccl id": nccl_id,
+    "word2vec": word2vec,
+    "translation": by_environment("translation.py"),
+    "saved clicks": fleet_files("saved_ctr.py"),
+    "every save": by_environment("every_save.py"),
+    "forked processes": in_processes("fork"),
+    "spawned processes": in_processes("spawn"),
+    "residual network": collective("resnet_warmup.py"),
 }
 
 

@@ -222,7 +222,7 @@ def test_a_joined_trainer_without_a_record_lets_the_others_train(monkeypatch: py
 
 
 def test_fewer_records_than_trainers_are_an_error() -> None:
-    with files([2], 4) as names, pytest.raises(fluid.core.EnforceNotMet, match="2 records for 3 trainers"):
+    with files([2], 4) as names, pytest.raises(fluid.core.EnforceNotMet, match="2 records are left for 3 trainers"):
         Trainer(names, 3, 0, 1).step()
 
 
@@ -241,11 +241,11 @@ def test_the_environment_says_which_part_is_ours(monkeypatch: pytest.MonkeyPatch
     ("options", "text"),
     [
         ({"trainer_id": 1}, "needs trainers="),
-        ({"trainers": 0, "trainer_id": 0}, "expected a number"),
-        ({"trainers": "all"}, "expected a number"),
-        ({"trainers": 2}, "trainer_id=None of 2"),
+        ({"trainers": 0, "trainer_id": 0}, "must be a number or 'env'"),
+        ({"trainers": "all"}, "must be a number or 'env'"),
+        ({"trainers": 2}, "got None"),
         ({"join": True}, "join=True needs trainers="),
-        ({"trainers": 2, "trainer_id": 2}, "trainer_id=2 of 2"),
+        ({"trainers": 2, "trainer_id": 2}, "got 2"),
         ({"trainers": 2, "trainer_id": 0, "deterministic": False}, "deterministic=False"),
     ],
 )

@@ -96,7 +96,7 @@ def test_what_one_trainer_loads_all_have() -> None:
             np.testing.assert_array_equal(table.whole(), whole_table(9) + 100)
         settle(trainer, [table])
         np.testing.assert_array_equal(table.look_up(np.arange(9), together=True), whole_table(9) + 100)
-        with pytest.raises(EnforceNotMet, match=r"has shape \[9, 3\], not \[8, 3\]"):
+        with pytest.raises(EnforceNotMet, match=r"has shape \[9, 3\], but the array has \[8, 3\]"):
             table.load(whole_table(8))
 
     together(3, work)

@@ -12,6 +12,7 @@ import fluidio as fluid
 from fluidio.distributed import membership
 from fluidio.distributed.rewrite import gradients_of
 from fluidio.transpiler.distribute import slice_variable
+from fluidio.transpiler.geo_sgd_transpiler import GeoSgdTranspiler
 
 L = fluid.layers
 
@@ -78,7 +79,7 @@ def test_every_gradient_is_exchanged_before_it_is_clipped_decayed_or_used(sparse
 def test_trainers_of_parameter_servers_clip_their_own_gradients_as_in_fluid(sparse: bool) -> None:
     build(sparse=sparse, clip="set")
     block = fluid.default_main_program().global_block()
-    with pytest.warns(UserWarning, match="clips the gradients of each trainer before their mean"):
+    with pytest.warns(UserWarning, match="set_gradient_clip to the gradients of each trainer"):
         transpile()
     exchanged = [op for op in block.ops if op.type in ("exchange_start", "exchange_rows")]
     first = min(block.ops.index(op) for op in exchanged)
@@ -233,7 +234,7 @@ def test_the_server_of_one_trainer_ends_at_once(capsys: pytest.CaptureFixture[st
 
 def test_asynchronous_mode_says_that_it_runs_in_sync() -> None:
     build()
-    with pytest.warns(UserWarning, match="asynchronous mode runs in sync"):
+    with pytest.warns(UserWarning, match="runs asynchronous mode as sync"):
         transpile(sync_mode=False)
 
 
@@ -241,7 +242,7 @@ def test_geo_mode_says_that_it_runs_in_sync() -> None:
     build()
     config = fluid.DistributeTranspilerConfig()
     config.geo_sgd_mode = True
-    with pytest.warns(UserWarning, match="geo mode runs in sync"):
+    with pytest.warns(UserWarning, match="runs geo mode as sync"):
         fluid.DistributeTranspiler(config).transpile(0, trainers=2)
 
 
@@ -249,13 +250,13 @@ def test_trainers_that_are_switched_off_train_alone(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("FLUIDIO_DISTRIBUTED", "off")
     build()
     before = types()
-    with pytest.warns(UserWarning, match="2 trainers were asked for"):
+    with pytest.warns(UserWarning, match="trains alone .* asks for 2 trainers"):
         transpile()
     assert types() == before
 
 
 def test_a_mode_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="expected pserver, nccl2, collective"):
+    with pytest.raises(ValueError, match="one of pserver, nccl2, collective"):
         transpile("ring")
 
 
@@ -268,3 +269,24 @@ def test_variables_are_divided_by_rows_as_in_fluid() -> None:
     assert [int(size) for name, _, size in parts if name == "flat"] == [2040] * 4
     assert [int(size) for name, _, size in parts if name == "high"] == [1150] * 6 + [1100]
     assert parts[:2] == [["small", "0", "15"], ["long", "0", "1024"]]
+
+
+def test_the_transpiler_of_geo_mode_runs_in_sync_and_names_the_parameters_of_each_server() -> None:
+    loss = L.mean(L.fc(L.data("x", [5]), 1))
+    fluid.optimizer.SGD(0.1).minimize(loss)
+    config = fluid.DistributeTranspilerConfig()
+    transpiler = GeoSgdTranspiler(config)
+    with pytest.warns(UserWarning, match="fluidio runs geo mode as sync"):
+        transpiler.transpile(0, pservers="127.0.0.1:1,127.0.0.1:2", trainers=2)
+    assert not config.geo_sgd_mode  # the script's own
+    assert transpiler.vars_info == {
+        "fc_0.b_0": {"var_names": ["fc_0.b_0"], "sections": ["1"], "epmap": ["127.0.0.1:1"], "is_sparse": ["False"]},
+        "fc_0.w_0": {"var_names": ["fc_0.w_0"], "sections": ["5"], "epmap": ["127.0.0.1:2"], "is_sparse": ["False"]},
+    }
+    assert "exchange_start" in types()
+
+
+def test_the_transpiler_chooses_how_parameters_are_placed() -> None:
+    config = fluid.DistributeTranspilerConfig()
+    assert config.split_method is None
+    assert fluid.DistributeTranspiler(config).config.split_method is fluid.transpiler.RoundRobin

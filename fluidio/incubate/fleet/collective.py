@@ -10,6 +10,7 @@ from fluidio.executor.compiled import CompiledProgram
 from fluidio.executor.strategies import BuildStrategy, ExecutionStrategy
 from fluidio.incubate.fleet.base.fleet_base import DistributedOptimizer, Fleet, Mode
 from fluidio.incubate.fleet.base.role_maker import RoleMakerBase
+from fluidio.incubate.fleet.file_system import FS, LocalFS
 from fluidio.incubate.fleet.train_status import TrainStatus, clean_checkpoints, load_checkpoint, save_checkpoint
 from fluidio.optimizer import RecomputeOptimizer
 from fluidio.program import Operator, Program
@@ -42,7 +43,7 @@ class DistFCConfig:
 class DistributedStrategy(BuildStrategy):
     """How workers train together.
 
-    `half_gradients` is ours: send float32 gradients as float16.
+    `half_gradients` is fluidio's own: send float32 gradients as float16.
     """
 
     def __init__(self) -> None:
@@ -68,7 +69,7 @@ class Collective(Fleet):
     _refusal = AssertionError
 
     def distributed_optimizer(self, optimizer: object, strategy: object = None) -> CollectiveOptimizer:
-        """Return the optimizer under fleet's interface."""
+        """Wrap an optimizer in fleet's interface."""
         self._optimizer = wrapped = CollectiveOptimizer(optimizer, strategy or DistributedStrategy(), self)
         return wrapped
 
@@ -102,15 +103,16 @@ class Collective(Fleet):
         path: str,
         train_status: TrainStatus,
         main_program: Program | None = None,
-        fs: object = None,
+        fs: FS | None = None,
         local_cache_path: str = ".cache",
         remain_all_checkpoint: bool = True,
     ) -> None:
-        """Save parameters and the epoch in a new folder of `path`, whole or not at all; the first worker does it."""
+        """Save parameters and the epoch in a new folder of `path`, completely or not at all, on the first worker."""
         if self.is_first_worker():
-            save_checkpoint(executor, path, train_status, self._trained(main_program))
+            program, system = self._trained(main_program), fs or LocalFS()
+            save_checkpoint(executor, path, train_status, program, system, local_cache_path)
             if not remain_all_checkpoint:
-                clean_checkpoints(path, 1)
+                clean_checkpoints(path, 1, system)
 
     def load_check_point(
         self,
@@ -118,19 +120,20 @@ class Collective(Fleet):
         path: str,
         trainer_id: int,
         main_program: Program | None = None,
-        fs: object = None,
+        fs: FS | None = None,
         local_cache_path: str = ".cache",
         ignore_empty: bool = True,
     ) -> TrainStatus | None:
-        """Load the last checkpoint of `path` and return its epoch; None where there is none."""
-        found = load_checkpoint(executor, path, self._trained(main_program))
+        """Load the last checkpoint of `path` and return its epoch; None without a checkpoint."""
+        program = self._trained(main_program)
+        found = load_checkpoint(executor, path, program, fs or LocalFS(), local_cache_path, trainer_id)
         if found is None and not ignore_empty:
-            raise FileNotFoundError(f"fleet.load_check_point: there is no checkpoint in {path}")
+            raise FileNotFoundError(f"fleet.load_check_point: the folder {path} holds no checkpoint")
         return found
 
-    def clean_redundant_check_points(self, root_path: str, fs: object = None, checkpoint_num: int = 1) -> None:
+    def clean_redundant_check_points(self, root_path: str, fs: FS | None = None, checkpoint_num: int = 1) -> None:
         """Remove all but the last checkpoints."""
-        clean_checkpoints(root_path, checkpoint_num)
+        clean_checkpoints(root_path, checkpoint_num, fs or LocalFS())
 
 
 def _transpile(role: RoleMakerBase, main: Program, startup: Program, strategy: Any) -> None:
@@ -146,16 +149,16 @@ def _transpile(role: RoleMakerBase, main: Program, startup: Program, strategy: A
 
 
 def _not_collective(name: str) -> None:
-    logging.warning("You should not call '%s' method for collective mode.", name)
+    logging.warning("fleet.%s() has no effect: collective mode has no parameter servers", name)
 
 
 class CollectiveOptimizer(DistributedOptimizer):
-    """An optimizer of one of many workers, with the options of a strategy."""
+    """The optimizer of one of many workers, with the options of a strategy."""
 
     def __init__(self, optimizer: object, strategy: Any = None, owner: object = None) -> None:
         super().__init__(optimizer, strategy or DistributedStrategy(), owner or fleet)
         if not isinstance(self._strategy.recompute_checkpoints, list):
-            raise ValueError("DistStrategy.recompute_checkpoints should be a List")
+            raise ValueError("DistributedStrategy.recompute_checkpoints must be a list of Variables or names")
 
     def minimize(
         self,
@@ -164,12 +167,12 @@ class CollectiveOptimizer(DistributedOptimizer):
         parameter_list: Any = None,
         no_grad_set: Iterable[Any] | None = None,
     ) -> tuple[list[Operator], list[Any]]:
-        """Append backward and updates, and exchange gradients between them."""
+        """Append backward and updates, with an exchange of gradients in between."""
         strategy = self._strategy
         if strategy.forward_recompute:
             if not strategy.recompute_checkpoints:
                 raise ValueError(
-                    "please set strategy.recompute_checkpoints when set strategy.forward_recompute as True"
+                    "DistributedStrategy.forward_recompute needs checkpoints: set recompute_checkpoints as well"
                 )
             self._refuse("forward_recompute", "RecomputeOptimizer", "OptimizerWithMixedPrecision")
             self._optimizer = RecomputeOptimizer(self._optimizer)
@@ -183,10 +186,12 @@ class CollectiveOptimizer(DistributedOptimizer):
         return self._minimize(loss, startup_program, parameter_list, no_grad_set)
 
     def _refuse(self, strategy_name: str, *classes: str) -> None:
-        """Raise where the optimizer does already what the strategy asks for."""
+        """Raise if the optimizer already does what the strategy asks for."""
         name = type(self._optimizer).__name__
         if name in classes:
-            raise ValueError(f"can not use {name} when you set DistStrategy.{strategy_name} as True")
+            raise ValueError(
+                f"the optimizer is a {name} already: do not set DistributedStrategy.{strategy_name} as well"
+            )
 
 
 CollectiveOpBasedOptimizer = CollectiveOptimizer

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fluidio import io
+from fluidio.incubate.fleet.file_system import FS, LocalFS
 from fluidio.program import Program
 
 if TYPE_CHECKING:
@@ -20,17 +18,18 @@ if TYPE_CHECKING:
 __all__ = ["TrainStatus", "clean_checkpoints", "load_checkpoint", "save_checkpoint"]
 
 _FOLDER = re.compile(r"__paddle_fleet_checkpoint__\.(\d+)$")
-_PARAMETERS, _STATUS = "__paddle_fleet_param__", "fleet_train_status"
+_PARAMETERS, _STATUS = "_paddle_fleet_param__", "fleet_train_status"
+_OWN_PARAMETERS = "__paddle_fleet_param__"  # fluidio's name for the file up to 1.0.0rc1
 
 
 class TrainStatus:
-    """How far training is: the last epoch that was finished."""
+    """The progress of training: the last finished epoch."""
 
     def __init__(self, epoch_no: int = -1) -> None:
         self._epoch_no = epoch_no
 
     def next(self) -> int:
-        """Return the epoch to go on with."""
+        """Return the epoch to continue with."""
         return self._epoch_no + 1
 
     def __eq__(self, other: object) -> bool:
@@ -40,39 +39,65 @@ class TrainStatus:
         return hash(self._epoch_no)
 
 
-def save_checkpoint(executor: Executor, path: str, status: TrainStatus, program: Program) -> None:
-    """Save in a folder with the next number; it appears when it is whole."""
-    root = Path(path)
-    root.mkdir(parents=True, exist_ok=True)
-    number = max(_numbers(root), default=-1) + 1
-    folder = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=root))
+def save_checkpoint(
+    executor: Executor, path: str, status: TrainStatus, program: Program, fs: FS, cache: str = ".cache"
+) -> None:
+    """Save to a folder with the next number, which appears when it is complete."""
+    if not fs.stat(path):
+        fs.mkdir(path)
+    number = max(_numbers(fs, path), default=-1) + 1
+    complete = _folder(path, number)
+    begun = f"{complete}.tmp"
+    away = fs.need_upload_download()
+    here = f"{_folder(cache, number)}.saved_cache" if away else begun
+    LocalFS().delete(here)
+    LocalFS().mkdir(here)
     try:
-        io.save_persistables(executor, str(folder), program, _PARAMETERS)
-        (folder / _STATUS).write_text(json.dumps({"epoch_no": status._epoch_no}))
-        os.rename(folder, root / f"__paddle_fleet_checkpoint__.{number}")
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+        io.save_persistables(executor, here, program, _PARAMETERS)
+        Path(here, _STATUS).write_text(json.dumps({"epoch_no": status._epoch_no}))
+        if away:
+            fs.delete(begun)
+            fs.upload(here, begun)
+        fs.mv(begun, complete)
+    finally:
+        LocalFS().delete(here)
 
 
-def load_checkpoint(executor: Executor, path: str, program: Program) -> TrainStatus | None:
+def load_checkpoint(
+    executor: Executor, path: str, program: Program, fs: FS, cache: str = ".cache", trainer: int = 0
+) -> TrainStatus | None:
     """Load the checkpoint with the highest number."""
-    root = Path(path)
-    numbers = _numbers(root)
+    numbers = _numbers(fs, path)
     if not numbers:
         return None
-    folder = root / f"__paddle_fleet_checkpoint__.{max(numbers)}"
-    io.load_persistables(executor, str(folder), program, _PARAMETERS)
-    return TrainStatus(int(json.loads((folder / _STATUS).read_text())["epoch_no"]))
+    folder, away = _folder(path, max(numbers)), fs.need_upload_download()
+    if not away:
+        return _load(executor, folder, program)
+    here = f"{_folder(cache, max(numbers))}.load_cache.{trainer}"
+    LocalFS().delete(here)
+    try:
+        fs.download(folder, here)
+        return _load(executor, here, program)
+    finally:
+        LocalFS().delete(here)
 
 
-def clean_checkpoints(path: str, kept: int) -> None:
-    """Remove all checkpoints but the last ones."""
-    root = Path(path)
-    for number in sorted(_numbers(root))[: -kept if kept > 0 else None]:
-        shutil.rmtree(root / f"__paddle_fleet_checkpoint__.{number}")
+def _load(executor: Executor, folder: str, program: Program) -> TrainStatus:
+    names = (name for name in (_PARAMETERS, _OWN_PARAMETERS) if Path(folder, name).exists())
+    io.load_persistables(executor, folder, program, next(names, _PARAMETERS))
+    return TrainStatus(int(json.loads(Path(folder, _STATUS).read_text())["epoch_no"]))
 
 
-def _numbers(root: Path) -> list[int]:
-    names = [entry.name for entry in root.iterdir()] if root.is_dir() else []
+def clean_checkpoints(path: str, kept: int, fs: FS) -> None:
+    """Remove all but the last checkpoints."""
+    for number in sorted(_numbers(fs, path))[: -kept if kept > 0 else None]:
+        fs.rmr(_folder(path, number))
+
+
+def _folder(root: str, number: int) -> str:
+    return f"{root}/__paddle_fleet_checkpoint__.{number}"
+
+
+def _numbers(fs: FS, path: str) -> list[int]:
+    names = fs.list_dirs(path) if fs.stat(path) else []
     return [int(found[1]) for found in map(_FOLDER.match, names) if found]

@@ -1,6 +1,7 @@
 """Train small programs with every optimizer, decay and clipping: as one of N trainers, or alone on the joined batches.
 
-cases.py OUT GLOBAL_BATCHES: trainer and endpoints come from PADDLE_*; results go to OUT/trainer-ID.npz.
+cases.py OUT GLOBAL_BATCHES [SEED]: trainer and endpoints come from PADDLE_*; results go to OUT/trainer-ID.npz. With a
+seed the rows of each batch are put in another order.
 """
 import os
 import sys
@@ -10,6 +11,7 @@ import paddle.fluid as fluid
 
 L = fluid.layers
 out, parts = sys.argv[1], int(sys.argv[2])
+order = np.random.RandomState(int(sys.argv[3])).permutation(8 * parts) if len(sys.argv) > 3 else None
 trainer = int(os.environ.get("PADDLE_TRAINER_ID", "0"))
 trainers = int(os.environ.get("PADDLE_TRAINERS_NUM", "1"))
 endpoints = os.environ.get("PADDLE_TRAINER_ENDPOINTS", "")
@@ -66,6 +68,8 @@ def train(name, sparse):
             each = [batch(rng) for rng in rngs]
             mine = each[trainer :: trainers] if trainers > 1 else each
             feed = {key: np.concatenate([part[key] for part in mine]) for key in each[0]}
+            if order is not None:
+                feed = {key: value[order] for key, value in feed.items()}
             exe.run(main, feed=feed, fetch_list=[loss])
         return {p.name: np.array(scope.find_var(p.name).get_tensor()) for p in main.all_parameters()}
 

@@ -29,6 +29,8 @@ for step in range(steps[trainer]):
             os.kill(os.getpid(), signal.SIGKILL)
         if action == "stop":
             os.kill(os.getpid(), signal.SIGSTOP)
+        if action == "interrupt":
+            os.kill(os.getpid(), signal.SIGINT)
         if action == "sleep":
             time.sleep(60)
         if action == "exit":

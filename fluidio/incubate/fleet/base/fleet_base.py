@@ -1,4 +1,4 @@
-"""Fleet: a job of workers (and servers) under one interface; what both kinds have in common."""
+"""Fleet: one interface for jobs with and without parameter servers; the part they have in common."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class DistributedOptimizer:
 
     def __init__(self, optimizer: Any, strategy: Any = None, owner: Any = None) -> None:
         if not isinstance(optimizer, Optimizer) and not hasattr(optimizer, "minimize"):
-            raise TypeError("optimizer must be an instance of Optimizer")
+            raise TypeError(f"fleet.distributed_optimizer takes an optimizer, got {type(optimizer).__name__}")
         self._optimizer: Any = optimizer
         self._strategy = strategy
         self._fleet: Fleet = owner
@@ -52,7 +52,7 @@ class DistributedOptimizer:
 
 
 class Fleet:
-    """What this process is in its job, and the programs that it runs there."""
+    """This process's role in its job, and the programs it runs."""
 
     mode = 0
     _refusal: type[Exception] = TypeError
@@ -68,11 +68,11 @@ class Fleet:
         self.startup_program: Any = None
 
     def init(self, role_maker: object = None) -> None:
-        """Take a role: the role maker's, or that of the environment."""
+        """Take a role from a role maker, or from the environment."""
         if role_maker is None:
             role_maker = PaddleCloudRoleMaker(is_collective=self.mode == Mode.COLLECTIVE)
         if not isinstance(role_maker, RoleMakerBase):
-            raise TypeError("role_maker must be an instance of RoleMakerBase")
+            raise TypeError(f"fleet.init takes a role maker, got {type(role_maker).__name__}")
         role_maker.generate_role()
         self._role_maker = role_maker
         self._executor = Executor(CPUPlace())
@@ -88,11 +88,14 @@ class Fleet:
 
     def _role(self) -> RoleMakerBase:
         if self._role_maker is None:
-            raise RuntimeError("fleet: call fleet.init(role_maker) first")
+            raise RuntimeError("call fleet.init(role_maker) first")
         return self._role_maker
 
     def _distribute(self, main: Program, startup: Program, strategy: object) -> None:
-        raise NotImplementedError(f"{type(self).__name__} does not say how programs are distributed")
+        raise NotImplementedError(
+            f"{type(self).__name__} cannot distribute programs: use fleet from "
+            "fluid.incubate.fleet.collective or from .parameter_server"
+        )
 
     # -- who is who -----------------------------------------------------------------------------------------------
 
@@ -126,18 +129,18 @@ class Fleet:
         return ",".join(endpoints) if to_string else endpoints
 
     def split_files(self, files: Sequence[str]) -> list[str]:
-        """Return the files of this worker: a run of them; the first workers have one more where they are uneven.
+        """Return this worker's consecutive share of the files; if they do not divide evenly, the first get one more.
 
-        Fluid: 1.8.5 failed here with Python 3; this is what it gave with Python 2.
+        Fluid: 1.8.5 failed here with Python 3; this is its result with Python 2.
         """
         if not isinstance(files, list):
-            raise TypeError("files should be a list of file need to be read.")
+            raise TypeError(f"split_files takes a list of file names, got {type(files).__name__}")
         index, count = self.worker_index(), self.worker_num()
         size, more = divmod(len(files), count)
         begin = index * size + min(index, more)
         return files[begin : begin + size + (index < more)]
 
-    # -- life -----------------------------------------------------------------------------------------------------
+    # -- life cycle -----------------------------------------------------------------------------------------------
 
     def init_worker(self) -> None:
         """Do nothing: workers meet when the startup program runs."""
@@ -149,7 +152,7 @@ class Fleet:
         """Do nothing: there are no servers."""
 
     def stop_worker(self) -> None:
-        """Leave the other workers; they go on."""
+        """Leave the other workers, which continue."""
         leave()
 
     def barrier_worker(self) -> None:
@@ -168,14 +171,14 @@ class Fleet:
 
     def _check_saving(self, function: str, executor: object, program: object) -> None:
         if not isinstance(executor, Executor):
-            raise self._refusal(f"in fleet.{function}() function, executor must be as Executor type")
+            raise self._refusal(f"fleet.{function}: executor must be a fluid.Executor")
         if program is not None and not isinstance(program, Program):
-            raise self._refusal(f"in fleet.{function}() function, main_program must be as Program type")
+            raise self._refusal(f"fleet.{function}: main_program must be a fluid.Program")
 
     def save_persistables(
         self, executor: Executor, dirname: str, main_program: Program | None = None, filename: str | None = None
     ) -> None:
-        """Save what the program keeps between steps; every worker has all of it, so one of them saves."""
+        """Save the program's persistable variables; every worker has all of them, so one worker saves."""
         self._check_saving("save_persistables", executor, main_program)
         io.save_persistables(executor, dirname, self._trained(main_program), filename)
 

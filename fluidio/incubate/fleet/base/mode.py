@@ -1,4 +1,4 @@
-"""Which kind of distributed training a fleet does."""
+"""The kinds of distributed training."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["Mode"]
 
 
 class Mode:
-    """Numbers of Fluid's three kinds; PSLIB, a closed library, is not here."""
+    """Fluid's numbers for the three kinds; PSLIB, a closed library, is not supported."""
 
     TRANSPILER = 1
     PSLIB = 2

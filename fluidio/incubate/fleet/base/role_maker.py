@@ -1,4 +1,4 @@
-"""Role makers: which process of a job this one is."""
+"""Role makers: determine which process of a job this one is."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ __all__ = [
 
 
 class Role:
-    """What a process of a job does."""
+    """The task of a process in a job."""
 
     WORKER = 1
     SERVER = 2
 
 
 class RoleMakerBase:
-    """One worker, the first, and no servers; subclasses say more in `generate_role`."""
+    """The only worker, without servers; subclasses override `generate_role`."""
 
     def __init__(self) -> None:
         self._role = Role.WORKER
@@ -43,7 +43,7 @@ class RoleMakerBase:
         self._role_is_generated = False
 
     def generate_role(self) -> None:
-        """Find out the role; harmless when repeated."""
+        """Determine the role; calling it again is harmless."""
         if not self._role_is_generated:
             self._role_is_generated = True
             self._generate()
@@ -102,7 +102,7 @@ class RoleMakerBase:
     barrier_all = barrier_worker
 
     def all_gather(self, input: Variable) -> list[Any]:
-        """Return the numbers that all workers give, by worker."""
+        """Return the numbers of all workers, in order."""
         trainers = group().meet(Intent.COLLECTIVE, signature_of(["all_gather"]))
         gathered: list[Any] = trainers.all_gather(np.asarray(input)).tolist()
         return gathered
@@ -110,7 +110,7 @@ class RoleMakerBase:
     def all_reduce_worker(self, input: Variable, output: Any, mode: Reduction = "sum") -> None:
         """Set `output` to the sum (max, min) of all workers' `input`."""
         if mode not in ("sum", "max", "min"):
-            raise ValueError(f"unknown mode {mode!r}; expected sum, max or min")
+            raise ValueError(f"mode must be 'sum', 'max' or 'min', got {mode!r}")
         values = np.array(input)
         trainers = group().meet(Intent.COLLECTIVE, signature_of(["all_reduce", mode, values.shape, values.dtype.str]))
         trainers.all_reduce(values, mode).wait()
@@ -126,9 +126,9 @@ class RoleMakerBase:
 
 
 class PaddleCloudRoleMaker(RoleMakerBase):
-    """The role that the environment tells: Paddle's variables, or what mpiexec, torchrun or Kubernetes have set.
+    """The role given by the environment: Paddle's variables, or those of mpiexec, torchrun or Kubernetes.
 
-    Fluid: variables that are missing were an error; here a process that was started alone is the only worker.
+    Fluid: missing variables were an error; here a process started on its own is the only worker.
     """
 
     def __init__(self, is_collective: bool = False) -> None:
@@ -145,7 +145,7 @@ class PaddleCloudRoleMaker(RoleMakerBase):
         self._server_endpoints = list(_servers())
         role = os.environ.get("TRAINING_ROLE", "TRAINER")
         if role not in ("TRAINER", "PSERVER"):
-            raise ValueError(f"TRAINING_ROLE={role!r}: must be PSERVER or TRAINER")
+            raise ValueError(f"TRAINING_ROLE must be TRAINER or PSERVER, got {role!r}")
         count = os.environ.get("PADDLE_TRAINERS_NUM", "")
         if count.isdigit():
             self._worker_num = int(count)
@@ -159,25 +159,27 @@ class PaddleCloudRoleMaker(RoleMakerBase):
         own = f"{os.environ.get('POD_IP', '127.0.0.1')}:{os.environ.get('PADDLE_PORT', '')}"
         if own not in self._server_endpoints:
             raise ValueError(
-                f"no parameter server has the endpoint {own} (POD_IP and PADDLE_PORT); there are "
-                f"{', '.join(self._server_endpoints) or 'none'} (PADDLE_PSERVERS_IP_PORT_LIST)"
+                f"this process says that its endpoint is {own} (POD_IP, PADDLE_PORT), but the parameter "
+                f"servers are {', '.join(self._server_endpoints) or 'none'} (PADDLE_PSERVERS_IP_PORT_LIST)"
             )
         return self._server_endpoints.index(own)
 
 
 def _check_variables() -> None:
-    """Raise if the environment of a trainer names others and does not say which one this is, or the reverse."""
+    """Raise if the environment names other trainers but not which one this is, or the reverse."""
     if find_launch() is not None:
         return
     trainer, count = (os.environ.get(name, "") for name in ("PADDLE_TRAINER_ID", "PADDLE_TRAINERS_NUM"))
     endpoints = parse_names(os.environ.get("PADDLE_TRAINER_ENDPOINTS", ""))
     if not trainer and (len(endpoints) > 1 or (count.isdigit() and int(count) > 1)):
         name = "PADDLE_TRAINER_ENDPOINTS" if len(endpoints) > 1 else f"PADDLE_TRAINERS_NUM={count}"
-        raise ValueError(f"{name} is in the environment, and PADDLE_TRAINER_ID is not: which trainer is this?")
+        raise ValueError(
+            f"the environment has {name} but no PADDLE_TRAINER_ID, so this trainer does not know its number"
+        )
     if trainer.isdigit() and int(trainer) > 0 and trainer_count()[1] < 2:
         raise ValueError(
-            f"PADDLE_TRAINER_ID={trainer} is in the environment, and neither PADDLE_TRAINERS_NUM nor "
-            "PADDLE_TRAINER_ENDPOINTS say how many trainers there are"
+            f"the environment has PADDLE_TRAINER_ID={trainer}, but neither PADDLE_TRAINERS_NUM nor "
+            "PADDLE_TRAINER_ENDPOINTS says how many trainers there are"
         )
 
 
@@ -201,7 +203,7 @@ def _servers() -> tuple[str, ...]:
 class MPISymetricRoleMaker(RoleMakerBase):
     """The role of a process of mpiexec.
 
-    Fluid: every second process was a server; here all are workers, as servers hold nothing.
+    Fluid: every second process was a server; here all are workers, because servers hold nothing.
     """
 
     def _generate(self) -> None:
@@ -217,7 +219,7 @@ MPIRoleMaker = MPISymetricRoleMaker
 
 
 class UserDefinedRoleMaker(RoleMakerBase):
-    """The role that the script tells, in a job with parameter servers."""
+    """The role given by the script, in a job with parameter servers."""
 
     def __init__(
         self,
@@ -229,46 +231,52 @@ class UserDefinedRoleMaker(RoleMakerBase):
         super().__init__()
         self._server_endpoints = _checked_endpoints("server_endpoints", server_endpoints)
         if role not in (Role.WORKER, Role.SERVER):
-            raise TypeError(f"role must be Role.WORKER or Role.SERVER, not {role!r}")
+            raise TypeError(f"role must be Role.WORKER or Role.SERVER, got {role!r}")
         _check_id(current_id)
         if era().checks_layer_arguments and role == Role.SERVER and current_id >= len(self._server_endpoints):
-            raise ValueError("if role is Role.SERVER, current_id must be less than len(server_endpoints)")
+            raise ValueError(
+                f"current_id must lie in 0 ... {len(self._server_endpoints) - 1}, one for each of "
+                f"server_endpoints; got {current_id}"
+            )
         if not isinstance(worker_num, int):
-            raise TypeError("worker_num must be as int")
+            raise TypeError(f"worker_num must be an int, got {type(worker_num).__name__}")
         if worker_num <= 0:
-            raise ValueError("worker_num must be greater than 0")
+            raise ValueError(f"worker_num must be at least 1, got {worker_num}")
         self._current_id, self._role, self._worker_num = current_id, role, worker_num
 
 
 class UserDefinedCollectiveRoleMaker(RoleMakerBase):
-    """The role that the script tells, in a job without servers."""
+    """The role given by the script, in a job without servers."""
 
     def __init__(self, current_id: int = 0, worker_endpoints: Sequence[str] | None = None) -> None:
         super().__init__()
         self._worker_endpoints = _checked_endpoints("worker_endpoints", worker_endpoints)
         _check_id(current_id)
         if era().checks_layer_arguments and current_id >= len(self._worker_endpoints):
-            raise ValueError("current_id must be less than or equal to len(worker_endpoints) - 1")
+            raise ValueError(
+                f"current_id must lie in 0 ... {len(self._worker_endpoints) - 1}, one for each of "
+                f"worker_endpoints; got {current_id}"
+            )
         self._current_id = current_id
         self._worker_num = len(self._worker_endpoints)
 
 
 def _checked_endpoints(name: str, endpoints: object) -> list[str]:
-    """Return endpoints that a script gave; raise what 1.8.5 raises where it does not take them."""
+    """Return a script's endpoints; raise 1.8.5's error if they are not valid."""
     if not isinstance(endpoints, list):
-        raise TypeError(f"{name} must be as string list")
+        raise TypeError(f"{name} must be a list of strings 'host:port', got {type(endpoints).__name__}")
     if not all(isinstance(endpoint, str) for endpoint in endpoints):
-        raise TypeError(f"every element in {name} list must be as string")
+        raise TypeError(f"{name} must hold only strings 'host:port', got {endpoints!r}")
     if era().checks_layer_arguments:
         if not endpoints:
-            raise ValueError(f"the length of {name} list must be greater than 0")
+            raise ValueError(f"{name} is empty: give at least one 'host:port'")
         if len(endpoints) != len(set(endpoints)):
-            raise ValueError(f"{name} can't have duplicate elements")
+            raise ValueError(f"{name} names an endpoint twice: {endpoints!r}")
     return list(parse_endpoints(endpoints))
 
 
 def _check_id(current_id: object) -> None:
     if not isinstance(current_id, int):
-        raise TypeError("current_id must be as int")
+        raise TypeError(f"current_id must be an int, got {type(current_id).__name__}")
     if current_id < 0:
-        raise ValueError("current_id must be greater than or equal to 0")
+        raise ValueError(f"current_id must not be negative, got {current_id}")

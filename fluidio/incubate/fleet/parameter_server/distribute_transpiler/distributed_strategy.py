@@ -1,4 +1,4 @@
-"""Strategies of parameter servers; all of them train in sync here."""
+"""Strategies of parameter servers; here, all of them train synchronously."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _AS_THREADS = ("communicator_max_merge_var_num", "communicator_send_queue_size")
 
 
 class TrainerRuntimeConfig:
-    """Options of the threads that sent gradients; kept, and without effect."""
+    """Options of the threads that sent gradients; stored without effect."""
 
     def __init__(self) -> None:
         self.mode: int | None = None
@@ -48,7 +48,7 @@ class TrainerRuntimeConfig:
         }
 
     def get_communicator_flags(self) -> dict[str, str]:
-        """Return the options that the mode has, as text."""
+        """Return the options of the mode as text."""
         names: Iterable[str] = self.runtime_configs
         if self.mode in (DistributedMode.SYNC, DistributedMode.HALF_ASYNC):
             names = ("communicator_max_merge_var_num", *reversed(_OF_GEO), "communicator_send_queue_size")
@@ -56,14 +56,14 @@ class TrainerRuntimeConfig:
         elif self.mode == DistributedMode.GEO:
             names = _OF_GEO
         elif self.mode not in (None, DistributedMode.ASYNC):
-            raise ValueError("Unsupported Mode")
+            raise ValueError("unknown mode of a distributed strategy")
         return {name: str(self.runtime_configs[name]) for name in names}
 
     def _follow_threads(self) -> None:
         threads = _threads()
         for name in _AS_THREADS:
             if self.runtime_configs[name] != threads:
-                print(f"WARNING: In sync or half_async mode, {name} is CPU_NUM = {threads}")
+                print(f"fluidio: {name} follows CPU_NUM, {threads}, in sync and half-async mode")
                 self.runtime_configs[name] = threads
 
     def display(self, configs: Mapping[str, str]) -> str:
@@ -81,7 +81,7 @@ def _threads() -> str:
 
 
 class DistributedStrategy:
-    """What a job with parameter servers is told, in five parts; a subclass holds each part to its mode."""
+    """The settings of a job with parameter servers, in five parts; subclasses check each part against their mode."""
 
     def __init__(self) -> None:
         self._program_config = DistributeTranspilerConfig()
@@ -110,7 +110,7 @@ class DistributedStrategy:
             options = self._trainer_runtime_config.runtime_configs
             unknown = [name for name in config if name not in options]
             if unknown:
-                raise ValueError(f"TrainerRuntimeConfig doesn't have key: {unknown[0]}")
+                raise ValueError(f"TrainerRuntimeConfig has no setting {unknown[0]!r}")
             options.update(config)
         else:
             _update(self, "_trainer_runtime_config", TrainerRuntimeConfig, config)
@@ -138,7 +138,7 @@ class DistributedStrategy:
         self.check_build_strategy()
 
     def get_debug_opt(self) -> dict[str, Any]:
-        """Return what is dumped for debugging, with the defaults of what was not set."""
+        """Return the settings of debug dumps, with defaults for those not set."""
         told = self.debug_opt
         if not isinstance(told, dict):
             return {}
@@ -154,7 +154,7 @@ class DistributedStrategy:
     def set_debug_opt(self, opt_info: object) -> None:
         self.debug_opt = opt_info
 
-    # -- what a mode asks of the parts ----------------------------------------------------------------------------
+    # -- what a mode requires -------------------------------------------------------------------------------------
 
     def check_program_config(self) -> None:
         _of_subclasses("check_program_config")
@@ -173,20 +173,20 @@ class DistributedStrategy:
 
 
 def _of_subclasses(name: str) -> None:
-    raise NotImplementedError(f"{name} is a method of the strategies that StrategyFactory makes")
+    raise NotImplementedError(f"{name} belongs to the strategies that StrategyFactory makes")
 
 
 def _update(strategy: DistributedStrategy, name: str, kind: type[Any], config: object) -> None:
-    """Set a part of a strategy from such a part, or some of its fields from a dict."""
+    """Replace a part of a strategy, or set some of its fields from a dict."""
     if isinstance(config, kind):
         setattr(strategy, name, config)
         return
     if not isinstance(config, dict):
-        raise TypeError(f"{name.strip('_')} only accept input type: dict or {kind.__name__}")
+        raise TypeError(f"{name.strip('_')} must be a dict or {kind.__name__}, got {type(config).__name__}")
     part = getattr(strategy, name)
     for field, value in config.items():
         if not hasattr(part, field):
-            raise ValueError(f"{kind.__name__} doesn't have key: {field}")
+            raise ValueError(f"{kind.__name__} has no setting {field!r}")
         setattr(part, field, value)
 
 
@@ -214,7 +214,7 @@ class _OfMode(DistributedStrategy):
         self._trainer_runtime_config.mode = self._mode
 
     def check_server_runtime_config(self) -> None:
-        """Accept every one."""
+        """Accept any configuration."""
 
     def check_execute_strategy(self) -> None:
         if "half_async" in self._flags:
@@ -225,7 +225,7 @@ class _OfMode(DistributedStrategy):
 
 
 class SyncStrategy(_OfMode):
-    """Every step takes the mean of all workers' gradients.
+    """Every step uses the mean of all workers' gradients.
 
     Fluid: `completely_not_async` makes it synchronous; `sync_mode` is False.
     """
@@ -235,18 +235,18 @@ class SyncStrategy(_OfMode):
 
 
 class AsyncStrategy(_OfMode):
-    """Fluid: workers did not wait for each other. Here they do, and a warning says so."""
+    """Fluid: workers did not wait for each other. Here they do, with a warning."""
 
 
 class HalfAsyncStrategy(_OfMode):
-    """Fluid: workers waited for each other now and then. Here they do in every step, and a warning says so."""
+    """Fluid: workers waited for each other now and then. Here they do in every step, with a warning."""
 
     _mode = DistributedMode.HALF_ASYNC
     _flags = ("half_async",)
 
 
 class GeoStrategy(_OfMode):
-    """Fluid: workers exchanged parameters every `update_frequency` steps. Here gradients in every step."""
+    """Fluid: workers exchanged parameters every `update_frequency` steps. Here they exchange gradients every step."""
 
     _mode = DistributedMode.GEO
     _flags = ("geo_sgd_mode",)
@@ -257,7 +257,7 @@ class GeoStrategy(_OfMode):
 
 
 class StrategyFactory:
-    """Make strategies."""
+    """Create strategies."""
 
     @staticmethod
     def create_sync_strategy() -> SyncStrategy:

@@ -1,4 +1,4 @@
-"""Workers that meet at parameter servers."""
+"""Fleet with parameter servers."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class DistributedTranspiler(Fleet):
     mode = Mode.TRANSPILER
 
     def distributed_optimizer(self, optimizer: object, strategy: object = None) -> TranspilerOptimizer:
-        """Return the optimizer under fleet's interface; the strategy is sync by default."""
+        """Wrap an optimizer in fleet's interface; the strategy is synchronous by default."""
         if not hasattr(optimizer, "minimize"):
-            raise ValueError("optimizer must be an instance of Optimizer")
+            raise ValueError(f"fleet.distributed_optimizer takes an optimizer, got {type(optimizer).__name__}")
         if not self._is_initialized:
             raise ValueError(
-                "call fleet.init(role) before fleet.distributed_optimizer: it needs the role of this process"
+                "call fleet.init(role_maker) before fleet.distributed_optimizer(): it needs the role of this process"
             )
         self._optimizer = wrapped = TranspilerOptimizer(optimizer, strategy, self)
         return wrapped
@@ -49,11 +49,11 @@ class DistributedTranspiler(Fleet):
             self.main_program, self.startup_program = transpiler.get_pserver_programs(role.get_local_endpoint())
 
     def _transpile(self, config: object) -> None:
-        """Distribute the programs of the moment."""
+        """Distribute the current programs."""
         self._distribute(default_main_program(), default_startup_program(), _config(config))
 
     def init_server(self, model_dir: str | None = None) -> None:
-        """Take a model to begin with.
+        """Start from a saved model.
 
         Fluid: the servers loaded the parameters in `model_dir`; here the first worker does that.
         """
@@ -63,7 +63,7 @@ class DistributedTranspiler(Fleet):
     def run_server(self) -> None:
         """Wait for the workers and end with them."""
         if self._executor is None or not self.is_server():
-            raise RuntimeError("fleet.run_server: this process is not a server; check fleet.is_server() first")
+            raise RuntimeError("fleet.run_server: this process is not a server: ask fleet.is_server() first")
         self._executor.run(self.main_program)
 
     def stop_worker(self) -> None:
@@ -73,7 +73,7 @@ class DistributedTranspiler(Fleet):
 
 
 class TranspilerOptimizer(DistributedOptimizer):
-    """An optimizer of one of many workers that meet at parameter servers."""
+    """The optimizer of one of many workers in a job with parameter servers."""
 
     def __init__(self, optimizer: object, strategy: object = None, owner: object = None) -> None:
         super().__init__(optimizer, _config(strategy), owner or fleet)
@@ -89,14 +89,14 @@ class TranspilerOptimizer(DistributedOptimizer):
         losses: object = None,
         startup_programs: object = None,
     ) -> tuple[list[Operator], list[Any]]:
-        """Append backward and updates, and exchange gradients between them.
+        """Append backward and updates, with an exchange of gradients in between.
 
-        Fluid: `losses` and `startup_programs` are the names until 1.6, where each may be a list of one.
+        Fluid: until 1.6 the names were `losses` and `startup_programs`, and each could be a list of one.
         """
         if era().checks_layer_arguments:
             for name, given in (("loss", loss), ("program", startup_program)):
                 if isinstance(given, list):
-                    raise TypeError(f"DistributedTranspiler's minimize can not accept {name} with list")
+                    raise TypeError(f"minimize: {name} must not be a list here")
         return self._minimize(
             losses if loss is None else loss,
             startup_programs if startup_program is None else startup_program,
@@ -113,8 +113,8 @@ def _config(strategy: object) -> DistributeTranspilerConfig:
     if isinstance(strategy, DistributeTranspilerConfig):
         return strategy
     raise TypeError(
-        "In 1 mode, strategy must be an instance of DistributeTranspilerConfig, SyncStrategy, HalfAsyncStrategy, "
-        "AsyncStrategy, or GeoStrategy"
+        "strategy must be a DistributeTranspilerConfig or a SyncStrategy, AsyncStrategy, HalfAsyncStrategy "
+        f"or GeoStrategy of StrategyFactory, got {type(strategy).__name__}"
     )
 
 
